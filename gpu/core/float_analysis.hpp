@@ -1,0 +1,185 @@
+// How f32 channels are analysed, shared by the engines: two sweeps, in which everything is counted or summed in
+// integers, so that no order of summation and no launch shape shows in the result.
+//
+//   sweep 1   extremes, NaN, ±Inf, and counts of the high half of each value's key (an order-preserving map to
+//   integers) plan      from those: the bins' range, the ranks wanted and the high halves that hold them, a pivot near
+//   the median sweep 2   bins, moments about the pivot, and counts of the low halves under the high halves chosen
+//   finish    order statistics; where the pivot was poor (far from the mean in units of the std), the moments once more
+//             about the mean
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "core/integers.hpp"
+#include "core/portable.hpp"
+#include "gpuhist/analysis.hpp"
+
+namespace gpuhist::core {
+
+inline constexpr int float_rows = 6;  ///< red, green, blue, luma, alpha (grey: row 0 alone) and the pooled row
+inline constexpr int pooled_row = 5;
+inline constexpr int max_ranks = 16;  ///< two for each of seven percentiles, two to stretch between
+inline constexpr std::uint32_t half_keys = 65536;
+
+/// Unsigned integers in the order of the finite floats; −0 counts as +0.
+GPUHIST_HD inline std::uint32_t float_key(float value) {
+    value += 0.0f;
+    std::uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+}
+GPUHIST_HD inline float key_float(std::uint32_t key) {
+    const std::uint32_t bits = key & 0x80000000u ? key & 0x7FFFFFFFu : ~key;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/// The ranks (zero-based, ascending, different) that the reported percentiles of n samples need, and those of a stretch
+/// between two nearest-rank percentiles where `stretch`. Returns how many.
+GPUHIST_HD inline int required_ranks(std::uint64_t n, bool stretch, double low, double high,
+                                     std::uint64_t (&ranks)[max_ranks]) {
+    if (n == 0) return 0;
+    int count = 0;
+    auto insert = [&](std::uint64_t rank) {
+        int at = count;
+        while (at > 0 && ranks[at - 1] > rank) --at;
+        if (at > 0 && ranks[at - 1] == rank) return;
+        for (int i = count; i > at; --i) ranks[i] = ranks[i - 1];
+        ranks[at] = rank;
+        ++count;
+    };
+    const int percents[] = {1, 5, 25, 50, 75, 95, 99};  // statistics.hpp: reported_percentiles
+    for (int percent : percents) {
+        const std::uint64_t rank = static_cast<std::uint64_t>(static_cast<u128>(n - 1) * percent / 100);
+        insert(rank);
+        if (rank + 1 < n) insert(rank + 1);
+    }
+    if (stretch) {
+        insert(nearest_rank(low, n) - 1);
+        insert(nearest_rank(high, n) - 1);
+    }
+    return count;
+}
+
+/// Where the ranks of one row lie: under which high halves, and how far into them.
+struct RankPlan {
+    std::int32_t ranks = 0;           ///< how many
+    std::int32_t selected = 0;        ///< different high halves among them
+    std::uint64_t rank[max_ranks];    ///< ascending
+    std::uint64_t within[max_ranks];  ///< rank among the samples of its high half
+    std::uint8_t slot[max_ranks];     ///< index into `high`
+    std::uint32_t high[max_ranks];    ///< the high halves, ascending
+};
+
+/// The middle of the high half's values that can occur between the extremes: the pivot of a row whose median lies
+/// there.
+GPUHIST_HD inline double middle_of_high_half(std::uint32_t high, float minimum, float maximum) {
+    const float first = key_float(high << 16), last = key_float(high << 16 | 0xFFFFu);
+    // first or last can be an infinity's or a NaN's key: the comparisons then choose the extremes
+    const double lower = first > minimum ? first : minimum, upper = last < maximum ? last : maximum;
+    return lower + (upper - lower) / 2;
+}
+
+/// Plans a row of n > 0 finite samples from its counts by high half (`half_keys` of them; those of NaN and ±Inf are not
+/// read) and its extremes: the ranks of `required_ranks`, and the pivot of its moments.
+RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum, bool stretch,
+                    double low, double high, double& pivot);
+
+/// Smallest e with |x − pivot| < 2^e for all x between the extremes.
+GPUHIST_HD inline int moment_exponent(double pivot, float minimum, float maximum) {
+    int exponent = 0;
+    frexp(fmax(pivot - minimum, maximum - pivot), &exponent);
+    return exponent;
+}
+
+/// The terms that one sample adds to the four sums of FloatMoments. Adding 1.5 · 2^52 to a double below 2^51 rounds it
+/// to a whole number, ties to even, and leaves that in its low bits: cheaper than rint and a conversion on any
+/// processor.
+struct MomentTerms {
+    static constexpr double whole = 0x1.8p52;
+    static constexpr std::uint64_t zero = 0x4338000000000000u;  ///< the bits of `whole`: a term of 0
+
+    double pivot = 0, unit = 0;
+
+    MomentTerms() = default;
+    GPUHIST_HD MomentTerms(double about, int exponent) : pivot(about), unit(ldexp(1.0, -exponent)) {}
+
+    /// Adds each term, at most 2^50 in magnitude, and `zero` to a sum modulo 2^64.
+    GPUHIST_HD void add(float value, std::uint64_t (&sums)[4]) const {
+        const double u = (static_cast<double>(value) - pivot) * unit;  // d / R: scaling by powers of two is exact
+        double power = u;
+        for (int k = 0; k < 4; ++k) {
+            const double shifted = power * 0x1p50 + whole;
+            std::uint64_t bits;
+            memcpy(&bits, &shifted, sizeof bits);
+            sums[k] += bits;
+            power *= u;
+        }
+    }
+    /// The sum of the terms of `samples` < 2^13 additions.
+    GPUHIST_HD static std::int64_t total(std::uint64_t sum, std::uint64_t samples) {
+        return static_cast<std::int64_t>(sum - samples * zero);
+    }
+};
+
+/// Mean and central moments from the sums over n samples.
+struct CentralMoments {
+    double n = 0, mean = 0, m2 = 0, m3 = 0, m4 = 0;
+};
+GPUHIST_HD inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments) {
+    if (n == 0) return {};
+    double raw[4];  // about the pivot, in units of R^k
+    for (int k = 0; k < 4; ++k) raw[k] = ldexp(ratio(from_public(moments.sums[k]), n), -50);
+    const double shift = raw[0], r = ldexp(1.0, moments.exponent), r2 = r * r;
+    CentralMoments result;
+    result.n = static_cast<double>(n);
+    result.mean = moments.pivot + shift * r;
+    const double m2 = raw[1] - shift * shift;
+    result.m2 = (m2 > 0 ? m2 : 0) * r2;
+    result.m3 = (raw[2] - 3 * shift * raw[1] + 2 * shift * shift * shift) * r2 * r;
+    result.m4 =
+        (raw[3] - 4 * shift * raw[2] + 6 * shift * shift * raw[1] - 3 * shift * shift * shift * shift) * r2 * r2;
+    return result;
+}
+
+/// Those of several populations together, as one: each part's moments are moved to the common mean.
+GPUHIST_HD inline CentralMoments pool(const CentralMoments* parts, int count) {
+    CentralMoments all;
+    int first = -1;
+    for (int i = 0; i < count; ++i) {
+        all.n += parts[i].n;
+        if (first < 0 && parts[i].n > 0) first = i;
+    }
+    if (first < 0) return all;
+    double offset = 0;  // from the first part's mean, so that equal means stay exact
+    for (int i = 0; i < count; ++i)
+        if (parts[i].n > 0) offset += parts[i].n / all.n * (parts[i].mean - parts[first].mean);
+    all.mean = parts[first].mean + offset;
+    for (int i = 0; i < count; ++i) {
+        if (!(parts[i].n > 0)) continue;
+        const CentralMoments& p = parts[i];
+        const double weight = p.n / all.n, d = p.mean - parts[first].mean - offset, d2 = d * d;
+        all.m2 += weight * (p.m2 + d2);
+        all.m3 += weight * (p.m3 + 3 * d * p.m2 + d2 * d);
+        all.m4 += weight * (p.m4 + 4 * d * p.m3 + 6 * d2 * p.m2 + d2 * d2);
+    }
+    return all;
+}
+
+/// Those of red, green and blue together.
+CentralMoments pooled_moments(const Analysis& analysis);
+
+/// Whether the pivot is so far from the mean, in units of the std, that cancellation costs digits: the moments are then
+/// summed again about `mean`.
+GPUHIST_HD inline bool poor_pivot(std::uint64_t n, const FloatMoments& moments, double& mean) {
+    if (n == 0) return false;
+    const CentralMoments central = central_moments(n, moments);
+    const double shift = central.mean - moments.pivot;
+    mean = central.mean;
+    return shift * shift > 16 * central.m2;
+}
+
+}  // namespace gpuhist::core

@@ -1,0 +1,64 @@
+#include "core/validate.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::core {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+    throw InvalidArgument(what);
+}
+
+}  // namespace
+
+void validate(const ImageView& image) {
+    const auto bytes = static_cast<std::int64_t>(sample_bytes(image.depth));
+    if (image.width < 1 || image.height < 1)
+        refuse("image of " + std::to_string(image.width) + " x " + std::to_string(image.height) +
+               ": both must be at least 1");
+    if (image.width > (std::int64_t{1} << 47) / image.height)
+        refuse("image of " + std::to_string(image.width) + " x " + std::to_string(image.height) +
+               ": at most 2^47 pixels keep the sums exact");
+    if (image.channels != 1 && image.channels != 3 && image.channels != 4)
+        refuse("image of " + std::to_string(image.channels) + " channels: 1, 3 or 4 are supported");
+    if (image.data == nullptr) refuse("image without pixels: data is null");
+    if (reinterpret_cast<std::uintptr_t>(image.data) % bytes != 0)
+        refuse(std::string("image data is not aligned to its samples (") + to_string(image.depth) + ")");
+    if (image.height > 1 && (image.row_bytes < image.packed_row_bytes() || image.row_bytes % bytes != 0))
+        refuse("row_bytes of " + std::to_string(image.row_bytes) + ": a row holds " +
+               std::to_string(image.packed_row_bytes()) + " bytes, and rows start at whole samples");
+}
+
+void validate(const Range& range) {
+    if (!std::isfinite(range.lower) || !std::isfinite(range.upper) || !(range.lower < range.upper))
+        refuse("range " + std::to_string(range.lower) + "," + std::to_string(range.upper) +
+               ": two finite numbers, the lower one first");
+}
+
+void validate(const AnalysisRequest& request) {
+    if (request.bins < 1 || request.bins > max_bins)
+        refuse(std::to_string(request.bins) + " bins: 1 to " + std::to_string(max_bins) + " are supported");
+    if (request.range) validate(*request.range);
+}
+
+void validate(const Normalization& normalization) {
+    if (normalization.mode == NormalizeMode::percentile &&
+        !(normalization.low >= 0 && normalization.low < normalization.high && normalization.high <= 100))
+        refuse("percentiles " + std::to_string(normalization.low) + "," + std::to_string(normalization.high) +
+               ": 0 <= low < high <= 100");
+}
+
+void validate_output(const ImageView& image, const Normalization& normalization, const MutableImageView& output) {
+    validate(ImageView(output));
+    const Depth depth = normalized_depth(image.depth, normalization.mode);
+    if (output.width != image.width || output.height != image.height || output.channels != image.channels ||
+        output.order != image.order || output.depth != depth)
+        refuse(std::string("output view: it must have the input's width, height, channels and order, and depth ") +
+               to_string(depth));
+    if (output.memory != image.memory) refuse("output view: it must lie in the same memory as the input");
+}
+
+}  // namespace gpuhist::core

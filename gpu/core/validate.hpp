@@ -1,0 +1,20 @@
+// What the public functions promise to refuse.
+#pragma once
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/image_view.hpp"
+#include "gpuhist/normalization.hpp"
+
+namespace gpuhist::core {
+
+/// Each throws InvalidArgument naming the argument, its value and what is allowed.
+void validate(const ImageView& image);
+void validate(const AnalysisRequest& request);
+void validate(const Normalization& normalization);
+void validate(const Range& range);
+/// `output` must be what `normalize` writes for `image`.
+void validate_output(const ImageView& image, const Normalization& normalization, const MutableImageView& output);
+
+inline constexpr std::uint32_t max_bins = 1u << 24;
+
+}  // namespace gpuhist::core

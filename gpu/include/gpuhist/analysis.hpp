@@ -1,0 +1,120 @@
+/// What an engine finds in the pixels: integers and extrema, from which every number a person reads is computed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gpuhist/image_view.hpp"
+
+namespace gpuhist {
+
+/// A row of the results. `luma` is the brightness computed per pixel; `all` pools the colour channels (not luma, not
+/// alpha) as one population and is derived by `statistics()`, never counted.
+enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all };
+
+const char* to_string(Channel channel);
+
+/// Half-open interval [lower, upper) of sample values.
+struct Range {
+    double lower = 0;
+    double upper = 0;
+    friend bool operator==(const Range& a, const Range& b) { return a.lower == b.lower && a.upper == b.upper; }
+};
+
+/// A signed 128-bit integer, `high * 2^64 + low`.
+struct Int128 {
+    std::uint64_t low = 0;
+    std::int64_t high = 0;
+    friend bool operator==(const Int128& a, const Int128& b) { return a.low == b.low && a.high == b.high; }
+};
+
+/// What to find. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not matter to
+/// them: any histogram follows from those counts afterwards (`histogram()`).
+struct AnalysisRequest {
+    bool luma_histogram = true;  ///< false: of luma only `Analysis::brightness` (8 and 16 bits; f32 ignores it)
+    std::uint32_t bins = 256;    ///< f32: equal bins over the range, 1 to 2^24
+    std::optional<Range> range;  ///< f32: absent means the finite minimum and maximum over all rows, with the
+                                 ///< maximum counted in the last bin
+};
+
+/// Brightness (luma; of a 1-channel image the samples themselves) reduced beside the histograms. 8 and 16 bits only.
+struct Brightness {
+    std::uint64_t sum = 0;
+    Int128 sum_squares;
+    std::uint32_t minimum = 0;
+    std::uint32_t maximum = 0;
+    friend bool operator==(const Brightness& a, const Brightness& b) {
+        return a.sum == b.sum && a.sum_squares == b.sum_squares && a.minimum == b.minimum && a.maximum == b.maximum;
+    }
+};
+
+/// The value that stands at a zero-based rank among the finite samples in ascending order.
+struct OrderStatistic {
+    std::uint64_t rank = 0;
+    float value = 0;
+    friend bool operator==(const OrderStatistic& a, const OrderStatistic& b) {
+        return a.rank == b.rank && a.value == b.value;
+    }
+};
+
+/// Sums over the finite samples x of an f32 channel, exact in integers once each term is rounded: so they do not depend
+/// on the order of summation. With d = double(x) - pivot and R = 2^exponent, R > max |d|,
+/// `sums[k-1]` is Σ rint(d^k / R^k * 2^50), k = 1..4; powers are products in double, left to right.
+struct FloatMoments {
+    double pivot = 0;
+    std::int32_t exponent = 0;
+    std::array<Int128, 4> sums;
+    friend bool operator==(const FloatMoments& a, const FloatMoments& b) {
+        return a.pivot == b.pivot && a.exponent == b.exponent && a.sums == b.sums;
+    }
+};
+
+/// One channel's findings. Nothing vanishes: Σ counts + below + above + nan == pixels.
+struct ChannelAnalysis {
+    Channel channel = Channel::gray;
+    std::uint64_t pixels = 0;
+    std::vector<std::uint64_t> counts;  ///< u8: 256, u16: 65536, one per value; f32: `bins` over the range
+
+    // f32 only, zero otherwise. ±Inf are counted in `above` and `below` too: they lie outside every range.
+    std::uint64_t nan = 0;
+    std::uint64_t infinite = 0;  ///< samples that are +Inf or -Inf
+    std::uint64_t below = 0;     ///< samples under range.lower, -Inf included
+    std::uint64_t above = 0;     ///< samples at or over range.upper, +Inf included
+    float minimum = 0;           ///< of the finite samples; 0 when there is none
+    float maximum = 0;
+    FloatMoments moments;
+    std::vector<OrderStatistic> order_statistics;  ///< ascending ranks, those that `statistics()` needs
+
+    friend bool operator==(const ChannelAnalysis& a, const ChannelAnalysis& b) {
+        return a.channel == b.channel && a.pixels == b.pixels && a.counts == b.counts && a.nan == b.nan &&
+               a.infinite == b.infinite && a.below == b.below && a.above == b.above && a.minimum == b.minimum &&
+               a.maximum == b.maximum && a.moments == b.moments && a.order_statistics == b.order_statistics;
+    }
+};
+
+/// The findings of one image, or of several merged.
+struct Analysis {
+    Depth depth = Depth::u8;
+    std::vector<ChannelAnalysis> channels;  ///< `gray`; or `red green blue luma`, then `alpha` where there is one
+    std::optional<Brightness> brightness;   ///< u8 and u16
+    Range range;                            ///< that `counts` cover: [0, 256), [0, 65536), or the f32 range
+    bool upper_closed = false;              ///< f32, range found rather than given: upper itself is in the last bin
+    std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`
+
+    /// The channel's findings, or null.
+    const ChannelAnalysis* find(Channel channel) const;
+
+    /// Merges another image's findings: afterwards the result is that of both images' pixels together, in any order and
+    /// grouping. Throws InvalidArgument where depths or channels differ, and for f32, whose order statistics cannot be
+    /// merged.
+    Analysis& operator+=(const Analysis& other);
+
+    friend bool operator==(const Analysis& a, const Analysis& b) {
+        return a.depth == b.depth && a.channels == b.channels && a.brightness == b.brightness && a.range == b.range &&
+               a.upper_closed == b.upper_closed && a.pooled_order_statistics == b.pooled_order_statistics;
+    }
+};
+
+}  // namespace gpuhist

@@ -1,0 +1,80 @@
+/// The engines: one interface, picked at run time by name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/image_view.hpp"
+#include "gpuhist/normalization.hpp"
+
+namespace gpuhist {
+
+/// Looks at pixels. Every engine gives the same bits. An engine owns its workspace and reuses it: after the first image
+/// of a size there is no allocation beyond the result's. One engine serves one thread at a time.
+class Engine {
+  public:
+    virtual ~Engine() = default;
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// `cpu` or `cuda`.
+    virtual std::string_view name() const = 0;
+
+    /// Counts an image. Returns when `result`, whose storage is reused, is complete; no pixel is read after that.
+    /// Throws InvalidArgument (a view that breaks its own rules or lies in memory the engine cannot read; a request out
+    /// of bounds), CudaError, OutOfMemory; `result` is then unspecified but destructible.
+    virtual void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) = 0;
+
+    /// Counts an image and writes its normalised copy: `output` has the input's width, height, channels and order, and
+    /// depth `normalized_depth(...)`; it may be the input itself where the depth stays. Otherwise as `analyze`; bytes
+    /// between rows are left alone.
+    virtual void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
+                           const MutableImageView& output, Analysis& result) = 0;
+
+    Analysis analyze(const ImageView& image, const AnalysisRequest& request = {}) {
+        Analysis result;
+        analyze(image, request, result);
+        return result;
+    }
+
+  protected:
+    Engine() = default;
+};
+
+struct EngineOptions {
+    int threads = 0;          ///< cpu: threads to use; 0: as many as the process may run on
+    int gpu = 0;              ///< cuda: which GPU, in the order of `gpus()`
+    bool cooperative = true;  ///< cuda: false takes the path for GPUs that cannot launch a cooperative grid
+};
+
+/// What stands behind an engine's name on this machine.
+struct EngineInfo {
+    std::string name;  ///< `cuda` or `cpu`
+    bool available = false;
+    std::string description;  ///< what it runs on, or why it cannot
+};
+
+struct GpuInfo {
+    int index = 0;
+    std::string name;
+    int compute_major = 0, compute_minor = 0;
+    std::uint64_t memory_bytes = 0;
+    int multiprocessors = 0;
+    bool cooperative_launch = false;
+};
+
+/// The engines that were built in or could be, best first. Does not create a CUDA context.
+std::vector<EngineInfo> engines();
+
+/// The GPUs that the CUDA driver shows; empty without one. Does not create a CUDA context.
+std::vector<GpuInfo> gpus();
+
+/// Makes an engine: `cuda`, `cpu`, or `auto`, the first of `engines()` that is available.
+/// `cuda` creates a context on the GPU (about 0.4 s the first time); the device current before is current after.
+/// Throws EngineUnavailable when the named one cannot run here, InvalidArgument for an unknown name, CudaError.
+std::unique_ptr<Engine> make_engine(std::string_view name = "auto", const EngineOptions& options = {});
+
+}  // namespace gpuhist

@@ -1,0 +1,39 @@
+/// The exceptions of gpuhist. Every message says what failed, where, and how to mend it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace gpuhist {
+
+/// The root of the family.
+class Error : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// An argument outside what the function documents.
+class InvalidArgument : public Error {
+    using Error::Error;
+};
+
+/// An engine that was asked for by name and cannot run here.
+class EngineUnavailable : public Error {
+    using Error::Error;
+};
+
+/// A CUDA call or kernel that failed.
+class CudaError : public Error {
+    using Error::Error;
+};
+
+/// The GPU has too little free memory.
+class OutOfMemory : public CudaError {
+    using CudaError::CudaError;
+};
+
+/// A file that cannot be read, decoded or written.
+class IoError : public Error {
+    using Error::Error;
+};
+
+}  // namespace gpuhist

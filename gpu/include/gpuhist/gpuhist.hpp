@@ -1,0 +1,9 @@
+/// gpuhist measures images: histograms, statistics, normalised copies. This header brings the whole library.
+#pragma once
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/image_view.hpp"
+#include "gpuhist/normalization.hpp"
+#include "gpuhist/statistics.hpp"

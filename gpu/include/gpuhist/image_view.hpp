@@ -1,0 +1,54 @@
+/// Pixels that somebody else owns: the input of every engine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace gpuhist {
+
+/// The type of one sample. Samples are unsigned integers of 8 or 16 bits, or IEEE single precision.
+enum class Depth : std::uint8_t { u8, u16, f32 };
+
+/// The order of the colours of a 3- or 4-channel pixel; alpha, where there is one, is last.
+enum class ChannelOrder : std::uint8_t { bgr, rgb };
+
+/// Where the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.
+enum class Memory : std::uint8_t { host, device };
+
+/// Bytes of one sample.
+constexpr std::size_t sample_bytes(Depth depth) {
+    return depth == Depth::u8 ? 1 : depth == Depth::u16 ? 2 : 4;
+}
+
+/// The name written in files: `u8`, `u16`, `f32`.
+constexpr const char* to_string(Depth depth) {
+    return depth == Depth::u8 ? "u8" : depth == Depth::u16 ? "u16" : "f32";
+}
+
+/// Interleaved pixels, row after row. A view owns nothing: the pixels must outlive the call it is passed to.
+/// A region of interest is a view of its own: `data` moved to its first pixel, the parent's `row_bytes` kept.
+template <class Void>
+struct BasicImageView {
+    Void* data = nullptr;        ///< first sample; aligned to the sample's size
+    std::int64_t width = 0;      ///< pixels in a row, at least 1
+    std::int64_t height = 0;     ///< rows, at least 1
+    int channels = 1;            ///< 1 (grey), 3 (colour) or 4 (colour and alpha)
+    Depth depth = Depth::u8;     ///< type of a sample
+    std::int64_t row_bytes = 0;  ///< bytes from one row to the next, at least a row's samples, a multiple of a sample
+    ChannelOrder order = ChannelOrder::bgr;
+    Memory memory = Memory::host;
+
+    std::int64_t pixels() const { return width * height; }
+    std::int64_t packed_row_bytes() const { return width * channels * static_cast<std::int64_t>(sample_bytes(depth)); }
+    /// A view to write to is also a view to read.
+    template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
+    operator BasicImageView<Other>() const {
+        return {data, width, height, channels, depth, row_bytes, order, memory};
+    }
+};
+
+using ImageView = BasicImageView<const void>;
+using MutableImageView = BasicImageView<void>;
+
+}  // namespace gpuhist
