@@ -1,0 +1,52 @@
+/// Images from and to files, through OpenCV.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <opencv2/core/mat.hpp>
+#include <string>
+#include <vector>
+
+namespace gpuhist::io {
+
+enum class OnTruncated { error, accept };
+
+struct DecodeOptions {
+    std::uint64_t max_pixels = std::uint64_t{1} << 30;  ///< width × height, read from the header before memory is taken
+    OnTruncated on_truncated = OnTruncated::error;      ///< accept: what OpenCV makes of the part that is there
+};
+
+/// The bytes of a file. Throws IoError naming the path and the cause (missing, no permission, a directory, empty).
+std::vector<unsigned char> read_bytes(const std::filesystem::path& path);
+
+/// All of standard input.
+std::vector<unsigned char> read_standard_input();
+
+/// Decodes an image as `cv::imread` does, EXIF orientation of a JPEG included: depth and alpha are kept, palettes and
+/// 1-, 2-, 4-bit files are expanded; of several pages the first counts. The result is 8U, 16U or 32F with 1, 3 or 4
+/// channels. Reads JPEG, PNG, TIFF, BMP, WebP, JPEG 2000, netpbm, PFM, OpenEXR, Radiance and Sun raster files. A file
+/// counts as truncated where its structure says that bytes are missing; `accept` then hands the rest to the decoder.
+/// `name` is for messages. OpenCV's log is silenced, unless OPENCV_LOG_LEVEL is set.
+/// Throws IoError: not an image (says what the bytes look like), truncated, more pixels than allowed, a depth or number
+/// of channels that is not supported (named), or what the decoder says. Safe to call from several threads.
+cv::Mat decode_image(const std::vector<unsigned char>& bytes, const std::string& name,
+                     const DecodeOptions& options = {});
+
+/// `decode_image` of the file's bytes. Reads TIFFs of more than 2 GiB too.
+cv::Mat read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
+
+/// Writes a file so that a reader never sees half of it: a temporary name beside it, then a rename. Every write and the
+/// close are checked. Throws IoError naming the path and the cause; the temporary file is then gone.
+void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
+void write_file(const std::filesystem::path& path, const std::string& text);
+
+/// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss, and
+/// writes with `write_file`. Throws IoError where that fails.
+void write_image(const std::filesystem::path& path, const cv::Mat& image);
+
+/// The images of a directory and of those below it, in byte order of their paths: regular files, or links to such, with
+/// an extension that OpenCV decodes, any case. Hidden files and directories are left out, and links to directories are
+/// not followed. Throws IoError where a directory cannot be read.
+std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory);
+
+}  // namespace gpuhist::io

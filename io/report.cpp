@@ -1,0 +1,124 @@
+#include "gpuhist/io/report.hpp"
+
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace gpuhist::io {
+namespace {
+
+/// The columns of stats.csv after those of the image, each with how to read it: the order of the CSV and of the JSON.
+template <class Visit>
+void visit_fields(const Statistics& row, Visit visit) {
+    visit("pixels", row.pixels);
+    visit("nan", row.nan);
+    visit("inf", row.inf);
+    visit("min", row.min);
+    visit("max", row.max);
+    visit("mean", row.mean);
+    visit("std", row.std);
+    visit("std_sample", row.std_sample);
+    visit("skewness", row.skewness);
+    visit("kurtosis", row.kurtosis);
+    visit("entropy", row.entropy);
+    constexpr std::array<const char*, reported_percentiles.size()> names{"p01", "p05", "p25", "median",
+                                                                         "p75", "p95", "p99"};
+    for (std::size_t i = 0; i < names.size(); ++i) visit(names[i], row.percentiles[i]);
+    visit("clipped_low", row.clipped_low);
+    visit("clipped_high", row.clipped_high);
+    visit("unique", row.unique);
+}
+
+std::string text(std::uint64_t value) {
+    return std::to_string(value);
+}
+std::string text(double value) {
+    return shortest(value);
+}
+template <class T>
+std::string text(const std::optional<T>& value) {
+    return value ? text(*value) : std::string();
+}
+
+/// A field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end.
+std::string csv_field(const std::string& field) {
+    if (field.find_first_of(",\"\r\n") == field.npos) return field;
+    std::string quoted = "\"";
+    for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+}
+
+}  // namespace
+
+std::string shortest(double value) {
+    std::array<char, 32> buffer;
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    return {buffer.data(), end};
+}
+
+std::string stats_csv_header() {
+    std::string line = "path,width,height,depth,channel";
+    visit_fields(Statistics{}, [&](const char* name, const auto&) { line.append(",").append(name); });
+    return line + '\n';
+}
+
+std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows) {
+    const std::string start = csv_field(image.path) + ',' + std::to_string(image.width) + ',' +
+                              std::to_string(image.height) + ',' + to_string(image.depth) + ',';
+    std::string lines;
+    for (const Statistics& row : rows) {
+        lines.append(start).append(to_string(row.channel));
+        visit_fields(row, [&](const char*, const auto& value) { lines.append(",").append(text(value)); });
+        lines += '\n';
+    }
+    return lines;
+}
+
+std::string histogram_csv(const Histogram& histogram) {
+    std::string lines = "bin,lower,upper";
+    for (const auto& column : histogram.columns) lines.append(",").append(to_string(column.channel));
+    lines += '\n';
+    const std::size_t bins = histogram.columns.empty() ? 0 : histogram.columns.front().counts.size();
+    std::string lower = shortest(histogram.edge(0));
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+        std::string upper = shortest(histogram.edge(bin + 1));
+        lines.append(std::to_string(bin)).append(",").append(lower).append(",").append(upper);
+        for (const auto& column : histogram.columns) lines.append(",").append(std::to_string(column.counts[bin]));
+        lines += '\n';
+        lower = std::move(upper);
+    }
+    const auto append_outside = [&](const char* name, std::uint64_t Histogram::Column::*count) {
+        bool any = false;
+        for (const auto& column : histogram.columns) any = any || column.*count != 0;
+        if (!any) return;
+        lines.append(name).append(",,");
+        for (const auto& column : histogram.columns) lines.append(",").append(std::to_string(column.*count));
+        lines += '\n';
+    };
+    append_outside("below", &Histogram::Column::below);
+    append_outside("above", &Histogram::Column::above);
+    append_outside("nan", &Histogram::Column::nan);
+    return lines;
+}
+
+std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows) {
+    using Json = nlohmann::ordered_json;
+    Json object{{"path", image.path},     {"width", image.width},
+                {"height", image.height}, {"depth", to_string(image.depth)},
+                {"engine", engine},       {"channels", Json::array()}};
+    for (const Statistics& row : rows) {
+        Json fields{{"channel", to_string(row.channel)}};
+        visit_fields(row, [&](const char* name, const auto& value) {
+            if constexpr (std::is_same_v<decltype(value), const std::uint64_t&>) {
+                fields[name] = value;
+            } else {
+                fields[name] = value ? Json(*value) : Json(nullptr);
+            }
+        });
+        object["channels"].push_back(std::move(fields));
+    }
+    return object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace gpuhist::io
