@@ -107,21 +107,27 @@ struct MomentTerms {
     MomentTerms() = default;
     GPUHIST_HD MomentTerms(double about, int exponent) : pivot(about), unit(ldexp(1.0, -exponent)) {}
 
-    /// Adds each term, at most 2^50 in magnitude, and `zero` to a sum modulo 2^64.
-    GPUHIST_HD void add(float value, std::uint64_t (&sums)[4]) const {
+    /// Adds each term, in two parts, and `zero` to sums modulo 2^64. A term is high · 2^40 + low, |high| ≤ 2^40 and
+    /// |low| ≤ 2^39: so fine that samples near the pivot keep their digits beside one far away.
+    GPUHIST_HD void add(float value, std::uint64_t (&high)[4], std::uint64_t (&low)[4]) const {
         const double u = (static_cast<double>(value) - pivot) * unit;  // d / R: scaling by powers of two is exact
         double power = u;
         for (int k = 0; k < 4; ++k) {
-            const double shifted = power * 0x1p50 + whole;
+            const double scaled = power * 0x1p40;
+            const double shifted = scaled + whole;
+            const double rest = (scaled - (shifted - whole)) * 0x1p40 + whole;  // what rounding left, exactly
             std::uint64_t bits;
             memcpy(&bits, &shifted, sizeof bits);
-            sums[k] += bits;
+            high[k] += bits;
+            memcpy(&bits, &rest, sizeof bits);
+            low[k] += bits;
             power *= u;
         }
     }
-    /// The sum of the terms of `samples` < 2^13 additions.
-    GPUHIST_HD static std::int64_t total(std::uint64_t sum, std::uint64_t samples) {
-        return static_cast<std::int64_t>(sum - samples * zero);
+    /// The sum of the terms of `samples` < 2^22 additions.
+    GPUHIST_HD static i128 total(std::uint64_t high, std::uint64_t low, std::uint64_t samples) {
+        return (static_cast<i128>(static_cast<std::int64_t>(high - samples * zero)) << 40) +
+               static_cast<std::int64_t>(low - samples * zero);
     }
 };
 
@@ -132,7 +138,7 @@ struct CentralMoments {
 GPUHIST_HD inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments) {
     if (n == 0) return {};
     double raw[4];  // about the pivot, in units of R^k
-    for (int k = 0; k < 4; ++k) raw[k] = ldexp(ratio(from_public(moments.sums[k]), n), -50);
+    for (int k = 0; k < 4; ++k) raw[k] = ldexp(ratio(from_public(moments.sums[k]), n), -80);
     const double shift = raw[0], r = ldexp(1.0, moments.exponent), r2 = r * r;
     CentralMoments result;
     result.n = static_cast<double>(n);

@@ -16,6 +16,10 @@ GPUHIST_HD constexpr std::uint32_t stretch(std::uint32_t v, std::uint32_t lo, st
     return static_cast<std::uint32_t>((2 * std::uint64_t{v - lo} * top + width) / (2 * width));
 }
 
+/// f32: clamped to [0, 1]; NaN stays NaN.
+GPUHIST_HD constexpr float clamp_unit(float v) {
+    return v < 0 ? 0 : v > 1 ? 1 : v;
+}
 /// f32: [lo, hi] to [0, 1]; lo < hi.
 GPUHIST_HD inline float stretch(float v, double lo, double hi) {
     return static_cast<float>((v - lo) / (hi - lo));

@@ -33,7 +33,8 @@ struct Int128 {
 /// What to find. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not matter to
 /// them: any histogram follows from those counts afterwards (`histogram()`).
 struct AnalysisRequest {
-    bool luma_histogram = true;  ///< false: of luma only `Analysis::brightness` (8 and 16 bits; f32 ignores it)
+    bool luma_histogram = true;  ///< false: of luma only `Analysis::brightness`, and no `luma` channel
+                                 ///< (8 and 16 bits; f32 ignores it)
     std::uint32_t bins = 256;    ///< f32: equal bins over the range, 1 to 2^24
     std::optional<Range> range;  ///< f32: absent means the finite minimum and maximum over all rows, with the
                                  ///< maximum counted in the last bin
@@ -61,7 +62,7 @@ struct OrderStatistic {
 
 /// Sums over the finite samples x of an f32 channel, exact in integers once each term is rounded: so they do not depend
 /// on the order of summation. With d = double(x) - pivot and R = 2^exponent, R > max |d|,
-/// `sums[k-1]` is Σ rint(d^k / R^k * 2^50), k = 1..4; powers are products in double, left to right.
+/// `sums[k-1]` is Σ rint(d^k / R^k * 2^80), k = 1..4; powers are products in double, left to right.
 struct FloatMoments {
     double pivot = 0;
     std::int32_t exponent = 0;
