@@ -1,0 +1,64 @@
+// Reductions: lanes by shuffles, then warps through shared memory, so that a block ends in one value.
+#pragma once
+
+#include <cstdint>
+
+namespace gpuhist::cuda {
+
+inline constexpr int warp_lanes = 32;
+
+template <typename T, class Combine>
+__device__ inline T reduce_warp(T value, Combine combine) {
+#pragma unroll
+    for (int offset = warp_lanes / 2; offset > 0; offset /= 2)
+        value = combine(value, __shfl_xor_sync(0xFFFFFFFFu, value, offset));
+    return value;
+}
+
+/// All threads of the block must call it; the result is valid in thread 0. `scratch` holds a T a warp. The barriers:
+/// the first protects scratch from its last use, the second shows every warp's value to the first warp.
+template <typename T, class Combine>
+__device__ inline T reduce_block(T value, T* scratch, T identity, Combine combine) {
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    value = reduce_warp(value, combine);
+    __syncthreads();
+    if (lane == 0) scratch[warp] = value;
+    __syncthreads();
+    return warp == 0 ? reduce_warp(lane < warps ? scratch[lane] : identity, combine) : identity;
+}
+
+struct Sum {
+    template <typename T>
+    __device__ T operator()(T a, T b) const {
+        return a + b;
+    }
+};
+struct Max {
+    template <typename T>
+    __device__ T operator()(T a, T b) const {
+        return a > b ? a : b;
+    }
+};
+
+/// Exclusive prefix sum over the block's threads; `total` is the sum of all. `scratch` holds a value a warp.
+__device__ inline std::uint64_t exclusive_scan(std::uint64_t value, std::uint64_t* scratch, std::uint64_t& total) {
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    std::uint64_t inclusive = value;
+#pragma unroll
+    for (int offset = 1; offset < warp_lanes; offset *= 2) {
+        const std::uint64_t left = __shfl_up_sync(0xFFFFFFFFu, inclusive, offset);
+        if (lane >= offset) inclusive += left;
+    }
+    __syncthreads();
+    if (lane == warp_lanes - 1) scratch[warp] = inclusive;
+    __syncthreads();
+    std::uint64_t before = 0;
+    total = 0;
+    for (int w = 0; w < warps; ++w) {
+        if (w < warp) before += scratch[w];
+        total += scratch[w];
+    }
+    return before + inclusive - value;
+}
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,94 @@
+// RAII over the CUDA runtime, and the one way in which its calls are checked.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace gpuhist::cuda {
+
+/// Throws CudaError (OutOfMemory for memory) naming the call, its place and CUDA's own words; clears the error that
+/// CUDA would otherwise report again.
+void check(cudaError_t status, const char* call, const char* file, int line);
+
+/// For destructors: an error there means that the context is already gone or was reported before.
+inline void ignore(cudaError_t) noexcept {
+    (void)cudaGetLastError();
+}
+
+#define GPUHIST_CUDA(call) ::gpuhist::cuda::check((call), #call, __FILE__, __LINE__)
+
+/// Makes a GPU current, and the former one again at the end.
+class CurrentDevice {
+  public:
+    explicit CurrentDevice(int gpu) {
+        GPUHIST_CUDA(cudaGetDevice(&former_));
+        if (gpu != former_) GPUHIST_CUDA(cudaSetDevice(gpu));
+        changed_ = gpu != former_;
+    }
+    ~CurrentDevice() {
+        if (changed_) ignore(cudaSetDevice(former_));
+    }
+    CurrentDevice(const CurrentDevice&) = delete;
+    CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+  private:
+    int former_ = 0;
+    bool changed_ = false;
+};
+
+class Stream {
+  public:
+    Stream() { GPUHIST_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+    ~Stream() { ignore(cudaStreamDestroy(stream_)); }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    operator cudaStream_t() const { return stream_; }
+
+  private:
+    cudaStream_t stream_ = nullptr;
+};
+
+/// Memory that only grows: what was there before `reserve` is lost, and nothing is allocated once it is large enough.
+template <cudaError_t (*Allocate)(void**, std::size_t), cudaError_t (*Free)(void*)>
+class Buffer {
+  public:
+    Buffer() = default;
+    ~Buffer() { release(); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    void* reserve(std::size_t bytes) {
+        if (bytes > bytes_) {
+            release();
+            GPUHIST_CUDA(Allocate(&data_, bytes));
+            bytes_ = bytes;
+        }
+        return data_;
+    }
+    template <class T>
+    T* reserve_as(std::size_t count) {
+        return static_cast<T*>(reserve(count * sizeof(T)));
+    }
+
+  private:
+    void release() noexcept {
+        if (data_) ignore(Free(data_));
+        data_ = nullptr;
+        bytes_ = 0;
+    }
+    void* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+inline cudaError_t allocate_device(void** data, std::size_t bytes) {
+    return cudaMalloc(data, bytes);
+}
+inline cudaError_t allocate_pinned(void** data, std::size_t bytes) {
+    return cudaMallocHost(data, bytes);
+}
+using DeviceBuffer = Buffer<allocate_device, cudaFree>;
+using PinnedBuffer = Buffer<allocate_pinned, cudaFreeHost>;
+
+}  // namespace gpuhist::cuda
