@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "core/validate.hpp"
+#include "cpu/float_analysis.hpp"
+#include "cpu/integer_analysis.hpp"
+#include "cpu/normalize.hpp"
+#include "cpu/workers.hpp"
+#include "engines.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::cpu {
+namespace {
+
+/// As many threads as the process may run on.
+int allowed_threads() {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void validate_request(const ImageView& image, const AnalysisRequest& request) {
+    core::validate(image);
+    core::validate(request);
+    if (image.memory != Memory::host)
+        throw InvalidArgument("engine cpu: the image lies in device memory; copy it to the host or use engine cuda");
+}
+
+class CpuEngine final : public Engine {
+  public:
+    explicit CpuEngine(int threads) : workers_(threads) {}
+
+    std::string_view name() const override { return "cpu"; }
+
+    using Engine::analyze;
+
+    void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
+        validate_request(image, request);
+        if (image.depth == Depth::f32)
+            analyze_floats(image, request, std::nullopt, result);
+        else
+            integers_.analyze(workers_, image, request.luma_histogram, result);
+    }
+
+    void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
+                   const MutableImageView& output, Analysis& result) override {
+        validate_request(image, request);
+        core::validate(normalization);
+        core::validate_output(image, normalization, output);
+        if (image.depth == Depth::f32) {
+            std::optional<Stretch> stretch;
+            if (normalization.mode == NormalizeMode::percentile) stretch = {normalization.low, normalization.high};
+            analyze_floats(image, request, stretch, result);
+            normalizer_.apply_floats(workers_, image, result, normalization, *floats_, output);
+            return;
+        }
+        // Joint equalisation needs the luma counts even where they are not wanted.
+        const bool luma = normalization.mode == NormalizeMode::equalize && normalization.joint;
+        integers_.analyze(workers_, image, request.luma_histogram || luma, result);
+        normalizer_.apply_integers(workers_, image, result, normalization, output);
+        if (!request.luma_histogram && result.find(Channel::luma))
+            result.channels.erase(
+                std::find_if(result.channels.begin(), result.channels.end(),
+                             [](const ChannelAnalysis& row) { return row.channel == Channel::luma; }));
+    }
+
+  private:
+    void analyze_floats(const ImageView& image, const AnalysisRequest& request, const std::optional<Stretch>& stretch,
+                        Analysis& result) {
+        if (!floats_) floats_ = std::make_unique<FloatAnalyzer>();
+        try {
+            floats_->analyze(workers_, image, request, stretch, result);
+        } catch (...) {
+            floats_.reset();  // out of memory between two sweeps leaves counters behind
+            throw;
+        }
+    }
+
+    Workers workers_;
+    IntegerAnalyzer integers_;
+    std::unique_ptr<FloatAnalyzer> floats_;
+    Normalizer normalizer_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make(const EngineOptions& options) {
+    if (options.threads < 0)
+        throw InvalidArgument("threads: " + std::to_string(options.threads) +
+                              " is negative; 0 takes as many as the process may run on");
+    // More threads than processors would only wait for each other.
+    const int allowed = allowed_threads();
+    return std::make_unique<CpuEngine>(options.threads ? std::min(options.threads, allowed) : allowed);
+}
+
+EngineInfo info() {
+    const int threads = allowed_threads();
+    return {"cpu", true, std::to_string(threads) + (threads == 1 ? " thread" : " threads")};
+}
+
+}  // namespace gpuhist::cpu

@@ -1,0 +1,286 @@
+#include "cpu/integer_analysis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/integers.hpp"
+#include "core/luma.hpp"
+#include "cpu/avx512.hpp"
+#include "cpu/pixels.hpp"
+
+namespace gpuhist::cpu {
+namespace {
+
+/// Counters of 32 bits are gathered into 64 after this many pixels at most, each of which adds one to a counter: no
+/// counter passes 2^31. The sum of 2^31 squares below 2^32 stays below 2^63.
+constexpr std::int64_t round_pixels = std::int64_t{1} << 31;
+
+/// Interleaved channels, then luma.
+constexpr int luma_table = 4;
+constexpr int max_tables = 5;
+
+// ---- luma of a block ----------------------------------------------------------------------------------------------
+
+template <int channels, class Sample>
+[[gnu::always_inline]] inline void luma_loop(const Sample* samples, int pixels, ChannelOrder order, Sample* out) {
+    const Positions at(order);
+    for (int i = 0; i < pixels; ++i)
+        out[i] = static_cast<Sample>(core::luma(std::uint32_t{samples[i * channels + at.red]},
+                                                std::uint32_t{samples[i * channels + at.green]},
+                                                std::uint32_t{samples[i * channels + at.blue]}));
+}
+GPUHIST_SIMD void luma_block(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order,
+                             std::uint8_t* out) {
+    channels == 3 ? luma_loop<3>(samples, pixels, order, out) : luma_loop<4>(samples, pixels, order, out);
+}
+GPUHIST_SIMD void luma_block(const std::uint16_t* samples, int pixels, int channels, ChannelOrder order,
+                             std::uint16_t* out) {
+    channels == 3 ? luma_loop<3>(samples, pixels, order, out) : luma_loop<4>(samples, pixels, order, out);
+}
+
+// ---- sums of a block ----------------------------------------------------------------------------------------------
+
+using Sums = IntegerAnalyzer::Sums;
+
+template <class Sample>
+[[gnu::always_inline]] inline void sum_loop(const Sample* luma, int pixels, Sums& sums) {
+    std::conditional_t<sizeof(Sample) == 1, std::uint32_t, std::uint64_t> squares = 0;  // 16384 · 255² fits 32 bits
+    std::uint32_t sum = 0;  // 512 · 65535 and 16384 · 255 fit
+    Sample minimum = luma[0], maximum = luma[0];
+    for (int i = 0; i < pixels; ++i) {
+        const Sample sample = luma[i];
+        const std::uint32_t v = sample;
+        sum += v;
+        squares += v * v;
+        minimum = sample < minimum ? sample : minimum;
+        maximum = sample > maximum ? sample : maximum;
+    }
+    sums.sum += sum;
+    sums.squares += squares;
+    sums.minimum = std::min<std::uint32_t>(sums.minimum, minimum);
+    sums.maximum = std::max<std::uint32_t>(sums.maximum, maximum);
+}
+GPUHIST_SIMD void sum_block(const std::uint8_t* luma, int pixels, Sums& sums) {
+    sum_loop(luma, pixels, sums);
+}
+GPUHIST_SIMD void sum_block(const std::uint16_t* luma, int pixels, Sums& sums) {
+    sum_loop(luma, pixels, sums);
+}
+
+// ---- counting -----------------------------------------------------------------------------------------------------
+
+/// The tables of one worker. 8 bits: several copies each, taken in turn by neighbouring pixels, so that equal
+/// neighbours do not wait for each other's store; they fit the innermost cache.
+template <class Sample>
+struct Shape;
+template <>
+struct Shape<std::uint8_t> {
+    static constexpr int values = 256, copies = 4;
+};
+template <>
+struct Shape<std::uint16_t> {
+    static constexpr int values = 65536, copies = 1;
+};
+template <class Sample>
+constexpr std::size_t table_size = std::size_t{Shape<Sample>::values} * Shape<Sample>::copies;
+
+template <int channels, bool luma, class Counter, class Sample>
+void count_block(const Sample* samples, const Sample* brightness, int pixels, Counter* const (&tables)[max_tables]) {
+    constexpr int copies = Shape<Sample>::copies;
+    auto count = [&](int i, int copy) {
+        for (int c = 0; c < channels; ++c) ++tables[c][copy * Shape<Sample>::values + samples[i * channels + c]];
+        if constexpr (luma) ++tables[luma_table][copy * Shape<Sample>::values + brightness[i]];
+    };
+    int i = 0;
+    for (; i + 4 <= pixels; i += 4)
+        for (int k = 0; k < 4; ++k) count(i + k, k % copies);
+    for (; i < pixels; ++i) count(i, 0);
+}
+
+/// Counts the pixels [begin, end); without a luma table their brightness goes to `sums`.
+template <int channels, class Counter, class Sample>
+void count_pixels(const ImageView& image, std::int64_t begin, std::int64_t end, bool luma,
+                  Counter* const (&tables)[max_tables], Sums& sums) {
+    for_blocks<const Sample>(image, begin, end, [&](const Sample* samples, int pixels) {
+        if constexpr (channels == 1) {
+            count_block<1, false>(samples, samples, pixels, tables);
+        } else {
+            alignas(64) Sample brightness[block_pixels];
+            luma_block(samples, pixels, channels, image.order, brightness);
+            if (luma) {
+                count_block<channels, true>(samples, brightness, pixels, tables);
+            } else {
+                count_block<channels, false>(samples, brightness, pixels, tables);
+                sum_block(brightness, pixels, sums);
+            }
+        }
+    });
+}
+
+template <class Counter, class Sample>
+void count_pixels(const ImageView& image, std::int64_t begin, std::int64_t end, bool luma,
+                  Counter* const (&tables)[max_tables], Sums& sums) {
+    switch (image.channels) {
+        case 1:
+            return count_pixels<1, Counter, Sample>(image, begin, end, luma, tables, sums);
+        case 3:
+            return count_pixels<3, Counter, Sample>(image, begin, end, luma, tables, sums);
+        default:
+            return count_pixels<4, Counter, Sample>(image, begin, end, luma, tables, sums);
+    }
+}
+
+/// The same for bytes, by avx512.hpp.
+void count_batches(const ImageView& image, std::int64_t begin, std::int64_t end, bool luma,
+                   std::uint32_t* const (&tables)[max_tables], Sums& sums, avx512::Scratch& scratch) {
+    int filled = 0;
+    auto count_batch = [&](const std::uint8_t* next) {
+        for (int c = 0; c < image.channels; ++c)
+            avx512::count(scratch, c, filled, next + std::int64_t{c} * filled, tables[c]);
+        if (image.channels >= 3 && luma) avx512::count(scratch, luma_table, filled, next, tables[luma_table]);
+        if (image.channels >= 3 && !luma) sum_block(scratch.planes[luma_table], filled, sums);
+        filled = 0;
+    };
+    for_pieces<const std::uint8_t>(image, begin, end, [&](const std::uint8_t* samples, std::int64_t pixels) {
+        while (pixels > 0) {
+            const int part = static_cast<int>(std::min<std::int64_t>(pixels, avx512::batch_pixels - filled));
+            avx512::split(samples, part, image.channels, image.order, scratch, filled);
+            filled += part;
+            samples += part * image.channels;
+            pixels -= part;
+            if (filled == avx512::batch_pixels) count_batch(samples);
+        }
+    });
+    if (filled > 0) count_batch(nullptr);
+}
+
+Brightness brightness_of(const std::vector<std::uint64_t>& counts) {
+    Brightness result;
+    core::u128 squares = 0;
+    bool any = false;
+    for (std::uint64_t v = 0; v < counts.size(); ++v) {
+        if (counts[v] == 0) continue;
+        if (!any) result.minimum = static_cast<std::uint32_t>(v);
+        any = true;
+        result.maximum = static_cast<std::uint32_t>(v);
+        result.sum += counts[v] * v;  // 2^47 pixels of 16 bits fit
+        squares += static_cast<core::u128>(counts[v]) * (v * v);
+    }
+    result.sum_squares = core::to_public(static_cast<core::i128>(squares));
+    return result;
+}
+
+}  // namespace
+
+void reset(Analysis& result, const ImageView& image, bool luma, std::size_t bins) {
+    std::array<Channel, max_tables> rows{Channel::gray};
+    std::size_t size = 1;
+    if (image.channels >= 3) {
+        rows = {Channel::red, Channel::green, Channel::blue};
+        size = 3;
+        if (luma) rows[size++] = Channel::luma;
+        if (image.channels == 4) rows[size++] = Channel::alpha;
+    }
+    result.depth = image.depth;
+    result.brightness.reset();
+    result.range = {};
+    result.upper_closed = false;
+    result.pooled_order_statistics.clear();
+    result.channels.resize(size);
+    for (std::size_t c = 0; c < size; ++c) {
+        ChannelAnalysis fresh;
+        fresh.channel = rows[c];
+        fresh.pixels = static_cast<std::uint64_t>(image.pixels());
+        fresh.counts = std::move(result.channels[c].counts);
+        fresh.counts.assign(bins, 0);
+        fresh.order_statistics = std::move(result.channels[c].order_statistics);
+        fresh.order_statistics.clear();
+        result.channels[c] = std::move(fresh);
+    }
+}
+
+template <class Sample>
+void IntegerAnalyzer::run(Workers& workers, const ImageView& image, bool luma, Analysis& result) {
+    constexpr int values = Shape<Sample>::values, copies = Shape<Sample>::copies;
+    luma = luma && image.channels >= 3;
+    reset(result, image, luma, values);
+    result.range = {0, values};
+
+    // Where each table goes: interleaved channels, then luma.
+    std::uint64_t* totals[max_tables] = {};
+    const Positions at(image.order);
+    if (image.channels == 1) {
+        totals[0] = result.channels[0].counts.data();
+    } else {
+        totals[at.red] = result.channels[0].counts.data();
+        totals[at.green] = result.channels[1].counts.data();
+        totals[at.blue] = result.channels[2].counts.data();
+        if (luma) totals[luma_table] = result.channels[3].counts.data();
+        if (image.channels == 4) totals[3] = result.channels.back().counts.data();
+    }
+
+    core::u128 squares = 0;
+    Brightness brightness;
+    brightness.minimum = ~0u;
+    auto add = [&](const Sums& sums) {
+        brightness.sum += sums.sum;
+        squares += sums.squares;
+        brightness.minimum = std::min(brightness.minimum, sums.minimum);
+        brightness.maximum = std::max(brightness.maximum, sums.maximum);
+    };
+
+    if (copies == 1 && image.pixels() < serial_pixels) {  // large tables, few pixels: no gathering
+        Sums sums;
+        count_pixels<std::uint64_t, Sample>(image, 0, image.pixels(), luma, totals, sums);
+        add(sums);
+    } else {
+        const std::size_t worker_size = max_tables * table_size<Sample>;
+        const std::size_t size = worker_size * (image.pixels() < serial_pixels ? 1 : workers.threads());
+        if (tables_.size() < size) tables_.resize(size);
+        sums_.assign(workers.threads(), {});
+        const bool batches = sizeof(Sample) == 1 && avx512::supported();
+        if (batches) scratch_.resize(workers.threads());
+        for (std::int64_t start = 0; start < image.pixels(); start += round_pixels) {
+            const int used = workers.sweep(
+                std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
+                [&](int worker, std::int64_t begin, std::int64_t end) {
+                    std::uint32_t* tables[max_tables];
+                    for (int t = 0; t < max_tables; ++t)
+                        tables[t] = tables_.data() + worker * worker_size + t * table_size<Sample>;
+                    if (batches)
+                        count_batches(image, start + begin, start + end, luma, tables, sums_[worker], scratch_[worker]);
+                    else
+                        count_pixels<std::uint32_t, Sample>(image, start + begin, start + end, luma, tables,
+                                                            sums_[worker]);
+                });
+            for (int worker = 0; worker < used; ++worker) {
+                for (int t = 0; t < max_tables; ++t) {
+                    if (!totals[t]) continue;
+                    std::uint32_t* table = tables_.data() + worker * worker_size + t * table_size<Sample>;
+                    for (int copy = 0; copy < copies; ++copy)
+                        for (int v = 0; v < values; ++v) totals[t][v] += table[copy * values + v];
+                    std::fill_n(table, table_size<Sample>, 0u);
+                }
+                add(sums_[worker]);
+                sums_[worker] = {};
+            }
+        }
+    }
+
+    if (image.channels == 1) {
+        result.brightness = brightness_of(result.channels[0].counts);
+    } else if (luma) {
+        result.brightness = brightness_of(result.channels[3].counts);
+    } else {
+        brightness.sum_squares = core::to_public(static_cast<core::i128>(squares));
+        result.brightness = brightness;
+    }
+}
+
+void IntegerAnalyzer::analyze(Workers& workers, const ImageView& image, bool luma, Analysis& result) {
+    image.depth == Depth::u8 ? run<std::uint8_t>(workers, image, luma, result)
+                             : run<std::uint16_t>(workers, image, luma, result);
+}
+
+}  // namespace gpuhist::cpu

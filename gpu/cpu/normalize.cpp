@@ -1,0 +1,320 @@
+#include "cpu/normalize.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <type_traits>
+
+#include "core/integers.hpp"
+#include "core/tables.hpp"
+#include "cpu/pixels.hpp"
+
+namespace gpuhist::cpu {
+namespace {
+
+/// The channels that lie at an image's positions.
+std::array<Channel, 4> channels_at(const ImageView& image) {
+    if (image.channels == 1) return {Channel::gray};
+    if (image.order == ChannelOrder::bgr) return {Channel::blue, Channel::green, Channel::red, Channel::alpha};
+    return {Channel::red, Channel::green, Channel::blue, Channel::alpha};
+}
+
+/// Calls body(in, out, pixels) for pieces of rows, from all workers.
+template <class In, class Out, class Body>
+void for_pairs(Workers& workers, const ImageView& image, const MutableImageView& output, const Body& body) {
+    workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
+                  [&](int, std::int64_t begin, std::int64_t end) {
+                      for_pieces<const In>(image, begin, end, [&](const In* in, std::int64_t pixels) {
+                          // The same pixels of the output: its pieces may be longer, never shorter than those of a
+                          // padded input, and the other way round.
+                          for_pieces<Out>(output, begin, begin + pixels, [&](Out* out, std::int64_t part) {
+                              body(in, out, part);
+                              in += part * image.channels;
+                          });
+                          begin += pixels;
+                      });
+                  });
+}
+
+// ---- 8 and 16 bits: tables --------------------------------------------------------------------------------------
+
+std::uint64_t total_of(const std::vector<std::uint64_t>& counts) {
+    std::uint64_t total = 0;
+    for (std::uint64_t count : counts) total += count;
+    return total;
+}
+
+std::uint32_t first_value(const std::vector<std::uint64_t>& counts) {
+    return static_cast<std::uint32_t>(
+        std::find_if(counts.begin(), counts.end(), [](std::uint64_t n) { return n > 0; }) - counts.begin());
+}
+std::uint32_t last_value(const std::vector<std::uint64_t>& counts) {
+    return static_cast<std::uint32_t>(
+        counts.rend() - std::find_if(counts.rbegin(), counts.rend(), [](std::uint64_t n) { return n > 0; }) - 1);
+}
+
+/// The smallest value with at least `rank` samples up to it.
+std::uint32_t value_of_rank(const std::vector<std::uint64_t>& counts, std::uint64_t rank) {
+    std::uint32_t value = 0;
+    for (std::uint64_t cumulative = counts[0]; cumulative < rank; cumulative += counts[value]) ++value;
+    return value;
+}
+
+template <class Value>
+void identity(Value* table, std::size_t values) {
+    for (std::size_t v = 0; v < values; ++v) table[v] = static_cast<Value>(v);
+}
+
+template <class Value>
+void stretch_table(const std::vector<std::uint64_t>& counts, std::uint32_t lo, std::uint32_t hi, Value* table) {
+    const auto values = static_cast<std::uint32_t>(counts.size());
+    if (lo == hi) return identity(table, values);
+    for (std::uint32_t v = 0; v < values; ++v) table[v] = static_cast<Value>(core::stretch(v, lo, hi, values - 1));
+}
+
+template <class Value>
+void equalize_table(const std::vector<std::uint64_t>& counts, Value* table) {
+    const auto values = static_cast<std::uint32_t>(counts.size());
+    const std::uint64_t total = total_of(counts);
+    const std::uint32_t first = first_value(counts);
+    if (counts[first] == total) return identity(table, values);
+    const float scale = core::equalize_scale(total, counts[first], values - 1);
+    std::uint64_t cumulative = 0;
+    for (std::uint32_t v = 0; v < values; ++v) {
+        if (v > first) cumulative += counts[v];
+        table[v] = static_cast<Value>(core::equalize(cumulative, scale, values - 1));
+    }
+}
+
+void zscore_table(const std::vector<std::uint64_t>& counts, float* table) {
+    core::u128 sum = 0, squares = 0;
+    for (std::uint64_t v = 0; v < counts.size(); ++v) {
+        sum += static_cast<core::u128>(counts[v]) * v;
+        squares += static_cast<core::u128>(counts[v]) * (v * v);
+    }
+    const core::MeanStd found = core::mean_std(total_of(counts), sum, squares);
+    for (std::size_t v = 0; v < counts.size(); ++v)
+        table[v] = core::zscore(static_cast<double>(v), found.mean, found.std);
+}
+
+template <class Value>
+void fill_table(const std::vector<std::uint64_t>& counts, const Normalization& normalization, Value* table) {
+    if constexpr (std::is_same_v<Value, float>) {
+        zscore_table(counts, table);
+    } else {
+        switch (normalization.mode) {
+            case NormalizeMode::percentile: {
+                const std::uint64_t total = total_of(counts);
+                return stretch_table(counts, value_of_rank(counts, core::nearest_rank(normalization.low, total)),
+                                     value_of_rank(counts, core::nearest_rank(normalization.high, total)), table);
+            }
+            case NormalizeMode::equalize:
+                return equalize_table(counts, table);
+            default:
+                return stretch_table(counts, first_value(counts), last_value(counts), table);
+        }
+    }
+}
+
+template <int channels, class In, class Out>
+void map_pixels(const In* in, Out* out, std::int64_t pixels, const std::array<const Out*, 4>& tables) {
+    for (std::int64_t i = 0; i < pixels; ++i)
+        for (int c = 0; c < channels; ++c) out[i * channels + c] = tables[c][in[i * channels + c]];
+}
+
+// ---- f32 --------------------------------------------------------------------------------------------------------
+
+std::uint64_t finite_samples(const ChannelAnalysis& row) {
+    return row.pixels - row.nan - row.infinite;
+}
+
+/// What is done to one channel of an f32 image.
+struct FloatMap {
+    enum class Kind { copy, stretch, clamped_stretch, equalize, zscore };
+    Kind kind = Kind::copy;
+    double a = 0, b = 0;           ///< lo and hi, or mean and std
+    core::FloatBins bins;          ///< equalize
+    const float* table = nullptr;  ///< equalize: a value a bin
+
+    float operator()(float v) const {
+        switch (kind) {
+            case Kind::copy:
+                return v;
+            case Kind::stretch:
+                return core::stretch(v, a, b);
+            case Kind::clamped_stretch:
+                return core::clamp_unit(core::stretch(v, a, b));
+            case Kind::equalize: {
+                if (v != v) return v;
+                const std::uint32_t bin = bins(v);
+                return bin == core::FloatBins::below ? 0 : bin == core::FloatBins::above ? 1 : table[bin];
+            }
+            case Kind::zscore:
+                return core::zscore(v, a, b);
+        }
+        return v;
+    }
+};
+
+}  // namespace
+
+template <class In>
+void Normalizer::apply_tables(Workers& workers, const ImageView& image, const Analysis& analysis,
+                              const Normalization& normalization, const MutableImageView& output) {
+    constexpr std::size_t values = std::size_t{1} << (8 * sizeof(In));
+    const auto at = channels_at(image);
+    auto apply = [&](auto& storage) {
+        using Out = typename std::decay_t<decltype(storage)>::value_type;
+        storage.resize(4 * values);
+        std::array<const Out*, 4> tables{};
+        const bool joint = normalization.joint && image.channels >= 3;
+        if (joint) {
+            const bool luma = normalization.mode == NormalizeMode::equalize;
+            counts_ = analysis.find(luma ? Channel::luma : Channel::red)->counts;
+            if (!luma)
+                for (Channel channel : {Channel::green, Channel::blue}) {
+                    const auto& other = analysis.find(channel)->counts;
+                    std::transform(counts_.begin(), counts_.end(), other.begin(), counts_.begin(), std::plus<>());
+                }
+            fill_table(counts_, normalization, storage.data());
+        }
+        for (int c = 0; c < image.channels; ++c) {
+            Out* table = storage.data() + (joint && c < 3 ? 0 : c * values);
+            if (at[c] == Channel::alpha)
+                identity(table, values);
+            else if (!joint)
+                fill_table(analysis.find(at[c])->counts, normalization, table);
+            tables[c] = table;
+        }
+        for_pairs<In, Out>(workers, image, output, [&](const In* in, Out* out, std::int64_t pixels) {
+            switch (image.channels) {
+                case 1:
+                    return map_pixels<1>(in, out, pixels, tables);
+                case 3:
+                    return map_pixels<3>(in, out, pixels, tables);
+                default:
+                    return map_pixels<4>(in, out, pixels, tables);
+            }
+        });
+    };
+    if (normalization.mode == NormalizeMode::zscore)
+        apply(floats_);
+    else if constexpr (sizeof(In) == 1)
+        apply(bytes_);
+    else
+        apply(words_);
+}
+
+void Normalizer::apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
+                                const Normalization& normalization, const MutableImageView& output) {
+    image.depth == Depth::u8 ? apply_tables<std::uint8_t>(workers, image, analysis, normalization, output)
+                             : apply_tables<std::uint16_t>(workers, image, analysis, normalization, output);
+}
+
+void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Analysis& analysis,
+                              const Normalization& normalization, FloatAnalyzer& floats,
+                              const MutableImageView& output) {
+    const auto at = channels_at(image);
+    const bool joint = normalization.joint && image.channels >= 3;
+    const int colours = std::min(image.channels, 3);
+    std::array<FloatMap, 4> maps;
+
+    // The finite samples that decide about a channel, and their extremes: its own, or red, green and blue together.
+    struct Population {
+        std::uint64_t finite = 0;
+        float minimum = 0, maximum = 0;
+        void add(const ChannelAnalysis& row) {
+            if (finite_samples(row) == 0) return;
+            minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
+            maximum = finite ? std::max(maximum, row.maximum) : row.maximum;
+            finite += finite_samples(row);
+        }
+    };
+    auto population = [&](int c) {
+        Population result;
+        for (int i = 0; i < colours; ++i)
+            if (joint || i == c) result.add(*analysis.find(at[i]));
+        return result;
+    };
+
+    switch (normalization.mode) {
+        case NormalizeMode::minmax:
+            for (int c = 0; c < colours; ++c) {
+                const Population found = population(c);
+                if (found.minimum < found.maximum)
+                    maps[c] = {FloatMap::Kind::stretch, found.minimum, found.maximum, {}, nullptr};
+            }
+            break;
+        case NormalizeMode::percentile:
+            for (int c = 0; c < colours; ++c) {
+                const std::uint64_t n = population(c).finite;
+                if (n == 0) continue;
+                const auto& order = joint ? analysis.pooled_order_statistics : analysis.find(at[c])->order_statistics;
+                auto value = [&](double percent) {
+                    const std::uint64_t rank = core::nearest_rank(percent, n) - 1;
+                    return std::lower_bound(order.begin(), order.end(), rank,
+                                            [](const OrderStatistic& o, std::uint64_t r) { return o.rank < r; })
+                        ->value;
+                };
+                const float lo = value(normalization.low), hi = value(normalization.high);
+                if (lo < hi) maps[c] = {FloatMap::Kind::clamped_stretch, lo, hi, {}, nullptr};
+            }
+            break;
+        case NormalizeMode::equalize: {
+            constexpr std::uint32_t bins = core::equalize_float_bins;
+            Population all;
+            for (int c = 0; c < colours; ++c) all.add(*analysis.find(at[c]));
+            if (image.channels >= 3) all.add(*analysis.find(Channel::luma));
+            if (all.finite == 0) break;
+            const Range range = core::found_range(true, all.minimum, all.maximum);
+            const core::FloatBins equal(range.lower, range.upper, bins, true);
+            const Positions position(image.order);
+            auto row_of = [&](int c) {
+                return image.channels == 1   ? 0
+                       : joint               ? static_cast<int>(luma_row)
+                       : c == position.red   ? red_row
+                       : c == position.green ? green_row
+                                             : blue_row;
+            };
+            counts_.assign(std::size_t{colour_rows} * bins, 0);
+            floats_.resize(std::size_t{colour_rows} * bins);
+            std::array<std::uint64_t*, colour_rows> counts{};
+            for (int c = 0; c < colours; ++c) counts[row_of(c)] = counts_.data() + std::size_t{bins} * row_of(c);
+            floats.count(workers, image, equal, counts);
+            for (int c = 0; c < colours; ++c) {
+                const std::uint64_t* row = counts[row_of(c)];
+                float* table = floats_.data() + std::size_t{bins} * row_of(c);
+                std::uint64_t total = 0;
+                for (std::uint32_t bin = 0; bin < bins; ++bin) total += row[bin];
+                if (total == 0) continue;
+                const auto first =
+                    static_cast<std::uint32_t>(std::find_if(row, row + bins, [](auto n) { return n > 0; }) - row);
+                if (row[first] == total) continue;
+                const float scale = core::equalize_scale(total, row[first], 1);
+                std::uint64_t cumulative = 0;
+                for (std::uint32_t bin = 0; bin < bins; ++bin) {
+                    if (bin > first) cumulative += row[bin];
+                    table[bin] = core::equalize(cumulative, scale);
+                }
+                maps[c] = {FloatMap::Kind::equalize, 0, 0, equal, table};
+            }
+            break;
+        }
+        case NormalizeMode::zscore:
+            for (int c = 0; c < colours; ++c) {
+                const std::uint64_t n = population(c).finite;
+                if (n == 0) continue;
+                const core::CentralMoments moments =
+                    joint ? core::pooled_moments(analysis) : core::central_moments(n, analysis.find(at[c])->moments);
+                maps[c] = {FloatMap::Kind::zscore, moments.mean, std::sqrt(moments.m2), {}, nullptr};
+            }
+            break;
+    }
+
+    for_pairs<float, float>(workers, image, output, [&](const float* in, float* out, std::int64_t pixels) {
+        for (int c = 0; c < image.channels; ++c)
+            for (std::int64_t i = c; i < pixels * image.channels; i += image.channels) out[i] = maps[c](in[i]);
+    });
+}
+
+}  // namespace gpuhist::cpu

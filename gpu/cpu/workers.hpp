@@ -1,0 +1,51 @@
+// Threads: how a sweep over the pixels is shared out.
+#pragma once
+
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+namespace gpuhist::cpu {
+
+class Workers {
+  public:
+    explicit Workers(int threads) : threads_(threads) {}
+
+    int threads() const { return threads_; }
+
+    /// Cuts [0, items) into parts of at most `grain` and calls body(worker, begin, end) for each, from up to `limit`
+    /// threads; two calls at a time never share a worker number. Returns when all are done, with the number of workers:
+    /// their numbers are below it. Less than `serial_below` items are one call on this thread, and the thread library
+    /// is never woken: that would cost more than the work.
+    template <class Body>
+    int sweep(std::int64_t items, std::int64_t grain, std::int64_t serial_below, int limit, const Body& body) {
+        const int workers = static_cast<int>(
+            std::min<std::int64_t>({std::int64_t{threads_}, std::int64_t{limit}, (items + grain - 1) / grain}));
+        if (workers <= 1 || items < serial_below) {
+            body(0, std::int64_t{0}, items);
+            return 1;
+        }
+        if (!arena_) arena_.emplace(threads_);
+        std::atomic<std::int64_t> next{0};
+        arena_->execute([&] {
+            tbb::parallel_for(
+                0, workers,
+                [&](int worker) {
+                    for (std::int64_t begin; (begin = next.fetch_add(grain, std::memory_order_relaxed)) < items;)
+                        body(worker, begin, std::min(begin + grain, items));
+                },
+                tbb::simple_partitioner());
+        });
+        return workers;
+    }
+
+  private:
+    int threads_;
+    std::optional<tbb::task_arena> arena_;
+};
+
+}  // namespace gpuhist::cpu

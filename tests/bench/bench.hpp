@@ -1,0 +1,59 @@
+// What the benchmarks share: timing, and the table they print.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace gpuhist::bench {
+
+/// The middle of repeated timings, and how far apart they lie.
+struct Timing {
+    double median_ms = 0;
+    double spread_percent = 0;  ///< between the quartiles, of the median
+};
+
+inline Timing timing_of(std::vector<double> ms) {
+    std::sort(ms.begin(), ms.end());
+    const double median = ms[ms.size() / 2];
+    return {median, 100 * (ms[ms.size() * 3 / 4] - ms[ms.size() / 4]) / median};
+}
+
+template <class Work>
+double milliseconds(const Work& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Times two pieces of work in turns, so that whatever else the machine does meets both. Each runs once untimed.
+struct Comparison {
+    Timing ours, other;
+};
+template <class Ours, class Other>
+Comparison compare(int repetitions, const Ours& ours, const Other& other) {
+    std::vector<double> first, second;
+    ours();
+    other();
+    for (int i = 0; i < repetitions; ++i) {
+        first.push_back(milliseconds(ours));
+        second.push_back(milliseconds(other));
+    }
+    return {timing_of(first), timing_of(second)};
+}
+
+/// Processor, threads, compiler, libraries, date: a line each.
+std::string machine();
+
+/// Each adds a subcommand, which runs when it is parsed and throws when it cannot.
+void add_cpu(CLI::App& app);
+void add_startup(CLI::App& app);
+void add_kernels(CLI::App& app);  ///< where CUDA was built in
+
+}  // namespace gpuhist::bench

@@ -1,0 +1,116 @@
+// What starting gpuhist costs: a tiny picture, against a program that only decodes it.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+#include "bench.hpp"
+
+namespace gpuhist::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string program, reference, image;
+    int repetitions = 50;
+};
+
+/// Runs a program to its end, its standard output thrown away; throws where it fails.
+void execute(const std::vector<std::string>& words) {
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t child = 0;
+    const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) throw std::system_error(error, std::generic_category(), words[0]);
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        throw std::runtime_error(words[0] + ": failed (status " + std::to_string(status) + ")");
+}
+
+/// A directory that goes away with its contents.
+class TemporaryDirectory {
+  public:
+    TemporaryDirectory() {
+        std::string name = (fs::temp_directory_path() / "gpuhist-bench-XXXXXX").string();
+        if (!mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
+        path_ = name;
+    }
+    ~TemporaryDirectory() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+void run(const Options& options) {
+    const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+    const std::string program = options.program.empty() ? here / "gpuhist" : fs::path(options.program);
+    const std::string reference =
+        options.reference.empty() ? here / "gpuhist-bench-imread" : fs::path(options.reference);
+    const TemporaryDirectory directory;
+    std::string image = options.image;
+    if (image.empty()) {
+        image = directory.path() / "tiny.png";
+        cv::Mat picture(16, 16, CV_8UC3);
+        cv::theRNG().state = 1;
+        cv::randu(picture, 0, 256);
+        if (!cv::imwrite(image, picture)) throw std::runtime_error(image + ": cannot be written");
+    }
+    std::printf("%s\n", machine().c_str());
+    std::printf("%-34s %10s %10s %10s\n", "", "gpuhist", "imread", "more");
+    const std::string output = directory.path() / "out";
+    const std::vector<std::pair<const char*, std::vector<std::string>>> ways{
+        {"no files (--write none)", {program, "--engine", "cpu", "--write", "none", image}},
+        {"all files (plot and copy encoded)", {program, "--engine", "cpu", "-o", output, image}},
+    };
+    for (const auto& [name, words] : ways) {
+        const Comparison found = compare(
+            options.repetitions, [&] { execute(words); },
+            [&] {
+                execute({reference, image});
+            });
+        std::printf("%-34s %7.2f ms %7.2f ms %7.2f ms\n", name, found.ours.median_ms, found.other.median_ms,
+                    found.ours.median_ms - found.other.median_ms);
+    }
+}
+
+}  // namespace
+
+void add_startup(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command =
+        app.add_subcommand("startup", "A 16 x 16 PNG from start to end, against a program that only does cv::imread");
+    command->add_option("--program", options->program, "gpuhist [the one beside this program]")
+        ->check(CLI::ExistingFile);
+    command->add_option("--reference", options->reference, "The other [gpuhist-bench-imread beside this program]")
+        ->check(CLI::ExistingFile);
+    command->add_option("--image", options->image, "Another picture")->check(CLI::ExistingFile);
+    command->add_option("--repetitions", options->repetitions, "Runs of each, taken in turns")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    command->callback([options] { run(*options); });
+}
+
+}  // namespace gpuhist::bench

@@ -1,0 +1,162 @@
+// Results as text: CSV to the letter of RFC 4180, JSON that parses back, numbers that read back to the same double.
+#include "gpuhist/io/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+namespace {
+
+using namespace gpuhist;
+using namespace gpuhist::io;
+
+Statistics full_row() {
+    Statistics row;
+    row.channel = Channel::luma;
+    row.pixels = 12;
+    row.min = 0;
+    row.max = 255;
+    row.mean = 0.1;
+    row.std = 1.0 / 3;
+    row.std_sample = 2.5e-9;
+    row.skewness = -0.5;
+    row.kurtosis = 1e22;
+    row.entropy = 7;
+    for (std::size_t i = 0; i < row.percentiles.size(); ++i) row.percentiles[i] = 10.0 * static_cast<double>(i) + 0.25;
+    row.clipped_low = 0;
+    row.clipped_high = 0.5;
+    row.unique = 9;
+    return row;
+}
+
+/// The fields of a text of RFC 4180, record by record.
+std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
+    std::vector<std::vector<std::string>> records{{""}};
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+            records.back().back() += '"';
+            ++i;
+        } else if (c == '"') {
+            quoted = !quoted;
+        } else if (c == ',' && !quoted) {
+            records.back().emplace_back();
+        } else if (c == '\n' && !quoted) {
+            records.push_back({""});
+        } else {
+            records.back().back() += c;
+        }
+    }
+    records.pop_back();
+    return records;
+}
+
+TEST(Report, HeaderIsExact) {
+    EXPECT_EQ(
+        stats_csv_header(),
+        "path,width,height,depth,channel,pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,p01,p05,"
+        "p25,median,p75,p95,p99,clipped_low,clipped_high,unique\n");
+}
+
+TEST(Report, RowsAreExact) {
+    const ImageInfo image{"photo.jpg", 4, 3, Depth::u8};
+    EXPECT_EQ(
+        stats_csv_rows(image, {full_row()}),
+        "photo.jpg,4,3,u8,luma,12,0,0,0,255,0.1,0.3333333333333333,2.5e-09,-0.5,1e+22,7,0.25,10.25,20.25,30.25,40.25,"
+        "50.25,60.25,0,0.5,9\n");
+    Statistics empty;
+    empty.nan = 12;
+    EXPECT_EQ(stats_csv_rows({"f", 4, 3, Depth::f32}, {empty, empty}),
+              "f,4,3,f32,gray,0,12,0,,,,,,,,,,,,,,,,,,\n"
+              "f,4,3,f32,gray,0,12,0,,,,,,,,,,,,,,,,,,\n");
+    EXPECT_EQ(stats_csv_rows(image, {}), "");
+}
+
+TEST(Report, PathsAreQuoted) {
+    for (const std::string path :
+         {"plain name.png", "a,b", "say \"hi\"", "two\nlines", "a\rb", "\"", "", "\xFF,\xFE"}) {
+        const auto records = parse_csv(stats_csv_rows({path, 1, 1, Depth::u16}, {full_row()}));
+        ASSERT_EQ(records.size(), 1U) << path;
+        ASSERT_EQ(records[0].size(), 26U) << path;
+        EXPECT_EQ(records[0][0], path);
+    }
+    EXPECT_EQ(stats_csv_rows({"a,\"b\"", 1, 1, Depth::u8}, {full_row()}).substr(0, 11), "\"a,\"\"b\"\"\",1");
+}
+
+TEST(Report, NumbersReadBack) {
+    EXPECT_EQ(shortest(12), "12");
+    EXPECT_EQ(shortest(-0.5), "-0.5");
+    EXPECT_EQ(shortest(0.1), "0.1");
+    EXPECT_EQ(shortest(65535), "65535");
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 200000; ++i) {
+        const std::uint64_t bits = random();
+        double value = 0;
+        std::memcpy(&value, &bits, sizeof value);
+        if (!std::isfinite(value)) continue;
+        const std::string text = shortest(value);
+        ASSERT_EQ(std::strtod(text.c_str(), nullptr), value) << text;
+        ASSERT_LE(text.size(), 24U);
+    }
+    EXPECT_EQ(std::strtod(shortest(std::numeric_limits<double>::denorm_min()).c_str(), nullptr), 5e-324);
+}
+
+TEST(Report, HistogramIsExact) {
+    Histogram histogram;
+    histogram.range = {0, 3};
+    histogram.columns = {{Channel::red, {1, 2}, 0, 0, 0}, {Channel::alpha, {3, 18446744073709551615U}, 0, 4, 0}};
+    EXPECT_EQ(histogram_csv(histogram),
+              "bin,lower,upper,red,alpha\n"
+              "0,0,1.5,1,3\n"
+              "1,1.5,3,2,18446744073709551615\n"
+              "above,,,0,4\n");
+    histogram.columns = {{Channel::gray, {5}, 1, 0, 2}};
+    EXPECT_EQ(histogram_csv(histogram), "bin,lower,upper,gray\n0,0,3,5\nbelow,,,1\nnan,,,2\n");
+}
+
+TEST(Report, JsonParsesBack) {
+    const ImageInfo image{"dir/\"photo\"\n.jpg", 4, 3, Depth::u16};
+    Statistics empty;
+    empty.channel = Channel::gray;
+    const std::string text = stats_json(image, "cpu", {full_row(), empty});
+    EXPECT_EQ(text.find('\n'), text.size() - 1);
+    const auto json = nlohmann::ordered_json::parse(text);
+    EXPECT_EQ(json.at("path"), image.path);
+    EXPECT_EQ(json.at("width"), 4);
+    EXPECT_EQ(json.at("height"), 3);
+    EXPECT_EQ(json.at("depth"), "u16");
+    EXPECT_EQ(json.at("engine"), "cpu");
+    ASSERT_EQ(json.at("channels").size(), 2U);
+
+    // The names and their order are those of stats.csv, and so are the values.
+    const auto columns = parse_csv(stats_csv_header()).at(0);
+    const auto cells = parse_csv(stats_csv_rows(image, {full_row()})).at(0);
+    std::size_t i = 4;
+    for (const auto& [name, value] : json["channels"][0].items()) {
+        ASSERT_LT(i, columns.size());
+        EXPECT_EQ(name, columns[i]);
+        if (name == "channel")
+            EXPECT_EQ(value, "luma");
+        else
+            EXPECT_EQ(value.get<double>(), std::strtod(cells[i].c_str(), nullptr)) << name;
+        ++i;
+    }
+    EXPECT_EQ(i, columns.size());
+    EXPECT_TRUE(json["channels"][1]["mean"].is_null());
+    EXPECT_TRUE(json["channels"][1]["unique"].is_null());
+    EXPECT_EQ(json["channels"][1]["nan"], 0);
+}
+
+TEST(Report, JsonReplacesWhatIsNotUtf8) {
+    const auto json = nlohmann::json::parse(stats_json({"a\xFFz", 1, 1, Depth::u8}, "cuda", {}));
+    EXPECT_EQ(json.at("path"), "a\uFFFDz");
+    EXPECT_TRUE(json.at("channels").empty());
+}
+
+}  // namespace
