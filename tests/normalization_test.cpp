@@ -53,6 +53,7 @@ class NormalizationTest : public EngineTest {
     /// Into poisoned memory of another layout than the input's, then in place.
     void check(const Picture& picture, const Layout& output_layout, const Normalization& normalization,
                const AnalysisRequest& request = {}) {
+        if (left_out()) return;
         const ImageView image = picture.view();
         const std::vector<std::byte> input_before = picture.bytes();
         Picture output(output_shape(picture.shape(), normalization.mode), output_layout);

@@ -1,6 +1,7 @@
 #include "cpu/float_analysis.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "cpu/integer_analysis.hpp"
@@ -100,14 +101,21 @@ GPUHIST_SIMD void moments_loop(const float* values, int samples, const core::Mom
 /// A quick way to the bins of most samples: where the estimated position is far enough from a whole number, rounding
 /// cannot have brought it past an edge, and its whole part is what core::FloatBins finds.
 struct QuickBins {
+    static constexpr std::int32_t unsure = -1;
     core::FloatBins exact;
     double bins, slack;
+    std::int32_t at_lower = unsure,
+                 at_upper = unsure;  ///< bins of the bounds themselves: clipped images are full of them
 
     explicit QuickBins(const core::FloatBins& of) : exact(of), bins(of.bins) {
         // Positions and edges are a few roundings off, each 2^-53 of the largest number they are made from: in bins, at
         // most 2^-50 of `bins`, and of the larger bound over a bin's width.
         const double bound = std::max(std::fabs(of.lower), std::fabs(of.upper));
         slack = 0x1p-48 * bins * (1 + bound / (of.upper - of.lower));
+        if (slack < 0.25) {  // edges are far from each other
+            at_lower = 0;
+            if (of.upper_closed) at_upper = static_cast<std::int32_t>(of.bins) - 1;
+        }
     }
 };
 
@@ -115,20 +123,23 @@ struct QuickBins {
 GPUHIST_SIMD void bins_loop(const float* values, int samples, const QuickBins& quick, std::uint32_t* out) {
     const double lower = quick.exact.lower, scale = quick.exact.scale, bins = quick.bins;
     const double least = quick.slack, most = 1 - quick.slack;
-    constexpr std::int32_t unsure = -1;
+    const double upper = quick.exact.upper;
+    const std::int32_t at_lower = quick.at_lower, at_upper = quick.at_upper;
     std::int32_t found[block_pixels], minimum = 0;
     for (int i = 0; i < samples; ++i) {
-        const double position = (static_cast<double>(values[i]) - lower) * scale;
+        const double value = values[i], position = (value - lower) * scale;
         const double above = position > 0 ? position : 0, within = above < bins ? above : 0;
         const auto bin = static_cast<std::int32_t>(within);
         const double beyond = within - bin;
-        found[i] = beyond > least && beyond < most ? bin : unsure;
+        const std::int32_t inside = beyond > least && beyond < most ? bin : QuickBins::unsure;
+        const std::int32_t or_lower = value == lower ? at_lower : inside;
+        found[i] = value == upper ? at_upper : or_lower;
     }
     for (int i = 0; i < samples; ++i) minimum = found[i] < minimum ? found[i] : minimum;
     for (int i = 0; i < samples; ++i) out[i] = static_cast<std::uint32_t>(found[i]);
-    if (minimum != unsure) return;
+    if (minimum != QuickBins::unsure) return;
     for (int i = 0; i < samples; ++i)
-        if (found[i] == unsure) {
+        if (found[i] == QuickBins::unsure) {
             const std::uint32_t bin = quick.exact(values[i]);
             out[i] = bin >= core::FloatBins::below ? quick.exact.bins + (bin - core::FloatBins::below) : bin;
         }

@@ -152,7 +152,7 @@ void count_batches(const ImageView& image, std::int64_t begin, std::int64_t end,
             if (filled == avx512::batch_pixels) count_batch(samples);
         }
     });
-    if (filled > 0) count_batch(nullptr);
+    if (filled > 0) count_batch(scratch.planes[0]);
 }
 
 Brightness brightness_of(const std::vector<std::uint64_t>& counts) {

@@ -25,8 +25,7 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
     workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int, std::int64_t begin, std::int64_t end) {
                       for_pieces<const In>(image, begin, end, [&](const In* in, std::int64_t pixels) {
-                          // The same pixels of the output: its pieces may be longer, never shorter than those of a
-                          // padded input, and the other way round.
+                          // The output's rows may be packed where the input's are not, and the other way round.
                           for_pieces<Out>(output, begin, begin + pixels, [&](Out* out, std::int64_t part) {
                               body(in, out, part);
                               in += part * image.channels;
