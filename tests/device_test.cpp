@@ -77,6 +77,7 @@ TEST_P(DeviceTest, small_analyze) {
         for (int channels : {1, 3, 4})
             for (const Placement& at : placements)
                 for (const auto& [width, height] : {std::pair{1, 1}, {15, 1}, {17, 5}, {211, 97}}) {
+                    if (left_out()) continue;
                     const Content content = depth == Depth::f32 ? Content::specials : Content::natural;
                     const Picture picture({width, height, channels, depth, ChannelOrder::rgb}, packed, content);
                     const DevicePicture device(picture.view(), at.row_padding, at.offset);
@@ -105,6 +106,7 @@ TEST_P(DeviceTest, small_normalize) {
                     Analysis expected_result, result;
                     reference->normalize(picture.view(), {}, normalization, expected.mutable_view(), expected_result);
                     for (const Placement& at : placements) {
+                        if (left_out()) continue;
                         SCOPED_TRACE(std::string(to_string(depth)) + "x" + std::to_string(channels) + ", mode " +
                                      std::to_string(static_cast<int>(mode)) + (joint ? " joint" : " separate") +
                                      ", padding " + std::to_string(at.row_padding) + ", offset " +

@@ -10,7 +10,8 @@ namespace gpuhist {
 /// With lo and hi the chosen extremes, top the type's highest value (1 for f32), n the number of samples:
 ///   minmax      (v − lo) · top / (hi − lo), lo and hi the smallest and largest value; 8 and 16 bits exact in integers,
 ///               halves rounded up. As cv::normalize(NORM_MINMAX) but for exact halves.
-///   percentile  the same between two nearest-rank percentiles (smallest v with cum(v) ≥ ceil(q n), at least 1), clamped;
+///   percentile  the same between two nearest-rank percentiles (smallest v with cum(v) ≥ ceil(q n), at least 1),
+///   clamped;
 ///               where the two are equal the image is left as it is.
 ///   equalize    i0 the first non-empty bin, scale = top / (n − h[i0]) in float,
 ///               rint(float(Σ h[i0+1..v]) · scale); bit for bit cv::equalizeHist on 8-bit grey. Joint: the table of the
