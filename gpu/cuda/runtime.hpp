@@ -38,9 +38,10 @@ class CurrentDevice {
     bool changed_ = false;
 };
 
+/// A stream that waits for what was enqueued on the legacy default stream before, as cudaMemcpy and plain kernels are.
 class Stream {
   public:
-    Stream() { GPUHIST_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+    Stream() { GPUHIST_CUDA(cudaStreamCreate(&stream_)); }
     ~Stream() { ignore(cudaStreamDestroy(stream_)); }
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
