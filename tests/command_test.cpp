@@ -83,7 +83,7 @@ class Command : public testing::Test {
         std::string pattern = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
         ASSERT_NE(mkdtemp(pattern.data()), nullptr);
         root_ = pattern;
-        directory_ = root_ / "work";
+        directory_ = root_ / "folder";
         fs::create_directory(directory_);
     }
     void TearDown() override {
@@ -599,8 +599,8 @@ TEST_F(Command, InputsThatShareANameKeepTheirPaths) {
     EXPECT_EQ(outcome.code, all_done) << outcome.err;
     EXPECT_EQ(files_below("gpuhist-out"),
               (std::vector<std::string>{"b/a/x.png.histogram.csv", "b/x.png.histogram.csv",
-                                        "work/a/x.png.histogram.csv", "y.png.histogram.csv"}));
-    EXPECT_TRUE(contains(read_text(at("gpuhist-out/work/a/x.png.histogram.csv")), "\n1,1,2,16\n"));
+                                        "folder/a/x.png.histogram.csv", "y.png.histogram.csv"}));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/folder/a/x.png.histogram.csv")), "\n1,1,2,16\n"));
     EXPECT_TRUE(contains(read_text(at("gpuhist-out/b/x.png.histogram.csv")), "\n2,2,3,16\n"));
     EXPECT_TRUE(contains(read_text(at("gpuhist-out/b/a/x.png.histogram.csv")), "\n3,3,4,16\n"));
     EXPECT_TRUE(contains(read_text(at("gpuhist-out/y.png.histogram.csv")), "\n4,4,5,16\n"));

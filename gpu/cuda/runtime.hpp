@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
-#include <utility>
 
 namespace gpuhist::cuda {
 
@@ -67,10 +66,6 @@ class Buffer {
             bytes_ = bytes;
         }
         return data_;
-    }
-    template <class T>
-    T* reserve_as(std::size_t count) {
-        return static_cast<T*>(reserve(count * sizeof(T)));
     }
 
   private:
