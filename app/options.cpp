@@ -33,6 +33,9 @@ constexpr const char* definitions = R"(Definitions:
                percentiles that stretch are nearest-rank: the smallest v with cum(v) >= ceil(q n)
   bins         N equal bins over [LO, HI); values outside are counted as below and above
   clipped      fraction of pixels at the type's lowest and highest value
+  effective_bits
+               from the lowest to the highest bit of or & ~and of the values that occur, inclusive:
+               of the bits set in some and not in all; 0 for a constant channel
   NaN, Inf     counted, and left out of everything else
 
 Files, in the output directory: stats.csv, and per input NAME.histogram.csv, NAME.histogram.png and

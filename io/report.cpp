@@ -28,6 +28,7 @@ void visit_fields(const Statistics& row, Visit visit) {
     visit("clipped_low", row.clipped_low);
     visit("clipped_high", row.clipped_high);
     visit("unique", row.unique);
+    visit("effective_bits", row.effective_bits);
 }
 
 std::string text(std::uint64_t value) {

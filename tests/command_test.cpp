@@ -237,7 +237,7 @@ TEST_F(Command, HelpStatesDefinitionsAndExitCodes) {
         EXPECT_EQ(outcome.code, all_done);
         EXPECT_EQ(outcome.err, "");
         for (const char* part : {"(9798 R + 19235 G + 3735 B + 16384) >> 15", "population", "numpy.percentile",
-                                 "sum p log2 p", "Exit codes: 0", "[gpuhist-out]", "devices"})
+                                 "sum p log2 p", "effective_bits", "Exit codes: 0", "[gpuhist-out]", "devices"})
             EXPECT_TRUE(contains(outcome.out, part)) << part;
         std::istringstream lines(outcome.out);
         for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 105u) << line;

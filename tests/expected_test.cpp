@@ -96,6 +96,7 @@ void expect_row(const Row& expected, const Statistics& row) {
     expect_number(expected, "clipped_low", row.clipped_low);
     expect_number(expected, "clipped_high", row.clipped_high);
     EXPECT_EQ(row.unique ? std::to_string(*row.unique) : "", expected.at("unique"));
+    EXPECT_EQ(row.effective_bits ? std::to_string(*row.effective_bits) : "", expected.at("effective_bits"));
 }
 
 void expect_histogram(const fs::path& file, const Histogram& histogram) {

@@ -31,6 +31,7 @@ Statistics full_row() {
     row.clipped_low = 0;
     row.clipped_high = 0.5;
     row.unique = 9;
+    row.effective_bits = 6;
     return row;
 }
 
@@ -61,7 +62,7 @@ TEST(Report, HeaderIsExact) {
     EXPECT_EQ(
         stats_csv_header(),
         "path,width,height,depth,channel,pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,p01,p05,"
-        "p25,median,p75,p95,p99,clipped_low,clipped_high,unique\n");
+        "p25,median,p75,p95,p99,clipped_low,clipped_high,unique,effective_bits\n");
 }
 
 TEST(Report, RowsAreExact) {
@@ -69,12 +70,12 @@ TEST(Report, RowsAreExact) {
     EXPECT_EQ(
         stats_csv_rows(image, {full_row()}),
         "photo.jpg,4,3,u8,luma,12,0,0,0,255,0.1,0.3333333333333333,2.5e-09,-0.5,1e+22,7,0.25,10.25,20.25,30.25,40.25,"
-        "50.25,60.25,0,0.5,9\n");
+        "50.25,60.25,0,0.5,9,6\n");
     Statistics empty;
     empty.nan = 12;
     EXPECT_EQ(stats_csv_rows({"f", 4, 3, Depth::f32}, {empty, empty}),
-              "f,4,3,f32,gray,0,12,0,,,,,,,,,,,,,,,,,,\n"
-              "f,4,3,f32,gray,0,12,0,,,,,,,,,,,,,,,,,,\n");
+              "f,4,3,f32,gray,0,12,0,,,,,,,,,,,,,,,,,,,\n"
+              "f,4,3,f32,gray,0,12,0,,,,,,,,,,,,,,,,,,,\n");
     EXPECT_EQ(stats_csv_rows(image, {}), "");
 }
 
@@ -83,7 +84,7 @@ TEST(Report, PathsAreQuoted) {
          {"plain name.png", "a,b", "say \"hi\"", "two\nlines", "a\rb", "\"", "", "\xFF,\xFE"}) {
         const auto records = parse_csv(stats_csv_rows({path, 1, 1, Depth::u16}, {full_row()}));
         ASSERT_EQ(records.size(), 1U) << path;
-        ASSERT_EQ(records[0].size(), 26U) << path;
+        ASSERT_EQ(records[0].size(), 27U) << path;
         EXPECT_EQ(records[0][0], path);
     }
     EXPECT_EQ(stats_csv_rows({"a,\"b\"", 1, 1, Depth::u8}, {full_row()}).substr(0, 11), "\"a,\"\"b\"\"\",1");
@@ -150,6 +151,7 @@ TEST(Report, JsonParsesBack) {
     EXPECT_EQ(i, columns.size());
     EXPECT_TRUE(json["channels"][1]["mean"].is_null());
     EXPECT_TRUE(json["channels"][1]["unique"].is_null());
+    EXPECT_TRUE(json["channels"][1]["effective_bits"].is_null());
     EXPECT_EQ(json["channels"][1]["nan"], 0);
 }
 

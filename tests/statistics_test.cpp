@@ -63,6 +63,7 @@ TEST(Statistics, Constant) {
         EXPECT_EQ(row.clipped_low, value == 0 ? 1 : 0);
         EXPECT_EQ(row.clipped_high, value == 255 ? 1 : 0);
         EXPECT_EQ(row.unique, 1u);
+        EXPECT_EQ(row.effective_bits, 0u);
     }
 }
 
@@ -110,6 +111,7 @@ TEST(Statistics, TwoValues) {
         expect_close("kurtosis", row.kurtosis, (1 - 6 * variance) / variance, 1);
         expect_close("entropy", row.entropy, -p * std::log2(p) - (1 - p) * std::log2(1 - p));
         EXPECT_EQ(row.unique, 2u);
+        EXPECT_EQ(row.effective_bits, 1u);  // 65000 is even
         // index q (n − 1): the last step of it climbs from 65000 to 65001
         expect_close("p99", row.percentiles[6], 65000 + std::max(0.0, (99 * (n - 1) - 100 * (n - 2)) / 100.0));
     }
@@ -128,10 +130,11 @@ void expect_ramp(const Statistics& row, double n) {
     if (sizeof(Sample) < 4) {
         EXPECT_EQ(row.entropy, std::log2(n));
         EXPECT_EQ(row.unique, static_cast<std::uint64_t>(n));
+        EXPECT_EQ(row.effective_bits, 8 * sizeof(Sample));
         EXPECT_EQ(row.clipped_low, 1 / n);
         EXPECT_EQ(row.clipped_high, 1 / n);
     } else {
-        EXPECT_FALSE(row.entropy || row.unique || row.clipped_low || row.clipped_high);
+        EXPECT_FALSE(row.entropy || row.unique || row.effective_bits || row.clipped_low || row.clipped_high);
     }
 }
 
@@ -154,6 +157,7 @@ TEST(Statistics, NothingFinite) {
     EXPECT_EQ(row.nan, 3u);
     EXPECT_EQ(row.inf, 2u);
     EXPECT_FALSE(row.min || row.max || row.mean || row.std || row.std_sample || row.skewness || row.kurtosis);
+    EXPECT_FALSE(row.effective_bits);
     for (const auto& percentile : row.percentiles) EXPECT_FALSE(percentile);
 }
 
@@ -167,6 +171,141 @@ TEST(Statistics, PooledRowIsOnePopulation) {
     expect_close("std", rows[4].std, std::sqrt(200.0 / 3));
     expect_close("entropy", rows[4].entropy, std::log2(3.0));
     EXPECT_EQ(rows[4].unique, 3u);
+}
+
+/// Bits from the lowest to the highest that varies, bit by bit: one varies when some samples have it and some have not.
+template <class Sample>
+std::uint64_t bits_that_vary(const std::vector<Sample>& samples) {
+    std::vector<std::uint64_t> varying;
+    for (std::uint64_t bit = 0; bit < 8 * sizeof(Sample); ++bit) {
+        const auto set = std::count_if(samples.begin(), samples.end(), [&](Sample v) { return (v >> bit) % 2 == 1; });
+        if (set != 0 && static_cast<std::size_t>(set) != samples.size()) varying.push_back(bit);
+    }
+    return varying.empty() ? 0 : varying.back() - varying.front() + 1;
+}
+
+template <class Sample>
+void expect_effective_bits(std::uint64_t expected, const std::vector<Sample>& samples) {
+    EXPECT_EQ(bits_that_vary(samples), expected) << "the test's own arithmetic";
+    EXPECT_EQ(measure_gray(samples).effective_bits, expected);
+}
+
+/// The values 0 to n − 1, each as `change` makes it.
+template <class Sample, class Change>
+std::vector<Sample> changed_ramp(unsigned n, Change change) {
+    std::vector<Sample> samples;
+    for (unsigned v = 0; v < n; ++v) samples.push_back(static_cast<Sample>(change(v)));
+    return samples;
+}
+
+TEST(EffectiveBits, TwelveBitDataWhereverItLies) {
+    using U16 = std::uint16_t;
+    expect_effective_bits<U16>(12, changed_ramp<U16>(4096, [](unsigned v) { return v; }));
+    expect_effective_bits<U16>(12, changed_ramp<U16>(4096, [](unsigned v) { return v << 4; }));
+    expect_effective_bits<U16>(12, changed_ramp<U16>(4096, [](unsigned v) { return v << 2; }));
+    expect_effective_bits<U16>(12, changed_ramp<U16>(4096, [](unsigned v) { return v << 4 | 15; }));
+    expect_effective_bits<U16>(16, changed_ramp<U16>(4096, [](unsigned v) { return v << 4 | v >> 8; }));
+}
+
+TEST(EffectiveBits, AnOffsetBitAlwaysSetDoesNotCount) {
+    using U16 = std::uint16_t;
+    expect_effective_bits<U16>(12, changed_ramp<U16>(4096, [](unsigned v) { return v | 0x8000; }));
+    expect_effective_bits<U16>(12, changed_ramp<U16>(4096, [](unsigned v) { return v << 3 | 0x8001; }));
+    auto samples = changed_ramp<U16>(4096, [](unsigned v) { return v | 0x8000; });
+    samples.push_back(0);  // now it is not always set
+    expect_effective_bits<U16>(16, samples);
+    // A number added that is no bit of its own carries into others.
+    expect_effective_bits<U16>(13, changed_ramp<U16>(4096, [](unsigned v) { return v + 1; }));
+    expect_effective_bits<std::uint8_t>(4, changed_ramp<std::uint8_t>(16, [](unsigned v) { return v | 0xA0; }));
+}
+
+TEST(EffectiveBits, EightBitsReplicatedAreSixteen) {
+    expect_effective_bits<std::uint16_t>(16, changed_ramp<std::uint16_t>(256, [](unsigned v) { return v * 257; }));
+    expect_effective_bits<std::uint16_t>(8, changed_ramp<std::uint16_t>(256, [](unsigned v) { return v << 8; }));
+    expect_effective_bits<std::uint8_t>(8, changed_ramp<std::uint8_t>(256, [](unsigned v) { return v; }));
+}
+
+TEST(EffectiveBits, ConstantChannelsHaveNone) {
+    for (const int value : {0, 1, 0x0FF0, 0x8000, 0xFFFF})
+        expect_effective_bits<std::uint16_t>(0, std::vector<std::uint16_t>(9, static_cast<std::uint16_t>(value)));
+    for (const int value : {0, 128, 255})
+        expect_effective_bits<std::uint8_t>(0, std::vector<std::uint8_t>(9, static_cast<std::uint8_t>(value)));
+    expect_effective_bits<std::uint16_t>(0, {4711});
+}
+
+TEST(EffectiveBits, TwoValuesSpanTheBitsInWhichTheyDiffer) {
+    expect_effective_bits<std::uint16_t>(1, {0x8000, 0x0000});
+    expect_effective_bits<std::uint16_t>(16, {0x8001, 0x0000});
+    expect_effective_bits<std::uint16_t>(16, {0x7FFF, 0x8000});  // neighbours, all bits differ
+    expect_effective_bits<std::uint16_t>(5, {0x0110, 0x0000, 0x0110});
+    expect_effective_bits<std::uint16_t>(5, {0xF11F, 0xF00F});
+    expect_effective_bits<std::uint8_t>(8, {0, 255});
+}
+
+TEST(EffectiveBits, OfAnyValues) {
+    std::uint64_t seed = 1;
+    for (int i = 0; i < 300; ++i) {
+        std::vector<std::uint16_t> samples;
+        for (int sample = 0; sample < 3; ++sample) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            samples.push_back(static_cast<std::uint16_t>((seed >> 48) & (seed >> 32)));
+        }
+        ASSERT_EQ(measure_gray(samples).effective_bits, bits_that_vary(samples))
+            << samples[0] << ' ' << samples[1] << ' ' << samples[2];
+    }
+}
+
+TEST(EffectiveBits, RowsOfColours) {
+    // Red varies in bits 4 to 7, green in none, blue in bit 9; alpha in bits 0 and 15. Pooled: from 4 to 14.
+    std::vector<std::uint16_t> samples, red, green, blue, luma, pooled, alpha;
+    for (unsigned v = 0; v < 16; ++v) {
+        const unsigned r = v << 4, g = 0x4000, b = v % 2 << 9, a = v < 3 ? 0x8001 : 0;
+        const unsigned y = (9798 * r + 19235 * g + 3735 * b + 16384) >> 15;
+        for (const unsigned c : {r, g, b, a}) samples.push_back(static_cast<std::uint16_t>(c));
+        for (const unsigned c : {r, g, b}) pooled.push_back(static_cast<std::uint16_t>(c));
+        red.push_back(static_cast<std::uint16_t>(r));
+        green.push_back(static_cast<std::uint16_t>(g));
+        blue.push_back(static_cast<std::uint16_t>(b));
+        luma.push_back(static_cast<std::uint16_t>(y));
+        alpha.push_back(static_cast<std::uint16_t>(a));
+    }
+    const auto rows = measure(samples, 4, 4);
+    ASSERT_EQ(rows.size(), 6u);
+    EXPECT_EQ(rows[0].effective_bits, 4u);
+    EXPECT_EQ(rows[1].effective_bits, 0u);
+    EXPECT_EQ(rows[2].effective_bits, 1u);
+    EXPECT_EQ(rows[3].effective_bits, bits_that_vary(luma));
+    EXPECT_EQ(rows[4].effective_bits, 11u);
+    EXPECT_EQ(rows[5].effective_bits, 16u);
+    EXPECT_EQ(bits_that_vary(red), 4u);
+    EXPECT_EQ(bits_that_vary(green), 0u);
+    EXPECT_EQ(bits_that_vary(blue), 1u);
+    EXPECT_EQ(bits_that_vary(pooled), 11u);
+    EXPECT_EQ(bits_that_vary(alpha), 16u);
+}
+
+TEST(EffectiveBits, FloatsHaveNone) {
+    for (const Statistics& row : measure(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, 4))
+        EXPECT_FALSE(row.effective_bits) << to_string(row.channel);
+}
+
+TEST(EffectiveBits, NoSampleNoBits) {
+    Analysis analysis;
+    analysis.channels.resize(1);
+    analysis.channels[0].counts.resize(256);
+    EXPECT_FALSE(statistics(analysis).at(0).effective_bits);
+}
+
+TEST(EffectiveBits, OfMergedImagesTogether) {
+    const auto analyze = [](const std::vector<std::uint16_t>& samples) {
+        const auto width = static_cast<std::int64_t>(samples.size());
+        return make_engine("cpu")->analyze(
+            {samples.data(), width, 1, 1, Depth::u16, width * 2, ChannelOrder::rgb, Memory::host});
+    };
+    Analysis both = analyze({0x0110, 0x0110});
+    EXPECT_EQ(statistics(both).at(0).effective_bits, 0u);
+    both += analyze({0x1100});
+    EXPECT_EQ(statistics(both).at(0).effective_bits, 9u);
 }
 
 TEST(Statistics, AlphaIsARowOfItsOwn) {
@@ -199,7 +338,7 @@ struct FixedRow {
     std::uint64_t pixels, nan, inf;
     double min, max, mean, std, std_sample, skewness, kurtosis, entropy;
     double percentiles[7];
-    double clipped_low, clipped_high, unique;
+    double clipped_low, clipped_high, unique, effective_bits;
 };
 struct FixedCase {
     const char* name;
@@ -281,6 +420,10 @@ TEST_P(FixedValues, AsNumpyAndScipy) {
         EXPECT_EQ(row.unique.has_value(), !std::isnan(expected.unique));
         if (row.unique) {
             EXPECT_EQ(static_cast<double>(*row.unique), expected.unique);
+        }
+        EXPECT_EQ(row.effective_bits.has_value(), !std::isnan(expected.effective_bits));
+        if (row.effective_bits) {
+            EXPECT_EQ(static_cast<double>(*row.effective_bits), expected.effective_bits);
         }
     }
 }

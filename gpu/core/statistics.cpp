@@ -1,6 +1,7 @@
 #include "gpuhist/statistics.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "core/float_analysis.hpp"
@@ -38,17 +39,26 @@ void set_shape(Statistics& row, double m2, double m3, double m4) {
     row.kurtosis = m4 / (m2 * m2) - 3;
 }
 
+/// Bits from the lowest to the highest that varies, given those ever set and those always set.
+std::uint64_t effective_bits(std::uint64_t ever, std::uint64_t always) {
+    const std::uint64_t varying = ever & ~always;
+    return varying == 0 ? 0 : static_cast<std::uint64_t>(std::bit_width(varying) - std::countr_zero(varying));
+}
+
 /// Everything from one count per value.
 Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts) {
     Statistics row;
     row.channel = channel;
     std::uint64_t n = 0, unique = 0, first = 0, last = 0;
+    std::uint64_t ever = 0, always = ~std::uint64_t{0};  // bits of the values that occur
     u128 sum = 0, sum_squares = 0;
     for (std::uint64_t v = 0; v < counts.size(); ++v) {
         const std::uint64_t count = counts[v];
         if (count == 0) continue;
         if (unique++ == 0) first = v;
         last = v;
+        ever |= v;
+        always &= v;
         n += count;
         sum += static_cast<u128>(count) * v;
         sum_squares += static_cast<u128>(count) * (v * v);
@@ -59,6 +69,7 @@ Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts
 
     row.min = static_cast<double>(first);
     row.max = static_cast<double>(last);
+    row.effective_bits = effective_bits(ever, always);
     const core::MeanStd mean_std = core::mean_std(n, sum, sum_squares);
     row.mean = mean_std.mean;
     row.std = mean_std.std;

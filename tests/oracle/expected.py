@@ -17,7 +17,7 @@ import tifffile
 from PIL import Image
 
 COLUMNS = ("path,width,height,depth,channel,pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,"
-           "p01,p05,p25,median,p75,p95,p99,clipped_low,clipped_high,unique").split(",")
+           "p01,p05,p25,median,p75,p95,p99,clipped_low,clipped_high,unique,effective_bits").split(",")
 PERCENTS = {"p01": 1, "p05": 5, "p25": 25, "median": 50, "p75": 75, "p95": 95, "p99": 99}
 DEPTHS = {np.dtype(np.uint8): "u8", np.dtype(np.uint16): "u16", np.dtype(np.float32): "f32"}
 BINS = 256
@@ -78,6 +78,12 @@ def agree(name, value, reference):
     return value
 
 
+def effective_bits(samples):
+    """From the lowest to the highest bit that is set in some samples, not in all."""
+    varying = f"{np.bitwise_or.reduce(samples) ^ np.bitwise_and.reduce(samples):b}"
+    return len(varying.strip("0"))
+
+
 def statistics(samples):
     """The columns from `pixels` on; None where undefined."""
     finite = samples[np.isfinite(samples)] if samples.dtype == np.float32 else samples
@@ -105,6 +111,7 @@ def statistics(samples):
         row["clipped_low"] = np.count_nonzero(samples == 0) / n
         row["clipped_high"] = np.count_nonzero(samples == top) / n
         row["unique"] = len(counts)
+        row["effective_bits"] = effective_bits(samples)
     return row
 
 

@@ -51,6 +51,12 @@ def luma(red, green, blue):
     return (9798 * red + 19235 * green + 3735 * blue + 16384) >> 15
 
 
+def effective_bits(samples):
+    """From the lowest to the highest bit that is set in some samples, not in all."""
+    varying = f"{np.bitwise_or.reduce(samples) ^ np.bitwise_and.reduce(samples):b}"
+    return len(varying.strip("0"))
+
+
 def number(value):
     return "none" if value is None else repr(float(value))
 
@@ -63,15 +69,16 @@ def row(channel, samples, dtype):
     numbers = [values.min(), values.max(), np.rint(values.mean()) + centred.mean(), centred.std(), centred.std(ddof=1),
                scipy.stats.skew(centred), scipy.stats.kurtosis(centred)]
     if dtype == np.float32:
-        entropy = low = high = unique = None
+        entropy = low = high = unique = bits = None
     else:
         counts = np.unique(finite, return_counts=True)[1]
         entropy, unique = scipy.stats.entropy(counts, base=2), len(counts)
         low, high = np.mean(finite == 0), np.mean(finite == np.iinfo(dtype).max)
+        bits = effective_bits(finite)
     percentiles = np.percentile(values, [1, 5, 25, 50, 75, 95, 99])
     fields = [f"Channel::{channel}", str(len(samples)), str(np.isnan(samples).sum()), str(np.isinf(samples).sum()),
               *map(number, numbers), number(entropy), "{" + ", ".join(map(number, percentiles)) + "}",
-              number(low), number(high), number(unique)]
+              number(low), number(high), number(unique), number(bits)]
     return "      {" + ", ".join(fields) + "},"
 
 

@@ -14,7 +14,8 @@ namespace gpuhist {
 inline constexpr std::array<int, 7> reported_percentiles{1, 5, 25, 50, 75, 95, 99};
 
 /// One row of `stats.csv`. Absent means undefined: no finite sample, a constant channel (skewness, kurtosis), one
-/// sample (std_sample), or f32 (entropy, clipped_*, unique). NaN and ±Inf are counted and left out of all the rest.
+/// sample (std_sample), or f32 (entropy, clipped_*, unique, effective_bits). NaN and ±Inf are counted and left out of
+/// all the rest.
 struct Statistics {
     Channel channel = Channel::gray;
     std::uint64_t pixels = 0;  ///< samples of this row; of `all`, the colour channels' together
@@ -31,6 +32,10 @@ struct Statistics {
     std::array<std::optional<double>, reported_percentiles.size()> percentiles;
     std::optional<double> clipped_low, clipped_high;  ///< fraction of samples at the type's lowest / highest value
     std::optional<std::uint64_t> unique;              ///< different values that occur
+    /// Distance from the lowest to the highest bit that varies, inclusive. With `or` the bits ever set and `and` those
+    /// always set over the values that occur, the bits that vary are `or & ~and`; of a constant channel none does: 0.
+    /// So 12-bit data in 16 bits gives 12, low (0 … 4095) or shifted left, and a bit that is always set does not count.
+    std::optional<std::uint64_t> effective_bits;
 };
 
 /// The rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one.

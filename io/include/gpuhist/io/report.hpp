@@ -20,7 +20,7 @@ struct ImageInfo {
 
 /// The header line of stats.csv, with its LF:
 /// path,width,height,depth,channel,pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,p01,p05,p25,
-/// median,p75,p95,p99,clipped_low,clipped_high,unique
+/// median,p75,p95,p99,clipped_low,clipped_high,unique,effective_bits
 std::string stats_csv_header();
 
 /// One line a row, each with its LF. What is undefined is an empty field.
