@@ -1,6 +1,7 @@
 #include "engines.hpp"
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/stream.hpp"
 
 namespace gpuhist {
 
@@ -16,6 +17,67 @@ std::unique_ptr<Engine> make(const EngineOptions&) {
     throw EngineUnavailable("engine cuda: " + info().description);
 }
 }  // namespace cuda
+
+namespace {
+[[noreturn]] void throw_without_cuda() {
+    throw EngineUnavailable("stream analyser: " + cuda::info().description);
+}
+}  // namespace
+
+class StreamAnalyzer::Implementation {};
+std::size_t StreamAnalyzer::workspace_bytes(const StreamPlan&) {
+    throw_without_cuda();
+}
+StreamAnalyzer::StreamAnalyzer(const StreamPlan&, void*) {
+    throw_without_cuda();
+}
+StreamAnalyzer::~StreamAnalyzer() = default;
+StreamAnalyzer::StreamAnalyzer(StreamAnalyzer&&) noexcept = default;
+StreamAnalyzer& StreamAnalyzer::operator=(StreamAnalyzer&&) noexcept = default;
+// Without an analyser none of these can be called.
+const StreamPlan& StreamAnalyzer::plan() const {
+    throw_without_cuda();
+}
+ResultLayout StreamAnalyzer::layout(const AnalysisRequest&, const Normalization*) const {
+    throw_without_cuda();
+}
+void StreamAnalyzer::enqueue(const ImageView&, const AnalysisRequest&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+void StreamAnalyzer::enqueue(const BatchView&, const AnalysisRequest&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+void StreamAnalyzer::enqueue(const ImageView*, std::int64_t, const AnalysisRequest&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+void StreamAnalyzer::enqueue_normalized(const ImageView&, const MutableImageView&, const AnalysisRequest&,
+                                        const Normalization&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+void StreamAnalyzer::enqueue_normalized(const BatchView&, const MutableBatchView&, const AnalysisRequest&,
+                                        const Normalization&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+void StreamAnalyzer::enqueue_normalized(const ImageView*, const MutableImageView*, std::int64_t, const AnalysisRequest&,
+                                        const Normalization&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+
+PinnedResults::PinnedResults(const ResultLayout&, std::int64_t) {
+    throw_without_cuda();
+}
+PinnedResults::~PinnedResults() = default;
+PinnedResults::PinnedResults(PinnedResults&&) noexcept = default;
+PinnedResults& PinnedResults::operator=(PinnedResults&&) noexcept = default;
+const ImageResult& PinnedResults::operator[](std::int64_t) const {
+    throw_without_cuda();
+}
+bool PinnedResults::ready(std::int64_t) const {
+    throw_without_cuda();
+}
+void PinnedResults::clear() {
+    throw_without_cuda();
+}
 #endif
 
 std::vector<EngineInfo> engines() {

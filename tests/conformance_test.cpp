@@ -29,6 +29,10 @@ AnalysisRequest bins_over(std::uint32_t bins, std::optional<Range> range = {}) {
     return {true, bins, range};
 }
 const AnalysisRequest without_luma{false, 256, {}};
+AnalysisRequest brief(AnalysisRequest request = {}) {
+    request.detail = Detail::brief;
+    return request;
+}
 
 std::string describe(const Shape& shape, const Layout& layout, Content content) {
     std::ostringstream out;
@@ -64,7 +68,7 @@ void expect_order_statistics(const std::vector<OrderStatistic>& order, const std
 }
 
 /// The sums that FloatMoments defines, about the pivot that the engine chose.
-void expect_power_sums(const FloatMoments& moments, const std::vector<float>& values) {
+void expect_power_sums(const FloatMoments& moments, const std::vector<float>& values, Detail detail) {
     __extension__ typedef __int128 i128;
     i128 sums[4] = {};
     for (float value : values) {
@@ -76,14 +80,29 @@ void expect_power_sums(const FloatMoments& moments, const std::vector<float>& va
             sums[k - 1] += static_cast<i128>(std::rint(std::ldexp(power, 80 - k * moments.exponent)));
         }
     }
+    if (detail == Detail::brief) sums[2] = sums[3] = 0;
     for (int k = 0; k < 4; ++k)
         EXPECT_EQ(moments.sums[k],
                   (Int128{static_cast<std::uint64_t>(sums[k]), static_cast<std::int64_t>(sums[k] >> 64)}))
             << "power sum " << k + 1;
 }
 
+/// The pivot of a brief analysis: midway between the extremes, or the mean where that is far away.
+void expect_brief_pivot(double pivot, const std::vector<float>& values) {
+    if (values.empty()) return;
+    const Moments truth = moments_of(values);
+    const double middle = values.front() + (static_cast<double>(values.back()) - values.front()) / 2;
+    const long double away = std::abs(truth.mean - middle) / std::max(truth.std, 1e-300L);
+    if (away < 3.999L) {
+        EXPECT_EQ(pivot, middle);
+    }
+    if (away > 4.001L && truth.std > 0) {
+        EXPECT_NEAR(pivot, truth.mean, 1e-3 * truth.std) << "should be about the mean";
+    }
+}
+
 /// The numbers that a person reads, against passes in extended precision.
-void expect_moments(const Statistics& row, const std::vector<float>& values) {
+void expect_moments(const Statistics& row, const std::vector<float>& values, Detail detail) {
     SCOPED_TRACE(to_string(row.channel));
     ASSERT_EQ(row.mean.has_value(), !values.empty());
     if (values.empty()) return;
@@ -99,6 +118,11 @@ void expect_moments(const Statistics& row, const std::vector<float>& values) {
     }
     EXPECT_NEAR(*row.std, truth.std, 1e-12 * truth.std);
     EXPECT_NEAR(*row.std_sample, truth.std_sample, 1e-12 * truth.std_sample);
+    if (detail == Detail::brief) {
+        EXPECT_FALSE(row.skewness.has_value());
+        EXPECT_FALSE(row.kurtosis.has_value());
+        return;
+    }
     EXPECT_NEAR(*row.skewness, truth.skewness, 1e-12 * std::max(std::abs(truth.skewness), 1.0L));
     EXPECT_NEAR(*row.kurtosis, truth.kurtosis, 1e-12 * (truth.kurtosis + 3));
 }
@@ -110,6 +134,8 @@ void expect_float_analysis(const ImageView& image, const AnalysisRequest& reques
     ASSERT_EQ(result.channels.size(), rows.size());
     EXPECT_FALSE(result.brightness.has_value());
     EXPECT_EQ(result.upper_closed, !request.range.has_value());
+    EXPECT_EQ(result.detail, request.detail);
+    const bool in_full = request.detail == Detail::full;
 
     float minimum = INFINITY, maximum = -INFINITY;
     std::vector<FloatRow> truths;
@@ -167,17 +193,26 @@ void expect_float_analysis(const ImageView& image, const AnalysisRequest& reques
         EXPECT_EQ(got.below, below);
         EXPECT_EQ(got.above, above);
         EXPECT_TRUE(got.counts == counts);
-        expect_power_sums(got.moments, truth.finite);
-        expect_order_statistics(got.order_statistics, truth.finite);
-        expect_moments(statistics_of(rows[r]), truth.finite);
+        expect_power_sums(got.moments, truth.finite, request.detail);
+        if (in_full) {
+            expect_order_statistics(got.order_statistics, truth.finite);
+        } else {
+            EXPECT_TRUE(got.order_statistics.empty());
+            expect_brief_pivot(got.moments.pivot, truth.finite);
+        }
+        expect_moments(statistics_of(rows[r]), truth.finite, request.detail);
     }
-    if (image.channels == 1) {
+    if (image.channels == 1 || !in_full) {
         EXPECT_TRUE(result.pooled_order_statistics.empty());
-    } else {
-        const FloatRow pooled = float_row(image, Channel::all);
-        expect_order_statistics(result.pooled_order_statistics, pooled.finite);
-        expect_moments(statistics_of(Channel::all), pooled.finite);
     }
+    if (image.channels > 1) {
+        const FloatRow pooled = float_row(image, Channel::all);
+        if (in_full) expect_order_statistics(result.pooled_order_statistics, pooled.finite);
+        expect_moments(statistics_of(Channel::all), pooled.finite, request.detail);
+    }
+    for (const Statistics& row : statistics_rows)
+        for (const std::optional<double>& percentile : row.percentiles)
+            EXPECT_EQ(percentile.has_value(), in_full && row.min.has_value()) << to_string(row.channel);
 }
 
 class AnalysisTest : public EngineTest {
@@ -199,7 +234,8 @@ class AnalysisTest : public EngineTest {
         EXPECT_TRUE(result_ == reference_result_);
     }
 
-    void check_matrix(Depth depth, const Size* first, const Size* last, bool every_layout) {
+    void check_matrix(Depth depth, const Size* first, const Size* last, bool every_layout,
+                      const AnalysisRequest& request = {}) {
         std::size_t turn = 0;
         for (const Size* size = first; size != last; ++size)
             for (int channels : {1, 3, 4})
@@ -210,7 +246,7 @@ class AnalysisTest : public EngineTest {
                             if (!every_layout && l != turn % std::size(layouts)) continue;
                             const Shape shape{size->width, size->height, channels, depth, order};
                             SCOPED_TRACE(describe(shape, layouts[l], content));
-                            check(Picture(shape, layouts[l], content));
+                            check(Picture(shape, layouts[l], content), request);
                             if (HasFailure()) return;  // one case is enough to look at
                         }
                         ++turn;
@@ -231,6 +267,9 @@ TEST_P(AnalysisTest, small_u16) {
 TEST_P(AnalysisTest, small_f32) {
     check_matrix(Depth::f32, std::begin(small_sizes), std::end(small_sizes), false);
 }
+TEST_P(AnalysisTest, small_f32_brief) {
+    check_matrix(Depth::f32, std::begin(small_sizes), std::end(small_sizes), false, brief());
+}
 TEST_P(AnalysisTest, medium_u8) {
     check_matrix(Depth::u8, std::begin(medium_sizes), std::end(medium_sizes), true);
 }
@@ -239,6 +278,18 @@ TEST_P(AnalysisTest, medium_u16) {
 }
 TEST_P(AnalysisTest, medium_f32) {
     check_matrix(Depth::f32, std::begin(medium_sizes), std::end(medium_sizes), false);
+}
+TEST_P(AnalysisTest, medium_f32_brief) {
+    check_matrix(Depth::f32, std::begin(medium_sizes), std::end(medium_sizes), false, brief());
+}
+
+TEST_P(AnalysisTest, small_detail_does_not_matter_to_integers) {
+    for (Depth depth : {Depth::u8, Depth::u16})
+        for (int channels : {1, 3}) {
+            const Picture picture({41, 23, channels, depth}, packed, Content::natural);
+            check(picture, brief());
+            EXPECT_EQ(result_.detail, Detail::full);
+        }
 }
 
 TEST_P(AnalysisTest, twelve_megapixels) {
@@ -258,6 +309,23 @@ TEST_P(AnalysisTest, twelve_megapixels) {
         const Shape shape{4000, 3000, c.channels, c.depth, ChannelOrder::bgr};
         SCOPED_TRACE(describe(shape, c.layout, c.content));
         check(Picture(shape, c.layout, c.content));
+        if (c.depth == Depth::f32) check(Picture(shape, c.layout, c.content), brief());
+    }
+}
+
+TEST_P(AnalysisTest, large_f32_brief) {
+    const struct {
+        std::int64_t width, height;
+        int channels;
+        Content content;
+    } cases[] = {
+        {4001, 2999, 1, Content::natural}, {2001, 1499, 1, Content::specials}, {2001, 1499, 1, Content::constant},
+        {1601, 1203, 3, Content::natural}, {1601, 1203, 4, Content::gaussian},
+    };
+    for (const auto& c : cases) {
+        const Shape shape{c.width, c.height, c.channels, Depth::f32, ChannelOrder::bgr};
+        SCOPED_TRACE(describe(shape, packed, c.content));
+        check(Picture(shape, packed, c.content), brief());
     }
 }
 
@@ -270,6 +338,7 @@ TEST_P(AnalysisTest, small_every_alignment) {
                     const Layout layout{offset % 5, offset, 0};
                     SCOPED_TRACE(describe(shape, layout, Content::random));
                     check(Picture(shape, layout, Content::random));
+                    if (depth == Depth::f32) check(Picture(shape, layout, Content::random), brief());
                     ASSERT_FALSE(HasFailure());
                 }
 }
@@ -282,6 +351,7 @@ TEST_P(AnalysisTest, equal_values_past_the_width_of_a_counter) {
                 const Shape shape{pixels, 1, 1, depth};
                 SCOPED_TRACE(describe(shape, packed, content));
                 check(Picture(shape, packed, content));
+                if (depth == Depth::f32) check(Picture(shape, packed, content), brief());
             }
 }
 
@@ -318,6 +388,7 @@ TEST_P(AnalysisTest, small_engine_and_result_reused) {
         AnalysisRequest request;
         request.luma_histogram = bits >> 40 & 1;
         request.bins = 1 + static_cast<std::uint32_t>((bits >> 41) % 600);
+        request.detail = static_cast<Detail>((bits >> 52) % 2);
         SCOPED_TRACE(describe(shape, layouts[turn % 5], content));
         const Picture picture(shape, layouts[turn % 5], content);
         engine->analyze(picture.view(), request, result);
@@ -432,10 +503,12 @@ TEST_P(AnalysisTest, float_bins) {
                 SCOPED_TRACE(describe(gray, packed, content) + ", bins " + std::to_string(bins) + ", range from " +
                              std::to_string(range ? range->lower : NAN));
                 check(picture, bins_over(bins, range));
+                check(picture, brief(bins_over(bins, range)));
                 ASSERT_FALSE(HasFailure());
             }
         }
     check(Picture({33, 9, 4, Depth::f32}, layouts[2], Content::specials), bins_over(1u << 24));
+    check(Picture({33, 9, 3, Depth::f32}, layouts[2], Content::specials), brief(bins_over(1u << 20)));
 }
 
 // Values on the edges of the bins, and the neighbours of the edges on both sides.
@@ -452,6 +525,8 @@ TEST_P(AnalysisTest, small_float_values_on_the_edges) {
             SCOPED_TRACE(std::to_string(bins) + " bins from " + std::to_string(range.lower));
             check(picture, bins_over(bins, range));
             check(picture, bins_over(bins));
+            check(picture, brief(bins_over(bins, range)));
+            check(picture, brief(bins_over(bins)));
         }
 }
 
@@ -509,6 +584,7 @@ TEST_P(AnalysisTest, float_moments) {
         for (std::int64_t i = 0; i < width * height; ++i)
             picture.set(i % width, i / width, 0, c.value(scramble(static_cast<std::uint64_t>(i)), i));
         check(picture);
+        check(picture, brief());
     }
 }
 

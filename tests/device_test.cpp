@@ -87,6 +87,14 @@ TEST_P(DeviceTest, small_analyze) {
                     EXPECT_EQ(difference(result, reference->analyze(picture.view())), "")
                         << width << "x" << height << "x" << channels << " " << to_string(depth) << ", padding "
                         << at.row_padding << ", offset " << at.offset;
+                    if (depth == Depth::f32) {
+                        AnalysisRequest brief;
+                        brief.detail = Detail::brief;
+                        engine->analyze(device.view(), brief, result);
+                        EXPECT_EQ(difference(result, reference->analyze(picture.view(), brief)), "")
+                            << "brief, " << width << "x" << height << "x" << channels << ", padding " << at.row_padding
+                            << ", offset " << at.offset;
+                    }
                     EXPECT_TRUE(device.surroundings_untouched());
                 }
 }

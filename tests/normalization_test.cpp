@@ -148,6 +148,32 @@ TEST_P(NormalizationTest, small_without_luma_histogram) {
         }
 }
 
+// A stretch between percentiles of f32 needs order statistics: it is analysed in full. The others are as brief as
+// asked.
+TEST_P(NormalizationTest, small_brief) {
+    AnalysisRequest brief;
+    brief.detail = Detail::brief;
+    for (int channels : {1, 3, 4})
+        for (Content content : {Content::natural, Content::specials, Content::outliers, Content::constant})
+            for (NormalizeMode mode : modes) {
+                const Shape shape{61, 43, channels, Depth::f32};
+                const Picture picture(shape, layouts[1], content);
+                const Normalization normalization{mode, 2, 97, channels != 4};
+                SCOPED_TRACE(describe(shape, content, normalization));
+                if (mode != NormalizeMode::percentile) {
+                    check(picture, packed, normalization, brief);
+                    continue;
+                }
+                Picture output(shape, packed), expected(shape, packed);
+                Analysis result, in_full;
+                engine->normalize(picture.view(), brief, normalization, output.mutable_view(), result);
+                reference->normalize(picture.view(), {}, normalization, expected.mutable_view(), in_full);
+                EXPECT_EQ(result.detail, Detail::full);
+                EXPECT_EQ(difference(result, in_full), "");
+                EXPECT_EQ(difference(output.view(), expected.view()), "");
+            }
+}
+
 TEST_P(NormalizationTest, small_percentiles) {
     constexpr std::pair<double, double> percentiles[] = {{0, 100},        {0.1, 99.9},  {1, 99},   {0, 50},
                                                          {49.999999, 50}, {99.9, 100},  {0, 1e-6}, {33.3, 66.7},

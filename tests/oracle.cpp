@@ -282,6 +282,7 @@ void poison(Analysis& analysis) {
     analysis.brightness = Brightness{seed, {seed, 77}, 3, 9};
     analysis.range = {-12, 34};
     analysis.upper_closed = !analysis.upper_closed;
+    analysis.detail = analysis.detail == Detail::brief ? Detail::full : Detail::brief;
     analysis.pooled_order_statistics.assign(40, {seed, 6.5f});
 }
 
@@ -338,6 +339,7 @@ std::string difference(const Analysis& got, const Analysis& expected) {
     compare("range lower", got.range.lower, expected.range.lower);
     compare("range upper", got.range.upper, expected.range.upper);
     compare("upper closed", got.upper_closed, expected.upper_closed);
+    if (got.detail != expected.detail) differ("in full", got.detail == Detail::full, expected.detail == Detail::full);
     compare_order("pooled order statistic", got.pooled_order_statistics, expected.pooled_order_statistics);
     if (out.str().empty() && !(got == expected)) out << "operator== tells them apart";
     return out.str();

@@ -1,5 +1,7 @@
 #include "core/float_analysis.hpp"
 
+#include "core/float_details.hpp"
+
 namespace gpuhist::core {
 
 RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum, bool stretch,
@@ -21,6 +23,18 @@ RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float min
         before = through;
     }
     return plan;
+}
+
+void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis) {
+    auto read = [](const FloatRanks& ranks, std::vector<OrderStatistic>& order) {
+        order.clear();
+        for (int i = 0; i < ranks.count; ++i) order.push_back({ranks.rank[i], ranks.value[i]});
+    };
+    for (int row = 0; row < result.rows; ++row) {
+        analysis.channels[static_cast<std::size_t>(row)].moments = details.moments[row];
+        read(details.ranks[row], analysis.channels[static_cast<std::size_t>(row)].order_statistics);
+    }
+    if (result.rows > 1) read(details.ranks[pooled_row], analysis.pooled_order_statistics);
 }
 
 }  // namespace gpuhist::core

@@ -1,11 +1,14 @@
 // How f32 channels are analysed, shared by the engines: two sweeps, in which everything is counted or summed in
 // integers, so that no order of summation and no launch shape shows in the result.
 //
-//   sweep 1   extremes, NaN, ±Inf, and counts of the high half of each value's key (an order-preserving map to
-//   integers) plan      from those: the bins' range, the ranks wanted and the high halves that hold them, a pivot near
-//   the median sweep 2   bins, moments about the pivot, and counts of the low halves under the high halves chosen
-//   finish    order statistics; where the pivot was poor (far from the mean in units of the std), the moments once more
-//             about the mean
+// - Sweep 1: extremes, NaN, ±Inf, and counts of the high half of each value's key (an order-preserving map to
+// integers).
+// - Plan, from those: the bins' range, the ranks wanted and the high halves that hold them, a pivot near the median.
+// - Sweep 2: bins, moments about the pivot, and counts of the low halves under the high halves chosen.
+// - Finish: order statistics; where the pivot was poor (far from the mean in units of the std), the moments once more
+//   about the mean.
+//
+// Brief analyses have no ranks, so they count no halves, and their pivot is the middle between the extremes.
 #pragma once
 
 #include <cmath>
@@ -83,6 +86,11 @@ GPUHIST_HD inline double middle_of_high_half(std::uint32_t high, float minimum, 
     return lower + (upper - lower) / 2;
 }
 
+/// The pivot of a brief analysis.
+GPUHIST_HD inline double middle_of_extremes(float minimum, float maximum) {
+    return minimum + (static_cast<double>(maximum) - minimum) / 2;
+}
+
 /// Plans a row of n > 0 finite samples from its counts by high half (`half_keys` of them; those of NaN and ±Inf are not
 /// read) and its extremes: the ranks of `required_ranks`, and the pivot of its moments.
 RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum, bool stretch,
@@ -95,9 +103,9 @@ GPUHIST_HD inline int moment_exponent(double pivot, float minimum, float maximum
     return exponent;
 }
 
-/// The terms that one sample adds to the four sums of FloatMoments. Adding 1.5 · 2^52 to a double below 2^51 rounds it
-/// to a whole number, ties to even, and leaves that in its low bits: cheaper than rint and a conversion on any
-/// processor.
+/// The terms that one sample adds to the sums of FloatMoments, all four or the first `powers`. Adding 1.5 · 2^52 to a
+/// double below 2^51 rounds it to a whole number, ties to even, and leaves that in its low bits: cheaper than rint and
+/// a conversion on any processor.
 struct MomentTerms {
     static constexpr double whole = 0x1.8p52;
     static constexpr std::uint64_t zero = 0x4338000000000000u;  ///< the bits of `whole`: a term of 0
@@ -109,10 +117,11 @@ struct MomentTerms {
 
     /// Adds each term, in two parts, and `zero` to sums modulo 2^64. A term is high · 2^40 + low, |high| ≤ 2^40 and
     /// |low| ≤ 2^39: so fine that samples near the pivot keep their digits beside one far away.
-    GPUHIST_HD void add(float value, std::uint64_t (&high)[4], std::uint64_t (&low)[4]) const {
+    template <int powers>
+    GPUHIST_HD void add(float value, std::uint64_t (&high)[powers], std::uint64_t (&low)[powers]) const {
         const double u = (static_cast<double>(value) - pivot) * unit;  // d / R: scaling by powers of two is exact
         double power = u;
-        for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < powers; ++k) {
             const double scaled = power * 0x1p40;
             const double shifted = scaled + whole;
             const double rest = (scaled - (shifted - whole)) * 0x1p40 + whole;  // what rounding left, exactly

@@ -1,6 +1,7 @@
 // Exact integers and the one rounding that turns them into doubles.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -21,14 +22,16 @@ GPUHIST_HD inline i128 from_public(Int128 v) {
 
 /// v rounded to the nearest double, ties to even.
 GPUHIST_HD inline double to_double(u128 v) {
-    int shift = 0;
-    bool sticky = false;
-    while (v >> 64) {  // keep 64 bits: more than 53 + guard, so the bits dropped matter only as "some were set"
-        sticky |= static_cast<bool>(v & 1);
-        v >>= 1;
-        ++shift;
-    }
-    return ldexp(static_cast<double>(static_cast<std::uint64_t>(v) | (sticky && shift ? 1u : 0u)), shift);
+    const auto high = static_cast<std::uint64_t>(v >> 64);
+    if (high == 0) return static_cast<double>(static_cast<std::uint64_t>(v));
+        // Keep 64 bits: more than 53 + guard, so the bits dropped matter only as "some were set".
+#ifdef __CUDA_ARCH__
+    const int shift = 64 - __clzll(static_cast<long long>(high));
+#else
+    const int shift = 64 - std::countl_zero(high);
+#endif
+    const bool sticky = (v & ((static_cast<u128>(1) << shift) - 1)) != 0;
+    return ldexp(static_cast<double>(static_cast<std::uint64_t>(v >> shift) | (sticky ? 1u : 0u)), shift);
 }
 GPUHIST_HD inline double to_double(i128 v) {
     return v < 0 ? -to_double(static_cast<u128>(-v)) : to_double(static_cast<u128>(v));
@@ -37,6 +40,9 @@ GPUHIST_HD inline double to_double(i128 v) {
 /// numerator / denominator rounded once; denominator > 0 and below 2^63.
 GPUHIST_HD inline double ratio(u128 numerator, std::uint64_t denominator) {
     if (numerator == 0) return 0;
+    constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // both are doubles: dividing rounds once
+    if (numerator <= exact && denominator <= exact)
+        return static_cast<double>(static_cast<std::uint64_t>(numerator)) / static_cast<double>(denominator);
     u128 quotient = numerator / denominator;
     std::uint64_t remainder = static_cast<std::uint64_t>(numerator % denominator);
     int exponent = 0;

@@ -9,8 +9,12 @@ namespace gpuhist::core {
 
 /// Rec.601 in 15-bit fixed point on stored values, as cv::cvtColor(BGR2GRAY) of 8U and 16U. Fits 32 bits: 32768 ·
 /// 65535.
+inline constexpr std::uint32_t luma_red = 9798, luma_green = 19235, luma_blue = 3735;
+GPUHIST_HD constexpr std::uint32_t luma_weighted(std::uint32_t sum) {
+    return (sum + 16384) >> 15;
+}
 GPUHIST_HD constexpr std::uint32_t luma(std::uint32_t red, std::uint32_t green, std::uint32_t blue) {
-    return (9798 * red + 19235 * green + 3735 * blue + 16384) >> 15;
+    return luma_weighted(luma_red * red + luma_green * green + luma_blue * blue);
 }
 
 /// f32: each product and sum rounded to float, from left to right.

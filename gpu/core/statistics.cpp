@@ -110,12 +110,12 @@ Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts
     return row;
 }
 
-void set_moments(Statistics& row, const core::CentralMoments& moments) {
+void set_moments(Statistics& row, Detail detail, const core::CentralMoments& moments) {
     if (!(moments.n > 0)) return;
     row.mean = moments.mean;
     row.std = std::sqrt(moments.m2);
     if (moments.n > 1) row.std_sample = std::sqrt(moments.m2 * (moments.n / (moments.n - 1)));
-    set_shape(row, moments.m2, moments.m3, moments.m4);
+    if (detail == Detail::full) set_shape(row, moments.m2, moments.m3, moments.m4);
 }
 
 void set_order_statistics(Statistics& row, std::uint64_t n, const std::vector<OrderStatistic>& order) {
@@ -132,7 +132,7 @@ std::uint64_t finite(const ChannelAnalysis& channel) {
     return channel.pixels - channel.nan - channel.infinite;
 }
 
-Statistics from_floats(const ChannelAnalysis& channel) {
+Statistics from_floats(const ChannelAnalysis& channel, Detail detail) {
     Statistics row;
     row.channel = channel.channel;
     row.pixels = channel.pixels;
@@ -142,8 +142,8 @@ Statistics from_floats(const ChannelAnalysis& channel) {
     if (n == 0) return row;
     row.min = channel.minimum;
     row.max = channel.maximum;
-    set_moments(row, core::central_moments(n, channel.moments));
-    set_order_statistics(row, n, channel.order_statistics);
+    set_moments(row, detail, core::central_moments(n, channel.moments));
+    if (detail == Detail::full) set_order_statistics(row, n, channel.order_statistics);
     return row;
 }
 
@@ -183,8 +183,8 @@ Statistics pooled(const Analysis& analysis) {
         row.max = row.max ? std::max(*row.max, static_cast<double>(part.maximum)) : part.maximum;
     }
     if (n == 0) return row;
-    set_moments(row, core::pooled_moments(analysis));
-    set_order_statistics(row, n, analysis.pooled_order_statistics);
+    set_moments(row, analysis.detail, core::pooled_moments(analysis));
+    if (analysis.detail == Detail::full) set_order_statistics(row, n, analysis.pooled_order_statistics);
     return row;
 }
 
@@ -195,7 +195,8 @@ std::vector<Statistics> statistics(const Analysis& analysis) {
     auto add = [&](Channel channel) {
         const ChannelAnalysis* found = analysis.find(channel);
         if (!found || found->counts.empty()) return;
-        rows.push_back(analysis.depth == Depth::f32 ? from_floats(*found) : from_counts(channel, found->counts));
+        rows.push_back(analysis.depth == Depth::f32 ? from_floats(*found, analysis.detail)
+                                                    : from_counts(channel, found->counts));
     };
     add(Channel::gray);
     add(Channel::red);

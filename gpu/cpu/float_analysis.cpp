@@ -63,11 +63,16 @@ struct Extremes {
     }
 };
 
-GPUHIST_SIMD void extremes_loop(const float* values, int pixels, std::uint16_t* high, Extremes& extremes) {
-    alignas(64) std::uint32_t keys[block_pixels];
-    std::uint32_t minimum = ~0u, maximum = 0;
+GPUHIST_SIMD void keys_loop(const float* values, int pixels, std::uint32_t* keys) {
     for (int i = 0; i < pixels; ++i) keys[i] = core::float_key(values[i]);
+}
+
+GPUHIST_SIMD void high_loop(const std::uint32_t* keys, int pixels, std::uint16_t* high) {
     for (int i = 0; i < pixels; ++i) high[i] = static_cast<std::uint16_t>(keys[i] >> 16);
+}
+
+GPUHIST_SIMD void extremes_loop(const std::uint32_t* keys, int pixels, Extremes& extremes) {
+    std::uint32_t minimum = ~0u, maximum = 0;
     for (int i = 0; i < pixels; ++i) minimum = keys[i] < minimum ? keys[i] : minimum;
     for (int i = 0; i < pixels; ++i) maximum = keys[i] > maximum ? keys[i] : maximum;
     if (minimum >= lowest_finite_key && maximum <= highest_finite_key) {
@@ -95,6 +100,15 @@ GPUHIST_SIMD void moments_loop(const float* values, int samples, const core::Mom
     std::uint64_t high[4] = {}, low[4] = {};
     for (int i = 0; i < samples; ++i) terms.add(values[i], high, low);
     for (int k = 0; k < 4; ++k)
+        sums[k] += core::MomentTerms::total(high[k], low[k], static_cast<std::uint64_t>(samples));
+}
+
+/// The same of the first two powers.
+GPUHIST_SIMD void brief_moments_loop(const float* values, int samples, const core::MomentTerms& terms,
+                                     i128 (&sums)[4]) {
+    std::uint64_t high[2] = {}, low[2] = {};
+    for (int i = 0; i < samples; ++i) terms.add(values[i], high, low);
+    for (int k = 0; k < 2; ++k)
         sums[k] += core::MomentTerms::total(high[k], low[k], static_cast<std::uint64_t>(samples));
 }
 
@@ -212,25 +226,35 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
             std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
             [&](int number, std::int64_t begin, std::int64_t end) {
                 Worker& worker = workers_[number];
-                worker.high.resize(std::size_t{colour_rows} * core::half_keys);
+                if (!brief_) worker.high.resize(std::size_t{colour_rows} * core::half_keys);
                 Planes planes;
+                alignas(64) std::uint32_t keys[block_pixels];
                 alignas(64) std::uint16_t high[colour_rows][block_pixels];
                 std::uint32_t* const tables = worker.high.data();
                 for_blocks<const float>(image, start + begin, start + end, [&](const float* samples, int pixels) {
                     split(samples, pixels, image.channels, image.order, planes);
-                    for (int row = 0; row < rows_; ++row)
-                        extremes_loop(planes.values[row], pixels, high[row], worker.extremes[row]);
+                    for (int row = 0; row < rows_; ++row) {
+                        keys_loop(planes.values[row], pixels, keys);
+                        extremes_loop(keys, pixels, worker.extremes[row]);
+                        if (!brief_) high_loop(keys, pixels, high[row]);
+                    }
+                    if (brief_) return;
                     for (int i = 0; i < pixels; ++i)  // neighbours of one row may be equal: the rows in turn
                         for (int row = 0; row < rows_; ++row) ++tables[row * core::half_keys + high[row][i]];
                 });
             });
         for (int number = 0; number < used; ++number) {
             Worker& worker = workers_[number];
-            if (worker.high.empty()) continue;  // it came too late for a tile
+            if (!brief_ && worker.high.empty()) continue;  // it came too late for a tile
             for (int row = 0; row < rows_; ++row) {
                 RowState& state = *states_[row];
-                std::uint32_t* table = worker.high.data() + row * core::half_keys;
                 Extremes& extremes = worker.extremes[row];
+                state.extremes += extremes;
+                if (brief_) {
+                    extremes = {};
+                    continue;
+                }
+                std::uint32_t* table = worker.high.data() + row * core::half_keys;
                 if (extremes.minimum <= extremes.maximum) {
                     const std::uint32_t first = extremes.minimum >> 16, last = extremes.maximum >> 16;
                     for (std::uint32_t half = first; half <= last; ++half) state.high_counts[half] += table[half];
@@ -240,10 +264,24 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
                     std::fill(table, table + (lowest_finite_key >> 16), 0u);
                     std::fill(table + (plus_infinity_key >> 16), table + core::half_keys, 0u);
                 }
-                state.extremes += extremes;
                 extremes = {};
             }
         }
+    }
+}
+
+void FloatAnalyzer::plan_briefly(std::uint64_t pixels) {
+    for (int row = 0; row < rows_; ++row) {
+        RowState& state = *states_[row];
+        const Extremes& extremes = state.extremes;
+        state.moments = {};
+        state.minimum = state.maximum = 0;
+        state.finite = pixels - extremes.nan - extremes.minus_infinity - extremes.plus_infinity;
+        if (state.finite == 0) continue;
+        state.minimum = core::key_float(extremes.minimum);
+        state.maximum = core::key_float(extremes.maximum);
+        state.moments.pivot = core::middle_of_extremes(state.minimum, state.maximum);
+        state.moments.exponent = core::moment_exponent(state.moments.pivot, state.minimum, state.maximum);
     }
 }
 
@@ -299,6 +337,7 @@ void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
         terms[row] = core::MomentTerms(mean, state.moments.exponent);
     }
     if (!any) return;
+    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
     for (Worker& worker : workers_) std::memset(worker.sums, 0, sizeof worker.sums);
     workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int number, std::int64_t begin, std::int64_t end) {
@@ -310,7 +349,7 @@ void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
                               if (!poor[row]) continue;
                               const bool all = states_[row]->finite == static_cast<std::uint64_t>(image.pixels());
                               const Finite finite = finite_of(planes.values[row], pixels, all, storage);
-                              moments_loop(finite.values, finite.samples, terms[row], workers_[number].sums[row]);
+                              sum_moments(finite.values, finite.samples, terms[row], workers_[number].sums[row]);
                           }
                       });
                   });
@@ -365,10 +404,16 @@ void FloatAnalyzer::finish_ranks(int row, std::vector<OrderStatistic>& result) {
 void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                             const std::optional<Stretch>& stretch, Analysis& result) {
     rows_ = image.channels == 1 ? 1 : image.channels == 3 ? 4 : 5;
+    brief_ = request.detail == Detail::brief && !stretch;
+    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
     workers_.resize(workers.threads());
     reset(result, image, true, request.bins);
+    result.detail = brief_ ? Detail::brief : Detail::full;
     find_extremes(workers, image);
-    plan(stretch);
+    if (brief_)
+        plan_briefly(static_cast<std::uint64_t>(image.pixels()));
+    else
+        plan(stretch);
 
     bool any_finite = false;
     std::uint32_t minimum = ~0u, maximum = 0;
@@ -414,7 +459,8 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
             [&](int number, std::int64_t begin, std::int64_t end) {
                 Worker& worker = workers_[number];
                 if (worker.bins.size() < table * rows_) worker.bins.resize(table * rows_);
-                for (auto& kept : worker.kept) kept.resize(kept_samples + block_pixels + 1);
+                if (!brief_)
+                    for (auto& kept : worker.kept) kept.resize(kept_samples + block_pixels + 1);
                 Planes planes;
                 alignas(64) float storage[block_pixels];
                 alignas(64) std::uint32_t index[block_pixels];
@@ -423,10 +469,11 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
                     for (int row = 0; row < rows_; ++row) {
                         const bool all = states_[row]->finite == static_cast<std::uint64_t>(image.pixels());
                         const Finite finite = finite_of(planes.values[row], pixels, all, storage);
-                        moments_loop(finite.values, finite.samples, terms[row], worker.sums[row]);
+                        sum_moments(finite.values, finite.samples, terms[row], worker.sums[row]);
                         bins_loop(finite.values, finite.samples, quick, index);
                         std::uint32_t* counts = worker.bins.data() + row * table;
                         for (int i = 0; i < finite.samples; ++i) ++counts[index[i]];
+                        if (brief_) continue;
                         keep(worker, row, finite);
                         if (rows_ > 1 && row <= blue_row) keep(worker, core::pooled_row, finite);
                     }
@@ -462,9 +509,9 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
         channel.minimum = state.minimum;
         channel.maximum = state.maximum;
         channel.moments = state.moments;
-        finish_ranks(row, channel.order_statistics);
+        if (!brief_) finish_ranks(row, channel.order_statistics);
     }
-    finish_ranks(core::pooled_row, result.pooled_order_statistics);
+    if (!brief_) finish_ranks(core::pooled_row, result.pooled_order_statistics);
 }
 
 void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,

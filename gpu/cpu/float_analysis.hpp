@@ -26,7 +26,7 @@ class FloatAnalyzer {
     FloatAnalyzer();
     ~FloatAnalyzer();
 
-    /// Analyses an f32 image; with `stretch` the order statistics hold its nearest ranks too.
+    /// Analyses an f32 image; with `stretch` in full, and the order statistics hold its nearest ranks too.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                  const std::optional<Stretch>& stretch, Analysis& result);
 
@@ -41,10 +41,12 @@ class FloatAnalyzer {
 
     void find_extremes(Workers& workers, const ImageView& image);
     void plan(const std::optional<Stretch>& stretch);
+    void plan_briefly(std::uint64_t pixels);
     void sum_again(Workers& workers, const ImageView& image);
     void finish_ranks(int row, std::vector<OrderStatistic>& result);
 
     int rows_ = 0;  ///< 1, 4 or 5
+    bool brief_ = false;
     std::vector<Worker> workers_;
     std::array<std::unique_ptr<RowState>, core::float_rows> states_;
 };

@@ -186,6 +186,7 @@ void reset(Analysis& result, const ImageView& image, bool luma, std::size_t bins
     result.brightness.reset();
     result.range = {};
     result.upper_closed = false;
+    result.detail = Detail::full;
     result.pooled_order_statistics.clear();
     result.channels.resize(size);
     for (std::size_t c = 0; c < size; ++c) {

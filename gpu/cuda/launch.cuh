@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <type_traits>
 
 #include "cuda/parameters.hpp"
@@ -18,7 +20,7 @@ namespace {
 extern __shared__ __align__(16) std::uint32_t dynamic_shared[];
 
 /// For the kernels' own, static shared memory.
-constexpr std::size_t static_shared_bytes = 4096;
+constexpr std::size_t static_shared_bytes = 16384;
 
 /// Blocks that the work is worth (as many are launched as can be resident, at most), their threads and dynamic shared
 /// memory.
@@ -28,15 +30,35 @@ struct Shape {
     std::size_t shared_bytes;
 };
 
+/// Blocks of a kernel that a multiprocessor holds at once. Asked of CUDA once a kernel, shape and GPU: asking costs
+/// more than a launch. Allows the kernel all the shared memory that a block may have.
+inline int resident_blocks(const Launch& launch, const void* kernel, const Shape& shape) {
+    thread_local std::map<std::tuple<int, const void*, int, std::size_t>, int> known;
+    const auto [at, fresh] = known.try_emplace({launch.gpu, kernel, shape.threads, shape.shared_bytes}, 0);
+    if (!fresh) return at->second;
+    try {
+        cudaFuncAttributes attributes;
+        GPUHIST_CUDA(cudaFuncGetAttributes(&attributes, kernel));
+        GPUHIST_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(launch.shared_bytes - attributes.sharedSizeBytes)));
+        int resident = 0;
+        GPUHIST_CUDA(
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));
+        at->second = std::clamp(resident, 1, blocks_per_multiprocessor);
+    } catch (...) {
+        known.erase(at);
+        throw;
+    }
+    return at->second;
+}
+
 template <class Kernel, class... Arguments>
-void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const Shape& shape, Arguments... arguments) {
-    GPUHIST_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      static_cast<int>(shape.shared_bytes)));
-    int resident = 0;
-    GPUHIST_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));
+void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const Shape& shape,
+                   const Arguments&... arguments) {
+    const int resident = resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
     const auto blocks = static_cast<unsigned>(
-        std::clamp<std::int64_t>(shape.blocks, 1, std::int64_t{std::max(resident, 1)} * launch.multiprocessors));
-    void* pointers[] = {static_cast<void*>(&arguments)...};
+        std::clamp<std::int64_t>(shape.blocks, 1, std::int64_t{resident} * launch.multiprocessors));
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
     const dim3 grid(blocks), block(shape.threads);
     if (cooperative)
         GPUHIST_CUDA(cudaLaunchCooperativeKernel(kernel, grid, block, pointers, shape.shared_bytes, launch.stream));
@@ -44,13 +66,15 @@ void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const 
         GPUHIST_CUDA(cudaLaunchKernel(kernel, grid, block, pointers, shape.shared_bytes, launch.stream));
 }
 
-/// Phases [0, phases) of `kernel(parameters, first, last)`, each of which needs the one before complete: in one launch,
-/// with grid barriers between, or in one launch each.
-template <class Kernel, class Parameters>
-void launch_phases(const Launch& launch, Kernel kernel, int phases, const Shape& shape, const Parameters& parameters) {
-    if (launch.cooperative) return launch_kernel(launch, kernel, true, shape, parameters, 0, phases);
-    for (int phase = 0; phase < phases; ++phase)
-        launch_kernel(launch, kernel, false, shape, parameters, phase, phase + 1);
+/// Phases [first, last) of `kernel(images, parameters, first, last)`, each of which needs the one before complete: in
+/// one launch, with grid barriers between, or in one launch each.
+template <class Kernel, class Images, class Parameters>
+void launch_phases(const Launch& launch, Kernel kernel, const Shape& shape, int first, int last, const Images& images,
+                   const Parameters& parameters) {
+    if (launch.cooperative || last - first == 1)
+        return launch_kernel(launch, kernel, last - first > 1, shape, images, parameters, first, last);
+    for (int phase = first; phase < last; ++phase)
+        launch_kernel(launch, kernel, false, shape, images, parameters, phase, phase + 1);
 }
 
 /// A grid barrier before every phase but the first of this launch.
@@ -58,9 +82,24 @@ __device__ inline void wait_for_phase(int phase, int first) {
     if (phase != first) cooperative_groups::this_grid().sync();
 }
 
+/// Steps of a kernel that analyses and applies tables.
+constexpr int analyze_step = 1, apply_step = 2;
+
+/// `kernel(images, parameters, steps)`, with as many blocks as can be resident: in one launch, cooperative where
+/// `normalize`, or in one launch each step.
+template <class Kernel, class Images, class Parameters>
+void launch_steps(const Launch& launch, Kernel kernel, const Shape& shape, bool normalize, const Images& images,
+                  const Parameters& parameters) {
+    if (!normalize) return launch_kernel(launch, kernel, false, shape, images, parameters, analyze_step);
+    if (launch.cooperative)
+        return launch_kernel(launch, kernel, true, shape, images, parameters, analyze_step | apply_step);
+    launch_kernel(launch, kernel, false, shape, images, parameters, analyze_step);
+    launch_kernel(launch, kernel, false, shape, images, parameters, apply_step);
+}
+
 /// Copies of a histogram that a block can keep beside `reserved` bytes, as a power of two up to one a lane; −1: not
 /// one.
-inline int columns_log2(const Launch& launch, std::size_t copy_bytes, std::size_t reserved) {
+inline int columns_log2(const Launch& launch, std::size_t copy_bytes, std::size_t reserved = 0) {
     int log2 = 5;
     while (log2 >= 0 && (copy_bytes << log2) + reserved + static_shared_bytes > launch.shared_bytes) --log2;
     return log2;
@@ -75,6 +114,15 @@ inline int parts_log2(const Launch& launch) {
 
 inline std::int64_t blocks_for(std::int64_t pixels, std::int64_t pixels_per_block) {
     return (pixels + pixels_per_block - 1) / pixels_per_block;
+}
+
+/// Calls `function` with a null pointer to the normalised copy's type, to void where there is none.
+template <typename T, class Function>
+void with_output(const Common& common, Function function) {
+    if (!common.normalize) return function(static_cast<void*>(nullptr));
+    if (normalized_depth(Depth::u8, common.normalization.mode) == Depth::f32)
+        return function(static_cast<float*>(nullptr));
+    function(static_cast<T*>(nullptr));
 }
 
 /// Calls `function` with the number of channels as a constant.

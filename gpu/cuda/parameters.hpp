@@ -1,4 +1,4 @@
-// What is handed to the kernels, and their results in device memory. Plain C++: the host side compiles without nvcc.
+// What is handed to the kernels, and their workspace in device memory. Plain C++: the host side compiles without nvcc.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -6,9 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/float_analysis.hpp"
-#include "gpuhist/analysis.hpp"
-#include "gpuhist/normalization.hpp"
+#include "core/portable.hpp"
+#include "gpuhist/stream.hpp"
 
 namespace gpuhist::cuda {
 
@@ -18,104 +17,149 @@ using Word = unsigned long long;  // what CUDA's 64-bit atomics take
 struct Image {
     const void* data;
     std::int64_t width, height, row_bytes;
-    std::int64_t pixels() const { return width * height; }
+    GPUHIST_HD std::int64_t pixels() const { return width * height; }
 };
 
-/// Rows of counts: the channels in memory order, then luma between colours and alpha. Grey has one.
-inline constexpr int luma_row = 3;
-constexpr int rows_of(int channels) {
-    return channels == 1 ? 1 : channels + 1;
-}
-
-/// Results of one sweep, all zero before it. A minimum is kept as the maximum of its complement, for that reason.
-struct BrightnessSums {
-    Word sum;
-    Word squares_low, squares_high;  ///< Σ of the low and the high 32 bits of each block's Σ x²
-    std::uint32_t complement_minimum, maximum;
-};
-
-/// The normalised copy; `output` null: none is written.
-struct Copy {
-    Normalization normalization;
-    void* table;   ///< 8 and 16 bits: a value of the output's type for each of the input's, for 1 (joint) or 3 channels
-    void* output;  ///< pixels in the input's order
+/// Where a normalised copy goes; packed where its image is.
+struct Output {
+    void* data;
     std::int64_t row_bytes;
 };
 
-/// 8 and 16 bits.
-struct CountParameters {
-    Image image;
-    Word* counts;  ///< rows × values, row after row
-    BrightnessSums* brightness;
-    bool rgb;          ///< red first, not blue
-    bool count_luma;   ///< false: of luma only the brightness sums
-    int columns_log2;  ///< u8: copies of each bin that a block keeps, see count_bytes
-    int parts_log2;    ///< u16: slices of the value range, see count_words
-    Copy copy;
+/// Pixels that a worker loads at once: the fewest whole ones that are whole 16-byte words, or four words of a 16-bit
+/// colour and alpha image, whose words hold two.
+constexpr int group_words(int sample_bytes, int channels) {
+    return channels == 3 ? 3 : channels == 4 && sample_bytes == 2 ? 4 : 1;
+}
+constexpr int group_pixels(int sample_bytes, int channels) {
+    return 16 * group_words(sample_bytes, channels) / (sample_bytes * channels);
+}
+/// Pieces of work in an image, the unit in which it is shared out: a row's groups, which start where one can be loaded
+/// at once, the pixels before them, and those after.
+GPUHIST_HD constexpr std::int64_t pieces_in_row(std::int64_t width, int pixels_of_group) {
+    return width / pixels_of_group + 2;
+}
+
+/// The images of one launch: equal ones at equal distances,
+struct Tensor {
+    Image first;
+    Output output;
+    std::int64_t count, image_bytes, output_bytes;
+    std::int64_t pieces;  ///< of each image
+
+    /// Pieces of all images before image i.
+    GPUHIST_HD std::int64_t pieces_before(std::int64_t i) const { return i * pieces; }
+    GPUHIST_HD std::int64_t image_of(std::int64_t piece) const { return piece / pieces; }
+    GPUHIST_HD Image image(std::int64_t i) const {
+        Image result = first;
+        result.data = static_cast<const char*>(first.data) + i * image_bytes;
+        return result;
+    }
+    GPUHIST_HD Output output_of(std::int64_t i) const {
+        return {static_cast<char*>(output.data) + i * output_bytes, output.row_bytes};
+    }
 };
 
-/// f32. What is known of one row, in device memory; zero before the first sweep. Extremes are kept as keys, a minimum
-/// as the complement.
-struct FloatRow {
-    // sweep 1
-    Word nan, positive_infinite, negative_infinite;
-    std::uint32_t complement_minimum_key, maximum_key;
-    // plan
-    std::uint64_t finite;
-    float minimum, maximum;
-    double pivot;
-    int exponent;
-    core::RankPlan ranks;
-    // sweep 2
-    Word below, above;
-    Word sums[4][3];  ///< Σ of the terms' low, middle 32 and high 64 bits
-    // finish
-    float order[core::max_ranks];
-    int again;  ///< the pivot was poor: sum the moments once more
-    // normalised copy
-    bool keep;         ///< a constant row, or one without a finite value, is left as it is
-    double low, high;  ///< what is mapped to 0 and 1; or mean and std
-    float equalize_scale;
+/// or different ones. The list travels with the launch, so that nothing of it need stay in the host's memory.
+struct List {
+    std::int64_t count;
+    std::int64_t before[StreamAnalyzer::list_images + 1];
+    Image images[StreamAnalyzer::list_images];
+    Output outputs[StreamAnalyzer::list_images];
+
+    GPUHIST_HD std::int64_t pieces_before(std::int64_t i) const { return before[i]; }
+    GPUHIST_HD std::int64_t image_of(std::int64_t piece) const {
+        std::int64_t low = 0, high = count;  // before[low] ≤ piece < before[high]
+        while (high - low > 1) {
+            const std::int64_t middle = (low + high) / 2;
+            (before[middle] <= piece ? low : high) = middle;
+        }
+        return low;
+    }
+    GPUHIST_HD Image image(std::int64_t i) const { return images[i]; }
+    GPUHIST_HD Output output_of(std::int64_t i) const { return outputs[i]; }
+};
+
+/// Rows of counts as they are counted: the channels in memory order, then luma between colours and alpha. Grey has one.
+inline constexpr int luma_row = 3;
+GPUHIST_HD constexpr int rows_of(int channels) {
+    return channels == 1 ? 1 : channels + 1;
+}
+/// The same row in a result, where red comes first; and back.
+GPUHIST_HD constexpr int result_row(int row, int channels, bool rgb) {
+    return channels > 1 && !rgb && (row == 0 || row == 2) ? 2 - row : row;
+}
+
+/// u8 and u16 are counted in another order: the channels in memory order, then luma. The row in a result of one of
+/// those.
+GPUHIST_HD constexpr int counted_row(int row, int channels, bool rgb) {
+    return channels == 1 ? 0 : row == channels ? luma_row : row == 3 ? 4 : result_row(row, channels, rgb);
+}
+
+/// What is the same for all images of a launch.
+struct Common {
+    char* results;        ///< ImageResult, counts, tables, details
+    ResultLayout layout;  ///< of each
+    bool rgb;             ///< red first, not blue
+    std::uint32_t bins;   ///< counts in a row
+    bool report_luma;     ///< ImageResult::luma_counted
+    bool normalize;
+    Normalization normalization;
+};
+
+GPUHIST_HD inline ImageResult* result_of(const Common& common, std::int64_t image) {
+    return reinterpret_cast<ImageResult*>(common.results + image * common.layout.bytes);
+}
+GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int row) {
+    return reinterpret_cast<Word*>(common.results + image * common.layout.bytes + common.layout.counts_offset) +
+           static_cast<std::uint64_t>(row) * common.bins;
+}
+
+/// u8 and u16.
+struct CountParameters {
+    Common common;
+    void* workspace;
+    bool count_luma;            ///< false: of luma only the brightness sums
+    int columns_log2;           ///< u8: copies of each bin that a block keeps
+    int parts_log2;             ///< u16: slices of the value range
+    std::int64_t alone_pixels;  ///< u16: larger images are shared by all blocks
 };
 
 /// f32.
 struct FloatParameters {
-    Image image;
-    bool rgb;
-    FloatRow* rows;     ///< core::float_rows of them
-    Word* high_counts;  ///< colours, luma, alpha × 65536
-    Word* low_counts;   ///< core::float_rows × core::max_ranks × 65536
-    Word* counts;       ///< rows × bins
-    std::uint32_t bins;
-    int parts_log2;    ///< slices in which 65536 keys are counted, see count_keys
-    int columns_log2;  ///< copies of each bin a block keeps; negative: bins are counted in device memory
+    Common common;
+    void* workspace;
+    Detail detail;
     bool has_range;
     Range range;
-    bool stretch;           ///< the ranks of the stretch percentiles are wanted too
-    Word* equalize_counts;  ///< equalize: rows × core::equalize_float_bins, then their running sums
-    Copy copy;
+    bool stretch;      ///< the ranks of the stretch percentiles are wanted too
+    int parts_log2;    ///< slices in which 65536 keys are counted, see count_keys
+    int columns_log2;  ///< copies of each bin a block keeps; negative: bins are counted in device memory
 };
-
-/// The value that its parts in FloatRow::sums stand for.
-GPUHIST_HD inline Int128 sum_of(const Word (&parts)[3]) {
-    return core::to_public(static_cast<core::i128>(static_cast<core::u128>(parts[0]) +
-                                                   (static_cast<core::u128>(parts[1]) << 32) +
-                                                   (static_cast<core::u128>(parts[2]) << 64)));
-}
 
 /// Where and how kernels are launched.
 struct Launch {
     cudaStream_t stream = nullptr;
+    int gpu = 0;
     int multiprocessors = 0;
     std::size_t shared_bytes = 0;  ///< that a block may ask for
     bool cooperative = false;      ///< one launch with grid barriers; else a launch a phase
 };
 
-/// Enqueue the analysis, and the normalised copy where one is asked for; results and counts must be zero before. Each
-/// sets the parameters that depend on the GPU (columns_log2, parts_log2) itself. Throws CudaError; does not
-/// synchronise.
-void launch_bytes(CountParameters parameters, int channels, const Launch& launch);
-void launch_words(CountParameters parameters, int channels, const Launch& launch);
-void launch_floats(FloatParameters parameters, int channels, const Launch& launch);
+/// Bytes of workspace that the launches below need. It must be zero before the first of them, and each leaves it as the
+/// next one needs it.
+std::size_t bytes_workspace(int channels, bool normalize, const Launch& launch);
+std::size_t words_workspace(int channels, bool normalize, const Launch& launch);
+std::size_t floats_workspace(int channels, std::uint32_t bins, bool normalize, const Launch& launch);
+
+/// Enqueue the analysis of every image, and its normalised copy where one is asked for; what results held before does
+/// not matter. Each sets the parameters that depend on the GPU (columns_log2, parts_log2) itself. Throw CudaError; do
+/// not synchronise. `Images` is Tensor or List.
+template <class Images>
+void launch_bytes(const Images& images, CountParameters parameters, int channels, const Launch& launch);
+template <class Images>
+void launch_words(const Images& images, CountParameters parameters, int channels, const Launch& launch);
+template <class Images>
+void launch_floats(const Images& images, FloatParameters parameters, int channels, const Launch& launch);
 
 }  // namespace gpuhist::cuda

@@ -40,17 +40,23 @@ struct Max {
     }
 };
 
-/// Exclusive prefix sum over the block's threads; `total` is the sum of all. `scratch` holds a value a warp.
-__device__ inline std::uint64_t exclusive_scan(std::uint64_t value, std::uint64_t* scratch, std::uint64_t& total) {
-    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
-    std::uint64_t inclusive = value;
+/// Inclusive prefix sum over a warp's lanes.
+__device__ inline std::uint64_t scan_lanes(std::uint64_t value) {
+    const int lane = threadIdx.x % warp_lanes;
 #pragma unroll
     for (int offset = 1; offset < warp_lanes; offset *= 2) {
-        const std::uint64_t left = __shfl_up_sync(0xFFFFFFFFu, inclusive, offset);
-        if (lane >= offset) inclusive += left;
+        const std::uint64_t left = __shfl_up_sync(0xFFFFFFFFu, value, offset);
+        if (lane >= offset) value += left;
     }
+    return value;
+}
+
+/// Exclusive prefix sum over the block's warps, of a value that each warp's last lane holds; `total` is the sum of all.
+/// `scratch` holds a value a warp.
+__device__ inline std::uint64_t scan_warps(std::uint64_t value, std::uint64_t* scratch, std::uint64_t& total) {
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     __syncthreads();
-    if (lane == warp_lanes - 1) scratch[warp] = inclusive;
+    if (lane == warp_lanes - 1) scratch[warp] = value;
     __syncthreads();
     std::uint64_t before = 0;
     total = 0;
@@ -58,7 +64,13 @@ __device__ inline std::uint64_t exclusive_scan(std::uint64_t value, std::uint64_
         if (w < warp) before += scratch[w];
         total += scratch[w];
     }
-    return before + inclusive - value;
+    return before;
+}
+
+/// Exclusive prefix sum over the block's threads; `total` is the sum of all. `scratch` holds a value a warp.
+__device__ inline std::uint64_t exclusive_scan(std::uint64_t value, std::uint64_t* scratch, std::uint64_t& total) {
+    const std::uint64_t inclusive = scan_lanes(value);
+    return scan_warps(inclusive, scratch, total) + inclusive - value;
 }
 
 }  // namespace gpuhist::cuda

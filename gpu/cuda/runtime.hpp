@@ -67,6 +67,7 @@ class Buffer {
         }
         return data_;
     }
+    std::size_t bytes() const { return bytes_; }
 
   private:
     void release() noexcept {

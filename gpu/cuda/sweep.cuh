@@ -2,111 +2,186 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "cuda/parameters.hpp"
 
 namespace gpuhist::cuda {
 
-/// What one worker loads at once: the fewest whole pixels that are whole 16-byte words.
+/// What one worker loads at once, as it lies in memory.
 template <typename T, int C>
 struct Group {
-    static constexpr int words = C == 3 ? 3 : 1;
-    static constexpr int pixels = words * 16 / static_cast<int>(sizeof(T) * C);
+    static constexpr int words = group_words(sizeof(T), C);
+    static constexpr int pixels = group_pixels(sizeof(T), C);
     static constexpr int samples = pixels * C;
+    static constexpr int bytes = words * 16;
+
+    uint4 word[words];
+
+    /// Volatile, and not through the read-only path: those loads the compiler moves down to where they are used, and
+    /// then waits for one after the other.
+    __device__ void load(const char* source) {
+#pragma unroll
+        for (int w = 0; w < words; ++w)
+            asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(word[w].x), "=r"(word[w].y), "=r"(word[w].z), "=r"(word[w].w)
+                         : "l"(source + 16 * w));
+    }
+    __device__ std::uint32_t bits(int i) const {
+        return (*this)[i];
+    }  // u8 and u16
+    /// Sample i, a constant where it is used; of u8 and u16 widened to 32 bits.
+    __device__ auto operator[](int i) const {
+        const uint4& four = word[i * sizeof(T) / 16];
+        const int at = i * sizeof(T) % 16 / 4;
+        const std::uint32_t bits = at == 0 ? four.x : at == 1 ? four.y : at == 2 ? four.z : four.w;
+        if constexpr (sizeof(T) == 1)
+            return __byte_perm(bits, 0, 0x4440 | i % 4);
+        else if constexpr (sizeof(T) == 2)
+            return i % 2 ? bits >> 16 : bits & 0xFFFFu;
+        else
+            return __uint_as_float(bits);
+    }
 };
 
+/// Pixels before the first group of a row that starts on a 16-byte boundary; negative where no pixel does.
 template <typename T, int C>
-__device__ inline void load_group(const T* source, T (&samples)[Group<T, C>::samples]) {
-    uint4 words[Group<T, C>::words];
-#pragma unroll
-    for (int w = 0; w < Group<T, C>::words; ++w) words[w] = reinterpret_cast<const uint4*>(source)[w];
-    memcpy(samples, words, sizeof words);
+__device__ inline int head_pixels(const char* row) {
+    constexpr unsigned pixel = sizeof(T) * C, power = pixel & (0 - pixel), steps = power >= 16 ? 1 : 16 / power;
+    const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row));
+    if (address % (power >= 16 ? 16 : power) != 0) return -1;
+    // address + k · pixel ≡ 0 (mod 16): the odd part of a pixel's bytes is 1 or 3, and 3 · 5 ≡ −1 (mod 16).
+    return static_cast<int>(address / power * (pixel / power == 3 ? 5u : 0u - 1u) % steps);
 }
 
-/// Pixels before the first group of a row that starts on a 16-byte boundary; `width` where no pixel does.
+/// The pieces first, first + step, … before `last` of an image: what one thread looks at.
+struct Share {
+    std::int64_t first, last, step;
+};
+
+/// Whether all groups of an image lie in one row, one behind the other.
 template <typename T, int C>
-__device__ inline std::int64_t head_pixels(const T* row, std::int64_t width) {
-    auto address = reinterpret_cast<std::uintptr_t>(row);
-    std::int64_t pixels = 0;
-    while (address % 16 != 0 && pixels < Group<T, C>::pixels) {
-        address += sizeof(T) * C;
-        ++pixels;
-    }
-    return address % 16 == 0 && pixels < width ? pixels : width;
+__device__ inline bool in_one_row(const Image& image) {
+    const int head = head_pixels<T, C>(static_cast<const char*>(image.data));
+    return image.height == 1 && head >= 0 && head + Group<T, C>::pixels <= image.width;
 }
 
-/// Calls `visit.group(row, x, samples)` or `visit.pixel(row, x, samples)` for every pixel once, x being the (first)
-/// pixel's place in its row. Worker `rank` of `workers` takes every workers-th group, so that neighbours read
-/// neighbouring memory.
-template <typename T, int C, int Unroll, class Visit>
-__device__ void sweep(const Image& image, std::int64_t rank, std::int64_t workers, Visit& visit) {
-    using G = Group<T, C>;
-    auto visit_pixel = [&](std::int64_t y, const T* row, std::int64_t x) {
+template <typename T, int C, class Visit>
+__device__ inline void visit_pixels(std::int64_t y, const char* row, std::int64_t first, std::int64_t last,
+                                    Visit& visit) {
+#pragma unroll 1
+    for (std::int64_t x = first; x < last; ++x) {
         T pixel[C];
 #pragma unroll
-        for (int c = 0; c < C; ++c) pixel[c] = row[x * C + c];
+        for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(row)[x * C + c];
         visit.pixel(y, x, pixel);
-    };
-
-    if (image.height == 1) {
-        const T* row = static_cast<const T*>(image.data);
-        const std::int64_t head = head_pixels<T, C>(row, image.width), groups = (image.width - head) / G::pixels;
-        const T* body = row + head * C;
-        for (std::int64_t g = rank; g < groups; g += Unroll * workers) {
-            T samples[Unroll][G::samples];
-#pragma unroll
-            for (int u = 0; u < Unroll; ++u)  // several loads in flight
-                if (g + u * workers < groups) load_group<T, C>(body + (g + u * workers) * G::samples, samples[u]);
-#pragma unroll
-            for (int u = 0; u < Unroll; ++u)
-                if (g + u * workers < groups) visit.group(0, head + (g + u * workers) * G::pixels, samples[u]);
-        }
-        const std::int64_t rest = image.width - groups * G::pixels;  // before and after the groups
-        for (std::int64_t i = rank; i < rest; i += workers) visit_pixel(0, row, i < head ? i : i + groups * G::pixels);
-        return;
     }
+}
 
-    // Rows with gaps: each is cut into a head, whole groups and a tail; work is dealt out over all rows' pieces.
-    const std::int64_t pieces = image.width / G::pixels + 2;
-    const std::int64_t row_step = workers / pieces, piece_step = workers % pieces;
-    std::int64_t y = rank / pieces, piece = rank % pieces;
-    while (y < image.height) {
-        const T* row = reinterpret_cast<const T*>(static_cast<const char*>(image.data) + y * image.row_bytes);
-        const std::int64_t head = head_pixels<T, C>(row, image.width);
-        const bool aligned = head < image.width || head < G::pixels;  // else no group is
-        const std::int64_t first = !aligned ? piece * G::pixels : piece == 0 ? 0 : head + (piece - 1) * G::pixels;
-        const std::int64_t last = aligned && piece == 0 ? head : min(first + G::pixels, image.width);
-        if (aligned && piece != 0 && last - first == G::pixels) {
-            T samples[G::samples];
-            load_group<T, C>(row + first * C, samples);
-            visit.group(y, first, samples);
-        } else {
-            for (std::int64_t x = first; x < last; ++x) visit_pixel(y, row, x);
+/// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, x being the
+/// (first) pixel's place in row y. The threads of a warp must take neighbouring pieces. `Unroll` groups are loaded
+/// before any is looked at; `Ahead`: one is, and the next before it is looked at. Of an image that is in_one_row. In
+/// the loop live a pointer and few 32-bit numbers: what the visitor keeps in registers must not be crowded out.
+template <typename T, int C, int Unroll, bool Ahead, class Visit>
+__device__ inline void sweep_one_row(const Image& image, const Share& share, Visit& visit) {
+    using G = Group<T, C>;
+    const char* data = static_cast<const char*>(image.data);
+    const int head = head_pixels<T, C>(data);
+    const std::int64_t groups = (image.width - head) / G::pixels, last = min(share.last, groups);
+    // Pieces for this thread, and for every thread of its warp: in those the warp can stay together.
+    auto pieces_from = [&](std::int64_t first) {
+        return first < last ? static_cast<int>((last - first + share.step - 1) / share.step) : 0;
+    };
+    const int count = pieces_from(share.first);
+    int together = pieces_from(share.first + (31 - threadIdx.x % 32)), left = count - together;
+    std::int64_t x = head + share.first * G::pixels;
+    const char* at = data + x * static_cast<std::int64_t>(sizeof(T) * C);
+    const int x_step = static_cast<int>(share.step) * G::pixels, step_bytes = static_cast<int>(share.step) * G::bytes;
+    if constexpr (Ahead) {
+        G next;
+        if (together > 0) next.load(at);
+#pragma unroll 1
+        for (; together > 0; --together, x += x_step) {
+            const G group = next;
+            at += step_bytes;
+            if (together > 1) next.load(at);
+            __syncwarp();  // keeps the loads above
+            visit.group(0, x, group);
         }
-        y += row_step;
+    } else {
+#pragma unroll 1
+        for (; together >= Unroll; together -= Unroll) {
+            G group[Unroll];
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u) group[u].load(at + static_cast<std::int64_t>(u) * step_bytes);
+            __syncwarp();  // keeps the loads above
+            at += static_cast<std::int64_t>(Unroll) * step_bytes;
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u, x += x_step) visit.group(0, x, group[u]);
+        }
+    }
+#pragma unroll 1
+    for (left += together; left > 0; --left, at += step_bytes, x += x_step) {
+        G group;
+        group.load(at);
+        visit.group(0, x, group);
+    }
+#pragma unroll 1
+    for (std::int64_t piece = share.first + count * share.step; piece < share.last && piece <= groups + 1;
+         piece += share.step) {
+        const bool tail = piece != groups;
+        visit_pixels<T, C>(0, data, tail ? head + groups * G::pixels : 0, tail ? image.width : head, visit);
+    }
+}
+
+/// Of any image: rows with gaps between, and pixels that never meet a 16-byte boundary.
+template <typename T, int C, class Visit>
+__device__ inline void sweep_rows(const Image& image, const Share& share, Visit& visit) {
+    using G = Group<T, C>;
+    const int in_row = static_cast<int>(pieces_in_row(image.width, G::pixels));
+    const std::int64_t row_step_bytes = share.step / in_row * image.row_bytes;
+    const int piece_step = static_cast<int>(share.step % in_row);
+    std::int64_t y = share.first / in_row;
+    int piece = static_cast<int>(share.first % in_row);
+    int left =
+        share.first < share.last ? static_cast<int>((share.last - share.first + share.step - 1) / share.step) : 0;
+    const char* row = static_cast<const char*>(image.data) + y * image.row_bytes;
+    G waiting;
+    std::int64_t waiting_x = -1, waiting_y = 0;
+#pragma unroll 1
+    for (; left > 0; --left) {
+        const int head = head_pixels<T, C>(row);
+        const int groups = head < 0 || image.width < head ? 0 : static_cast<int>((image.width - head) / G::pixels);
+        if (piece < groups) {  // loaded before the one before it is looked at
+            const std::int64_t x = head + static_cast<std::int64_t>(piece) * G::pixels;
+            G group;
+            group.load(row + x * static_cast<std::int64_t>(sizeof(T) * C));
+            if (waiting_x >= 0) visit.group(waiting_y, waiting_x, waiting);
+            waiting = group;
+            waiting_x = x;
+            waiting_y = y;
+        } else {
+            std::int64_t first = 0, last = 0;
+            if (head < 0) {
+                first = static_cast<std::int64_t>(piece) * G::pixels;
+                last = min(first + G::pixels, image.width);
+            } else if (piece == groups) {
+                last = min(std::int64_t{head}, image.width);
+            } else if (piece == groups + 1) {
+                first = head + static_cast<std::int64_t>(groups) * G::pixels;
+                last = image.width;
+            }
+            visit_pixels<T, C>(y, row, first, last, visit);
+        }
+        row += row_step_bytes;
+        y += share.step / in_row;
         piece += piece_step;
-        if (piece >= pieces) {
-            piece -= pieces;
+        if (piece >= in_row) {
+            piece -= in_row;
+            row += image.row_bytes;
             ++y;
         }
     }
+    if (waiting_x >= 0) visit.group(waiting_y, waiting_x, waiting);
 }
-
-/// Turns visits of groups into visits of pixels, and tells when a group is done.
-template <class Derived, typename T, int C>
-struct PixelVisitor {
-    __device__ void group(std::int64_t y, std::int64_t x, const T (&samples)[Group<T, C>::samples]) {
-#pragma unroll
-        for (int p = 0; p < Group<T, C>::pixels; ++p) {
-            T pixel[C];
-#pragma unroll
-            for (int c = 0; c < C; ++c) pixel[c] = samples[p * C + c];
-            static_cast<Derived*>(this)->pixel(y, x + p, pixel);
-        }
-        static_cast<Derived*>(this)->end_of_group();
-    }
-    __device__ void end_of_group() {}
-};
 
 }  // namespace gpuhist::cuda

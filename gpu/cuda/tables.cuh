@@ -2,55 +2,50 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "core/integers.hpp"
 #include "core/tables.hpp"
+#include "cuda/brightness.cuh"
 #include "cuda/parameters.hpp"
 #include "cuda/reduce.cuh"
+#include "cuda/shared.cuh"
 #include "cuda/sweep.cuh"
 
 namespace gpuhist::cuda {
 
-__device__ inline core::u128 sum_block(core::u128 value, std::uint64_t* scratch) {
-    const std::uint64_t mask = 0xFFFFFFFFu;
-    const core::u128 low = reduce_block(static_cast<std::uint64_t>(value) & mask, scratch, std::uint64_t{0}, Sum{});
-    const core::u128 middle = reduce_block(static_cast<std::uint64_t>(value) >> 32, scratch, std::uint64_t{0}, Sum{});
-    const core::u128 high = reduce_block(static_cast<std::uint64_t>(value >> 64), scratch, std::uint64_t{0}, Sum{});
-    return low + (middle << 32) + (high << 64);
-}
-
-/// The table of one colour channel, by one block; all its threads must call it. T is the input's type, O the output's.
-template <typename T, int C, typename O>
-__device__ void build_table(const Word* counts, const Normalization& normalization, int channel, O* table) {
-    constexpr int values = 1 << 8 * sizeof(T);
+/// The table of one colour channel (or of all) from `count(value)`, by one block; all its threads must call it, and
+/// wait at a barrier before they use the table. O is the output's type.
+/// Each warp looks after a stretch of values, whose counts its lanes read side by side: once for totals and extremes,
+/// once more, for the modes that need them, as running sums.
+template <int values, typename Count, typename O>
+__device__ void build_table(Count count, const Normalization& normalization, O* table) {
     constexpr std::uint32_t top = values - 1;
     __shared__ std::uint64_t scratch[warp_lanes];
     __shared__ std::uint64_t shared_low, shared_high;
     __shared__ core::MeanStd shared_mean_std;
 
     const NormalizeMode mode = normalization.mode;
-    const bool pooled = C > 1 && normalization.joint && mode != NormalizeMode::equalize;
-    const Word* row = counts + values * (C == 1 ? 0 : normalization.joint ? luma_row : channel);
-    auto count = [&](int v) -> std::uint64_t {
-        return pooled ? counts[v] + counts[values + v] + counts[2 * values + v] : row[v];
-    };
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    const int each = (values + warps - 1) / warps;
+    const int first = min(warp * each, values), last = min(first + each, values);
 
-    // Each thread looks after a run of values.
-    const int each = (values + blockDim.x - 1) / blockDim.x;
-    const int first = min(static_cast<int>(threadIdx.x) * each, values), last = min(first + each, values);
-    std::uint64_t own = 0, total = 0;
+    std::uint64_t own = 0, sum = 0, squares_low = 0, squares_high = 0;
     std::uint32_t complement_minimum = 0, maximum = 0;
-    core::u128 sum = 0, squares = 0;
-    for (int v = first; v < last; ++v) {
+#pragma unroll 4
+    for (int v = first + lane; v < last; v += warp_lanes) {
         const std::uint64_t n = count(v);
-        if (n == 0) continue;
         own += n;
+        if (n == 0) continue;
         complement_minimum = max(complement_minimum, ~static_cast<std::uint32_t>(v));
         maximum = max(maximum, static_cast<std::uint32_t>(v));
-        sum += static_cast<core::u128>(n) * v;
-        squares += static_cast<core::u128>(n) * (static_cast<std::uint64_t>(v) * v);
+        sum += n * v;
+        const core::u128 squares = static_cast<core::u128>(n) * (static_cast<std::uint64_t>(v) * v);
+        squares_low += static_cast<std::uint32_t>(squares);
+        squares_high += static_cast<std::uint64_t>(squares >> 32);
     }
-    const std::uint64_t before = exclusive_scan(own, scratch, total);
+    std::uint64_t total = 0;
+    const std::uint64_t before = scan_warps(reduce_warp(own, Sum{}), scratch, total);
     complement_minimum = reduce_block(std::uint64_t{complement_minimum}, scratch, std::uint64_t{0}, Max{});
     maximum = reduce_block(std::uint64_t{maximum}, scratch, std::uint64_t{0}, Max{});
     if (threadIdx.x == 0) {
@@ -58,53 +53,55 @@ __device__ void build_table(const Word* counts, const Normalization& normalizati
         shared_high = maximum;
     }
     __syncthreads();  // the extremes, for all
-    const std::uint32_t lowest = static_cast<std::uint32_t>(shared_low),
-                        highest = static_cast<std::uint32_t>(shared_high);
+    const auto lowest = static_cast<std::uint32_t>(shared_low), highest = static_cast<std::uint32_t>(shared_high);
     const bool constant = lowest == highest;
+    /// Calls `each(value, samples before it, its samples)`.
+    auto running = [&](auto visit) {
+        std::uint64_t cumulative = before;
+        for (int base = first; base < last; base += warp_lanes) {
+            const int v = base + lane;
+            const std::uint64_t n = v < last ? count(v) : 0;
+            const std::uint64_t inclusive = scan_lanes(n);
+            if (v < last) visit(v, cumulative + inclusive - n, n);
+            cumulative += __shfl_sync(0xFFFFFFFFu, inclusive, warp_lanes - 1);
+        }
+    };
 
     if (mode == NormalizeMode::equalize) {
         const std::uint64_t skipped = count(lowest);
         const float scale = core::equalize_scale(total, constant ? 0 : skipped, top);
-        std::uint64_t cumulative = before;
-        for (int v = first; v < last; ++v) {
-            cumulative += count(v);
-            const std::uint64_t after = cumulative > skipped ? cumulative - skipped : 0;
+        running([&](int v, std::uint64_t before_it, std::uint64_t n) {
+            const std::uint64_t cumulative = before_it + n, after = cumulative > skipped ? cumulative - skipped : 0;
             table[v] = static_cast<O>(constant ? v : core::equalize(after, scale, top));
-        }
+        });
     } else if (mode == NormalizeMode::zscore) {
-        const core::u128 all = sum_block(sum, scratch), all_squares = sum_block(squares, scratch);
-        if (threadIdx.x == 0) shared_mean_std = core::mean_std(total, all, all_squares);
+        sum = reduce_block(sum, scratch, std::uint64_t{0}, Sum{});
+        squares_low = reduce_block(squares_low, scratch, std::uint64_t{0}, Sum{});
+        squares_high = reduce_block(squares_high, scratch, std::uint64_t{0}, Sum{});
+        if (threadIdx.x == 0)
+            shared_mean_std = core::mean_std(
+                total, sum, static_cast<core::u128>(squares_low) + (static_cast<core::u128>(squares_high) << 32));
         __syncthreads();  // mean and std, for all
-        for (int v = first; v < last; ++v)
+        for (int v = threadIdx.x; v < values; v += blockDim.x)
             table[v] = static_cast<O>(core::zscore(v, shared_mean_std.mean, shared_mean_std.std));
     } else {
         std::uint32_t lo = lowest, hi = highest;
         if (mode == NormalizeMode::percentile) {
             const std::uint64_t low_rank = core::nearest_rank(normalization.low, total),
                                 high_rank = core::nearest_rank(normalization.high, total);
-            std::uint64_t cumulative = before;
             __syncthreads();  // all have read the extremes
-            for (int v = first; v < last; ++v) {
-                const std::uint64_t next = cumulative + count(v);
-                if (cumulative < low_rank && low_rank <= next) shared_low = v;
-                if (cumulative < high_rank && high_rank <= next) shared_high = v;
-                cumulative = next;
-            }
+            running([&](int v, std::uint64_t before_it, std::uint64_t n) {
+                if (before_it < low_rank && low_rank <= before_it + n) shared_low = v;
+                if (before_it < high_rank && high_rank <= before_it + n) shared_high = v;
+            });
             __syncthreads();  // the percentiles, for all
             lo = static_cast<std::uint32_t>(shared_low);
             hi = static_cast<std::uint32_t>(shared_high);
         }
-        for (int v = first; v < last; ++v) table[v] = static_cast<O>(lo == hi ? v : core::stretch(v, lo, hi, top));
+        for (int v = threadIdx.x; v < values; v += blockDim.x)
+            table[v] = static_cast<O>(lo == hi ? v : core::stretch(v, lo, hi, top));
     }
     __syncthreads();  // the shared values may be written again
-}
-
-/// All tables, dealt to the blocks of the grid.
-template <typename T, int C, typename O>
-__device__ void build_tables(const Word* counts, const Copy& copy) {
-    const int tables = C == 1 || copy.normalization.joint ? 1 : 3;
-    for (int t = blockIdx.x; t < tables; t += gridDim.x)
-        build_table<T, C, O>(counts, copy.normalization, t, static_cast<O*>(copy.table) + (t << 8 * sizeof(T)));
 }
 
 template <typename T, int N>
@@ -121,47 +118,99 @@ __device__ inline void store_samples(T* target, const T (&samples)[N]) {
     }
 }
 
-template <typename T, int C, typename O>
-struct TableWriter {
-    const O* table;
-    int table_stride;  ///< values from one channel's table to the next; 0: one for all
-    char* output;
-    std::int64_t row_bytes;
+/// Samples of three colours as so many of one, since a group of theirs is 48 bytes: threads that wrote those would each
+/// write parts of sectors. The channel then follows from the place.
+template <int C>
+__device__ inline Image samples_of(Image image) {
+    if (C == 3) image.width *= 3;
+    return image;
+}
+template <int C>
+constexpr int written_channels = C == 3 ? 1 : C;
+template <typename T, int C>
+__device__ inline std::int64_t pieces_of_samples(const Image& image) {
+    return pieces_in_row(samples_of<C>(image).width, Group<T, written_channels<C>>::pixels) * image.height;
+}
 
-    __device__ O map(int channel, T value) const {
-        return channel == 3 ? static_cast<O>(value) : table[channel * table_stride + value];  // alpha is left alone
+/// Writes pixels (of three colours: samples_of) through tables of `1 << 8 * sizeof(T)` values, in shared or in device
+/// memory: one for all colours, or one each.
+template <typename T, int C, typename O, bool Shared>
+struct TableWriter {
+    static constexpr int W = written_channels<C>;
+    const O* table;
+    std::uint32_t address;  ///< of the tables in shared memory
+    int table_stride;       ///< values from one channel's table to the next
+    Output output;
+
+    __device__ TableWriter(const O* tables, bool separate, const Output& to)
+        : table(tables),
+          address(Shared ? shared_address(tables) : 0),
+          table_stride(C > 1 && separate ? 1 << 8 * sizeof(T) : 0),
+          output(to) {}
+
+    /// The bits of the written value. `table_at`: where its channel's table begins.
+    __device__ std::uint32_t map(std::uint32_t table_at, std::uint32_t value) const {
+        if constexpr (Shared)
+            return shared_load(address + (table_at + value) * sizeof(O), O{});
+        else
+            return bits_of(__ldg(table + table_at + value));
+    }
+    __device__ std::uint32_t map_sample(const Group<T, W>& g, int i, const std::uint32_t (&at)[3]) const {
+        if (C == 4 && i % 4 == 3) return bits_of(static_cast<O>(g.bits(i)));  // alpha is left alone
+        return map(C == 1 ? 0 : at[C == 3 ? i % 3 : i % 4], g.bits(i));
     }
     __device__ O* target(std::int64_t y, std::int64_t x) const {
-        return reinterpret_cast<O*>(output + y * row_bytes) + x * C;
+        return reinterpret_cast<O*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
     }
-    __device__ void group(std::int64_t y, std::int64_t x, const T (&samples)[Group<T, C>::samples]) const {
-        O mapped[Group<T, C>::samples];
+    __device__ void group(std::int64_t y, std::int64_t x, const Group<T, W>& g) const {
+        constexpr int per_word = 4 / sizeof(O), words = Group<T, W>::samples / per_word;
+        const std::uint32_t stride = table_stride, phase = C == 3 ? x % 3 : 0;
+        const std::uint32_t at[3] = {phase * stride, (phase + 1) % 3 * stride, (phase + 2) % 3 * stride};
+        O* to = target(y, x);
+        const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
 #pragma unroll
-        for (int i = 0; i < Group<T, C>::samples; ++i) mapped[i] = map(i % C, samples[i]);
-        store_samples(target(y, x), mapped);
+        for (int w = 0; w < words; w += 4) {
+            std::uint32_t word[4];
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const int i = (w + k) * per_word;
+                word[k] = map_sample(g, i, at);
+                if constexpr (per_word == 2) word[k] = __byte_perm(word[k], map_sample(g, i + 1, at), 0x5410);
+                if constexpr (per_word == 4) {
+                    const std::uint32_t low = __byte_perm(word[k], map_sample(g, i + 1, at), 0x0040);
+                    const std::uint32_t high = __byte_perm(map_sample(g, i + 2, at), map_sample(g, i + 3, at), 0x0040);
+                    word[k] = __byte_perm(low, high, 0x5410);
+                }
+            }
+            if (aligned) {
+                reinterpret_cast<uint4*>(to)[w / 4] = make_uint4(word[0], word[1], word[2], word[3]);
+            } else {
+#pragma unroll
+                for (int i = 0; i < 4 * per_word; ++i)
+                    to[w * per_word + i] = value_of(word[i / per_word] >> i % per_word * 8 * sizeof(O));
+            }
+        }
     }
-    __device__ void pixel(std::int64_t y, std::int64_t x, const T (&samples)[C]) const {
+    __device__ void pixel(std::int64_t y, std::int64_t x, const T (&samples)[W]) const {
 #pragma unroll
-        for (int c = 0; c < C; ++c) target(y, x)[c] = map(c, samples[c]);
+        for (int c = 0; c < W; ++c)
+            target(y, x)[c] = C == 4 && c == 3 ? static_cast<O>(samples[c])
+                                               : value_of(map((C == 3 ? x % 3 : c) * table_stride, samples[c]));
+    }
+
+  private:
+    static __device__ std::uint32_t bits_of(O value) {
+        if constexpr (std::is_same_v<O, float>)
+            return __float_as_uint(value);
+        else
+            return value;
+    }
+    static __device__ O value_of(std::uint32_t bits) {
+        if constexpr (std::is_same_v<O, float>)
+            return __uint_as_float(bits);
+        else
+            return static_cast<O>(bits);
     }
 };
-
-/// Writes the normalised image through the tables. 8-bit tables are first copied into the block's shared memory (1 KiB
-/// a channel at most); 16-bit ones are read through the caches. Bytes: each pixel read and written once.
-template <typename T, int C, typename O>
-__device__ void apply_tables(const Image& image, const Copy& copy, std::uint32_t* shared) {
-    constexpr int values = 1 << 8 * sizeof(T);
-    const bool one = C == 1 || copy.normalization.joint;
-    const O* table = static_cast<const O*>(copy.table);
-    if constexpr (sizeof(T) == 1) {
-        O* near = reinterpret_cast<O*>(shared);
-        for (int i = threadIdx.x; i < (one ? values : 3 * values); i += blockDim.x) near[i] = table[i];
-        __syncthreads();
-        table = near;
-    }
-    TableWriter<T, C, O> writer{table, one ? 0 : values, static_cast<char*>(copy.output), copy.row_bytes};
-    sweep<T, C, C == 3 ? 1 : 2>(image, static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x,
-                                static_cast<std::int64_t>(gridDim.x) * blockDim.x, writer);
-}
 
 }  // namespace gpuhist::cuda

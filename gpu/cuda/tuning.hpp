@@ -1,23 +1,36 @@
-// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20, 4 GiB of random pixels, GB/s.
+// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20, 1 GiB of pixels, as a fraction
+// of the read-only sweep in the same run (4460 to 4590 GB/s).
 #pragma once
 
 #include <cstdint>
 
 namespace gpuhist::cuda {
 
-/// One block of 1024 threads fills its multiprocessor's warps and shares one set of counters.
+/// One block of 1024 threads fills its multiprocessor's warps and shares one set of counters; of grey u8, whose
+/// counters are small, two.
+///   u8 grey  2 × 1024 threads, 2 loads a thread  0.985   1 × 1024, 4 loads  0.961   4 × 512, 4 loads  0.960
+///   u8 BGR   1 × 1024, one group ahead           0.92    2 × 1024           0.79    2 × 768          0.85   2 × 512
+///   0.89
 inline constexpr int block_threads = 1024;
 
-/// f32 grey: 1024 threads 505; 512 threads, whose 128 registers need not spill, 369; 256 threads 207. Warps in flight
-/// count for more than spills.
-inline constexpr int float_block_threads = 1024;
+/// The most that are resident of any kernel: more, smaller ones were slower.
+inline constexpr int blocks_per_multiprocessor = 2;
 
 /// Pixels that are worth a block: fewer blocks than the GPU holds are launched for small images, since every block must
 /// clear and merge its counters.
 inline constexpr std::int64_t byte_pixels_per_block = 16 * 1024;
 inline constexpr std::int64_t word_pixels_per_block = 64 * 1024;  ///< 65536 counters to clear and merge
+inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: images up to this are one block's
 
-// Brightness, u8 grey: from each block's counts when they are merged 4051; from the pixels, in 64 bits, 2329.
-// u8 BGR without luma histogram: summed in 32 bits a group of pixels 2796; in 64 bits a pixel 2450.
+// What else was tried, and lost:
+//   one image as a stretch a block instead of dealt in turn     u8 grey 0.952 to 0.966 for 0.985
+//   the last, partial round shared evenly by all blocks         no difference
+//   prefetch.global.L2 of the first rounds                      1 µs slower: issuing them delays the clearing
+//   cp.async.bulk.prefetch.L2 of three rounds ahead             u8 0.58 for 0.89: it carries less than the loads do
+//   one copy of the loop's body for full and partial rounds     u8 BGR 0.84 for 0.86, u16 0.47 for 0.53
+//   loads through the read-only path (ld.global.nc)             sunk to their first use by ptxas, one in flight
+//   generic instead of 32-bit shared addresses                  u16 0.37 for 0.45
+//   u16: each addition's overflow looked for before the next    0.45 for 0.53
+//   u16: the bank mixed from higher bits always                 0.45 for 0.53; without it 8-bit data << 8 at 0.15
 
 }  // namespace gpuhist::cuda

@@ -30,14 +30,21 @@ struct Int128 {
     friend bool operator==(const Int128& a, const Int128& b) { return a.low == b.low && a.high == b.high; }
 };
 
+/// How much to find out about f32 images. `brief` leaves out what costs most: order statistics (median and percentiles)
+/// and the third and fourth moments (skewness and kurtosis). For 8 and 16 bits all follow from the counts. A stretch
+/// between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full whatever is
+/// asked.
+enum class Detail : std::uint8_t { brief, full };
+
 /// What to find. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not matter to
 /// them: any histogram follows from those counts afterwards (`histogram()`).
 struct AnalysisRequest {
-    bool luma_histogram = true;  ///< false: of luma only `Analysis::brightness`, and no `luma` channel
-                                 ///< (8 and 16 bits; f32 ignores it)
-    std::uint32_t bins = 256;    ///< f32: equal bins over the range, 1 to 2^24
-    std::optional<Range> range;  ///< f32: absent means the finite minimum and maximum over all rows, with the
-                                 ///< maximum counted in the last bin
+    bool luma_histogram = true;    ///< false: of luma only `Analysis::brightness`, and no `luma` channel
+                                   ///< (8 and 16 bits; f32 ignores it)
+    std::uint32_t bins = 256;      ///< f32: equal bins over the range, 1 to 2^24
+    std::optional<Range> range;    ///< f32: absent means the finite minimum and maximum over all rows, with the
+                                   ///< maximum counted in the last bin
+    Detail detail = Detail::full;  ///< f32; 8 and 16 bits ignore it
 };
 
 /// Brightness (luma; of a 1-channel image the samples themselves) reduced beside the histograms. 8 and 16 bits only.
@@ -62,7 +69,9 @@ struct OrderStatistic {
 
 /// Sums over the finite samples x of an f32 channel, exact in integers once each term is rounded: so they do not depend
 /// on the order of summation. With d = double(x) - pivot and R = 2^exponent, R > max |d|,
-/// `sums[k-1]` is Σ rint(d^k / R^k * 2^80), k = 1..4; powers are products in double, left to right.
+/// `sums[k-1]` is Σ rint(d^k / R^k * 2^80), k = 1..4; powers are products in double, left to right. In brief analyses
+/// k = 1 and 2 alone, the rest zero. The pivot lies near the median or, in brief analyses, midway between the extremes;
+/// where that is far from the mean in units of the std, it is the mean.
 struct FloatMoments {
     double pivot = 0;
     std::int32_t exponent = 0;
@@ -102,6 +111,7 @@ struct Analysis {
     std::optional<Brightness> brightness;   ///< u8 and u16
     Range range;                            ///< that `counts` cover: [0, 256), [0, 65536), or the f32 range
     bool upper_closed = false;              ///< f32, range found rather than given: upper itself is in the last bin
+    Detail detail = Detail::full;           ///< f32: how much was found out; 8 and 16 bits: full
     std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`
 
     /// The channel's findings, or null.
@@ -114,7 +124,8 @@ struct Analysis {
 
     friend bool operator==(const Analysis& a, const Analysis& b) {
         return a.depth == b.depth && a.channels == b.channels && a.brightness == b.brightness && a.range == b.range &&
-               a.upper_closed == b.upper_closed && a.pooled_order_statistics == b.pooled_order_statistics;
+               a.upper_closed == b.upper_closed && a.detail == b.detail &&
+               a.pooled_order_statistics == b.pooled_order_statistics;
     }
 };
 

@@ -7,3 +7,4 @@
 #include "gpuhist/image_view.hpp"
 #include "gpuhist/normalization.hpp"
 #include "gpuhist/statistics.hpp"
+#include "gpuhist/stream.hpp"

@@ -1,0 +1,61 @@
+#include "core/result.hpp"
+
+#include "core/float_details.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist {
+namespace core {
+
+void read(const ImageResult& result, Analysis& analysis) {
+    constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
+    const char* base = reinterpret_cast<const char*>(&result);
+    const auto* counts = reinterpret_cast<const std::uint64_t*>(base + result.counts_offset);
+    const bool floats = result.depth == Depth::f32;
+
+    analysis.depth = result.depth;
+    analysis.detail = result.detail;
+    analysis.range = result.range;
+    analysis.upper_closed = result.upper_closed;
+    analysis.pooled_order_statistics.clear();
+    analysis.brightness.reset();
+    if (!floats) {
+        const ChannelResult& bright = result.channels[result.rows == 1 ? 0 : 3];
+        analysis.brightness = Brightness{bright.sum, bright.sum_squares, static_cast<std::uint32_t>(bright.minimum),
+                                         static_cast<std::uint32_t>(bright.maximum)};
+    }
+    analysis.channels.resize(static_cast<std::size_t>(result.rows - (result.rows > 1 && !result.luma_counted)));
+    std::size_t at = 0;
+    for (int row = 0; row < result.rows; ++row) {
+        const Channel name = result.rows == 1 ? Channel::gray : colors[row];
+        if (name == Channel::luma && !result.luma_counted) continue;
+        const ChannelResult& found = result.channels[row];
+        ChannelAnalysis& channel = analysis.channels[at++];
+        std::vector<std::uint64_t> storage = std::move(channel.counts);
+        channel = {};
+        channel.counts = std::move(storage);
+        channel.channel = name;
+        channel.pixels = result.pixels;
+        channel.counts.assign(counts + std::size_t(row) * result.bins, counts + std::size_t(row + 1) * result.bins);
+        if (!floats) continue;
+        channel.nan = found.nan;
+        channel.infinite = found.infinite;
+        channel.below = found.below;
+        channel.above = found.above;
+        channel.minimum = static_cast<float>(found.minimum);
+        channel.maximum = static_cast<float>(found.maximum);
+    }
+    if (floats)
+        read_float_details(result, *reinterpret_cast<const FloatDetails*>(base + result.details_offset), analysis);
+}
+
+}  // namespace core
+
+Analysis read_result(const void* result) {
+    const auto& header = *static_cast<const ImageResult*>(result);
+    if (header.ready != 1) throw InvalidArgument("read_result: the result is not complete yet");
+    Analysis analysis;
+    core::read(header, analysis);
+    return analysis;
+}
+
+}  // namespace gpuhist

@@ -1,0 +1,53 @@
+// Writing ImageResult, and telling that it is complete.
+#pragma once
+
+#include <cstdint>
+
+#include "core/integers.hpp"
+#include "cuda/parameters.hpp"
+
+namespace gpuhist::cuda {
+
+/// A u8 or u16 channel from its exact sums; `samples` > 0.
+__device__ inline void write_channel(ChannelResult& result, std::uint64_t samples, std::uint64_t sum,
+                                     core::u128 squares, std::uint32_t minimum, std::uint32_t maximum) {
+    const core::MeanStd mean_std = core::mean_std(samples, sum, squares);
+    ChannelResult channel;
+    channel.samples = samples;
+    channel.minimum = minimum;
+    channel.maximum = maximum;
+    channel.mean = mean_std.mean;
+    channel.std = mean_std.std;
+    channel.sum = sum;
+    channel.sum_squares = core::to_public(static_cast<core::i128>(squares));
+    result = channel;
+}
+
+/// All but `ready`, `channels` and, for f32, the range. By one thread.
+__device__ inline void write_header(const Common& common, std::int64_t image, std::int64_t pixels, Depth depth,
+                                    int rows) {
+    ImageResult& result = *result_of(common, image);
+    result.depth = depth;
+    result.detail = Detail::full;
+    result.luma_counted = common.report_luma;
+    result.upper_closed = false;
+    result.rows = rows;
+    result.bins = common.bins;
+    result.pixels = static_cast<std::uint64_t>(pixels);
+    result.range = {0, static_cast<double>(common.bins)};
+    result.counts_offset = common.layout.counts_offset;
+    result.tables_offset = common.layout.tables_offset;
+    result.details_offset = common.layout.details_offset;
+}
+
+__device__ inline void set_ready(ImageResult* result) {
+    *static_cast<volatile std::uint32_t*>(&result->ready) = 1;
+}
+/// By one thread, after a barrier behind everything that others wrote: the fence makes all of it visible before
+/// `ready`.
+__device__ inline void publish(ImageResult* result) {
+    __threadfence_system();
+    set_ready(result);
+}
+
+}  // namespace gpuhist::cuda

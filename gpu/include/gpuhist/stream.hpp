@@ -1,0 +1,160 @@
+/// Analysis enqueued on a CUDA stream, for vision pipelines whose images already lie on the GPU: no allocation, no
+/// synchronisation, no copy; results stay on the GPU until somebody asks for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/image_view.hpp"
+#include "gpuhist/normalization.hpp"
+
+struct CUstream_st;
+typedef CUstream_st* cudaStream_t;  // as the CUDA toolkit names it, whose headers are not needed here
+
+namespace gpuhist {
+
+/// Images of one size and type at equal distances: a tensor N × H × W × C. Owns nothing.
+template <class Void>
+struct BasicBatchView {
+    BasicImageView<Void> first;
+    std::int64_t images = 1;
+    std::int64_t image_bytes = 0;  ///< from one image to the next, a multiple of a sample: they must not overlap
+
+    template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
+    operator BasicBatchView<Other>() const {
+        return {first, images, image_bytes};
+    }
+};
+using BatchView = BasicBatchView<const void>;
+using MutableBatchView = BasicBatchView<void>;
+
+/// One channel in an ImageResult: plain data, for kernels to read.
+struct ChannelResult {
+    std::uint64_t samples = 0;        ///< that the numbers below are of: all; of f32 the finite ones
+    double minimum = 0, maximum = 0;  ///< 0 where there is no sample
+    double mean = 0, std = 0;         ///< of the population, the same bits as in Statistics; 0 where there is no sample
+    std::uint64_t sum = 0;            ///< u8, u16: exact; else 0
+    Int128 sum_squares;               ///< u8, u16: exact; else 0
+    std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< f32, as in ChannelAnalysis; else 0
+};
+
+/// What an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels` and in
+/// the counts, are gray; or red, green, blue, luma, and alpha where there is one, whatever the order in the pixel.
+struct ImageResult {
+    std::uint32_t ready;  ///< set to 1 after all of the result is written and visible to host and GPU: clear it to
+                          ///< poll. Of a normalised copy it says nothing: that is complete when the stream's work is
+    Depth depth;
+    Detail detail;
+    bool luma_counted;   ///< false: row luma of the counts means nothing
+    bool upper_closed;   ///< f32, range found rather than given
+    std::int32_t rows;   ///< 1, 4 or 5
+    std::uint32_t bins;  ///< counts in a row: 256, 65536, or those of the request
+    std::uint64_t pixels;
+    Range range;                   ///< that the counts cover
+    std::uint64_t counts_offset;   ///< bytes from here to std::uint64_t[rows][bins]
+    std::uint64_t tables_offset;   ///< bytes from here to the lookup tables of a normalised u8 or u16 image, a value of
+                                   ///< the output's type for each of the input's: one for all colours, or one each in
+                                   ///< the order of the pixel's channels; else 0
+    std::uint64_t details_offset;  ///< f32: bytes from here to what only read_result() needs; else 0
+    ChannelResult channels[5];
+};
+
+/// Where things lie in the memory of one image's result.
+struct ResultLayout {
+    std::size_t bytes = 0;  ///< of one image; the next one's starts there. A multiple of 256
+    std::size_t counts_offset = 0, tables_offset = 0, details_offset = 0;  ///< as in ImageResult
+};
+
+/// The findings in a result that was copied to, or written in, host memory. Needs no GPU.
+/// Throws InvalidArgument where it is not `ready`.
+Analysis read_result(const void* result);
+
+/// What an analyser must be ready for.
+struct StreamPlan {
+    Depth depth = Depth::u8;
+    int channels = 1;
+    std::uint32_t bins = 256;  ///< f32: the most that a request may ask for
+    bool normalize = false;    ///< whether enqueue_normalized may be called
+    int gpu = 0;
+    bool cooperative = true;  ///< false takes the path for GPUs that cannot launch a cooperative grid
+};
+
+/// Analyses images in device memory. Made once; `enqueue` then only puts one kernel launch on a stream (one for every
+/// `list_images` views of a list, and where their channel order changes; a launch a phase where the GPU cannot launch a
+/// cooperative grid), so that it can be captured in a graph, which may be replayed on new pixels.
+///
+/// Pixels, results and the analyser must stay until the work is done. The launches of one analyser share its workspace:
+/// they must follow each other, in one stream or by events. Different analysers do not meet: each may run on a stream
+/// of its own, from a thread of its own.
+///
+/// The GPU of the plan need not be the current one, and the current one is the same after every call. All members throw
+/// InvalidArgument for views and requests that break their rules or the plan, CudaError where CUDA fails.
+class StreamAnalyzer {
+  public:
+    /// Views that one launch takes where they are not a tensor.
+    static constexpr int list_images = 256;
+
+    /// Device memory that an analyser needs, without making one.
+    static std::size_t workspace_bytes(const StreamPlan& plan);
+
+    /// Takes its workspace from CUDA, or uses `workspace`: workspace_bytes(plan) of device memory, aligned to 256
+    /// bytes, the caller's, which must outlive the analyser. Synchronises. Throws EngineUnavailable where the GPU
+    /// cannot be used, OutOfMemory.
+    explicit StreamAnalyzer(const StreamPlan& plan, void* workspace = nullptr);
+    ~StreamAnalyzer();
+    StreamAnalyzer(StreamAnalyzer&&) noexcept;
+    StreamAnalyzer& operator=(StreamAnalyzer&&) noexcept;
+
+    const StreamPlan& plan() const;
+
+    /// The memory of each image's result. With a normalisation: of enqueue_normalized.
+    ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
+
+    /// Analyses images; `results` is memory that the GPU can write, aligned to 16 bytes: a result each, one after the
+    /// other. What it held before does not matter.
+    void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
+    void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
+    void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
+                 cudaStream_t stream);
+
+    /// The same, and a normalised copy of each image, each by its own table: outputs as in Engine::normalize.
+    /// `results` should be device memory, since tables are read back from it.
+    void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
+                            const Normalization& normalization, void* results, cudaStream_t stream);
+    void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,
+                            const Normalization& normalization, void* results, cudaStream_t stream);
+    void enqueue_normalized(const ImageView* images, const MutableImageView* outputs, std::int64_t count,
+                            const AnalysisRequest& request, const Normalization& normalization, void* results,
+                            cudaStream_t stream);
+
+  private:
+    class Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+/// Host memory that the GPU writes results to directly (pinned and mapped): they can be polled without a copy and
+/// without a call to CUDA.
+class PinnedResults {
+  public:
+    PinnedResults(const ResultLayout& layout, std::int64_t images = 1);
+    ~PinnedResults();
+    PinnedResults(PinnedResults&&) noexcept;
+    PinnedResults& operator=(PinnedResults&&) noexcept;
+
+    void* device() const { return device_; }  ///< for enqueue
+    const ImageResult& operator[](std::int64_t image) const;
+    /// Whether the image's result is complete; all of it may then be read.
+    bool ready(std::int64_t image = 0) const;
+    /// To be called before the results are asked for again.
+    void clear();
+
+  private:
+    void* host_ = nullptr;
+    void* device_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::int64_t images_ = 0;
+};
+
+}  // namespace gpuhist

@@ -1,0 +1,740 @@
+// What the stream-level API finds and writes: single images, batches, lists, normalised copies, against the CPU engine.
+// How it behaves beside that: stream_behaviour_test.cpp.
+//
+// `small` cases are few and tiny enough for compute-sanitizer: --gtest_filter='*small*'.
+#include <optional>
+
+#include "gpuhist/error.hpp"
+#include "stream_under_test.hpp"
+
+namespace gpuhist::test {
+
+void StreamTest::check_images(const std::vector<Case>& cases, const AnalysisRequest& request) {
+    if (left_out()) return;
+    const std::size_t n = cases.size();
+    DeviceImages images;
+    for (const Case& c : cases) images.add(c.picture, c.at);
+    images.upload();
+    std::vector<ImageView> views;
+    for (std::size_t i = 0; i < n; ++i) views.push_back(images[i]);
+
+    StreamAnalyzer& subject = analyzer(cases[0].picture.shape());
+    DeviceResults results(subject.layout(request), 2 * n);
+    for (std::size_t i = 0; i < n; ++i) subject.enqueue(views[i], request, results.at(i), stream);
+    subject.enqueue(views.data(), static_cast<std::int64_t>(n), request, results.at(n), stream);
+    synchronize();
+    for (std::size_t i = 0; i < n; ++i) {
+        SCOPED_TRACE(describe(cases[i].picture.shape()) + ", offset " + std::to_string(cases[i].at.offset) +
+                     ", padding " + std::to_string(cases[i].at.row_padding) + ", " + describe(request));
+        const Expected truth = expected(cases[i].picture.view(), request);
+        expect(results, i, truth, "alone");
+        expect(results, n + i, truth, "in the list");
+    }
+    EXPECT_EQ(images.difference(), "");
+    EXPECT_TRUE(results.guard_untouched());
+}
+
+void StreamTest::check_batch(const std::vector<Picture>& pictures, const Placement& at, int gap,
+                             const AnalysisRequest& request) {
+    if (left_out()) return;
+    DeviceImages images;
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        i == 0 ? images.add(pictures[0].shape(), at) : images.add_next(gap);
+        images.set(i, pictures[i].view());
+    }
+    images.upload();
+    StreamAnalyzer& subject = analyzer(pictures[0].shape());
+    DeviceResults results(subject.layout(request), pictures.size());
+    subject.enqueue(images.batch(), request, results.at(), stream);
+    synchronize();
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        expect(results, i, expected(pictures[i].view(), request), "image");
+        if (HasFailure()) break;  // one is enough to look at
+    }
+    EXPECT_EQ(images.difference(), "");
+    EXPECT_TRUE(results.guard_untouched());
+}
+
+namespace {
+
+/// A normalised image's tables, applied on the host: where they do not give the output.
+template <class T, class O>
+std::string table_difference(const ImageResult& got, const ImageView& input, const ImageView& output, bool joint) {
+    constexpr std::size_t values = std::size_t{1} << 8 * sizeof(T);
+    const auto* tables = reinterpret_cast<const O*>(reinterpret_cast<const char*>(&got) + got.tables_offset);
+    for (std::int64_t y = 0; y < input.height; ++y)
+        for (std::int64_t x = 0; x < input.width; ++x)
+            for (int c = 0; c < input.channels && c < 3; ++c) {
+                const std::size_t table = joint || input.channels == 1 ? 0 : static_cast<std::size_t>(c);
+                O written;
+                std::memcpy(&written,
+                            static_cast<const char*>(output.data) + y * output.row_bytes +
+                                (x * output.channels + c) * static_cast<std::int64_t>(sizeof(O)),
+                            sizeof written);
+                const std::uint32_t value = sample(input, x, y, c);
+                const O mapped = tables[table * values + value];
+                if (std::memcmp(&mapped, &written, sizeof written) == 0) continue;
+                return "table " + std::to_string(table) + " maps " + std::to_string(value) + " to " +
+                       std::to_string(mapped) + ", the output is " + std::to_string(written);
+            }
+    return {};
+}
+std::string table_difference(const ImageResult& got, const ImageView& input, const ImageView& output, bool joint) {
+    if (input.depth == Depth::f32) return got.tables_offset ? "there is a table of f32" : "";
+    const bool to_float = output.depth == Depth::f32;
+    if (input.depth == Depth::u8)
+        return to_float ? table_difference<std::uint8_t, float>(got, input, output, joint)
+                        : table_difference<std::uint8_t, std::uint8_t>(got, input, output, joint);
+    return to_float ? table_difference<std::uint16_t, float>(got, input, output, joint)
+                    : table_difference<std::uint16_t, std::uint16_t>(got, input, output, joint);
+}
+
+}  // namespace
+
+void StreamTest::check_normalized(const std::vector<Case>& cases, const Normalization& normalization,
+                                  const AnalysisRequest& request) {
+    if (left_out()) return;
+    const std::size_t n = cases.size();
+    const auto count = static_cast<std::int64_t>(n);
+    const bool in_place =
+        normalized_depth(cases[0].picture.shape().depth, normalization.mode) == cases[0].picture.shape().depth;
+    DeviceImages images, alone, listed, replaced;
+    for (const Case& c : cases) {
+        const Shape shape = normalized_shape(c.picture.shape(), normalization);
+        images.add(c.picture, c.at);
+        alone.add(shape, {c.at.row_padding, c.at.offset});
+        listed.add(shape, {c.at.offset, c.at.row_padding});
+        if (in_place) replaced.add(c.picture, c.at);
+    }
+    for (DeviceImages* all : {&images, &alone, &listed, &replaced})
+        if (all->size()) all->upload();
+    std::vector<ImageView> views, replaced_views;
+    std::vector<MutableImageView> listed_views, replaced_outputs;
+    for (std::size_t i = 0; i < n; ++i) {
+        views.push_back(images[i]);
+        listed_views.push_back(listed[i]);
+        if (!in_place) continue;
+        replaced_views.push_back(replaced[i]);
+        replaced_outputs.push_back(replaced[i]);
+    }
+
+    StreamAnalyzer& subject = analyzer(cases[0].picture.shape());
+    DeviceResults results(subject.layout(request, &normalization), 3 * n);
+    for (std::size_t i = 0; i < n; ++i)
+        subject.enqueue_normalized(views[i], alone[i], request, normalization, results.at(i), stream);
+    subject.enqueue_normalized(views.data(), listed_views.data(), count, request, normalization, results.at(n), stream);
+    if (in_place)
+        subject.enqueue_normalized(replaced_views.data(), replaced_outputs.data(), count, request, normalization,
+                                   results.at(2 * n), stream);
+    synchronize();
+    for (std::size_t i = 0; i < n; ++i) {
+        const Picture& picture = cases[i].picture;
+        SCOPED_TRACE(describe(picture.shape()) + ", offset " + std::to_string(cases[i].at.offset) + ", padding " +
+                     std::to_string(cases[i].at.row_padding) + ", " + describe(normalization) + ", " +
+                     describe(request));
+        Picture output(normalized_shape(picture.shape(), normalization), packed);
+        const Expected truth = expected(picture.view(), request, normalization, output);
+        for (DeviceImages* all : {&alone, &listed, &replaced})
+            if (all->size()) all->set(i, output.view());
+        for (std::size_t way = 0; way < (in_place ? 3 : 2); ++way) {
+            expect(results, way * n + i, truth);
+            EXPECT_EQ(table_difference(results.fetch(way * n + i), picture.view(), output.view(), normalization.joint),
+                      "");
+        }
+    }
+    EXPECT_EQ(images.difference(), "") << "the input";
+    EXPECT_EQ(alone.difference(), "") << "each alone";
+    EXPECT_EQ(listed.difference(), "") << "as a list";
+    if (in_place) {
+        EXPECT_EQ(replaced.difference(), "") << "as a list in place";
+    }
+    EXPECT_TRUE(results.guard_untouched());
+}
+
+void StreamTest::check_normalized_batch(const std::vector<Picture>& pictures, const Placement& at, int gap,
+                                        const Normalization& normalization, const AnalysisRequest& request) {
+    if (left_out()) return;
+    SCOPED_TRACE(describe(normalization));
+    const Shape shape = pictures[0].shape(), output_shape = normalized_shape(shape, normalization);
+    const bool in_place = shape.depth == output_shape.depth;
+    DeviceImages images, outputs, replaced;
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        for (DeviceImages* all : {&images, &replaced}) {
+            i == 0 ? all->add(shape, at) : all->add_next(gap);
+            all->set(i, pictures[i].view());
+        }
+        i == 0 ? outputs.add(output_shape, {at.row_padding, at.offset}) : outputs.add_next(gap / 2);
+    }
+    for (DeviceImages* all : {&images, &outputs, &replaced}) all->upload();
+    StreamAnalyzer& subject = analyzer(shape);
+    DeviceResults results(subject.layout(request, &normalization), 2 * pictures.size());
+    subject.enqueue_normalized(images.batch(), outputs.batch(), request, normalization, results.at(), stream);
+    if (in_place)
+        subject.enqueue_normalized(replaced.batch(), replaced.batch(), request, normalization,
+                                   results.at(pictures.size()), stream);
+    synchronize();
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        Picture output(output_shape, packed);
+        const Expected truth = expected(pictures[i].view(), request, normalization, output);
+        outputs.set(i, output.view());
+        if (in_place) replaced.set(i, output.view());
+        for (std::size_t way = 0; way < (in_place ? 2 : 1); ++way) {
+            expect(results, way * pictures.size() + i, truth, "image");
+            EXPECT_EQ(table_difference(results.fetch(way * pictures.size() + i), pictures[i].view(), output.view(),
+                                       normalization.joint),
+                      "");
+        }
+        if (HasFailure()) break;  // one is enough to look at
+    }
+    EXPECT_EQ(images.difference(), "") << "the input";
+    EXPECT_EQ(outputs.difference(), "") << "the output";
+    EXPECT_EQ(replaced.difference(), "") << "in place";
+    EXPECT_TRUE(results.guard_untouched());
+}
+
+namespace {
+
+constexpr Depth depths[] = {Depth::u8, Depth::u16, Depth::f32};
+constexpr int channel_counts[] = {1, 3, 4};
+
+struct Size {
+    std::int64_t width, height;
+};
+constexpr Size small_sizes[] = {{1, 1}, {1, 15}, {15, 1}, {16, 16}, {17, 5}, {83, 41}};
+constexpr Size medium_sizes[] = {{10000, 1}, {1, 1000}, {257, 129}, {640, 480}, {1201, 803}};
+
+std::vector<ChannelOrder> orders_of(int channels) {
+    return channels == 1 ? std::vector{ChannelOrder::bgr} : std::vector{ChannelOrder::bgr, ChannelOrder::rgb};
+}
+AnalysisRequest without_luma() {
+    AnalysisRequest request;
+    request.luma_histogram = false;
+    return request;
+}
+
+INSTANTIATE_TEST_SUITE_P(Stream, StreamTest, testing::ValuesIn(paths), label_of_path);
+
+// ---- images --------------------------------------------------------------------------------------------------------
+
+TEST_P(StreamTest, small_every_content) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (ChannelOrder order : orders_of(channels))
+                for (const Size& size : small_sizes) {
+                    std::vector<Case> cases;
+                    for (std::size_t kind = 0; kind < kinds(depth); ++kind)
+                        cases.push_back(
+                            {picture_of({size.width, size.height, channels, depth, order}, kind), placement(turn++)});
+                    check_images(cases);
+                    ASSERT_FALSE(HasFailure());
+                }
+}
+
+TEST_P(StreamTest, small_every_alignment) {
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (std::int64_t width : {1, 16, 51}) {
+                std::vector<Case> cases;
+                for (int offset = 0; offset <= 16; ++offset)
+                    cases.push_back({picture_of({width + offset % 3, 1 + offset % 4, channels, depth},
+                                                static_cast<std::size_t>(offset) % kinds(depth)),
+                                     {offset, offset * 3 % 7}});
+                check_images(cases);
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, medium_every_size) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (ChannelOrder order : orders_of(channels)) {
+                std::vector<Case> cases;
+                for (const Size& size : medium_sizes)
+                    for (int i = 0; i < 3; ++i, ++turn)
+                        cases.push_back(
+                            {picture_of({size.width, size.height, channels, depth, order}, turn % kinds(depth)),
+                             placement(turn)});
+                check_images(cases);
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, twelve_megapixels) {
+    const struct {
+        int channels;
+        Depth depth;
+        Placement at;
+        Content content;
+    } cases[] = {
+        {3, Depth::u8, {0, 0}, Content::random},     {1, Depth::u8, {0, 0}, Content::constant},
+        {4, Depth::u8, {5, 3}, Content::two_values}, {1, Depth::u16, {0, 0}, Content::highest},
+        {1, Depth::u16, {3, 1}, Content::constant},  {3, Depth::u16, {0, 0}, Content::random},
+        {4, Depth::u16, {0, 0}, Content::constant},  {1, Depth::f32, {3, 5}, Content::outliers},
+        {3, Depth::f32, {0, 0}, Content::constant},
+    };
+    for (const auto& c : cases) {
+        std::vector<Case> one;
+        one.push_back({Picture({4000, 3000, c.channels, c.depth}, packed, c.content), c.at});
+        check_images(one);
+    }
+}
+
+// One value so often that counters of 8 and 16 bits, alone or packed in pairs, would overflow.
+TEST_P(StreamTest, equal_values_past_the_width_of_a_counter) {
+    for (Depth depth : depths)
+        for (Content content : {Content::lowest, Content::constant, Content::highest}) {
+            std::vector<Case> cases;
+            for (std::int64_t pixels : {255, 256, 257, 65535, 65536, 65537, 131071, 131072, 200000})
+                cases.push_back({Picture({pixels, 1, 1, depth}, packed, content), {}});
+            check_images(cases);
+        }
+}
+
+TEST_P(StreamTest, small_without_luma_histogram) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts) {
+            std::vector<Case> cases;
+            for (std::size_t kind = 0; kind < kinds(depth); ++kind)
+                cases.push_back(
+                    {picture_of({123, 45, channels, depth, orders_of(channels).back()}, kind), placement(turn++)});
+            check_images(cases, without_luma());
+        }
+}
+
+TEST_P(StreamTest, small_bins_and_range_do_not_matter_to_integers) {
+    AnalysisRequest request;
+    request.bins = 7;
+    request.range = Range{10, 20};
+    request.detail = Detail::brief;
+    for (Depth depth : {Depth::u8, Depth::u16}) {
+        std::vector<Case> cases;
+        cases.push_back({picture_of({67, 31, 3, depth}, 5), {}});
+        check_images(cases, request);
+        request.bins = 100000;  // more than the plan has
+        check_images(cases, request);
+    }
+}
+
+AnalysisRequest float_request(Detail detail, std::uint32_t bins, const std::optional<Range>& range) {
+    AnalysisRequest request;
+    request.detail = detail;
+    request.bins = bins;
+    request.range = range;
+    return request;
+}
+
+TEST_P(StreamTest, small_float_requests) {
+    std::size_t turn = 0;
+    for (Detail detail : {Detail::full, Detail::brief})
+        for (std::uint32_t bins : {1, 256, 1000})
+            for (const std::optional<Range>& range : {std::optional<Range>(), std::optional<Range>({-0.1, 0.75})})
+                for (int channels : channel_counts) {
+                    const AnalysisRequest request = float_request(detail, bins, range);
+                    std::vector<Case> cases;
+                    for (std::size_t kind = 0; kind < kinds(Depth::f32); ++kind)
+                        cases.push_back({picture_of({61, 17, channels, Depth::f32}, kind), placement(turn++)});
+                    check_images(cases, request);
+                    ASSERT_FALSE(HasFailure());
+                }
+}
+
+TEST_P(StreamTest, medium_float_requests) {
+    for (Detail detail : {Detail::full, Detail::brief})
+        for (std::uint32_t bins : {2, 255, 257, 4096, 65536})
+            for (const std::optional<Range>& range :
+                 {std::optional<Range>(), std::optional<Range>({-1, 1}), std::optional<Range>({9999999.5, 1e7 + 0.75}),
+                  std::optional<Range>({0.25, 0.3})}) {
+                const AnalysisRequest request = float_request(detail, bins, range);
+                std::vector<Case> grey, colour;
+                for (std::size_t kind = 0; kind < kinds(Depth::f32); ++kind)
+                    if (kind % 2)
+                        grey.push_back({picture_of({257, 129, 1, Depth::f32}, kind), {}});
+                    else
+                        colour.push_back({picture_of({257, 129, 3, Depth::f32}, kind), {}});
+                check_images(grey, request);
+                check_images(colour, request);
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, most_bins) {
+    const Picture picture = picture_of({640, 480, 3, Depth::f32}, 9);
+    DeviceImages images;
+    images.add(picture);
+    images.upload();
+    StreamPlan plan = plan_of(Depth::f32, 3);
+    plan.bins = 1u << 24;
+    StreamAnalyzer subject(plan);
+    for (std::uint32_t bins : {1u << 24, 256u}) {
+        AnalysisRequest request;
+        request.bins = bins;
+        DeviceResults results(subject.layout(request), 1);
+        subject.enqueue(images[0], request, results.at(), stream);
+        synchronize();
+        expect(results, 0, expected(picture.view(), request));
+    }
+}
+
+// ---- batches -------------------------------------------------------------------------------------------------------
+
+std::vector<Picture> pictures_of(const Shape& shape, std::size_t count) {
+    std::vector<Picture> pictures;
+    for (std::size_t i = 0; i < count; ++i) pictures.push_back(picture_of(shape, i % kinds(shape.depth), i));
+    return pictures;
+}
+
+struct BatchLayout {
+    Placement at;
+    int gap;
+};
+constexpr BatchLayout batch_layouts[] = {{{0, 0}, 0}, {{3, 0}, 5}, {{1, 7}, 13}, {{0, 16}, 64}};
+
+TEST_P(StreamTest, small_batches) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (std::size_t count : {1, 2, 3, 9})
+                for (const Size& size : {Size{1, 1}, {5, 3}, {17, 9}}) {
+                    const BatchLayout& layout = batch_layouts[turn++ % std::size(batch_layouts)];
+                    const Shape shape{size.width, size.height, channels, depth, orders_of(channels).back()};
+                    SCOPED_TRACE(describe(shape) + " x " + std::to_string(count));
+                    check_batch(pictures_of(shape, count), layout.at, layout.gap);
+                    ASSERT_FALSE(HasFailure());
+                }
+}
+
+TEST_P(StreamTest, medium_batches) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (std::size_t count : {2, 37, 300})
+                for (const Size& size : {Size{1, 1}, {64, 48}, {320, 240}}) {
+                    if (size.width * static_cast<std::int64_t>(count) > 64 * 300) continue;
+                    const BatchLayout& layout = batch_layouts[turn++ % std::size(batch_layouts)];
+                    const Shape shape{size.width, size.height, channels, depth};
+                    SCOPED_TRACE(describe(shape) + " x " + std::to_string(count));
+                    check_batch(pictures_of(shape, count), layout.at, layout.gap,
+                                turn % 2 ? AnalysisRequest{} : without_luma());
+                    ASSERT_FALSE(HasFailure());
+                }
+}
+
+// So many that every block has several; of u16 each is then one block's, whatever its size.
+TEST_P(StreamTest, batches_of_more_images_than_blocks) {
+    check_batch(pictures_of({300, 300, 1, Depth::u16}, 700), {0, 0}, 0);
+    check_batch(pictures_of({64, 40, 3, Depth::u16}, 700), {1, 0}, 3);
+    check_batch(pictures_of({31, 33, 3, Depth::u8}, 2000), {1, 2}, 3);
+    check_batch(pictures_of({31, 33, 1, Depth::f32}, 700), {1, 0}, 3);
+}
+
+TEST_P(StreamTest, batch_of_large_and_of_thin_images) {
+    for (Depth depth : depths) {
+        check_batch(pictures_of({1201, 803, 3, depth}, 5), {1, 3}, 11);
+        check_batch(pictures_of({70000, 1, 1, depth}, 3), {0, 0}, 1);
+        check_batch(pictures_of({1, 3000, 4, depth}, 40), {2, 5}, 1);
+    }
+}
+
+TEST_P(StreamTest, small_float_batches_brief_and_in_a_range) {
+    for (Detail detail : {Detail::full, Detail::brief})
+        for (const std::optional<Range>& range : {std::optional<Range>(), std::optional<Range>({0.2, 0.75})}) {
+            const AnalysisRequest request = float_request(detail, 100, range);
+            check_batch(pictures_of({33, 21, 3, Depth::f32}, 9), {3, 1}, 2, request);
+            check_batch(pictures_of({5, 3, 1, Depth::f32}, 17), {0, 0}, 0, request);
+        }
+}
+
+// ---- lists ---------------------------------------------------------------------------------------------------------
+
+/// A few images from one pixel to a megapixel, and what is to be found in each, whichever channel is called red.
+struct Pool {
+    std::vector<Picture> pictures;
+    DeviceImages images;
+    std::vector<Expected> truths[2];
+
+    ImageView view(std::size_t i, ChannelOrder order = ChannelOrder::bgr) const {
+        ImageView view = images[i % pictures.size()];
+        view.order = order;
+        return view;
+    }
+    const Expected& truth(std::size_t i, ChannelOrder order = ChannelOrder::bgr) const {
+        return truths[static_cast<std::size_t>(order)][i % pictures.size()];
+    }
+};
+
+class StreamListTest : public StreamTest {
+  protected:
+    std::unique_ptr<Pool> pool_of(Depth depth, int channels, const AnalysisRequest& request = {}) {
+        constexpr Size sizes[] = {{1, 1},   {64, 48}, {3, 1},   {211, 97},  {1, 7}, {17, 5},
+                                  {33, 33}, {256, 1}, {16, 16}, {300, 260}, {2, 2}, {1201, 803}};
+        auto pool = std::make_unique<Pool>();
+        std::size_t turn = 0;
+        for (const Size& size : sizes) {
+            pool->pictures.push_back(picture_of({size.width, size.height, channels, depth}, turn % kinds(depth), turn));
+            pool->images.add(pool->pictures.back(), placement(turn++));
+        }
+        pool->images.upload();
+        for (const Picture& picture : pool->pictures)
+            for (ChannelOrder order : {ChannelOrder::bgr, ChannelOrder::rgb}) {
+                ImageView view = picture.view();
+                view.order = order;
+                pool->truths[static_cast<std::size_t>(order)].push_back(expected(view, request));
+            }
+        return pool;
+    }
+    /// `count` views from the pool, with the largest of it now and then; `orders`: runs of both orders.
+    void check_list(const Pool& pool, std::size_t count, bool orders, const AnalysisRequest& request = {}) {
+        if (left_out()) return;
+        SCOPED_TRACE(std::to_string(count) + " views like " + describe(pool.pictures[0].shape()));
+        std::vector<ImageView> views;
+        std::vector<const Expected*> truths;
+        auto order = ChannelOrder::bgr;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t bits = scramble(count * 1000 + i);
+            if (orders && bits % 7 == 0) order = order == ChannelOrder::bgr ? ChannelOrder::rgb : ChannelOrder::bgr;
+            const std::size_t largest = pool.pictures.size() - 1;
+            const std::size_t choice = i == 1 || bits % 101 == 0 ? largest : (bits >> 8) % largest;
+            views.push_back(pool.view(choice, order));
+            truths.push_back(&pool.truth(choice, order));
+        }
+        check_views(views, truths, request);
+    }
+    void check_views(const std::vector<ImageView>& views, const std::vector<const Expected*>& truths,
+                     const AnalysisRequest& request = {}) {
+        StreamAnalyzer& subject = analyzer(views[0].depth, views[0].channels);
+        DeviceResults results(subject.layout(request), views.size());
+        subject.enqueue(views.data(), static_cast<std::int64_t>(views.size()), request, results.at(), stream);
+        synchronize();
+        for (std::size_t i = 0; i < views.size() && !HasFailure(); ++i)
+            EXPECT_EQ(difference(results.fetch(i), results.layout(), *truths[i]), "") << "view " << i;
+        EXPECT_TRUE(results.guard_untouched());
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stream, StreamListTest, testing::ValuesIn(paths), label_of_path);
+
+TEST_P(StreamListTest, of_mixed_sizes) {
+    for (Depth depth : depths)
+        for (int channels : channel_counts) {
+            const auto pool = pool_of(depth, channels);
+            for (std::size_t count : {1, 2, 13, 255, 256, 257, 600}) {
+                if (depth == Depth::u16 && channels == 4 && count > 257) continue;  // 2.6 MB a result
+                check_list(*pool, count, false);
+                if (channels > 1 && count > 1) check_list(*pool, count, true);
+                ASSERT_FALSE(HasFailure());
+            }
+            EXPECT_EQ(pool->images.difference(), "");
+        }
+}
+
+TEST_P(StreamListTest, of_mixed_sizes_without_luma_and_brief) {
+    AnalysisRequest request = without_luma();
+    request.detail = Detail::brief;
+    for (Depth depth : depths) {
+        const auto pool = pool_of(depth, 3, request);
+        for (std::size_t count : {2, 13, 257}) check_list(*pool, count, true, request);
+    }
+}
+
+TEST_P(StreamListTest, small_of_mixed_orders) {
+    for (Depth depth : depths) {
+        std::vector<Case> cases;
+        for (std::size_t i = 0; i < 9; ++i)
+            cases.push_back({picture_of({3 + static_cast<std::int64_t>(i * 5), 7, 3, depth,
+                                         i % 4 == 1 ? ChannelOrder::rgb : ChannelOrder::bgr},
+                                        i),
+                             placement(i)});
+        check_images(cases);
+    }
+}
+
+// Equal distances, upwards, downwards or none at all, for all views or for a part of them.
+TEST_P(StreamListTest, that_is_a_tensor) {
+    for (Depth depth : depths)
+        for (std::size_t count : {2, 9, 300}) {
+            const std::vector<Picture> pictures = pictures_of({33, 21, 3, depth}, std::min<std::size_t>(count, 20));
+            DeviceImages images;
+            std::vector<Expected> truths;
+            for (std::size_t i = 0; i < count; ++i) {
+                const Picture& picture = pictures[i % pictures.size()];
+                i == 0 ? images.add(picture, {3, 5}) : images.add_next(11);
+                images.set(i, picture.view());
+                if (i < pictures.size()) truths.push_back(expected(picture.view()));
+            }
+            images.upload();
+            std::vector<ImageView> views;
+            std::vector<const Expected*> expected_of;
+            auto append = [&](std::size_t i) {
+                views.push_back(images[i]);
+                expected_of.push_back(&truths[i % pictures.size()]);
+            };
+            auto check = [&](const char* what) {
+                SCOPED_TRACE(std::string(what) + " of " + std::to_string(count) + " " + to_string(depth));
+                check_views(views, expected_of);
+                views.clear();
+                expected_of.clear();
+            };
+            for (std::size_t i = 0; i < count; ++i) append(i);
+            check("upwards");
+            for (std::size_t i = count; i-- > 0;) append(i);
+            check("downwards");
+            for (std::size_t i = 0; i < count; ++i) append(1);
+            check("the same again and again");
+            for (std::size_t i = 0; i < count; i += 2) append(i);
+            append(1);
+            check("every second, and another");
+            append(1);
+            append(1);
+            for (std::size_t i = 0; i < count; ++i) append(i);
+            for (std::size_t i = count; i-- > 0;) append(i);
+            check("up and down");
+            EXPECT_EQ(images.difference(), "");
+        }
+}
+
+TEST_P(StreamListTest, small_that_is_empty) {
+    StreamAnalyzer& subject = analyzer(Depth::u8, 3);
+    DeviceResults results(subject.layout(), 1);
+    subject.enqueue(static_cast<const ImageView*>(nullptr), 0, {}, results.at(), stream);
+    subject.enqueue_normalized(nullptr, nullptr, 0, {}, {}, results.at(), stream);
+    synchronize();
+    EXPECT_NE(results.fetch().ready, 1u);
+}
+
+// ---- normalised ----------------------------------------------------------------------------------------------------
+
+TEST_P(StreamTest, small_normalized) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (const Normalization& normalization : normalizations(channels)) {
+                std::vector<Case> cases;
+                for (const Size& size : {Size{1, 1}, {1, 15}, {15, 1}, {16, 16}, {37, 11}})
+                    for (int i = 0; i < 3; ++i, turn += 7)
+                        cases.push_back({picture_of({size.width, size.height, channels, depth,
+                                                     orders_of(channels)[turn % orders_of(channels).size()]},
+                                                    turn % kinds(depth)),
+                                         placement(turn / 3)});
+                check_normalized(cases, normalization);
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, small_normalized_at_every_alignment) {
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (NormalizeMode mode : {NormalizeMode::minmax, NormalizeMode::zscore}) {
+                std::vector<Case> cases;
+                for (int offset = 0; offset <= 16; ++offset)
+                    cases.push_back({picture_of({50 + offset % 5, 3, channels, depth}, 5), {offset, offset * 5 % 17}});
+                check_normalized(cases, {mode, 1, 99, channels == 3});
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, medium_normalized) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (const Normalization& normalization : normalizations(channels)) {
+                std::vector<Case> cases;
+                for (const Size& size : {Size{641, 203}, {257, 300}, {10000, 1}, {1, 1000}, {17, 5}}) {
+                    cases.push_back({picture_of({size.width, size.height, channels, depth,
+                                                 orders_of(channels)[turn % orders_of(channels).size()]},
+                                                turn % kinds(depth)),
+                                     placement(turn)});
+                    ++turn;
+                }
+                check_normalized(cases, normalization, turn % 2 ? AnalysisRequest{} : without_luma());
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, normalized_twelve_megapixels) {
+    for (Depth depth : depths) {
+        std::vector<Case> cases;
+        cases.push_back({Picture({4000, 3000, 3, depth}, packed, Content::random), {}});
+        check_normalized(cases, {NormalizeMode::percentile, 1, 99, true});
+        check_normalized(cases, {NormalizeMode::equalize, 1, 99, true}, without_luma());
+        check_normalized(cases, {NormalizeMode::zscore, 1, 99, false});
+    }
+}
+
+TEST_P(StreamTest, small_normalized_percentiles) {
+    for (Depth depth : depths)
+        for (const auto& [low, high] : {std::pair<double, double>{0, 100}, {0.1, 99.9}, {49.999999, 50}, {0, 1e-6}})
+            for (bool joint : {true, false}) {
+                std::vector<Case> cases;
+                for (std::size_t kind = 0; kind < kinds(depth); ++kind)
+                    cases.push_back({picture_of({25, 10, 3, depth}, kind), placement(kind)});
+                check_normalized(cases, {NormalizeMode::percentile, low, high, joint});
+            }
+}
+
+TEST_P(StreamTest, small_normalized_floats_brief_and_in_a_range) {
+    for (Detail detail : {Detail::full, Detail::brief})
+        for (const std::optional<Range>& range : {std::optional<Range>(), std::optional<Range>({0.2, 0.75})})
+            for (const Normalization& normalization : normalizations(3)) {
+                const AnalysisRequest request = float_request(detail, 100, range);
+                std::vector<Case> cases;
+                for (std::size_t kind = 0; kind < kinds(Depth::f32); ++kind)
+                    cases.push_back({picture_of({41, 13, 3, Depth::f32}, kind), placement(kind)});
+                check_normalized(cases, normalization, request);
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, small_normalized_batches) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (const Normalization& normalization : normalizations(channels)) {
+                const BatchLayout& layout = batch_layouts[turn++ % std::size(batch_layouts)];
+                const Shape shape{17 + static_cast<std::int64_t>(turn % 3), 9, channels, depth};
+                check_normalized_batch(pictures_of(shape, 1 + turn % 5), layout.at, layout.gap, normalization);
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamTest, medium_normalized_batches) {
+    std::size_t turn = 0;
+    for (Depth depth : depths)
+        for (int channels : channel_counts)
+            for (const Normalization& normalization : normalizations(channels)) {
+                const BatchLayout& layout = batch_layouts[turn++ % std::size(batch_layouts)];
+                const bool many = turn % 3 == 0 && (depth != Depth::u16 || channels == 1);
+                const Shape shape{many ? 48 : 320, many ? 31 : 240, channels, depth, orders_of(channels).back()};
+                SCOPED_TRACE(describe(shape));
+                check_normalized_batch(pictures_of(shape, many ? 300 : 5 + turn % 7), layout.at, layout.gap,
+                                       normalization, turn % 2 ? AnalysisRequest{} : without_luma());
+                ASSERT_FALSE(HasFailure());
+            }
+    check_normalized_batch(pictures_of({300, 300, 1, Depth::u16}, 600), {}, 0, {});
+}
+
+TEST_P(StreamTest, normalized_list_of_many) {
+    constexpr Size sizes[] = {{1, 1}, {64, 48}, {3, 1}, {211, 97}, {1, 7}, {400, 300}};
+    for (Depth depth : depths) {
+        std::vector<Case> cases;
+        for (std::size_t i = 0; i < 300; ++i) {
+            const Size& size = sizes[scramble(i) % std::size(sizes)];
+            const Shape shape{size.width, size.height, 1, depth};
+            cases.push_back({picture_of(shape, i % kinds(depth), i), placement(i)});
+        }
+        check_normalized(cases, {NormalizeMode::minmax, 1, 99, true});
+    }
+    std::vector<Case> cases;
+    for (std::size_t i = 0; i < 300; ++i) {
+        const Size& size = sizes[scramble(i) % std::size(sizes)];
+        const auto order = scramble(i + 9) % 11 == 0 ? ChannelOrder::rgb : ChannelOrder::bgr;
+        cases.push_back(
+            {picture_of({size.width, size.height, 3, Depth::u8, order}, i % kinds(Depth::u8), i), placement(i)});
+    }
+    for (NormalizeMode mode : {NormalizeMode::equalize, NormalizeMode::zscore})
+        check_normalized(cases, {mode, 1, 99, false}, without_luma());
+}
+
+}  // namespace
+}  // namespace gpuhist::test
