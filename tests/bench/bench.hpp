@@ -1,10 +1,9 @@
-// What the benchmarks share: timing, and the table they print.
+// The commands of gpuhist-bench, and timing on the host's clock.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace CLI {
@@ -32,6 +31,15 @@ double milliseconds(const Work& work) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+/// Times work that is done when it returns. It runs once untimed.
+template <class Work>
+Timing time_on_host(int repetitions, const Work& work) {
+    work();
+    std::vector<double> ms;
+    for (int i = 0; i < repetitions; ++i) ms.push_back(milliseconds(work));
+    return timing_of(ms);
+}
+
 /// Times two pieces of work in turns, so that whatever else the machine does meets both. Each runs once untimed.
 struct Comparison {
     Timing ours, other;
@@ -48,12 +56,10 @@ Comparison compare(int repetitions, const Ours& ours, const Other& other) {
     return {timing_of(first), timing_of(second)};
 }
 
-/// Processor, threads, compiler, libraries, date: a line each.
-std::string machine();
-
 /// Each adds a subcommand, which runs when it is parsed and throws when it cannot.
 void add_cpu(CLI::App& app);
 void add_startup(CLI::App& app);
 void add_kernels(CLI::App& app);  ///< where CUDA was built in
+void add_ladder(CLI::App& app);   ///< where CUDA was built in
 
 }  // namespace gpuhist::bench

@@ -1,34 +1,483 @@
-#include "kernels.hpp"
-
+// `gpuhist-bench kernels`: the cases K1 to K8, against the hardware's ceilings and other libraries, in one run. The
+// pixels lie on the GPU; times are those of the GPU, from the analysis to its results on the device, unless said
+// otherwise.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
 #include <memory>
 #include <opencv2/core.hpp>
+#include <optional>
+#include <set>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
-#include "bench.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpu_pixels.hpp"
+#include "gpu_timing.hpp"
+#include "gpuhist/gpuhist.hpp"
+#include "gpuhist/io/opencv.hpp"
+#include "gpuhist/stream.hpp"
+#include "peers.hpp"
+#include "pictures.hpp"
+#include "report.hpp"
 
 namespace gpuhist::bench {
+namespace {
+
+constexpr std::int64_t million = 1'000'000;
+constexpr std::size_t chip_bytes = 24 * million;  ///< of an image that fits into shared memory and into the cache
+
+/// An image of packed pixels on the GPU.
+ImageView view_of(void* data, Depth depth, int channels, std::int64_t width, std::int64_t height) {
+    return {data,
+            width,
+            height,
+            channels,
+            depth,
+            width * channels * static_cast<std::int64_t>(sample_bytes(depth)),
+            ChannelOrder::bgr,
+            Memory::device};
+}
+MutableImageView output_of(void* data, const ImageView& like, Depth depth) {
+    return {data,          like.width, like.height,
+            like.channels, depth,      like.width * like.channels * static_cast<std::int64_t>(sample_bytes(depth)),
+            like.order,    like.memory};
+}
+ImageView at(ImageView view, const void* data) {
+    view.data = data;
+    return view;
+}
+std::size_t bytes_of(const ImageView& view) {
+    return static_cast<std::size_t>(view.height * view.row_bytes);
+}
+
+const char* channels_text(int channels) {
+    return channels == 1 ? "grey" : channels == 3 ? "BGR" : "BGRA";
+}
+std::string type_text(Depth depth, int channels) {
+    return std::string(to_string(depth)) + " " + channels_text(channels);
+}
+std::string size_text(std::size_t bytes) {
+    constexpr std::size_t mebibyte = std::size_t{1} << 20, gibibyte = std::size_t{1} << 30;
+    if (bytes % gibibyte == 0) return std::to_string(bytes / gibibyte) + " GiB";
+    if (bytes % mebibyte == 0) return std::to_string(bytes / mebibyte) + " MiB";
+    return std::to_string((bytes + million / 2) / million) + " MB";
+}
+
+/// gpuhist at work: an analyser, and memory for its results.
+class Ours {
+  public:
+    Ours(const StreamPlan& plan, const AnalysisRequest& request, std::int64_t images = 1,
+         const std::optional<Normalization>& normalization = {})
+        : analyzer_(plan),
+          request_(request),
+          normalization_(normalization),
+          layout_(analyzer_.layout(request, normalization ? &*normalization : nullptr)),
+          results_(layout_.bytes * static_cast<std::size_t>(images)) {}
+
+    const ResultLayout& layout() const { return layout_; }
+    void enqueue(const ImageView& image, cudaStream_t stream) {
+        analyzer_.enqueue(image, request_, results_.get(), stream);
+    }
+    void enqueue(const BatchView& batch, cudaStream_t stream) {
+        analyzer_.enqueue(batch, request_, results_.get(), stream);
+    }
+    void enqueue_to(void* results, const ImageView& image, cudaStream_t stream) {
+        analyzer_.enqueue(image, request_, results, stream);
+    }
+    void enqueue(const ImageView& image, const MutableImageView& output, cudaStream_t stream) {
+        analyzer_.enqueue_normalized(image, output, request_, *normalization_, results_.get(), stream);
+    }
+
+    /// What the last work found in image `index`.
+    Analysis result(cudaStream_t stream, std::int64_t index = 0) const {
+        BENCH_CUDA(cudaStreamSynchronize(stream));
+        std::vector<std::uint64_t> copy(layout_.bytes / sizeof(std::uint64_t));  // aligned as an ImageResult must be
+        BENCH_CUDA(cudaMemcpy(copy.data(), results_.as<char>() + layout_.bytes * static_cast<std::size_t>(index),
+                              layout_.bytes, cudaMemcpyDeviceToHost));
+        return read_result(copy.data());
+    }
+
+  private:
+    StreamAnalyzer analyzer_;
+    AnalysisRequest request_;
+    std::optional<Normalization> normalization_;
+    ResultLayout layout_;
+    DeviceMemory results_;
+};
+
+struct Place {
+    std::string group, name, content;
+};
+
+class Kernels {
+  public:
+    explicit Kernels(const ReportOptions& options)
+        : options_(options),
+          report_("gpuhist on the GPU", options, options.gpu),
+          timer_(options.gpu, options.repetitions),
+          photograph_(load_photograph(options.image, photograph_name_)),
+          pixels_(static_cast<std::size_t>(options.bytes)),
+          output_(static_cast<std::size_t>(options.bytes)) {}
+
+    void run() {
+        report_.say("natural: " + photograph_name_ + ", repeated\n");
+        measure_ceilings();
+        counting("K1", "u8 grey, all statistics", Depth::u8, 1, {}, 0.97, true);
+        AnalysisRequest no_luma;
+        no_luma.luma_histogram = false;
+        counting("K2", "u8 BGR and brightness, no luma histogram", Depth::u8, 3, no_luma, 0.90, false);
+        counting("K3", "u8 BGR and luma histogram", Depth::u8, 3, {}, 0.67, true);
+        counting("K4", "u16 grey, 65,536 bins", Depth::u16, 1, {}, 0.50, true);
+        counting("K4", "u16 BGR and luma histogram, 65,536 bins", Depth::u16, 3, {}, 0.50, true);
+        AnalysisRequest brief;
+        brief.detail = Detail::brief;
+        counting("K5", "f32 grey, brief", Depth::f32, 1, brief, 0.45, true);
+        counting("K5", "f32 BGR and luma, brief", Depth::f32, 3, brief, 0.45, true);
+        counting("K5", "f32 grey, full", Depth::f32, 1, {}, {}, false);
+        counting("K5", "f32 BGR and luma, full", Depth::f32, 3, {}, {}, false);
+        cached_floats(brief);
+        normalizing(no_luma, brief);
+        one_image();
+        many_images(no_luma);
+        report_.finish();
+        if (failures_ > 0) throw std::runtime_error(std::to_string(failures_) + " cases failed: see above");
+    }
+
+  private:
+    /// Runs a case. What is not there is said; what goes wrong is said, and the others still run.
+    void attempt(const Place& place, const std::string& tool, const std::function<void()>& work) {
+        if (!options_.wants(place.group, place.name)) return;
+        try {
+            work();
+        } catch (const Unavailable& reason) {
+            // Said once a case: it is the same for every content.
+            if (said_.insert(place.group + place.name + tool + reason.what()).second)
+                report_.skip({place.group, place.name, place.content, tool, reason.what()});
+        } catch (const std::exception& error) {
+            report_.skip({place.group, place.name, place.content, tool, std::string("FAILED: ") + error.what()});
+            ++failures_;
+            (void)cudaGetLastError();
+        }
+    }
+    void add(const Place& place, const std::string& tool, double bytes, const Timing& timing,
+             const std::optional<Target>& target, const std::string& note) {
+        report_.add({place.group, place.name, place.content, tool, bytes, timing, target, {}, note});
+    }
+    StreamPlan plan_for(Depth depth, int channels) const {
+        StreamPlan plan;
+        plan.depth = depth;
+        plan.channels = channels;
+        plan.gpu = options_.gpu;
+        return plan;
+    }
+
+    void fill_with(Content content, Depth depth, int channels) {
+        fill(pixels_.get(), static_cast<std::int64_t>(pixels_.bytes() / sample_bytes(depth)), depth, channels, content,
+             photograph_, timer_.stream());
+        BENCH_CUDA(cudaStreamSynchronize(timer_.stream()));
+    }
+
+    /// The largest image that `--bytes` holds.
+    ImageView large(Depth depth, int channels, std::size_t bytes) const {
+        constexpr std::int64_t width = 8192;
+        const auto row_bytes =
+            static_cast<std::size_t>(width) * static_cast<std::size_t>(channels) * sample_bytes(depth);
+        return view_of(pixels_.get(), depth, channels, width, static_cast<std::int64_t>(bytes / row_bytes));
+    }
+
+    void measure_ceilings() {
+        fill_with(Content::random, Depth::u8, 1);
+        const std::size_t bytes = pixels_.bytes() / 16 * 16;
+        const double all = static_cast<double>(bytes);
+        const Timing sweep = time_sweep(timer_, pixels_, bytes, options_.gpu);
+        const Timing copy = time_copy(timer_, output_, pixels_, bytes, options_.gpu);
+        report_.set_ceiling("sweep", all / sweep.median_ms * 1e-6);
+        report_.set_ceiling("copy, both ways", 2 * all / copy.median_ms * 1e-6);
+        const std::string name = "the hardware's, over " + size_text(bytes);
+        add({"Ceilings", name, "read only"}, "ceiling", all, sweep, {}, "16-byte loads");
+        add({"Ceilings", name, "copy"}, "ceiling", 2 * all, copy, {}, "read and written");
+    }
+
+    /// A case over a large image, every content, and its peers.
+    void counting(const std::string& group, const std::string& name, Depth depth, int channels,
+                  const AnalysisRequest& request, std::optional<double> target, bool opencv) {
+        const ImageView view = large(depth, channels, pixels_.bytes());
+        const double bytes = static_cast<double>(bytes_of(view));
+        const StreamPlan plan = plan_for(depth, channels);
+        for (const Content content : contents) {
+            const Place place{group, name, to_string(content)};
+            std::optional<Analysis> found;
+            attempt(place, "gpuhist", [&] {
+                fill_with(content, depth, channels);
+                Ours ours(plan, request);
+                const Timing timing =
+                    timer_.sustained(1, [&](cudaStream_t stream, int) { ours.enqueue(view, stream); });
+                found = ours.result(timer_.stream());
+                add(place, "gpuhist", bytes, timing,
+                    target ? std::optional(at_least_of_ceiling(*target)) : std::nullopt, "");
+            });
+            if (!found) continue;
+            const auto peer = [&](const std::string& tool, const std::function<std::unique_ptr<GpuPeer>()>& make) {
+                attempt(place, tool, [&] {
+                    const std::unique_ptr<GpuPeer> work = make();
+                    const Timing timing = timer_.sustained(
+                        1, [&](cudaStream_t stream, int) { work->enqueue(view.data, stream); }, false);
+                    add(place, tool, bytes, timing, {}, work->compare(*found));
+                });
+            };
+            const PeerImage image = peer_image(view, *found);
+            const bool sorts = depth == Depth::f32 && channels == 1 && request.detail == Detail::full;
+            peer(sorts ? "CUB with sort" : "CUB", [&] { return make_cub(image, sorts); });
+            if (depth == Depth::u8) peer("NPP", [&] { return make_npp(image, NppWork::histogram, options_.gpu); });
+            if (depth == Depth::u8 && channels == 1) {
+                peer("NPP mean, std", [&] { return make_npp(image, NppWork::mean_std, options_.gpu); });
+                peer("NPP min, max", [&] { return make_npp(image, NppWork::min_max, options_.gpu); });
+            }
+            if (opencv) attempt(place, "OpenCV, CPU", [&] { compare_with_opencv(place, plan, request, view); });
+        }
+    }
+
+    static PeerImage peer_image(const ImageView& view, const Analysis& found) {
+        return {view.depth,  view.channels,     view.width, view.height, view.depth == Depth::u16 ? 65536 : 256,
+                found.range, found.upper_closed};
+    }
+
+    /// The first 2^24 pixels: OpenCV counts in floats, which are exact so far.
+    void compare_with_opencv(const Place& place, const StreamPlan& plan, const AnalysisRequest& request,
+                             ImageView view) {
+        view.height = std::min(view.height, (std::int64_t{1} << 24) / view.width);
+        const int depth = view.depth == Depth::u8 ? CV_8U : view.depth == Depth::u16 ? CV_16U : CV_32F;
+        cv::Mat picture(static_cast<int>(view.height), static_cast<int>(view.width), CV_MAKETYPE(depth, view.channels));
+        BENCH_CUDA(cudaMemcpy(picture.data, view.data, bytes_of(view), cudaMemcpyDeviceToHost));
+        OpenCvPeer peer(picture);
+        const Timing timing = time_on_host(std::min(5, options_.repetitions), [&] { peer.run(); });
+        Ours ours(plan, request);
+        ours.enqueue(view, timer_.stream());
+        const std::string remark = peer.compare(ours.result(timer_.stream()));
+        add(place, "OpenCV, CPU", static_cast<double>(bytes_of(view)), timing, {},
+            remark + ", over " + size_text(bytes_of(view)) + ", " + std::to_string(cv::getNumThreads()) + " threads");
+    }
+
+    /// K5 where the second reading finds the pixels in the cache.
+    void cached_floats(const AnalysisRequest& request) {
+        for (const int channels : {1, 3}) {
+            const Place place{"K5",
+                              type_text(Depth::f32, channels) + (channels == 1 ? ", brief" : " and luma, brief") +
+                                  ", small enough for the cache",
+                              size_text(chip_bytes)};
+            attempt(place, "gpuhist", [&] {
+                fill_with(Content::natural, Depth::f32, channels);
+                const ImageView view = view_of(pixels_.get(), Depth::f32, channels, 2000, 3000 / channels);
+                const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
+                Ours ours(plan_for(Depth::f32, channels), request);
+                const Timing timing = timer_.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+                    ours.enqueue(at(view, rotation.at(pixels_, turn)), stream);
+                });
+                add(place, "gpuhist", static_cast<double>(bytes_of(view)), timing, at_least_of_ceiling(0.80), "");
+            });
+        }
+    }
+
+    void normalizing(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
+        struct Case {
+            const char* name;
+            Depth depth;
+            int channels;
+            NormalizeMode mode;
+            AnalysisRequest request;
+        };
+        const Case cases[] = {
+            {"u8 grey minmax", Depth::u8, 1, NormalizeMode::minmax, {}},
+            {"u8 grey equalize", Depth::u8, 1, NormalizeMode::equalize, {}},
+            {"u8 BGR minmax, no luma histogram", Depth::u8, 3, NormalizeMode::minmax, no_luma},
+            {"u8 BGR equalize", Depth::u8, 3, NormalizeMode::equalize, {}},
+            {"u16 grey minmax", Depth::u16, 1, NormalizeMode::minmax, {}},
+            {"u16 BGR minmax, no luma histogram", Depth::u16, 3, NormalizeMode::minmax, no_luma},
+            {"f32 grey minmax, brief", Depth::f32, 1, NormalizeMode::minmax, brief},
+        };
+        const std::size_t large_bytes = pixels_.bytes() / 2;
+        for (const Case& item : cases)
+            for (const std::size_t bytes : {chip_bytes, large_bytes}) {
+                const Place place{"K6", std::string(item.name) + ", natural", size_text(bytes)};
+                attempt(place, "gpuhist", [&] {
+                    fill_with(Content::natural, item.depth, item.channels);
+                    const std::int64_t samples = static_cast<std::int64_t>(bytes / sample_bytes(item.depth));
+                    const ImageView view = bytes == chip_bytes ? view_of(pixels_.get(), item.depth, item.channels, 2000,
+                                                                         samples / item.channels / 2000)
+                                                               : large(item.depth, item.channels, bytes);
+                    normalize(place, view, item.mode, item.request, bytes == chip_bytes);
+                });
+            }
+    }
+
+    void normalize(const Place& place, const ImageView& view, NormalizeMode mode, const AnalysisRequest& request,
+                   bool on_chip) {
+        const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
+        StreamPlan plan = plan_for(view.depth, view.channels);
+        plan.normalize = true;
+        Normalization normalization;
+        normalization.mode = mode;
+        Ours ours(plan, request, 1, normalization);
+        const auto output = [&](int turn) { return output_of(rotation.at(output_, turn), view, view.depth); };
+        const Timing timing = timer_.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+            ours.enqueue(at(view, rotation.at(pixels_, turn)), output(turn), stream);
+        });
+        const Timing copy = time_copy(timer_, output_, pixels_, bytes_of(view) / 16 * 16, options_.gpu);
+        std::string remark = "a copy takes " + std::to_string(std::lround(copy.median_ms * 1e3)) + " us";
+        if (on_chip) remark += check_normalized(ours, view, output(0), request, normalization);
+        report_.add({place.group, place.name, place.content, "gpuhist", 0, timing,
+                     at_most_relative(on_chip ? 1.25 : 1.6),
+                     Relative{timing.median_ms / copy.median_ms, "times a copy"}, remark});
+    }
+
+    /// The engine on the CPU must give the same bits.
+    std::string check_normalized(Ours& ours, const ImageView& view, const MutableImageView& output,
+                                 const AnalysisRequest& request, const Normalization& normalization) {
+        BENCH_CUDA(cudaMemsetAsync(output.data, 0xA5, bytes_of(output), timer_.stream()));
+        ours.enqueue(view, output, timer_.stream());
+        const Analysis found = ours.result(timer_.stream());
+        std::vector<float> input(bytes_of(view) / sizeof(float)), written(input.size()), expected(input.size());
+        BENCH_CUDA(cudaMemcpy(input.data(), view.data, bytes_of(view), cudaMemcpyDeviceToHost));
+        BENCH_CUDA(cudaMemcpy(written.data(), output.data, bytes_of(output), cudaMemcpyDeviceToHost));
+        ImageView host = at(view, input.data());
+        host.memory = Memory::host;
+        MutableImageView target = output_of(expected.data(), host, view.depth);
+        Analysis analysis;
+        make_engine("cpu")->normalize(host, request, normalization, target, analysis);
+        if (!(analysis == found)) throw Mismatch("the CPU engine finds other numbers");
+        if (std::memcmp(written.data(), expected.data(), bytes_of(output)) != 0)
+            throw Mismatch("the CPU engine writes other pixels");
+        return ", the CPU engine agrees";
+    }
+
+    /// K7: what a frame of a camera costs.
+    void one_image() {
+        attempt({"K7", frame, "one launch"}, "gpuhist", [&] {
+            fill_with(Content::natural, Depth::u8, 3);
+            measure_frame(frame, view_of(pixels_.get(), Depth::u8, 3, 4000, 3000), at_most_microseconds(20));
+        });
+        if (options_.image.empty()) return;
+        attempt({"K7", "the picture", ""}, "gpuhist", [&] {
+            const cv::Mat picture = natural_picture(options_.image).pixels;
+            const ImageView host = io::view(picture);
+            const ImageView view = view_of(pixels_.get(), host.depth, host.channels, host.width, host.height);
+            if (bytes_of(view) > pixels_.bytes()) throw Unavailable("it is larger than --bytes");
+            const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
+            const auto row_bytes = static_cast<std::size_t>(view.row_bytes);
+            for (int copy = 0; copy < rotation.copies; ++copy)
+                BENCH_CUDA(cudaMemcpy2D(rotation.at(pixels_, copy), row_bytes, host.data,
+                                        static_cast<std::size_t>(host.row_bytes), row_bytes,
+                                        static_cast<std::size_t>(view.height), cudaMemcpyHostToDevice));
+            BENCH_CUDA(cudaDeviceSynchronize());
+            measure_frame("the picture, " + std::to_string(view.width) + " x " + std::to_string(view.height) + " " +
+                              type_text(view.depth, view.channels),
+                          view, {});
+        });
+    }
+
+    void measure_frame(const std::string& name, const ImageView& view, std::optional<Target> target) {
+        const Place alone{"K7", name, "one launch"}, many{"K7", name, "one of many"}, host{"K7", name, "to the host"};
+        const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
+        const auto image = [&](int turn) { return at(view, rotation.at(pixels_, turn)); };
+        Ours ours(plan_for(view.depth, view.channels), {});
+        const Enqueue enqueue = [&](cudaStream_t stream, int turn) { ours.enqueue(image(turn), stream); };
+        ours.enqueue(image(0), timer_.stream());
+        const Analysis found = ours.result(timer_.stream());
+
+        add(alone, "gpuhist", 0, timer_.single(enqueue), target, "between two events");
+        attempt(alone, "CUB", [&] {
+            const std::unique_ptr<GpuPeer> cub = make_cub(peer_image(view, found));
+            const Timing timing =
+                timer_.single([&](cudaStream_t stream, int turn) { cub->enqueue(rotation.at(pixels_, turn), stream); });
+            cub->enqueue(view.data, timer_.stream());
+            BENCH_CUDA(cudaStreamSynchronize(timer_.stream()));
+            add(alone, "CUB", 0, timing, {}, cub->compare(found) + ", without luma");
+        });
+        add(many, "gpuhist", 0, timer_.sustained(rotation.copies, enqueue), {}, "in a CUDA graph");
+
+        PinnedResults pinned(ours.layout());
+        const Timing polled = timer_.end_to_end([&](cudaStream_t stream, int turn) {
+            pinned.clear();
+            ours.enqueue_to(pinned.device(), image(turn), stream);
+        });
+        add(host, "gpuhist", 0, polled, {}, "from the call on an idle GPU to results in pinned memory");
+        attempt(host, "gpuhist Engine", [&] {
+            EngineOptions engine_options;
+            engine_options.gpu = options_.gpu;
+            const std::unique_ptr<Engine> engine = make_engine("cuda", engine_options);
+            Analysis analysis;
+            int turn = 0;
+            const Timing fetched =
+                time_on_host(options_.repetitions, [&] { engine->analyze(image(turn++), {}, analysis); });
+            engine->analyze(image(0), {}, analysis);
+            if (!(analysis == found)) throw Mismatch("Engine and StreamAnalyzer find different numbers");
+            add(host, "gpuhist Engine", 0, fetched, {}, "Engine::analyze, agrees");
+        });
+    }
+
+    /// K8: a tensor of small images, a result for each.
+    void many_images(const AnalysisRequest& no_luma) {
+        BatchView batch;
+        batch.first = view_of(pixels_.get(), Depth::u8, 3, 224, 224);
+        batch.images = 4096;
+        batch.image_bytes = batch.first.height * batch.first.row_bytes;
+        const double bytes = static_cast<double>(batch.images * batch.image_bytes);
+        for (const bool luma : {false, true})
+            for (const Content content : contents) {
+                const Place place{"K8",
+                                  "4096 images of 224 x 224 x 3, " + std::string(luma ? "" : "no ") + "luma histogram",
+                                  to_string(content)};
+                attempt(place, "gpuhist", [&] {
+                    if (bytes > static_cast<double>(pixels_.bytes()))
+                        throw Unavailable("--bytes is less than these images");
+                    fill_with(content, Depth::u8, 3);
+                    const AnalysisRequest request = luma ? AnalysisRequest{} : no_luma;
+                    Ours ours(plan_for(Depth::u8, 3), request, batch.images);
+                    const Timing timing =
+                        timer_.sustained(1, [&](cudaStream_t stream, int) { ours.enqueue(batch, stream); });
+                    check_batch(ours, batch, request);
+                    add(place, "gpuhist", bytes, timing, luma ? std::nullopt : std::optional(at_least_of_ceiling(0.80)),
+                        "and " + size_text(ours.layout().bytes * 4096) + " of results");
+                });
+            }
+    }
+
+    /// An image's findings must not depend on those around it: some of them again, alone.
+    void check_batch(const Ours& ours, const BatchView& batch, const AnalysisRequest& request) {
+        Ours alone(plan_for(batch.first.depth, batch.first.channels), request);
+        for (std::int64_t index = 0; index < batch.images; index += 455) {
+            ImageView image = batch.first;
+            image.data = static_cast<const char*>(image.data) + index * batch.image_bytes;
+            alone.enqueue(image, timer_.stream());
+            if (!(alone.result(timer_.stream()) == ours.result(timer_.stream(), index)))
+                throw Mismatch("image " + std::to_string(index) + " of the batch has other numbers than alone");
+        }
+    }
+
+    static constexpr const char* frame = "one 12 MP BGR image, u8";
+
+    ReportOptions options_;
+    Report report_;
+    GpuTimer timer_;
+    std::string photograph_name_;
+    Photograph photograph_;
+    DeviceMemory pixels_, output_;
+    std::set<std::string> said_;
+    int failures_ = 0;
+};
+
+}  // namespace
 
 void add_kernels(CLI::App& app) {
-    auto options = std::make_shared<KernelsOptions>();
-    auto image = std::make_shared<std::string>(GPUHIST_DATA "/chelsea.png");
-    CLI::App* command = app.add_subcommand("kernels", "The engine on the GPU against its ceilings and CUB.");
-    command->add_option("--gpu", options->gpu, "which GPU")->capture_default_str();
-    command->add_option("--bytes", options->bytes, "of a large image; at least 64 MiB")
-        ->check(CLI::Range(std::int64_t{64} << 20, std::int64_t{1} << 40))
-        ->capture_default_str();
-    command->add_option("--repetitions", options->repetitions, "timings of each case")->capture_default_str();
-    command->add_option("--image", *image, "8-bit picture behind the content `natural`")->capture_default_str();
-    command->add_option("--csv", options->csv, "write the table there too");
-    command->callback([=] {
-        const cv::Mat picture = io::read_image(*image);
-        if (picture.depth() != CV_8U || !picture.isContinuous())
-            throw std::runtime_error(*image + ": an 8-bit picture is needed");
-        options->photograph.assign(picture.data, picture.data + picture.total() * picture.elemSize());
-        std::fputs(machine().c_str(), stdout);
-        run_kernels(*options);
-    });
+    auto options = std::make_shared<ReportOptions>();
+    CLI::App* command = app.add_subcommand(
+        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K8");
+    bind_report_options(*command, *options);
+    bind_gpu_options(*command, *options);
+    command->callback([options] { Kernels(*options).run(); });
 }
 
 }  // namespace gpuhist::bench

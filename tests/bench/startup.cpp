@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "bench.hpp"
+#include "report.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -65,6 +66,7 @@ class TemporaryDirectory {
 };
 
 void run(const Options& options) {
+    require_release();
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
     const std::string program = options.program.empty() ? here / "gpuhist" : fs::path(options.program);
     const std::string reference =
@@ -78,7 +80,7 @@ void run(const Options& options) {
         cv::randu(picture, 0, 256);
         if (!cv::imwrite(image, picture)) throw std::runtime_error(image + ": cannot be written");
     }
-    std::printf("%s\n", machine().c_str());
+    std::printf("%s\n", machine_text().c_str());
     std::printf("%-34s %10s %10s %10s\n", "", "gpuhist", "imread", "more");
     const std::string output = directory.path() / "out";
     const std::vector<std::pair<const char*, std::vector<std::string>>> ways{

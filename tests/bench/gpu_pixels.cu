@@ -1,0 +1,186 @@
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "gpu_pixels.hpp"
+
+namespace gpuhist::bench {
+namespace {
+
+__device__ std::uint64_t hash(std::uint64_t x) {  // splitmix64
+    x += 0x9E3779B97F4A7C15u;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+template <typename T>
+__global__ void fill_samples(T* data, std::int64_t samples, Content content, const std::uint16_t* picture,
+                             std::int64_t picture_samples) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < samples; i += step) {
+        const std::uint64_t bits = hash(i);
+        double unit = 0;  // in [0, 1)
+        switch (content) {
+            case Content::random:
+                unit = static_cast<double>(bits >> 11) * 0x1p-53;
+                break;
+            case Content::natural:
+                unit = (picture[i % picture_samples] + static_cast<double>(bits >> 56) * 0x1p-8) * 0x1p-16;
+                break;
+            case Content::constant:
+                unit = 0.3;
+                break;
+            case Content::two_values:
+                unit = bits & 1 ? 0.3 : 0.7;
+                break;
+        }
+        if constexpr (sizeof(T) == 4)
+            data[i] = static_cast<T>(unit);  // 24 bits: exact for `natural`
+        else
+            data[i] = static_cast<T>(unit * (1 << 8 * sizeof(T)));
+    }
+}
+
+__device__ unsigned never_read;
+
+__global__ void __launch_bounds__(1024) sweep(const uint4* data, std::int64_t words) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+    unsigned all = 0;
+    std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    for (; i + 7 * step < words; i += 8 * step) {
+        uint4 w[8];
+#pragma unroll
+        for (int u = 0; u < 8; ++u) w[u] = data[i + u * step];
+#pragma unroll
+        for (int u = 0; u < 8; ++u) all ^= w[u].x ^ w[u].y ^ w[u].z ^ w[u].w;
+    }
+    for (; i < words; i += step) {
+        const uint4 w = data[i];
+        all ^= w.x ^ w.y ^ w.z ^ w.w;
+    }
+    if (all == 0x12345678u) never_read = all;  // else the loads would be left out
+}
+
+__global__ void __launch_bounds__(1024) copy(const uint4* from, uint4* to, std::int64_t words) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+    std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    for (; i + 3 * step < words; i += 4 * step) {
+        uint4 w[4];
+#pragma unroll
+        for (int u = 0; u < 4; ++u) w[u] = __ldcs(from + i + u * step);
+#pragma unroll
+        for (int u = 0; u < 4; ++u) __stcs(to + i + u * step, w[u]);
+    }
+    for (; i < words; i += step) __stcs(to + i, __ldcs(from + i));
+}
+
+__global__ void spin(std::uint64_t nanoseconds) {
+    std::uint64_t start = 0, now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    while (now - start < nanoseconds);
+}
+
+int multiprocessors() {
+    int gpu = 0, count = 0;
+    BENCH_CUDA(cudaGetDevice(&gpu));
+    BENCH_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu));
+    return count;
+}
+
+void expect_whole_words(std::size_t bytes) {
+    if (bytes % sizeof(uint4)) throw std::logic_error("ceilings are measured over whole 16-byte words");
+}
+
+DeviceMemory uploaded(const std::vector<std::uint16_t>& samples) {
+    DeviceMemory memory(samples.size() * sizeof(std::uint16_t));
+    BENCH_CUDA(cudaMemcpy(memory.get(), samples.data(), memory.bytes(), cudaMemcpyHostToDevice));
+    return memory;
+}
+
+}  // namespace
+
+const char* to_string(Content content) {
+    switch (content) {
+        case Content::random:
+            return "random";
+        case Content::natural:
+            return "natural";
+        case Content::constant:
+            return "constant";
+        default:
+            return "two values";
+    }
+}
+
+Photograph::Photograph(const std::vector<std::uint16_t>& grey, const std::vector<std::uint16_t>& bgr)
+    : grey_(uploaded(grey)), bgr_(uploaded(bgr)) {}
+
+void fill(void* pixels, std::int64_t samples, Depth depth, int channels, Content content, const Photograph& photograph,
+          cudaStream_t stream) {
+    const DeviceMemory& picture = photograph.samples(channels);
+    const auto launch = [&](auto* data) {
+        fill_samples<<<4096, 256, 0, stream>>>(data, samples, content, picture.as<std::uint16_t>(),
+                                               static_cast<std::int64_t>(picture.bytes() / sizeof(std::uint16_t)));
+        BENCH_CUDA(cudaGetLastError());
+    };
+    if (depth == Depth::u8) launch(static_cast<std::uint8_t*>(pixels));
+    if (depth == Depth::u16) launch(static_cast<std::uint16_t*>(pixels));
+    if (depth == Depth::f32) launch(static_cast<float*>(pixels));
+}
+
+void enqueue_sweep(const void* data, std::size_t bytes, int shape, cudaStream_t stream) {
+    constexpr struct {
+        int blocks, threads;
+    } shapes[sweep_shapes] = {{2, 1024}, {4, 512}, {8, 256}, {1, 1024}};  // blocks for each multiprocessor
+    expect_whole_words(bytes);
+    sweep<<<shapes[shape].blocks * multiprocessors(), shapes[shape].threads, 0, stream>>>(
+        static_cast<const uint4*>(data), static_cast<std::int64_t>(bytes / sizeof(uint4)));
+    BENCH_CUDA(cudaGetLastError());
+}
+
+void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
+    expect_whole_words(bytes);
+    copy<<<2 * multiprocessors(), 1024, 0, stream>>>(static_cast<const uint4*>(from), static_cast<uint4*>(to),
+                                                     static_cast<std::int64_t>(bytes / sizeof(uint4)));
+    BENCH_CUDA(cudaGetLastError());
+}
+
+void keep_busy(cudaStream_t stream, double ms) {
+    spin<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(ms * 1e6));
+    BENCH_CUDA(cudaGetLastError());
+}
+
+Rotation::Rotation(std::size_t image_bytes, std::size_t buffer_bytes, int gpu)
+    : stride((image_bytes + 255) / 256 * 256),
+      copies(std::min(copies_beyond_cache(image_bytes, gpu), static_cast<int>(buffer_bytes / stride))) {
+    if (copies < 1) throw std::logic_error("the image does not fit into the buffer");
+}
+
+Timing time_sweep(GpuTimer& timer, const DeviceMemory& buffer, std::size_t bytes, int gpu) {
+    const Rotation rotation(bytes, buffer.bytes(), gpu);
+    Timing best;
+    for (int shape = 0; shape < sweep_shapes; ++shape) {
+        const Timing found = timer.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+            enqueue_sweep(rotation.at(buffer, turn), bytes, shape, stream);
+        });
+        if (shape == 0 || found.median_ms < best.median_ms) best = found;
+    }
+    return best;
+}
+
+Timing time_copy(GpuTimer& timer, const DeviceMemory& to, const DeviceMemory& from, std::size_t bytes, int gpu) {
+    const Rotation rotation(bytes, std::min(to.bytes(), from.bytes()), gpu);
+    const Timing memcpy = timer.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+        BENCH_CUDA(
+            cudaMemcpyAsync(rotation.at(to, turn), rotation.at(from, turn), bytes, cudaMemcpyDeviceToDevice, stream));
+    });
+    const Timing kernel = timer.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+        enqueue_copy(rotation.at(to, turn), rotation.at(from, turn), bytes, stream);
+    });
+    return memcpy.median_ms < kernel.median_ms ? memcpy : kernel;
+}
+
+}  // namespace gpuhist::bench
