@@ -546,7 +546,8 @@ std::vector<Rung> brightness_rungs() {
              one_pixel<Tile, LastBlock>),
         rung("registers", "16 bytes a load and many loads a thread, summed in registers; only then the block adds up",
              registers),
-        rung("four_in_one", "squares, minimum and maximum too: the sweep waits for memory, so they cost nothing",
+        rung("four_in_one",
+             "squares, minimum and maximum too: the sweep waits for memory, and four answers cost a tenth more",
              four_in_one)
             .with(&Rung::exact, exact::four_quantities),
         rung("grid_barrier", "one cooperative launch: all blocks wait for each other, then one adds", grid_barrier)
