@@ -1212,8 +1212,8 @@ TEST_P(StreamLargeTest, off_alignment) {
     for (const auto& [depth, width, height] :
          {std::tuple{Depth::u8, std::int64_t{131072}, std::int64_t{65537}}, {Depth::f32, 65536, 32769}}) {
         SCOPED_TRACE(to_string(depth));
-        const std::int64_t pixels = width * height;
-        const auto bytes = static_cast<std::size_t>(pixels) * 4 * sample_bytes(depth) + 16;
+        const std::int64_t samples = width * height;
+        const auto bytes = static_cast<std::size_t>(samples) * 4 * sample_bytes(depth) + 16;
         std::size_t free = 0, total = 0;
         check(cudaMemGetInfo(&free, &total));
         if (free < bytes + (std::size_t{1} << 30)) GTEST_SKIP() << "needs 36 GB of GPU memory";
@@ -1222,7 +1222,7 @@ TEST_P(StreamLargeTest, off_alignment) {
         image.data = memory.data() + sample_bytes(depth);
         StreamAnalyzer& subject = analyzer(depth, 4);
         DeviceResults results(subject.layout(), 1);
-        MutableImageView long_row = view(memory, pixels, 1, 4, depth);
+        MutableImageView long_row = view(memory, samples, 1, 4, depth);
         long_row.data = image.data;
         EXPECT_THROW(subject.enqueue(long_row, {}, results.at(), stream), InvalidArgument);
         subject.enqueue(image, {}, results.at(), stream);
@@ -1232,7 +1232,7 @@ TEST_P(StreamLargeTest, off_alignment) {
         if (depth == Depth::f32) std::memset(&value, 0x3F, sizeof value);
         for (const Statistics& row : statistics(found)) {
             SCOPED_TRACE(to_string(row.channel));
-            EXPECT_EQ(row.pixels, static_cast<std::uint64_t>(pixels) * (row.channel == Channel::all ? 3 : 1));
+            EXPECT_EQ(row.pixels, static_cast<std::uint64_t>(samples) * (row.channel == Channel::all ? 3 : 1));
             if (row.channel != Channel::luma || depth == Depth::u8) {
                 EXPECT_EQ(row.mean, value);
             }
@@ -1242,7 +1242,7 @@ TEST_P(StreamLargeTest, off_alignment) {
         for (const ChannelAnalysis& channel : found.channels) {
             std::uint64_t sum = channel.below + channel.above + channel.nan;
             for (std::uint64_t count : channel.counts) sum += count;
-            EXPECT_EQ(sum, static_cast<std::uint64_t>(pixels)) << to_string(channel.channel);
+            EXPECT_EQ(sum, static_cast<std::uint64_t>(samples)) << to_string(channel.channel);
         }
     }
 }
