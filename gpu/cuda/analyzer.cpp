@@ -118,7 +118,7 @@ Launch launch_on(int gpu, bool cooperative) {
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
     switch (plan.depth) {
         case Depth::u8:
-            return round_up(bytes_workspace(plan.channels, plan.normalize, launch));
+            return round_up(bytes_workspace(plan.channels, launch));
         case Depth::u16:
             return round_up(words_workspace(plan.channels, plan.normalize, launch));
         default:

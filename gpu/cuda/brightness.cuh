@@ -31,15 +31,11 @@ struct BrightnessSums {
         complement_minimum = max(complement_minimum, ~value);
         maximum = max(maximum, value);
     }
-    /// Rolled up: it runs once, and instructions that are fetched for the first time are what it costs.
     __device__ void reduce_over_warp() {
-#pragma unroll 1
-        for (int offset = warp_lanes / 2; offset > 0; offset /= 2) {
-            sum += __shfl_xor_sync(0xFFFFFFFFu, sum, offset);
-            squares += __shfl_xor_sync(0xFFFFFFFFu, squares, offset);
-            complement_minimum = max(complement_minimum, __shfl_xor_sync(0xFFFFFFFFu, complement_minimum, offset));
-            maximum = max(maximum, __shfl_xor_sync(0xFFFFFFFFu, maximum, offset));
-        }
+        sum = sum_over_warp(sum);
+        squares = sum_over_warp(squares);
+        complement_minimum = max_over_warp(complement_minimum);
+        maximum = max_over_warp(maximum);
     }
 };
 

@@ -15,13 +15,33 @@ namespace {
 
 constexpr int values = 256;
 
-/// Where blocks that share an image meet. Zero but for `generation` while none does.
+/// Where the blocks that share an image of several add what they counted. Zero but for `generation` while none does.
 template <int C>
 struct Meeting {
-    Word counts[rows_of(C) * values];  ///< of images under 2^32 pixels two counts in each
-    BrightnessSums sums[rows_of(C)];
+    Word counts[rows_of(C) * values];
+    BrightnessSums luma;       ///< where it is not counted
     std::uint32_t arrived;     ///< blocks that have added what they found
     std::uint32_t generation;  ///< grows when an image's result is complete
+};
+
+/// Where all blocks add what they counted of a single image: two counts under 2^32 in each word.
+template <int C>
+struct Total {
+    Word pairs[rows_of(C) * values / 2];
+    BrightnessSums luma;
+};
+
+template <int C>
+__device__ inline Word counted(const Total<C>& total, int bin) {
+    return __ldcg(&total.pairs[bin / 2]) >> bin % 2 * 32 & 0xFFFFFFFFu;
+}
+
+template <int C>
+struct ByteWorkspace {
+    Total<C> totals[2];        ///< used in turn: each launch clears the next one's
+    std::uint32_t arrived;     ///< blocks that have added to a total; zero between launches
+    std::uint32_t generation;  ///< launches that have used a total
+    Meeting<C> meetings[1];    ///< one a block
 };
 
 /// `Columns`: copies of each bin, as a constant where it is the usual 32; 0: `1 << columns_log2`.
@@ -97,13 +117,10 @@ __device__ __noinline__ BrightnessSums count_part(Image image, Share share, int 
     return counter.brightness;
 }
 template <int C, bool CountLuma, int Wanted>
-__device__ inline BrightnessSums count_part(const CountParameters& p, const Image& image, const Part& part) {
-    const bool rgb = p.common.rgb;
-    if (p.columns_log2 != 5)
-        return count_part<C, 0, CountLuma, false, Wanted>(image, part.share(), p.columns_log2, rgb);
-    return in_one_row<std::uint8_t, C>(image)
-               ? count_part<C, 32, CountLuma, true, Wanted>(image, part.share(), 5, rgb)
-               : count_part<C, 32, CountLuma, false, Wanted>(image, part.share(), 5, rgb);
+__device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2, bool rgb) {
+    if (columns_log2 != 5) return count_part<C, 0, CountLuma, false, Wanted>(image, share, columns_log2, rgb);
+    return in_one_row<std::uint8_t, C>(image) ? count_part<C, 32, CountLuma, true, Wanted>(image, share, 5, rgb)
+                                              : count_part<C, 32, CountLuma, false, Wanted>(image, share, 5, rgb);
 }
 
 template <int C, typename O>
@@ -115,265 +132,487 @@ __device__ __noinline__ void apply_table(Image image, Share share, TableWriter<s
         sweep_rows<std::uint8_t, W>(image, share, writer);
 }
 
-/// Counts of a block's columns to `totals`; the columns to zero where another image follows.
-__device__ inline void gather(std::uint32_t* columns, int columns_log2, int bins, bool clear, Word* totals) {
-    if (columns_log2 != 5) {
-        for (int bin = threadIdx.x; bin < bins; bin += blockDim.x) {
-            Word sum = 0;
-            for (int i = bin << columns_log2; i < (bin + 1) << columns_log2; ++i) {
-                sum += columns[i];
-                columns[i] = 0;
-            }
-            totals[bin] = sum;
-        }
-        return;
-    }
+__device__ inline void clear_columns(int counters) {
+#pragma unroll 4
+    for (int i = threadIdx.x; i < counters / 4; i += blockDim.x) reinterpret_cast<uint4*>(dynamic_shared)[i] = uint4{};
+}
+
+/// A bin's count over a block's 32 columns, which are zero afterwards if `clear`.
+__device__ inline Word gather(int bin, bool clear) {
     constexpr int quads = 8;
-    auto* first = reinterpret_cast<uint4*>(columns);
-#pragma unroll 1
-    for (int bin = threadIdx.x; bin < bins; bin += blockDim.x) {
-        uint4 quad[quads];
-        auto place = [&](int i) { return first + bin * quads + (i + bin) % quads; };  // neighbours use other banks
+    uint4* first = reinterpret_cast<uint4*>(dynamic_shared) + bin * quads;
+    uint4 quad[quads];
+    auto place = [&](int i) { return first + (i + bin) % quads; };  // neighbours use other banks
 #pragma unroll
-        for (int i = 0; i < quads; ++i) quad[i] = *place(i);
-        Word sum = 0;
+    for (int i = 0; i < quads; ++i) quad[i] = *place(i);
+    Word sum = 0;
 #pragma unroll
-        for (int i = 0; i < quads; ++i) sum += static_cast<Word>(quad[i].x) + quad[i].y + quad[i].z + quad[i].w;
-        totals[bin] = sum;
-        if (!clear) continue;
+    for (int i = 0; i < quads; ++i) sum += static_cast<Word>(quad[i].x) + quad[i].y + quad[i].z + quad[i].w;
+    if (clear) {
 #pragma unroll
         for (int i = 0; i < quads; ++i) *place(i) = uint4{};
     }
+    return sum;
 }
-
-/// A row's sums, by one warp: from its counts, or those of luma that is not counted from what each warp found.
-template <int C>
-__device__ inline BrightnessSums sums_of_row(int row, int rows, const Word* totals, const BrightnessSums* warp_luma) {
-    const int lane = threadIdx.x % warp_lanes;
-    BrightnessSums sums{};
-    if (row < rows) {
-#pragma unroll 1
-        for (int v = lane; v < values; v += warp_lanes) sums.add(v, totals[row * values + v]);
-    } else if (lane < static_cast<int>(blockDim.x) / warp_lanes) {
-        sums = warp_luma[lane];
+/// The same of `1 << columns_log2` columns, which are zero afterwards.
+__device__ inline Word gather_any(int bin, int columns_log2) {
+    if (columns_log2 == 5) return gather(bin, true);
+    Word sum = 0;
+    for (int i = bin << columns_log2; i < (bin + 1) << columns_log2; ++i) {
+        sum += dynamic_shared[i];
+        dynamic_shared[i] = 0;
     }
-    sums.reduce_over_warp();
-    return sums;
+    return sum;
 }
 
-/// The row that this warp sums up, rows_of(C) where it has none: the last warps, which have the least else to do.
+/// The last warps of a block, which have the least else to do, see to a row's sums each: the row of this one, or
+/// rows_of(C) where it has none.
 template <int C>
 __device__ inline int row_of_warp() {
     const int from_last = (blockDim.x - 1 - threadIdx.x) / warp_lanes;
     return from_last < rows_of(C) ? from_last : rows_of(C);
 }
 
-/// Adds what one block counted. Two counts of an image under 2^32 pixels are one addition.
-template <int C>
-__device__ inline void add_to_meeting(Meeting<C>& meeting, int rows, bool paired, const Word* totals,
-                                      const BrightnessSums* warp_luma) {
-    if (paired) {
+constexpr int warps_of_row = values / warp_lanes;
+
+/// Writes an image's counts: `count(bin)` of every row's values. Each warp's part of a row's sums goes to `partial`.
+template <int C, class Count>
+__device__ inline void write_counts(const Common& common, std::int64_t index, int rows, BrightnessSums* partial,
+                                    Count count) {
 #pragma unroll 1
-        for (int i = threadIdx.x; i < rows * values / 2; i += blockDim.x) {
-            const Word two = totals[2 * i] | totals[2 * i + 1] << 32;
-            if (two != 0) atomicAdd(&meeting.counts[i], two);
-        }
-    } else {
-#pragma unroll 1
-        for (int i = threadIdx.x; i < rows * values; i += blockDim.x)
-            if (totals[i] != 0) atomicAdd(&meeting.counts[i], totals[i]);
-    }
-    const int row = row_of_warp<C>();
-    if (row == rows_of(C)) return;
-    const BrightnessSums sums = sums_of_row<C>(row, rows, totals, warp_luma);
-    if (threadIdx.x % warp_lanes == 0 && sums.complement_minimum != 0) {
-        atomicAdd(reinterpret_cast<Word*>(&meeting.sums[row].sum), Word{sums.sum});
-        atomicAdd(reinterpret_cast<Word*>(&meeting.sums[row].squares), Word{sums.squares});
-        atomicMax(&meeting.sums[row].complement_minimum, sums.complement_minimum);
-        atomicMax(&meeting.sums[row].maximum, sums.maximum);
+    for (int bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
+        const Word samples = count(bin);
+        counts_of(common, index, counted_row(bin / values, C, common.rgb))[bin % values] = samples;
+        BrightnessSums sums{};
+        sums.add(bin % values, samples);
+        sums.reduce_over_warp();
+        if (bin % warp_lanes == 0) partial[bin / warp_lanes] = sums;
     }
 }
 
-/// Writes an image's result, by all threads of one block: from what the block counted itself, or from the meeting,
-/// which it leaves empty. Leaves the image's table in `table`.
+/// Writes what follows from the sums: of `write_counts`, a barrier later, and of luma that is not counted `luma(lane)`.
+template <int C, class LumaOf>
+__device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
+                                  const BrightnessSums* partial, LumaOf luma) {
+    const int row = row_of_warp<C>(), lane = threadIdx.x % warp_lanes;
+    if (threadIdx.x == 0) write_header(common, index, pixels, Depth::u8, rows_of(C));
+    if (row == rows_of(C)) return;
+    BrightnessSums sums{};
+    if (row == rows)
+        sums = luma(lane);
+    else if (lane < warps_of_row)
+        sums = partial[row * warps_of_row + lane];
+    sums.reduce_over_warp();
+    if (lane == 0)
+        write_channel(result_of(common, index)->channels[counted_row(row, C, common.rgb)], pixels, sums.sum,
+                      sums.squares, ~sums.complement_minimum, sums.maximum);
+}
+
+/// What this block's warps found of luma that is not counted.
+__device__ inline BrightnessSums found_by_warp(const BrightnessSums* warp_luma, int lane) {
+    return lane < static_cast<int>(blockDim.x) / warp_lanes ? warp_luma[lane] : BrightnessSums{};
+}
+__device__ inline void add_luma(const BrightnessSums* warp_luma, BrightnessSums& all) {
+    const int lane = threadIdx.x % warp_lanes;
+    BrightnessSums sums = found_by_warp(warp_luma, lane);
+    sums.reduce_over_warp();
+    if (lane != 0 || sums.complement_minimum == 0) return;
+    atomicAdd(reinterpret_cast<Word*>(&all.sum), Word{sums.sum});
+    atomicAdd(reinterpret_cast<Word*>(&all.squares), Word{sums.squares});
+    atomicMax(&all.complement_minimum, sums.complement_minimum);
+    atomicMax(&all.maximum, sums.maximum);
+}
+/// Of luma that others have added to, in the first lane.
+__device__ inline BrightnessSums take_luma(const BrightnessSums& all, int lane) {
+    if (lane != 0) return {};
+    return {__ldcg(&all.sum), __ldcg(&all.squares), __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
+}
+
+__device__ inline int tables_of(int channels, const Normalization& normalization) {
+    return channels == 1 || normalization.joint ? 1 : 3;
+}
+template <typename O>
+__device__ inline O* written_tables(const Common& common, std::int64_t index) {
+    return reinterpret_cast<O*>(reinterpret_cast<char*>(result_of(common, index)) + common.layout.tables_offset);
+}
+/// An image's tables from its counts, by one block; they are there for all its threads afterwards.
 template <int C, typename O>
-__device__ __noinline__ void complete(const CountParameters& p, std::int64_t index, std::int64_t pixels, int rows,
-                                      Meeting<C>* meeting, bool paired, Word* totals, const BrightnessSums* warp_luma,
-                                      O* table) {
-    const Common& common = p.common;
-    ImageResult& result = *result_of(common, index);
-    const int row = row_of_warp<C>();
-    if (row < rows_of(C)) {
-        BrightnessSums sums;
-        if (!meeting) {
-            sums = sums_of_row<C>(row, rows, totals, warp_luma);
-        } else if (threadIdx.x % warp_lanes == 0) {
-            BrightnessSums& found = meeting->sums[row];
-            sums = {__ldcg(&found.sum), __ldcg(&found.squares), __ldcg(&found.complement_minimum),
-                    __ldcg(&found.maximum)};
-            found = BrightnessSums{};
-        }
-        if (threadIdx.x % warp_lanes == 0)
-            write_channel(result.channels[counted_row(row, C, common.rgb)], pixels, sums.sum, sums.squares,
-                          ~sums.complement_minimum, sums.maximum);
-    }
-    auto write = [&](int i, Word count) {
-        counts_of(common, index, counted_row(i / values, C, common.rgb))[i % values] = count;
-    };
-    if (!meeting) {
-#pragma unroll 1
-        for (int i = threadIdx.x; i < rows * values; i += blockDim.x) write(i, totals[i]);
-    } else {
-#pragma unroll 1
-        for (int i = threadIdx.x; i < (paired ? rows * values / 2 : rows * values); i += blockDim.x) {
-            const Word found = __ldcg(&meeting->counts[i]);
-            meeting->counts[i] = 0;
-            const int first = paired ? 2 * i : i;
-            write(first, totals[first] = paired ? found & 0xFFFFFFFFu : found);
-            if (paired) write(first + 1, totals[first + 1] = found >> 32);
-        }
-    }
-    if (threadIdx.x == 0) {
-        write_header(common, index, pixels, Depth::u8, rows_of(C));
-        if (meeting) meeting->arrived = 0;
-    }
-    if constexpr (!std::is_void_v<O>) {
-        const Normalization& normalization = common.normalization;
-        const bool joint = C > 1 && normalization.joint;
-        O* written = reinterpret_cast<O*>(reinterpret_cast<char*>(&result) + common.layout.tables_offset);
-        __syncthreads();  // the totals, for all
-        for (int t = 0; t < (C == 1 || joint ? 1 : 3); ++t) {
-            const bool pooled = joint && normalization.mode != NormalizeMode::equalize;
-            const Word* from = totals + values * (joint ? C : t);
-            auto count = [&](int v) {
-                return pooled ? totals[v] + totals[values + v] + totals[2 * values + v] : from[v];
-            };
-            build_table<values>(count, normalization, table + t * values);
-            __syncthreads();  // the table, for all
-            for (int v = threadIdx.x; v < values; v += blockDim.x) written[t * values + v] = table[t * values + v];
-        }
+__device__ __noinline__ void build_tables(const Normalization& normalization, const Word* counts, O* tables) {
+    const bool joint = C > 1 && normalization.joint;
+    __syncthreads();  // the counts, for all
+    for (int t = 0; t < tables_of(C, normalization); ++t) {
+        const bool pooled = joint && normalization.mode != NormalizeMode::equalize;
+        const Word* from = counts + values * (joint ? C : t);
+        auto count = [&](int v) { return pooled ? counts[v] + counts[values + v] + counts[2 * values + v] : from[v]; };
+        build_table<values>(count, normalization, tables + t * values);
     }
     __syncthreads();
 }
+template <int C, typename O>
+__device__ inline void write_tables(const Common& common, std::int64_t index, const O* tables) {
+    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
+        written_tables<O>(common, index)[v] = tables[v];
+}
+template <int C, typename O>
+__device__ inline void read_tables(const Common& common, std::int64_t index, O* tables) {
+    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
+        tables[v] = __ldcg(written_tables<O>(common, index) + v);
+    __syncthreads();
+}
 
-/// Counts per value of every channel and of luma, and the brightness sums: from the counts where there are some, else
-/// from the pixels. Then, for O not void, each image's table from its counts, and its normalised copy.
-/// Launch: any grid of whole warps; cooperative where images that blocks share are to be normalised. See Parts for who
-/// reads which pixels.
-/// A block keeps `1 << columns_log2` copies of each bin side by side, a lane adding to copy lane mod copies: with 32,
-/// no two lanes of a warp ever meet in a bank, whatever the picture. Shared memory: counted rows × 1 KiB × copies. Of
-/// an image that it has alone a block writes the result. Blocks that share one add to a meeting's counts in device
-/// memory; the last to arrive writes the result and leaves the meeting empty for the next launch. Barriers: after
-/// clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each pixel is read once;
-/// for the copy once more (from L2 where it fits) and written once. Limit: fewer than 2^32 pixels a block, for the
-/// 32-bit counters.
-template <int C, typename O, class Images>
+/// What a block keeps in shared memory beside its columns; counts and tables only for a normalised copy.
+template <int C, typename O>
+struct Kept {
+    BrightnessSums partial[rows_of(C) * warps_of_row];
+    BrightnessSums warp_luma[2][warp_lanes];  ///< used in turn by a block's images
+    Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
+    std::conditional_t<std::is_void_v<O>, std::uint8_t, O> tables[std::is_void_v<O> ? 1 : 3 * values];
+    std::uint32_t launch;
+    bool last;
+};
+
+/// Writes the result of a single image from what all blocks added up.
+template <int C, typename O>
+__device__ __noinline__ void complete_image(const Common& common, std::int64_t pixels, int rows, const Total<C>& total,
+                                            Kept<C, O>& kept) {
+    write_counts<C>(common, 0, rows, kept.partial, [&](int bin) { return counted(total, bin); });
+    __syncthreads();  // the warps' parts of the sums
+    write_sums<C>(common, 0, pixels, rows, kept.partial, [&](int lane) { return take_luma(total.luma, lane); });
+    __syncthreads();
+    if (threadIdx.x == 0) publish(result_of(common, 0));
+}
+
+/// Counts per value of every channel and, with CountLuma, of luma; else luma's brightness sums from the pixels. Then,
+/// for O not void, the image's tables from its counts, and its normalised copy. One image under 2^32 pixels.
+/// Launch: any grid of 1024 threads a block; cooperative where both steps are in one launch. The pixels are dealt to
+/// all blocks in turn, so that they walk through memory side by side.
+/// A block keeps 32 copies of each bin side by side, a lane adding to its own: no two lanes of a warp ever meet in a
+/// bank, whatever the picture. Shared memory: rows × 32 KiB. Each block adds its counts to a total in device memory.
+/// The last to arrive writes the result; where all are to normalise, they wait for it to arrive and build the tables
+/// each for itself, and the first block writes the result when its pixels are done.
+/// Barriers: after clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each
+/// pixel is read once; for the copy once more (from L2 where it fits) and written once.
+template <int C, bool CountLuma, typename O>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
-    bytes_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p, int steps) {
-    using Table = std::conditional_t<std::is_void_v<O>, std::uint8_t, O>;
-    __shared__ Word totals[rows_of(C) * values];
-    __shared__ Table table[std::is_void_v<O> ? 1 : 3 * values];
-    __shared__ BrightnessSums warp_luma[warp_lanes];
-    __shared__ std::uint32_t generation[2];
-    __shared__ bool last;
-    std::uint32_t* columns = dynamic_shared;
-    const int rows = C == 1 ? 1 : C + p.count_luma;
-    const Parts<Images> parts(images, blockIdx.x, gridDim.x);
-    auto* meetings = static_cast<Meeting<C>*>(p.workspace);
-    // A block shares its first and its last image at most.
-    auto seat = [&](int i) { return i == 0 ? 0 : 1; };
-
-    auto apply = [&](const Part& part) {
-        if constexpr (!std::is_void_v<O>) {
-            const Image image = images.image(part.image);
-            apply_table<C, O>(samples_of<C>(image), part.dealt_share(pieces_of_samples<std::uint8_t, C>(image)),
-                              {table, !p.common.normalization.joint, images.output_of(part.image)});
-            __syncthreads();  // the table may be written again
-        }
+    image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
+                 const __grid_constant__ CountParameters p, int steps) {
+    constexpr int rows = C > 1 && CountLuma ? C + 1 : C;
+    constexpr bool sums_luma = C > 1 && !CountLuma;
+    __shared__ Kept<C, O> kept;
+    const Common& common = p.common;
+    auto dealt = [&](std::int64_t pieces) {
+        return Share{std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, pieces, std::int64_t{gridDim.x} * blockDim.x};
     };
+    auto apply = [&] {
+        if constexpr (!std::is_void_v<O>)
+            apply_table<C, O>(samples_of<C>(image), dealt(pieces_of_samples<std::uint8_t, C>(image)),
+                              {kept.tables, !common.normalization.joint, output});
+    };
+    if (!(steps & analyze_step)) {
+        if constexpr (!std::is_void_v<O>) read_tables<C>(common, 0, kept.tables);
+        return apply();
+    }
 
-    if (steps & analyze_step) {
-#pragma unroll 4
-        for (int i = threadIdx.x; i < rows * values << p.columns_log2 >> 2; i += blockDim.x)
-            reinterpret_cast<uint4*>(columns)[i] = uint4{};
+    auto& workspace = *static_cast<ByteWorkspace<C>*>(p.workspace);
+    auto* generation = static_cast<volatile std::uint32_t*>(&workspace.generation);
+    clear_columns(rows * values * 32);
+    __syncthreads();
+    if (threadIdx.x == 0) kept.launch = *generation;  // one warp waits for it, while the others sweep
+    BrightnessSums luma = count_columns<C, CountLuma, blocks_wanted<C, O>>(
+        image, dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height), 5, common.rgb);
+    if constexpr (sums_luma) {
+        luma.reduce_over_warp();
+        if (threadIdx.x % warp_lanes == 0) kept.warp_luma[0][threadIdx.x / warp_lanes] = luma;
+    }
+    __syncthreads();
+    Total<C>& total = workspace.totals[kept.launch % 2];
+#pragma unroll 1
+    for (int bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
+        Word pair = gather(bin, false);
+        pair |= __shfl_down_sync(0xFFFFFFFFu, pair, 1) << 32;
+        if (bin % 2 == 0 && pair != 0) atomicAdd(&total.pairs[bin / 2], pair);
+    }
+    if (sums_luma && row_of_warp<C>() == C) add_luma(kept.warp_luma[0], total.luma);
+
+    const bool last = arrive_last(&workspace.arrived, gridDim.x, &kept.last);
+    if (last) {
+        if (threadIdx.x == 0) *generation = kept.launch + 1;  // behind arrive_last's fence
+        Total<C>& next = workspace.totals[(kept.launch + 1) % 2];
+#pragma unroll 1
+        for (int i = threadIdx.x; i < rows_of(C) * values / 2; i += blockDim.x) next.pairs[i] = 0;
+        if (threadIdx.x == 0) next.luma = BrightnessSums{};
+    }
+    if (steps & apply_step) {
+        if (threadIdx.x == 0 && !last) {
+            while (*generation == kept.launch) __nanosleep(20);
+            __threadfence();
+        }
         __syncthreads();
-        for (int i = 0; i < parts.count(); ++i) {
-            const Part part = parts[i];
-            const Image image = images.image(part.image);
-            constexpr int wanted = blocks_wanted<C, O>;
-            BrightnessSums luma = C == 1 || p.count_luma ? count_part<C, true, wanted>(p, image, part)
-                                                         : count_part<C, C == 1, wanted>(p, image, part);
-            if (C > 1 && !p.count_luma) {
+    } else if (!last) {
+        return;
+    }
+    if constexpr (!std::is_void_v<O>) {
+        for (int bin = threadIdx.x; bin < rows * values; bin += blockDim.x) kept.counts[bin] = counted(total, bin);
+        build_tables<C>(common.normalization, kept.counts, kept.tables);
+        if (steps & apply_step) {
+            apply();
+            if (blockIdx.x != 0) return;
+        }
+        write_tables<C>(common, 0, kept.tables);
+    }
+    complete_image<C>(common, image.pixels(), rows, total, kept);
+}
+
+/// The same for a batch of equal images, which are dealt to the blocks in turn: each is one block's. There is no
+/// barrier between an image and the next: while the last warps write the sums of one, the others sweep the other.
+/// Launch: any grid of whole warps, never cooperative.
+template <int C, bool CountLuma, typename O>
+__global__ void __launch_bounds__(batch_threads_of(C), batch_blocks(C))
+    batch_kernel(const __grid_constant__ Tensor images, const __grid_constant__ CountParameters p, int steps) {
+    constexpr int rows = C > 1 && CountLuma ? C + 1 : C;
+    __shared__ Kept<C, O> kept;
+    const Common& common = p.common;
+    const bool analyze = std::is_void_v<O> || (steps & analyze_step);
+    if (analyze) {
+        clear_columns(rows * values * 32);
+        __syncthreads();
+    }
+    int turn = 0;
+#pragma unroll 1
+    for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x, turn ^= 1) {
+        const Image image = images.image(index);
+        if (analyze) {
+            BrightnessSums* warp_luma = kept.warp_luma[turn];
+            BrightnessSums luma =
+                count_columns<C, CountLuma, 1>(image, {threadIdx.x, images.pieces, blockDim.x}, 5, common.rgb);
+            if constexpr (C > 1 && !CountLuma) {
                 luma.reduce_over_warp();
                 if (threadIdx.x % warp_lanes == 0) warp_luma[threadIdx.x / warp_lanes] = luma;
             }
             __syncthreads();
-            gather(columns, p.columns_log2, rows * values, i + 1 < parts.count(), totals);
-            __syncthreads();
-
-            bool mine = part.whole();
-            if (!mine) {
-                Meeting<C>& meeting = meetings[part.first_block];
-                const bool paired = image.pixels() < std::int64_t{1} << 32;
-                add_to_meeting<C>(meeting, rows, paired, totals, warp_luma);
-                __syncthreads();
-                if (threadIdx.x == 0) {
-                    __threadfence();  // everybody's additions are visible before this block counts as arrived
-                    generation[seat(i)] = *static_cast<volatile std::uint32_t*>(&meeting.generation);
-                    last = atomicAdd(&meeting.arrived, 1u) + 1 == static_cast<std::uint32_t>(part.blocks);
-                    __threadfence();
-                }
-                __syncthreads();
-                mine = last;
-            }
-            if (mine) {
-                complete<C>(p, part.image, image.pixels(), rows, part.whole() ? nullptr : &meetings[part.first_block],
-                            image.pixels() < std::int64_t{1} << 32, totals, warp_luma,
-                            std::is_void_v<O> ? static_cast<O*>(nullptr) : reinterpret_cast<O*>(table));
-                if (part.whole()) {
-                    if (steps & apply_step) apply(part);
-                } else if (threadIdx.x == 0) {
-                    publish(result_of(p.common, part.image));
-                    atomicAdd(&meetings[part.first_block].generation, 1u);  // publish's fence stands before it
-                }
-            }
+            write_counts<C>(common, index, rows, kept.partial, [&](int bin) {
+                const Word samples = gather(bin, true);
+                if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
+                return samples;
+            });
+            __syncthreads();  // the warps' parts of the sums
+            write_sums<C>(common, index, image.pixels(), rows, kept.partial,
+                          [&](int lane) { return found_by_warp(warp_luma, lane); });
         }
-        if (threadIdx.x == 0) {  // one fence for all images that were this block's own
-            __threadfence_system();
-            for (int i = 0; i < parts.count(); ++i)
-                if (parts[i].whole()) set_ready(result_of(p.common, parts[i].image));
+        if constexpr (!std::is_void_v<O>) {
+            if (analyze) {
+                build_tables<C>(common.normalization, kept.counts, kept.tables);
+                write_tables<C>(common, index, kept.tables);
+            } else {
+                __syncthreads();  // the image before has been written
+                read_tables<C>(common, index, kept.tables);
+            }
+            if (steps & apply_step)
+                apply_table<C, O>(samples_of<C>(image),
+                                  {threadIdx.x, pieces_of_samples<std::uint8_t, C>(image), blockDim.x},
+                                  {kept.tables, !common.normalization.joint, images.output_of(index)});
         }
     }
-    if constexpr (!std::is_void_v<O>) {
-        if (!(steps & apply_step)) return;
-        for (int i = 0; i < parts.count(); ++i) {
-            const Part part = parts[i];
-            if (steps & analyze_step) {
-                if (part.whole()) continue;  // done above
-                if (threadIdx.x == 0) {
-                    auto* now = static_cast<volatile std::uint32_t*>(&meetings[part.first_block].generation);
-                    while (*now == generation[seat(i)]) __nanosleep(100);
-                    __threadfence();
-                }
+    __syncthreads();
+    if (threadIdx.x == 0 && analyze) {
+        __threadfence_system();
+        for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x)
+            set_ready(result_of(common, index));
+    }
+}
+
+/// The steps of images_kernel. A block has whole images, and shares its first and its last one at most.
+template <int C, typename O, class Images>
+struct BlockOfImages {
+    static constexpr int wanted = blocks_wanted<C, O>;
+    const Images& images;
+    const CountParameters& p;
+    Kept<C, O>& kept;
+
+    __device__ int rows() const { return C == 1 ? 1 : C + p.count_luma; }
+    __device__ Meeting<C>& meeting_of(const Part& part) const {
+        return static_cast<ByteWorkspace<C>*>(p.workspace)->meetings[part.first_block];
+    }
+
+    /// Luma's sums, where it is not counted, to `warp_luma`. Ends in a barrier, behind which the columns hold all.
+    __device__ void count(const Image& image, const Share& share, BrightnessSums* warp_luma) const {
+        if (rows() > C) {
+            count_columns<C, C != 1, wanted>(image, share, p.columns_log2, p.common.rgb);
+        } else {
+            BrightnessSums luma = count_columns<C, false, wanted>(image, share, p.columns_log2, p.common.rgb);
+            if constexpr (C > 1) {
+                luma.reduce_over_warp();
+                if (threadIdx.x % warp_lanes == 0) warp_luma[threadIdx.x / warp_lanes] = luma;
             }
+        }
+        __syncthreads();
+    }
+    /// Writes a result from `counted(bin)` and `luma(lane)`.
+    template <class Counted, class LumaOf>
+    __device__ void complete(std::int64_t index, Counted counted, LumaOf luma) const {
+        write_counts<C>(p.common, index, rows(), kept.partial, [&](int bin) {
+            const Word samples = counted(bin);
+            if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
+            return samples;
+        });
+        __syncthreads();  // the warps' parts of the sums
+        write_sums<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, luma);
+        if constexpr (!std::is_void_v<O>) {
+            build_tables<C>(p.common.normalization, kept.counts, kept.tables);
+            write_tables<C>(p.common, index, kept.tables);
+        }
+    }
+    /// An image that this block has alone, its `turn`th. No barrier at the end: while the last warps write the sums the
+    /// others go on with the next image.
+    __device__ void analyze_whole(std::int64_t index, int turn) const {
+        BrightnessSums* warp_luma = kept.warp_luma[turn % 2];
+        const std::int64_t pieces = images.pieces_before(index + 1) - images.pieces_before(index);
+        count(images.image(index), {threadIdx.x, pieces, blockDim.x}, warp_luma);
+        complete(
+            index, [&](int bin) { return gather_any(bin, p.columns_log2); },
+            [&](int lane) { return found_by_warp(warp_luma, lane); });
+    }
+    /// A part of an image. Returns the meeting's generation before this block arrived.
+    __device__ __noinline__ std::uint32_t analyze_shared(const Part part) const {
+        Meeting<C>& meeting = meeting_of(part);
+        __syncthreads();  // the sums of the image before are written
+        count(images.image(part.image), part.share(), kept.warp_luma[0]);
+#pragma unroll 1
+        for (int bin = threadIdx.x; bin < rows() * values; bin += blockDim.x)
+            if (const Word samples = gather_any(bin, p.columns_log2)) atomicAdd(&meeting.counts[bin], samples);
+        if (C > 1 && rows() == C && row_of_warp<C>() == C) add_luma(kept.warp_luma[0], meeting.luma);
+        const std::uint32_t generation = *static_cast<volatile std::uint32_t*>(&meeting.generation);
+        if (!arrive_last(&meeting.arrived, part.blocks, &kept.last)) return generation;
+        complete(
+            part.image,
+            [&](int bin) {
+                const Word samples = __ldcg(&meeting.counts[bin]);
+                meeting.counts[bin] = 0;
+                return samples;
+            },
+            [&](int lane) { return take_luma(meeting.luma, lane); });
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            meeting.luma = BrightnessSums{};
+            publish(result_of(p.common, part.image));
+            atomicAdd(&meeting.generation, 1u);  // publish's fence stands before it
+        }
+        return generation;
+    }
+    __device__ void apply(const Part& part) const {
+        if constexpr (!std::is_void_v<O>) {
+            const Image image = images.image(part.image);
+            apply_table<C, O>(samples_of<C>(image), part.dealt_share(pieces_of_samples<std::uint8_t, C>(image)),
+                              {kept.tables, !p.common.normalization.joint, images.output_of(part.image)});
+            __syncthreads();  // the tables may be written again
+        }
+    }
+    /// Through tables that a block has written, in this launch or the one before.
+    __device__ void apply_written(const Part& part) const {
+        if constexpr (!std::is_void_v<O>) {
             __syncthreads();
-            const auto* written = reinterpret_cast<const O*>(
-                reinterpret_cast<const char*>(result_of(p.common, part.image)) + p.common.layout.tables_offset);
-            for (int v = threadIdx.x; v < (C == 1 || p.common.normalization.joint ? 1 : 3) * values; v += blockDim.x)
-                table[v] = __ldcg(written + v);
-            __syncthreads();
+            read_tables<C>(p.common, part.image, kept.tables);
             apply(part);
         }
     }
+    __device__ void apply_shared(const Part& part, std::uint32_t generation) const {
+        if (threadIdx.x == 0) {
+            auto* now = static_cast<volatile std::uint32_t*>(&meeting_of(part).generation);
+            while (*now == generation) __nanosleep(100);
+            __threadfence();
+        }
+        apply_written(part);
+    }
+};
+
+/// The same for several images, for any number of copies of each bin (`1 << columns_log2`), and of 2^32 pixels and
+/// more. See Parts for who reads which pixels. Of an image that it has alone a block writes the result. Blocks that
+/// share one add to a meeting's counts in device memory; the last to arrive writes the result and leaves the meeting
+/// empty for the next launch. Limit: fewer than 2^32 pixels a block, for the 32-bit counters.
+template <int C, typename O, class Images>
+__global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
+    images_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p, int steps) {
+    __shared__ Kept<C, O> kept;
+    const BlockOfImages<C, O, Images> block{images, p, kept};
+    const Parts<Images> parts(images, blockIdx.x, gridDim.x);
+    if (!(steps & analyze_step)) {
+        for (int i = 0; i < parts.count(); ++i) block.apply_written(parts[i]);
+        return;
+    }
+
+    clear_columns(block.rows() * values << p.columns_log2);
+    __syncthreads();
+    const int end = parts.count();
+    const bool first_shared = !parts[0].whole(), last_shared = end > 1 && !parts[end - 1].whole();
+    std::uint32_t first_generation = 0, last_generation = 0;
+    if (first_shared) first_generation = block.analyze_shared(parts[0]);
+    const std::int64_t whole = parts.image(first_shared), whole_end = parts.image(end - last_shared);
+    for (std::int64_t index = whole; index < whole_end; ++index) {
+        block.analyze_whole(index, static_cast<int>(index));
+        if (steps & apply_step) block.apply(parts[static_cast<int>(index - parts.image(0))]);
+    }
+    if (last_shared) last_generation = block.analyze_shared(parts[end - 1]);
+    __syncthreads();
+    if (threadIdx.x == 0 && whole < whole_end) {  // one fence for all images that were this block's own
+        __threadfence_system();
+        for (std::int64_t index = whole; index < whole_end; ++index) set_ready(result_of(p.common, index));
+    }
+    if (steps & apply_step) {
+        if (first_shared) block.apply_shared(parts[0], first_generation);
+        if (last_shared) block.apply_shared(parts[end - 1], last_generation);
+    }
+}
+
+/// A single image, where a block's shared memory holds all the columns and the total's counts all its pixels.
+inline bool is_single(const Tensor& images, const CountParameters& p) {
+    return images.count == 1 && p.columns_log2 == 5 && images.first.pixels() < std::int64_t{1} << 32;
+}
+template <int C, bool CountLuma, typename O>
+void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
+    const std::int64_t blocks = blocks_for(images.pieces, byte_pixels_per_block / group_pixels(1, C));
+    launch_steps(launch, image_kernel<C, CountLuma, O>, {blocks, block_threads, shared_bytes}, !std::is_void_v<O>,
+                 images.first, images.output, p);
+}
+
+/// Where at least two thirds of the blocks have an image at any time; false: nothing is launched.
+template <int C, bool CountLuma, typename O>
+bool launch_batch(Launch launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
+    // More than one block a multiprocessor, where they fit: one counts while the other gathers.
+    const Shape shape{images.count, batch_threads_of(C), shared_bytes, batch_blocks(C)};
+    const auto kernel = batch_kernel<C, CountLuma, O>;
+    const std::int64_t blocks =
+        std::int64_t{launch.multiprocessors} * resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
+    const std::int64_t rounds = (images.count + blocks - 1) / blocks;
+    if (images.count * 3 < rounds * blocks * 2) return false;
+    launch_kernel(launch, kernel, false, shape, images, p,
+                  std::is_void_v<O> ? analyze_step : analyze_step | apply_step);
+    return true;
+}
+
+/// With 32 columns, and counts of an image that fit 32 bits.
+template <int C, typename O>
+bool launch_equal(const Launch& launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
+    if (p.columns_log2 != 5 || images.first.pixels() >= std::int64_t{1} << 32) return false;
+    const bool count_luma = C > 1 && p.count_luma;
+    if (images.count > 1)
+        return count_luma ? launch_batch<C, C != 1, O>(launch, shared_bytes, images, p)
+                          : launch_batch<C, false, O>(launch, shared_bytes, images, p);
+    count_luma ? launch_image<C, C != 1, O>(launch, shared_bytes, images, p)
+               : launch_image<C, false, O>(launch, shared_bytes, images, p);
+    return true;
+}
+template <int C, typename O>
+bool launch_equal(const Launch&, std::size_t, const List&, const CountParameters&) {
+    return false;
 }
 
 }  // namespace
 
-std::size_t bytes_workspace(int channels, bool, const Launch& launch) {
+std::size_t bytes_workspace(int channels, const Launch& launch) {
     std::size_t bytes = 0;
     with_channels(channels, [&](auto constant) {
         constexpr int C = decltype(constant)::value;
-        bytes = sizeof(Meeting<C>) * blocks_per_multiprocessor * launch.multiprocessors;
+        bytes = sizeof(ByteWorkspace<C>) + sizeof(Meeting<C>) * blocks_per_multiprocessor * launch.multiprocessors;
     });
     return bytes;
 }
@@ -382,16 +621,16 @@ template <class Images>
 void launch_bytes(const Images& images, CountParameters p, int channels, const Launch& launch) {
     const std::size_t copy_bytes = (channels == 1 ? 1 : channels + p.count_luma) * values * sizeof(std::uint32_t);
     p.columns_log2 = columns_log2(launch, copy_bytes);
-    const std::int64_t pieces = images.pieces_before(images.count);
     with_channels(channels, [&](auto constant) {
         constexpr int C = decltype(constant)::value;
-        const std::int64_t blocks = blocks_for(pieces, byte_pixels_per_block / group_pixels(1, C));
-        // Of many small images two blocks a multiprocessor, where they fit: one counts while the other completes.
-        const int threads = images.count > 1 && C > 1 ? block_threads / 2 : block_threads;
-        const Shape shape{blocks, threads, copy_bytes << p.columns_log2};
+        const std::size_t shared_bytes = copy_bytes << p.columns_log2;
         with_output<std::uint8_t>(p.common, [&](auto* output) {
             using O = std::remove_pointer_t<decltype(output)>;
-            launch_steps(launch, bytes_kernel<C, O, Images>, shape, !std::is_void_v<O>, images, p);
+            if (launch_equal<C, O>(launch, shared_bytes, images, p)) return;
+            const std::int64_t pieces = images.pieces_before(images.count);
+            const std::int64_t blocks = blocks_for(pieces, byte_pixels_per_block / group_pixels(1, C));
+            const Shape shape{blocks, images.count > 1 && C > 1 ? batch_threads_of(C) : block_threads, shared_bytes};
+            launch_steps(launch, images_kernel<C, O, Images>, shape, !std::is_void_v<O>, images, p);
         });
     });
 }

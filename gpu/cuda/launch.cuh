@@ -23,11 +23,12 @@ extern __shared__ __align__(16) std::uint32_t dynamic_shared[];
 constexpr std::size_t static_shared_bytes = 16384;
 
 /// Blocks that the work is worth (as many are launched as can be resident, at most), their threads and dynamic shared
-/// memory.
+/// memory, and how many of them a multiprocessor is to hold at most.
 struct Shape {
     std::int64_t blocks;
     int threads;
     std::size_t shared_bytes;
+    int most_resident = blocks_per_multiprocessor;
 };
 
 /// Blocks of a kernel that a multiprocessor holds at once. Asked of CUDA once a kernel, shape and GPU: asking costs
@@ -44,7 +45,7 @@ inline int resident_blocks(const Launch& launch, const void* kernel, const Shape
         int resident = 0;
         GPUHIST_CUDA(
             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));
-        at->second = std::clamp(resident, 1, blocks_per_multiprocessor);
+        at->second = std::clamp(resident, 1, shape.most_resident);
     } catch (...) {
         known.erase(at);
         throw;
@@ -85,16 +86,15 @@ __device__ inline void wait_for_phase(int phase, int first) {
 /// Steps of a kernel that analyses and applies tables.
 constexpr int analyze_step = 1, apply_step = 2;
 
-/// `kernel(images, parameters, steps)`, with as many blocks as can be resident: in one launch, cooperative where
-/// `normalize`, or in one launch each step.
-template <class Kernel, class Images, class Parameters>
-void launch_steps(const Launch& launch, Kernel kernel, const Shape& shape, bool normalize, const Images& images,
-                  const Parameters& parameters) {
-    if (!normalize) return launch_kernel(launch, kernel, false, shape, images, parameters, analyze_step);
-    if (launch.cooperative)
-        return launch_kernel(launch, kernel, true, shape, images, parameters, analyze_step | apply_step);
-    launch_kernel(launch, kernel, false, shape, images, parameters, analyze_step);
-    launch_kernel(launch, kernel, false, shape, images, parameters, apply_step);
+/// `kernel(arguments…, steps)`, with as many blocks as can be resident: in one launch, cooperative where `normalize`,
+/// or in one launch each step.
+template <class Kernel, class... Arguments>
+void launch_steps(const Launch& launch, Kernel kernel, const Shape& shape, bool normalize,
+                  const Arguments&... arguments) {
+    if (!normalize) return launch_kernel(launch, kernel, false, shape, arguments..., analyze_step);
+    if (launch.cooperative) return launch_kernel(launch, kernel, true, shape, arguments..., analyze_step | apply_step);
+    launch_kernel(launch, kernel, false, shape, arguments..., analyze_step);
+    launch_kernel(launch, kernel, false, shape, arguments..., apply_step);
 }
 
 /// Copies of a histogram that a block can keep beside `reserved` bytes, as a power of two up to one a lane; −1: not

@@ -148,7 +148,7 @@ struct Launch {
 
 /// Bytes of workspace that the launches below need. It must be zero before the first of them, and each leaves it as the
 /// next one needs it.
-std::size_t bytes_workspace(int channels, bool normalize, const Launch& launch);
+std::size_t bytes_workspace(int channels, const Launch& launch);
 std::size_t words_workspace(int channels, bool normalize, const Launch& launch);
 std::size_t floats_workspace(int channels, std::uint32_t bins, bool normalize, const Launch& launch);
 

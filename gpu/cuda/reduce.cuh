@@ -15,6 +15,35 @@ __device__ inline T reduce_warp(T value, Combine combine) {
     return value;
 }
 
+/// Sum over a warp's lanes, for all of them: on Ampere and later three instructions, each of which adds up 27 bits.
+__device__ inline std::uint64_t sum_over_warp(std::uint64_t value) {
+#if __CUDA_ARCH__ >= 800
+    constexpr int bits = 27;  // 32 of these fit 32 bits
+    constexpr std::uint32_t mask = (1u << bits) - 1;
+    std::uint64_t sum = 0;
+#pragma unroll
+    for (int shift = 0; shift < 64; shift += bits)
+        sum += static_cast<std::uint64_t>(
+                   __reduce_add_sync(0xFFFFFFFFu, static_cast<std::uint32_t>(value >> shift) & mask))
+               << shift;
+    return sum;
+#else
+#pragma unroll 1
+    for (int offset = warp_lanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, offset);
+    return value;
+#endif
+}
+__device__ inline std::uint32_t max_over_warp(std::uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(0xFFFFFFFFu, value);
+#else
+#pragma unroll 1
+    for (int offset = warp_lanes / 2; offset > 0; offset /= 2)
+        value = max(value, __shfl_xor_sync(0xFFFFFFFFu, value, offset));
+    return value;
+#endif
+}
+
 /// All threads of the block must call it; the result is valid in thread 0. `scratch` holds a T a warp. The barriers:
 /// the first protects scratch from its last use, the second shows every warp's value to the first warp.
 template <typename T, class Combine>

@@ -43,6 +43,7 @@ class Parts {
         last_image_ = images.count == 1 ? 0 : images.image_of(end_ - 1);
     }
     __device__ int count() const { return static_cast<int>(last_image_ - first_image_) + 1; }
+    __device__ std::int64_t image(int i) const { return first_image_ + i; }
     __device__ Part operator[](int i) const {
         Part part;
         part.image = first_image_ + i;

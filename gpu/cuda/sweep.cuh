@@ -7,6 +7,12 @@
 
 namespace gpuhist::cuda {
 
+/// Of numbers that are not negative; those under 2^32, which are the most, in a tenth of the time.
+__device__ inline std::int64_t divide(std::int64_t number, std::int64_t by) {
+    if (((number | by) >> 32) == 0) return static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(by);
+    return number / by;
+}
+
 /// What one worker loads at once, as it lies in memory.
 template <typename T, int C>
 struct Group {
@@ -89,7 +95,7 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
     const std::int64_t groups = (image.width - head) / G::pixels, last = min(share.last, groups);
     // Pieces for this thread, and for every thread of its warp: in those the warp can stay together.
     auto pieces_from = [&](std::int64_t first) {
-        return first < last ? static_cast<int>((last - first + share.step - 1) / share.step) : 0;
+        return first < last ? static_cast<int>(divide(last - first + share.step - 1, share.step)) : 0;
     };
     const int count = pieces_from(share.first);
     int together = pieces_from(share.first + (31 - threadIdx.x % 32)), left = count - together;
@@ -138,12 +144,12 @@ template <typename T, int C, class Visit>
 __device__ inline void sweep_rows(const Image& image, const Share& share, Visit& visit) {
     using G = Group<T, C>;
     const int in_row = static_cast<int>(pieces_in_row(image.width, G::pixels));
-    const std::int64_t row_step_bytes = share.step / in_row * image.row_bytes;
-    const int piece_step = static_cast<int>(share.step % in_row);
-    std::int64_t y = share.first / in_row;
-    int piece = static_cast<int>(share.first % in_row);
+    const std::int64_t row_step = divide(share.step, in_row), row_step_bytes = row_step * image.row_bytes;
+    const int piece_step = static_cast<int>(share.step - row_step * in_row);
+    std::int64_t y = divide(share.first, in_row);
+    int piece = static_cast<int>(share.first - y * in_row);
     int left =
-        share.first < share.last ? static_cast<int>((share.last - share.first + share.step - 1) / share.step) : 0;
+        share.first < share.last ? static_cast<int>(divide(share.last - share.first + share.step - 1, share.step)) : 0;
     const char* row = static_cast<const char*>(image.data) + y * image.row_bytes;
     G waiting;
     std::int64_t waiting_x = -1, waiting_y = 0;
@@ -173,7 +179,7 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, Visit&
             visit_pixels<T, C>(y, row, first, last, visit);
         }
         row += row_step_bytes;
-        y += share.step / in_row;
+        y += row_step;
         piece += piece_step;
         if (piece >= in_row) {
             piece -= in_row;

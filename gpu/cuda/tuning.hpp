@@ -13,7 +13,18 @@ namespace gpuhist::cuda {
 ///   0.89
 inline constexpr int block_threads = 1024;
 
-/// The most that are resident of any kernel: more, smaller ones were slower.
+/// Of a batch's images, each of which is one block's: two such blocks a multiprocessor, of grey images four, so that
+/// one counts while another gathers.
+///   4096 × 224 × 224 BGR   2 × 384  0.60   2 × 512  0.58   2 × 256  0.59   1 × 1024  0.55
+///                    grey  4 × 256  0.71   2 × 512  0.57   2 × 384  0.60
+constexpr int batch_threads_of(int channels) {
+    return channels == 1 ? 256 : 384;
+}
+constexpr int batch_blocks(int channels) {
+    return channels == 1 ? 4 : 2;
+}
+
+/// The most that are resident of any other kernel: more, smaller ones were slower.
 inline constexpr int blocks_per_multiprocessor = 2;
 
 /// Pixels that are worth a block: fewer blocks than the GPU holds are launched for small images, since every block must
@@ -30,6 +41,9 @@ inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: imag
 //   one copy of the loop's body for full and partial rounds     u8 BGR 0.84 for 0.86, u16 0.47 for 0.53
 //   loads through the read-only path (ld.global.nc)             sunk to their first use by ptxas, one in flight
 //   generic instead of 32-bit shared addresses                  u16 0.37 for 0.45
+//   u8 luma sums of four pixels at a time by dp4a           no difference: 284 instead of 292 instructions a group
+//   u8 the image's next group loaded before it is gathered  no difference
+//   16 instead of 32 columns in twice as many blocks        4096 × 224 × 224 BGR 0.55 for 0.60
 //   u16: each addition's overflow looked for before the next    0.45 for 0.53
 //   u16: the bank mixed from higher bits always                 0.45 for 0.53; without it 8-bit data << 8 at 0.15
 
