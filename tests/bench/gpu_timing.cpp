@@ -1,9 +1,11 @@
 #include "gpu_timing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "gpu_pixels.hpp"
 
@@ -29,7 +31,8 @@ int copies_beyond_cache(std::size_t bytes, int gpu) {
     return 1 + static_cast<int>((2 * static_cast<std::size_t>(cache) + bytes - 1) / bytes);
 }
 
-GpuTimer::GpuTimer(int gpu, int repetitions_wanted) : repetitions(repetitions_wanted) {
+GpuTimer::GpuTimer(int gpu, int repetitions_wanted, double pause_wanted_ms)
+    : repetitions(repetitions_wanted), pause_ms(pause_wanted_ms) {
     BENCH_CUDA(cudaSetDevice(gpu));
     BENCH_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     BENCH_CUDA(cudaEventCreate(&start_));
@@ -64,9 +67,11 @@ void GpuTimer::warm_up(int copies, const Enqueue& enqueue) {
 }
 
 /// Milliseconds between events around what is enqueued, which takes the host about `host_ms`: the GPU is kept busy
-/// until it all stands in the stream, so that it never waits for the host between the events.
+/// until it all stands in the stream, so that it never waits for the host between the events, and until its clocks
+/// have risen after the rest.
 double GpuTimer::elapsed_ms(const std::function<void()>& enqueue, double host_ms) {
-    keep_busy(stream_, std::min(50.0, 0.1 + 2 * host_ms));
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(pause_ms));
+    keep_busy(stream_, std::min(50.0, 1 + 2 * host_ms));
     BENCH_CUDA(cudaEventRecord(start_, stream_));
     enqueue();
     BENCH_CUDA(cudaEventRecord(stop_, stream_));

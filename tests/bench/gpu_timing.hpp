@@ -46,13 +46,15 @@ int copies_beyond_cache(std::size_t bytes, int gpu);
 
 class GpuTimer {
   public:
-    /// Makes the GPU current.
-    explicit GpuTimer(int gpu, int repetitions);
+    /// Makes the GPU current. It rests `pause_ms` before each timing: work without a rest reaches the GPU's power
+    /// limit, which lowers its clocks, and then what is measured is how much power the pixels' bits take.
+    GpuTimer(int gpu, int repetitions, double pause_ms);
     ~GpuTimer();
     GpuTimer(const GpuTimer&) = delete;
     GpuTimer& operator=(const GpuTimer&) = delete;
 
     int repetitions = 15;
+    double pause_ms = 20;
     cudaStream_t stream() const { return stream_; }
 
     /// One run among many: so many one after the other that they take milliseconds, between two events, divided. A

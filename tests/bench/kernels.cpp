@@ -117,7 +117,7 @@ class Kernels {
     explicit Kernels(const ReportOptions& options)
         : options_(options),
           report_("gpuhist on the GPU", options, options.gpu),
-          timer_(options.gpu, options.repetitions),
+          timer_(options.gpu, options.repetitions, options.pause_ms),
           photograph_(load_photograph(options.image, photograph_name_)),
           pixels_(static_cast<std::size_t>(options.bytes)),
           output_(static_cast<std::size_t>(options.bytes)) {}

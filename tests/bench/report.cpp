@@ -125,6 +125,11 @@ void bind_gpu_options(CLI::App& command, ReportOptions& options) {
     command.add_option("--bytes", options.bytes, "of a large image's pixels; at least 256 MiB")
         ->check(CLI::Range(std::int64_t{256} << 20, std::int64_t{1} << 40))
         ->capture_default_str();
+    command
+        .add_option("--pause", options.pause_ms,
+                    "milliseconds of rest before each timing, so that its power limit does not slow it")
+        ->check(CLI::Range(0, 1000))
+        ->capture_default_str();
 }
 
 void require_release() {

@@ -26,6 +26,7 @@ struct ReportOptions {
     std::string only;   ///< measure only cases whose group and name have this in them
     int repetitions = 15;
     int gpu = 0;
+    int pause_ms = 20;                           ///< the GPU rests before each timing
     std::int64_t bytes = std::int64_t{1} << 30;  ///< pixels of a large image
 
     /// Whether a case is wanted: `only` is found in "K1 u8 grey", say.
@@ -34,7 +35,7 @@ struct ReportOptions {
     }
 };
 void bind_report_options(CLI::App& command, ReportOptions& options);  ///< --csv --plot --image --only --repetitions
-void bind_gpu_options(CLI::App& command, ReportOptions& options);     ///< --gpu --bytes
+void bind_gpu_options(CLI::App& command, ReportOptions& options);     ///< --gpu --bytes --pause
 
 /// What a measurement must reach.
 struct Target {

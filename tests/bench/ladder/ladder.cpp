@@ -43,7 +43,7 @@ class Ladder {
         : options_(options),
           bytes_(static_cast<std::size_t>(std::max(options.bytes / step, std::int64_t{1}) * step)),
           report_(title, without_plot(options), options.gpu),
-          timer_(options.gpu, options.repetitions),
+          timer_(options.gpu, options.repetitions, options.pause_ms),
           photograph_(photograph(options.image, photograph_name_)) {}
 
     void run() {
