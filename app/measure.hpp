@@ -1,0 +1,70 @@
+/// All that is done for one image, on one thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "budget.hpp"
+#include "engines.hpp"
+#include "gpuhist/analysis.hpp"
+#include "inputs.hpp"
+#include "run.hpp"
+
+namespace gpuhist::app {
+
+struct Failure {
+    std::string kind;     ///< a word: missing, permission, truncated, …
+    std::string message;  ///< begins with the path
+};
+
+/// An input, and what came of it.
+struct Outcome {
+    Input input;
+    std::optional<Failure> failure;  ///< why it could not be measured; then only this is set
+    /// Why the run cannot go on: nothing of this input counts, nor of those after it.
+    std::optional<Failure> end;
+    bool engine_ended = false;  ///< it is the engine, rather than a full disk
+
+    Analysis analysis;
+    std::uint64_t pixels = 0;
+    std::string stats;                 ///< its lines of stats.csv, where they are wanted
+    std::string printed;               ///< for standard output
+    std::vector<Failure> not_written;  ///< files that could not be
+};
+
+class Measurer {
+  public:
+    Measurer(const Options& options, const InputList& inputs, Engines& engines, MemoryBudget& budget,
+             StageTimes& times, bool single);
+
+    /// Reads, analyses and writes the files about one input. Throws nothing. Safe to call from several threads.
+    void measure(Outcome& outcome);
+
+  private:
+    cv::Mat read(const Input& input, bool normalized, MemoryBudget::Share& share, StageClock& clock) const;
+    void look(const cv::Mat& pixels, bool normalize, Outcome& outcome, cv::Mat& normalized, std::string& engine,
+              StageClock& clock);
+    void measure_pixels(Outcome& outcome, MemoryBudget::Share& share, StageClock& clock);
+    std::vector<std::string> write_files(Outcome& outcome, const Writes& writes, const Histogram& histogram,
+                                         const std::vector<Statistics>& rows, const cv::Mat& normalized) const;
+    std::optional<Failure> write(const std::filesystem::path& path, const std::function<void()>& writer) const;
+
+    const Options& options_;
+    const InputList& inputs_;
+    Engines& engines_;
+    MemoryBudget& budget_;
+    StageTimes& times_;
+    const bool single_;               ///< there is one input: its files are written at the same time
+    std::atomic<int> in_flight_{0};   ///< images being measured
+};
+
+/// The word for a kind of failure in errors.csv.
+const char* word(IoError::Kind kind);
+
+/// Throws IoError.
+void make_directories(const std::filesystem::path& directory);
+
+}  // namespace gpuhist::app
