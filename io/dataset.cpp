@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fields.hpp"
+#include "gpuhist/io/image_file.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 #include "json.hpp"
@@ -146,6 +147,16 @@ std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, con
         plots.emplace_back("dataset" + depth + ".histogram.png", plot_histogram(*histogram, rows, plot));
     }
     return plots;
+}
+
+void write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
+                   const HistogramOptions& options, bool log_counts) {
+    write_file(directory / "dataset.csv", dataset_csv(groups));
+    write_file(directory / "dataset.json", dataset_json(groups, options));
+    for (const Group& group : groups)
+        if (group.name.empty())
+            for (const auto& [name, plot] : dataset_plots(group.pool, options, log_counts))
+                write_image(directory / name, plot);
 }
 
 }  // namespace gpuhist::io

@@ -1,5 +1,6 @@
 #include "json.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -72,6 +73,11 @@ JsonReader JsonReader::operator[](const char* member) const {
     return {value_[member], place_ + "/" + member};
 }
 
+void JsonReader::each(const std::function<void(const std::string&, const JsonReader&)>& visit) const {
+    if (!value_.is_object()) refuse("an object is wanted");
+    for (const auto& item : value_.items()) visit(item.key(), {item.value(), place_ + "/" + item.key()});
+}
+
 std::size_t JsonReader::size() const {
     if (!value_.is_array()) refuse("an array is wanted");
     return value_.size();
@@ -135,6 +141,13 @@ std::size_t JsonReader::one_of(std::initializer_list<const char*> words) const {
 
 void JsonReader::refuse(const std::string& what) const {
     throw IoError(place_ + ": " + what);
+}
+
+Range read_range(const JsonReader& value) {
+    if (value.size() != 2) value.refuse("two numbers are wanted");
+    const Range range{value[std::size_t{0}].number(), value[1].number()};
+    if (!(range.lower < range.upper)) value.refuse("the lower number comes first");
+    return range;
 }
 
 }  // namespace gpuhist::io

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,6 +33,8 @@ class JsonReader {
     /// The object has these members and no others.
     const JsonReader& members(std::initializer_list<const char*> names) const;
     JsonReader operator[](const char* member) const;
+    /// Calls visit(name, value) for the members of an object.
+    void each(const std::function<void(const std::string&, const JsonReader&)>& visit) const;
     bool is_null() const { return value_.is_null(); }
 
     std::size_t size() const;  ///< of an array
@@ -52,5 +55,8 @@ class JsonReader {
     const Json& value_;
     std::string place_;
 };
+
+/// [lower, upper]
+Range read_range(const JsonReader& value);
 
 }  // namespace gpuhist::io

@@ -138,10 +138,7 @@ PooledDepth read_depth(const JsonReader& value) {
         bins = value["bins"].whole(most_bins);
         pool.upper_closed = value["upper_closed"].truth();
         pool.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
-        if (const JsonReader range = value["range"]; !range.is_null()) {
-            if (range.size() != 2) range.refuse("two numbers are wanted");
-            pool.range = Range{range[std::size_t{0}].number(), range[1].number()};
-        }
+        if (const JsonReader range = value["range"]; !range.is_null()) pool.range = read_range(range);
     } else {
         value.members({"depth", "channels"});
         pool.range = Range{0, static_cast<double>(bins)};

@@ -1,6 +1,7 @@
 /// What is written about a whole set of images, and how its pools are kept in files.
 #pragma once
 
+#include <filesystem>
 #include <opencv2/core/mat.hpp>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ std::string dataset_json(const std::vector<Group>& groups, const HistogramOption
 /// further depths `dataset.u8.histogram.png`, …. A depth without a common histogram (f32) has none.
 std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, const HistogramOptions& options = {},
                                                            bool log_counts = false);
+
+/// Writes all of these into a directory that exists. Throws IoError naming the file that cannot be written.
+void write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
+                   const HistogramOptions& options = {}, bool log_counts = false);
 
 /// A pool as one JSON value without line ends, the same text for equal pools: integers (from 2^53 on in strings),
 /// counts as runs, power sums as hexadecimal strings.
