@@ -293,6 +293,7 @@ void Results::record(Outcome& outcome) {
             if (options_.group_by_directory) journal_.pools[input.group].add(outcome.analysis);
         }
         ++journal_.images;
+        ++images_;
         pixels_ += outcome.pixels;
         print(outcome.printed);
     }

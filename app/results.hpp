@@ -80,7 +80,8 @@ class Results {
     const std::map<std::string, std::uint64_t>& errors() const { return journal_.errors; }
     std::uint64_t inputs() const { return journal_.inputs; }
     std::uint64_t images() const { return journal_.images; }
-    std::uint64_t pixels() const { return pixels_; }  ///< of this run alone
+    std::uint64_t images_now() const { return images_; }  ///< measured by this run alone
+    std::uint64_t pixels() const { return pixels_; }      ///< of these
 
   private:
     void begin_files();
@@ -98,7 +99,7 @@ class Results {
     Journal journal_;
     PathsHash hash_;
     std::string expected_hash_;
-    std::uint64_t skipped_ = 0, to_skip_ = 0, pixels_ = 0;
+    std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool begun_ = false, complete_ = false, journal_saved_ = false, printed_ = false;
     std::vector<std::string> written_;
     std::chrono::steady_clock::time_point last_checkpoint_;

@@ -37,6 +37,11 @@ struct Writes {
     bool any() const { return stats || histogram || plot || normalized; }
 };
 
+/// A part of the inputs: those whose index is `part` − 1 modulo `parts`.
+struct Shard {
+    std::uint64_t part = 1, parts = 1;
+};
+
 struct Options {
     bool devices = false;  ///< list the engines instead of measuring
     InputOptions inputs;
@@ -56,6 +61,7 @@ struct Options {
     bool resume = false;
     std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
     std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is
+    std::optional<Shard> shard;
     double checkpoint_seconds = 5;            ///< how much work an interruption may cost
 
     Writes writes_of(const Input& input) const {
@@ -66,7 +72,8 @@ struct Options {
 
 /// What a run did, and where its time went.
 struct Summary {
-    std::uint64_t inputs = 0, images = 0, pixels = 0;  ///< pixels: width × height
+    std::uint64_t inputs = 0, images = 0;  ///< those of the interrupted run that this one resumed included
+    std::uint64_t measured_now = 0, pixels = 0;  ///< without these; pixels: width × height
     std::map<std::string, std::uint64_t> errors;       ///< by kind
     double seconds = 0;
     int threads = 1;

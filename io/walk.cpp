@@ -1,6 +1,7 @@
 #include "gpuhist/io/walk.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
 
