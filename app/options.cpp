@@ -126,6 +126,7 @@ struct Raw {
     std::string color = "auto";
     bool quiet = false;
     CLI::App* devices = nullptr;
+    CLI::App* merge = nullptr;
 };
 
 void bind(CLI::App& app, Options& options, Raw& raw) {
@@ -195,6 +196,21 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     raw.devices = app.add_subcommand("devices", "List the engines, the GPUs, and which engine auto takes and why");
     raw.devices->footer("");
     raw.devices->fallthrough();  // so that what follows it is refused in our words
+    app.require_subcommand(0, 1);
+    raw.merge = app.add_subcommand("merge", "Make one result of the parts of a run with --shard");
+    raw.merge->set_help_flag("-h,--help", "This text");
+    raw.merge->add_option("DIR", options.merge.directories, "Directories that hold the part files")
+        ->type_name("")
+        ->option_text("...");
+    raw.merge
+        ->add_option_function<std::string>(
+            "-o,--output", [&](const std::string& directory) { options.merge.output = directory; },
+            "Where files are written [gpuhist-out]")
+        ->type_name("DIR");
+    raw.merge->add_flag("-q,--quiet", raw.quiet, "Print nothing; errors are still said");
+    raw.merge->footer(
+        "Writes stats.csv, errors.csv, dataset.csv, dataset.json and dataset.histogram.png, byte for byte those\n"
+        "of a single run. Parts that are missing or do not belong together are an error, and nothing is written.");
 }
 
 /// Adjacent letters swapped count as one edit.
@@ -222,6 +238,16 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
         for (const CLI::Option* option : app.get_options())
             if (option->count() > 0)
                 throw contradiction("'devices' takes no images and no options (a file of that name: ./devices)");
+        return;
+    }
+    if (raw.merge->parsed()) {
+        for (const CLI::Option* option : app.get_options())
+            if (option->count() > 0)
+                throw contradiction("'merge' comes first, then its own options (a file of that name: ./merge)");
+        const auto& directories = options.merge.directories;
+        if (directories.empty()) throw contradiction("merge: no directory: name those that hold the part files");
+        if (std::count(directories.begin(), directories.end(), "") > 0 || options.merge.output.empty())
+            throw contradiction("merge: the name of a directory is empty");
         return;
     }
     if (options.inputs.empty()) throw contradiction("no input: name images, a directory, or - for standard input");
@@ -303,7 +329,9 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
         std::fprintf(stderr, "gpuhist: %s\nSee gpuhist --help.\n", printable(error.what()).c_str());
         return usage_error;
     }
-    options.devices = raw.devices->parsed();
+    if (raw.devices->parsed()) options.command = Command::devices;
+    if (raw.merge->parsed()) options.command = Command::merge;
+    options.merge.notes = !raw.quiet;
     options.notes = !raw.quiet;
     if (app.count("--gpu") > 0) options.engine = "cuda";
     options.style = table_style(raw.color, options.log_counts);

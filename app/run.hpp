@@ -10,6 +10,7 @@
 #include "gpuhist/io/image_file.hpp"
 #include "gpuhist/normalization.hpp"
 #include "gpuhist/statistics.hpp"
+#include "merge.hpp"
 #include "table.hpp"
 
 namespace gpuhist::app {
@@ -26,8 +27,11 @@ struct Writes {
     bool any() const { return stats || histogram || plot || normalized; }
 };
 
+enum class Command { run, devices, merge };
+
 struct Options {
-    bool devices = false;             ///< list the engines instead of measuring
+    Command command = Command::run;
+    MergeOptions merge;
     std::vector<std::string> inputs;  ///< files, directories, `-`, as given
     std::filesystem::path output = "gpuhist-out";
     std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory holds
