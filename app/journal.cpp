@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/image_file.hpp"
 
 namespace gpuhist::app {
@@ -20,35 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int version = 1;
 
-int hexadecimal(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 }  // namespace
-
-std::string escape_bytes(const std::string& bytes) {
-    constexpr const char* digits = "0123456789ABCDEF";
-    std::string text;
-    for (const char c : bytes) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte < 0x7f && c != '%')
-            text += c;
-        else
-            text.append({'%', digits[byte >> 4], digits[byte & 15]});
-    }
-    return text;
-}
-
-std::string unescape_bytes(const std::string& text) {
-    std::string bytes;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const int high = text[i] == '%' && i + 2 < text.size() ? hexadecimal(text[i + 1]) : -1;
-        const int low = high >= 0 ? hexadecimal(text[i + 2]) : -1;
-        bytes += low >= 0 ? static_cast<char>(high << 4 | low) : text[i];
-        if (low >= 0) i += 2;
-    }
-    return bytes;
-}
 
 void make_durable(const fs::path& path) {
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -60,27 +32,19 @@ void make_durable(const fs::path& path) {
 
 void save_journal(const fs::path& path, const Journal& journal) {
     Json head{{"gpuhist_journal", version},
-              {"options", journal.options},
               {"process", journal.process},
+              {"pass", journal.pass},
               {"complete", journal.complete},
               {"inputs", journal.inputs},
-              {"images", journal.images},
               {"paths_hash", journal.paths_hash},
+              {"images", journal.images},
+              {"bad", journal.bad},
               {"stats_bytes", journal.stats_bytes},
               {"errors_bytes", journal.errors_bytes},
               {"errors", journal.errors}};
     if (const auto& output = journal.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
-    std::string text = head.dump();
-    text.pop_back();
-    text += ",\"pools\":[";
-    const char* separator = "";
-    for (const auto& [group, pool] : journal.pools) {
-        text.append(separator).append("\n[").append(Json(escape_bytes(group)).dump()).append(",");
-        text.append(io::pool_json(pool)).append("]");
-        separator = ",";
-    }
-    text += "]}\n";
+    const std::string text = head.dump() + '\n' + io::part_json(journal.part);
 
     const fs::path next = path.string() + ".next";
     const int file = open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -112,24 +76,25 @@ std::optional<Journal> load_journal(const fs::path& path) {
                        "): remove it, or start anew without --resume");
     };
     try {
-        const Json json = Json::parse(bytes.begin(), bytes.end());
-        if (json.at("gpuhist_journal").get<int>() != version) throw fail("another version");
+        const auto head_end = std::find(bytes.begin(), bytes.end(), '\n');
+        const Json head = Json::parse(bytes.begin(), head_end);
+        if (head.at("gpuhist_journal").get<int>() != version) throw fail("another version");
         Journal journal;
-        journal.options = json.at("options").get<std::map<std::string, std::string>>();
-        journal.process = json.at("process").get<std::int64_t>();
-        journal.complete = json.at("complete").get<bool>();
-        journal.inputs = json.at("inputs").get<std::uint64_t>();
-        journal.images = json.at("images").get<std::uint64_t>();
-        journal.paths_hash = json.at("paths_hash").get<std::string>();
-        journal.stats_bytes = json.at("stats_bytes").get<std::uint64_t>();
-        journal.errors_bytes = json.at("errors_bytes").get<std::uint64_t>();
-        for (const auto& [kind, count] : json.at("errors").items()) journal.errors[kind] = count.get<std::uint64_t>();
-        if (const auto output = json.find("standard_output"); output != json.end())
+        journal.process = head.at("process").get<std::int64_t>();
+        journal.pass = head.at("pass").get<int>();
+        journal.complete = head.at("complete").get<bool>();
+        journal.inputs = head.at("inputs").get<std::uint64_t>();
+        journal.paths_hash = head.at("paths_hash").get<std::string>();
+        journal.images = head.at("images").get<std::uint64_t>();
+        journal.bad = head.at("bad").get<std::vector<std::uint64_t>>();
+        journal.stats_bytes = head.at("stats_bytes").get<std::uint64_t>();
+        journal.errors_bytes = head.at("errors_bytes").get<std::uint64_t>();
+        for (const auto& [kind, count] : head.at("errors").items()) journal.errors[kind] = count.get<std::uint64_t>();
+        if (const auto output = head.find("standard_output"); output != head.end())
             journal.standard_output = {output->at(0).get<std::uint64_t>(), output->at(1).get<std::uint64_t>(),
                                        output->at(2).get<std::uint64_t>()};
-        for (const auto& pair : json.at("pools"))
-            journal.pools.emplace(unescape_bytes(pair.at(0).get<std::string>()),
-                                  io::parse_pool(pair.at(1).dump(), path.string()));
+        const std::string part(head_end == bytes.end() ? head_end : head_end + 1, bytes.end());
+        journal.part = io::parse_part(part, path.string());
         return journal;
     } catch (const nlohmann::json::exception& error) {
         throw fail(error.what());

@@ -8,17 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "gpuhist/pool.hpp"
+#include "gpuhist/io/part.hpp"
 
 namespace gpuhist::app {
 
 struct Journal {
-    std::map<std::string, std::string> options;  ///< all that changes results, by the names of the options
     std::int64_t process = 0;        ///< whose temporary files may be left
+    int pass = 1;                    ///< 2: images are normalised by the tables of the whole set
     bool complete = false;           ///< nothing is left to do but to give files their names
-    std::uint64_t inputs = 0;        ///< done, of all that are listed
-    std::uint64_t images = 0;        ///< measured, of these
-    std::string paths_hash;          ///< of these inputs
+    std::uint64_t inputs = 0;        ///< done in this pass, of all that are listed
+    std::string paths_hash;          ///< of these
+    std::uint64_t images = 0;        ///< measured
+    std::vector<std::uint64_t> bad;  ///< inputs that the second pass leaves out
     std::uint64_t stats_bytes = 0, errors_bytes = 0;
     /// Standard output where it is a file: which, and how long it was.
     struct Output {
@@ -26,7 +27,7 @@ struct Journal {
     };
     std::optional<Output> standard_output;
     std::map<std::string, std::uint64_t> errors;  ///< by kind
-    std::map<std::string, Pool> pools;            ///< by group
+    io::Part part;                                ///< what was found; of a run that is not shared out part 1 of 1
 };
 
 /// Replaces the file so that, whatever happens, it is the old one or the new one. Throws IoError.
@@ -34,10 +35,6 @@ void save_journal(const std::filesystem::path& path, const Journal& journal);
 
 /// Throws IoError where the file is there and is no journal. Absent where there is no file.
 std::optional<Journal> load_journal(const std::filesystem::path& path);
-
-/// Any bytes as text that JSON can hold.
-std::string escape_bytes(const std::string& bytes);
-std::string unescape_bytes(const std::string& text);
 
 /// Makes sure that a file, or the names in a directory, are on disk. Throws IoError.
 void make_durable(const std::filesystem::path& path);

@@ -7,6 +7,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "gpuhist/io/part.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 
@@ -74,12 +75,13 @@ void make_directories(const fs::path& directory) {
                       failure == std::errc::no_space_on_device ? IoError::Kind::no_space : IoError::Kind::other);
 }
 
-Measurer::Measurer(const Options& options, const InputList& inputs, Engines& engines, MemoryBudget& budget,
+Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines, MemoryBudget& budget,
                    StageTimes& times, bool single)
-    : options_(options), inputs_(inputs), engines_(engines), budget_(budget), times_(times), single_(single) {}
+    : options_(options), inputs_(std::move(inputs)), engines_(engines), budget_(budget), times_(times), single_(single) {}
 
 void Measurer::measure(Outcome& outcome) {
     const Input& input = outcome.input;
+    if (outcome.left_out) return;
     if (input.failure) {
         outcome.failure = failure_of(*input.failure);
         return;
@@ -121,20 +123,44 @@ cv::Mat Measurer::read(const Input& input, bool normalized, MemoryBudget::Share&
     return io::decode_image(bytes, input.path, decode);
 }
 
+/// What is written about an input in this pass.
+Writes Measurer::writes_of(const Input& input) const {
+    Writes writes = options_.writes_of(input);
+    if (pass_ == 2) return {false, false, false, writes.normalized};
+    if (options_.linked && !single_) writes.normalized = false;
+    return writes;
+}
+
+cv::Mat Measurer::like(const cv::Mat& pixels, NormalizeMode mode) const {
+    const bool floats = mode == NormalizeMode::zscore || pixels.depth() == CV_32F;
+    cv::Mat image;
+    image.allocator = options_.decode.allocator;
+    image.create(pixels.rows, pixels.cols, CV_MAKETYPE(floats ? CV_32F : pixels.depth(), pixels.channels()));
+    return image;
+}
+
+cv::Mat Measurer::apply_tables(const cv::Mat& pixels) const {
+    const ImageView image = io::view(pixels);
+    for (const Tables& tables : *tables_)
+        if (tables.depth == image.depth) {
+            cv::Mat normalized = like(pixels, tables.mode);
+            gpuhist::apply_tables(tables, image, io::mutable_view(normalized));
+            return normalized;
+        }
+    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images" +
+                          (image.depth == Depth::f32 ? ", whose values are too many" : ""));
+}
+
 /// Analyses, and normalises where asked. What the GPU cannot do goes to the CPU if the choice is ours.
-void Measurer::look(const cv::Mat& pixels, bool normalize, Outcome& outcome, cv::Mat& normalized, std::string& name,
-                    StageClock& clock) {
+void Measurer::analyse(const cv::Mat& pixels, bool normalize, Outcome& outcome, cv::Mat& normalized, std::string& name,
+                       StageClock& clock) {
     AnalysisRequest request;
     if (options_.histogram.bins != 0) request.bins = options_.histogram.bins;
     request.range = options_.histogram.range;
     const ImageView image = io::view(pixels);
     if (image.depth == Depth::f32 && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which f32 does not have: give --bins N");
-    if (normalize) {
-        const Depth depth = normalized_depth(image.depth, options_.normalization.mode);
-        normalized.create(pixels.rows, pixels.cols,
-                          CV_MAKETYPE(depth == Depth::f32 ? CV_32F : pixels.depth(), pixels.channels()));
-    }
+    if (normalize) normalized = like(pixels, options_.normalization.mode);
     const auto work = [&](const Engines::Lease& engine) {
         clock.enter(Stage::analyse);
         name = engine->name();
@@ -160,7 +186,8 @@ void Measurer::look(const cv::Mat& pixels, bool normalize, Outcome& outcome, cv:
 
 void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, StageClock& clock) {
     const Input& input = outcome.input;
-    const Writes writes = options_.writes_of(input);
+    const Writes writes = writes_of(input);
+    if (pass_ == 2 && !writes.normalized) return;
     cv::Mat pixels = read(input, writes.normalized, share, clock), normalized;
     const ImageView image = io::view(pixels);
     outcome.pixels = static_cast<std::uint64_t>(image.pixels());
@@ -168,9 +195,19 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
     heading.image = {input.path, image.width, image.height, image.depth};
     heading.channels = image.channels;
     std::string engine;
-    look(pixels, writes.normalized, outcome, normalized, engine, clock);
+    const bool by_tables = writes.normalized && tables_;
+    if (pass_ == 1) analyse(pixels, writes.normalized && !by_tables, outcome, normalized, engine, clock);
+    if (by_tables) {
+        clock.enter(Stage::analyse);
+        normalized = apply_tables(pixels);
+    }
     heading.engine = engine;
     pixels.release();
+    if (pass_ == 2) {
+        clock.enter(Stage::write);
+        write_files(outcome, writes, {}, {}, normalized);
+        return;
+    }
 
     const std::vector<Statistics> rows = statistics(outcome.analysis);
     Histogram histogram;
@@ -179,12 +216,15 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
     clock.enter(Stage::write);
     for (const std::string& suffix : write_files(outcome, writes, histogram, rows, normalized))
         heading.written += (heading.written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
-    if (writes.stats || options_.format == Format::csv) outcome.stats = io::stats_csv_rows(heading.image, rows);
-    if (options_.format == Format::csv) outcome.printed = outcome.stats;
+    if (writes.stats) {
+        outcome.rows = rows.size();
+        outcome.stats = options_.shard ? io::part_stats_rows(input.index, heading.image, rows)
+                                       : io::stats_csv_rows(heading.image, rows);
+    }
+    if (options_.format == Format::csv) outcome.printed = io::stats_csv_rows(heading.image, rows);
     if (options_.format == Format::json) outcome.printed = io::stats_json(heading.image, heading.engine, rows);
     if (options_.format == Format::table)
         outcome.printed = format_table(heading, rows, histogram, options_.style);
-    if (!writes.stats) outcome.stats.clear();
 }
 
 /// Runs one writer. Returns what goes wrong.
@@ -239,7 +279,7 @@ std::vector<std::string> Measurer::write_files(Outcome& outcome, const Writes& w
         pending.emplace_back(suffix, std::async(own ? std::launch::deferred : std::launch::async,
                                                 [this, path = fs::path(stem + suffix), &writer = writer] {
                                                     return write(path, [&] {
-                                                        if (inputs_.includes(path))
+                                                        if (inputs_->includes(path))
                                                             throw IoError(path.string() +
                                                                           ": not written, it is one of the inputs; "
                                                                           "name another --output");

@@ -152,6 +152,7 @@ struct Raw {
     bool quiet = false;
     bool fail_fast = false;
     CLI::App* devices = nullptr;
+    CLI::App* merge = nullptr;
 };
 
 void bind(CLI::App& app, Options& options, Raw& raw) {
@@ -175,6 +176,9 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
         options.histogram.range = Range{lower, upper};
     };
 
+    const auto add_globs = [&](const char* option, std::vector<std::string>& globs, const char* description) {
+        app.add_option(option, globs, description)->type_name("GLOB")->allow_extra_args(false);
+    };
     const auto parse_memory = [&](const std::string& text) { options.memory = parse_size("--memory", text); };
     const auto parse_shard = [&](const std::string& text) { options.shard = parse_shard_of(text); };
 
@@ -187,14 +191,11 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
         "--files-from", [&](const std::string& path) { options.inputs.files_from = path; },
         "Read the names of the inputs from a file, a line each, or from standard input: -", "FILE");
     app.add_flag("-0,--null", options.inputs.zero_separated, "The names end with zero bytes: find ... -print0");
-    app.add_flag("--no-recursive{false}", options.inputs.walk.recursive, "Leave out directories in directories");
-    add_text(
-        "--include", [&](const std::string& glob) { options.inputs.walk.include.push_back(glob); },
-        "Of directories only files that match; a glob with / is\nfor the whole path in the directory; may be repeated",
-        "GLOB");
-    add_text(
-        "--exclude", [&](const std::string& glob) { options.inputs.walk.exclude.push_back(glob); },
-        "Leave out files and directories that match", "GLOB");
+    app.add_flag_callback(
+        "--no-recursive", [&] { options.inputs.walk.recursive = false; }, "Leave out directories in directories");
+    add_globs("--include", options.inputs.walk.include,
+              "Of directories only files that match; a glob with / is\nfor the whole path in the directory; repeatable");
+    add_globs("--exclude", options.inputs.walk.exclude, "Leave out files and directories that match; repeatable");
     add_text("-o,--output", parse_output, "Where files are written [gpuhist-out]", "DIR");
     add_text(
         "--write", [&](const std::string& list) { options.write = parse_writes(list); },
@@ -210,6 +211,10 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     add_text("--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
     add_choice(app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
                "Normalise the colours joint [default] or separate", "HOW");
+    add_choice(app, "--link", options.linked, {{"dataset", true}},
+               "dataset: one table for all, from the whole set's histogram", "WHAT");
+    app.add_option("--lut-out", options.tables_to, "Keep the table that normalises the whole set")->type_name("FILE");
+    app.add_option("--lut-in", options.tables_from, "Normalise by a table that was kept")->type_name("FILE");
     add_text(
         "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
         "Bins of the written histogram, or full: one per value [256]", "N");
@@ -248,6 +253,21 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     raw.devices = app.add_subcommand("devices", "List the engines, the GPUs, and which engine auto takes and why");
     raw.devices->footer("");
     raw.devices->fallthrough();  // so that what follows it is refused in our words
+    app.require_subcommand(0, 1);
+    raw.merge = app.add_subcommand("merge", "Make one result of the parts of a run with --shard");
+    raw.merge->set_help_flag("-h,--help", "This text");
+    raw.merge->add_option("DIR", options.merge.directories, "Directories that hold the part files")
+        ->type_name("")
+        ->option_text("...");
+    raw.merge
+        ->add_option_function<std::string>(
+            "-o,--output", [&](const std::string& directory) { options.merge.output = directory; },
+            "Where files are written [gpuhist-out]")
+        ->type_name("DIR");
+    raw.merge->add_flag("-q,--quiet", raw.quiet, "Print nothing; errors are still said");
+    raw.merge->footer(
+        "Writes stats.csv, errors.csv, dataset.csv, dataset.json and dataset.histogram.png, byte for byte those\n"
+        "of a single run. Parts that are missing or do not belong together are an error, and nothing is written.");
 }
 
 /// Adjacent letters swapped count as one edit.
@@ -275,6 +295,16 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
         for (const CLI::Option* option : app.get_options())
             if (option->count() > 0)
                 throw contradiction("'devices' takes no images and no options (a file of that name: ./devices)");
+        return;
+    }
+    if (raw.merge->parsed()) {
+        for (const CLI::Option* option : app.get_options())
+            if (option->count() > 0)
+                throw contradiction("'merge' comes first, then its own options (a file of that name: ./merge)");
+        const auto& directories = options.merge.directories;
+        if (directories.empty()) throw contradiction("merge: no directory: name those that hold the part files");
+        if (std::count(directories.begin(), directories.end(), "") > 0 || options.merge.output.empty())
+            throw contradiction("merge: the name of a directory is empty");
         return;
     }
     if (options.inputs.files_from && !options.inputs.arguments.empty())
@@ -308,9 +338,20 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
         writes = {true, false, false, false};
         why = "which is not written of directories unless --write says so";
     }
-    for (const char* option : {"--normalize", "--percentiles", "--channels"})
+    for (const char* option : {"--normalize", "--percentiles", "--channels"}) {
+        if (given(option) && given("--lut-in"))
+            throw contradiction(std::string(option) + " is about making a table, --lut-in has one");
+        if (given(option) && !writes.normalized && !given("--lut-out"))
+            throw contradiction(std::string(option) + " is about the normalized image, " + why);
+    }
+    for (const char* option : {"--link", "--lut-in"})
         if (given(option) && !writes.normalized)
             throw contradiction(std::string(option) + " is about the normalized image, " + why);
+    if (given("--lut-in") && (given("--link") || given("--lut-out")))
+        throw contradiction("--lut-in brings a table: --link and --lut-out make one");
+    for (const char* option : {"--link", "--lut-out"})
+        if (given(option) && given("--shard"))
+            throw contradiction(std::string(option) + " is about the whole set, of which --shard sees a part");
     if (given("--percentiles") && options.normalization.mode != NormalizeMode::percentile)
         throw contradiction("--percentiles belongs to --normalize percentile");
     const bool drawn = options.format == Format::table;
@@ -371,7 +412,9 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
         std::fprintf(stderr, "gpuhist: %s\nSee gpuhist --help.\n", printable(error.what()).c_str());
         return usage_error;
     }
-    options.devices = raw.devices->parsed();
+    if (raw.devices->parsed()) options.command = Command::devices;
+    if (raw.merge->parsed()) options.command = Command::merge;
+    options.merge.notes = !raw.quiet;
     options.quiet = raw.quiet;
     if (raw.fail_fast) options.max_errors = 1;
     if (app.count("--gpu") > 0) options.engine = "cuda";

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include "gpuhist/io/image_file.hpp"
 #include "gpuhist/io/part.hpp"
 #include "gpuhist/io/report.hpp"
+#include "gpuhist/io/tables_file.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -30,7 +32,7 @@ namespace fs = std::filesystem;
 
 std::string join(const std::vector<std::string>& words) {
     std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : ",") + escape_bytes(word);
+    for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
     return text;
 }
 
@@ -41,7 +43,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     const auto& range = options.histogram.range;
     std::map<std::string, std::string> all{
         {"the inputs", join(options.inputs.arguments)},
-        {"--files-from", escape_bytes(options.inputs.files_from.value_or(""))},
+        {"--files-from", options.inputs.files_from.value_or("")},
         {"--no-recursive", options.inputs.walk.recursive ? "no" : "yes"},
         {"--include", join(options.inputs.walk.include)},
         {"--exclude", join(options.inputs.walk.exclude)},
@@ -62,10 +64,19 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
              {std::pair(writes->stats, "stats "), std::pair(writes->histogram, "histogram "),
               std::pair(writes->plot, "plot "), std::pair(writes->normalized, "normalized ")})
             if (wanted) write += name;
-    std::string& format = all["--format"];
-    if (options.format == Format::csv) format = "csv";
-    if (options.format == Format::json) format = "json";
+    all["--link"] = options.linked ? "dataset" : "";
+    all["--lut-in"] = options.tables_from.string();
+    all["--lut-out"] = options.tables_to.string();
     return all;
+}
+
+std::string shard_name(const Options& options, const char* otherwise) {
+    if (!options.shard) return otherwise;
+    return "part-" + std::to_string(options.shard->part) + "-of-" + std::to_string(options.shard->parts);
+}
+
+std::string stats_name(const Options& options) {
+    return options.shard ? io::part_stats_file_name(options.shard->part, options.shard->parts) : "stats.csv";
 }
 
 /// The temporary files of a process that was killed.
@@ -179,12 +190,24 @@ Results::Results(const Options& options, Console& console, bool single)
       console_(console),
       journaled_(!single && (!options.write || options.write->any())),
       stats_wanted_(!options.write || options.write->stats),
-      journal_path_(options.output / "gpuhist.journal"),
-      stats_(options.output / "stats.csv"),
+      pooled_((journaled_ && stats_wanted_) || options.linked || !options.tables_to.empty()),
+      sharded_(options.shard.has_value()),
+      journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
+      stats_(options.output / stats_name(options)),
       errors_(options.output / "errors.csv"),
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-          std::chrono::duration<double>(options.checkpoint_seconds))) {}
+          std::chrono::duration<double>(options.checkpoint_seconds))) {
+    io::Part& part = journal_.part;
+    part.options = fingerprint(options_);
+    part.histogram = options_.histogram;
+    part.log_counts = options_.log_counts;
+    if (options_.shard) {
+        part.part = options_.shard->part;
+        part.parts = options_.shard->parts;
+    }
+    part.groups = {{"", {}}};
+}
 
 std::uint64_t Results::begin() {
     if (!journaled_) return 0;
@@ -195,12 +218,11 @@ std::uint64_t Results::begin() {
         if (options_.resume) throw;
         former.emplace();  // whatever it is: the run starts anew
     }
-    const auto options = fingerprint(options_);
     if (former) remove_temporary_files(options_.output, former->process);
     if (former && options_.resume) {
         std::string differences;
-        for (const auto& [name, value] : options)
-            if (former->options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
+        for (const auto& [name, value] : journal_.part.options)
+            if (former->part.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
         if (!differences.empty())
             throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
                              differences + ": repeat it with its options, or start anew without --resume");
@@ -212,7 +234,7 @@ std::uint64_t Results::begin() {
         journal_saved_ = begun_ = true;
         if (!complete_ && stats_wanted_) {
             stats_.resume(journal_.stats_bytes);
-            errors_.resume(journal_.errors_bytes);
+            if (!sharded_) errors_.resume(journal_.errors_bytes);
         }
         if (const auto& output = journal_.standard_output) {
             struct stat status {};
@@ -233,10 +255,31 @@ std::uint64_t Results::begin() {
         fs::remove(journal_path_, ignored);
     }
     stats_.discard_partial();
-    errors_.discard_partial();
-    journal_.options = options;
+    if (!sharded_) errors_.discard_partial();
     journal_.process = getpid();
     return 0;
+}
+
+void Results::begin_second_pass() {
+    journal_.part.inputs = journal_.inputs;
+    journal_.part.inputs_hash = hash_.text();
+    journal_.pass = 2;
+    journal_.inputs = 0;
+    hash_ = {};
+    skipped_ = to_skip_ = 0;
+    checkpoint();
+}
+
+bool Results::is_bad(const Input& input) const {
+    return std::binary_search(journal_.bad.begin(), journal_.bad.end(), input.index);
+}
+
+std::vector<Tables> Results::tables() const {
+    const Pool& all = journal_.part.groups.front().pool;
+    std::vector<Tables> tables;
+    for (const PooledDepth& part : all.depths())
+        if (part.depth != Depth::f32) tables.push_back(make_tables(all, part.depth, options_.normalization));
+    return tables;
 }
 
 void Results::skip(const Input& input) {
@@ -255,8 +298,8 @@ void Results::begin_files() {
         journal_saved_ = true;
     }
     if (stats_wanted_) {
-        stats_.append(io::stats_csv_header());
-        if (journaled_) errors_.append(io::errors_csv_header());
+        stats_.append(sharded_ ? io::part_stats_header() : io::stats_csv_header());
+        if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
     }
 }
 
@@ -267,7 +310,11 @@ void Results::add_error(const Input& input, const Failure& failure) {
     const std::string prefix = input.path + ": ";
     const std::string cause =
         failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
-    errors_.append(io::errors_csv_row({input.index, input.path, failure.kind, cause}));
+    io::Failure row{input.index, input.path, failure.kind, cause};
+    if (sharded_)
+        journal_.part.failures.push_back(std::move(row));
+    else
+        errors_.append(io::errors_csv_row(row));
 }
 
 void Results::print(const std::string& text) {
@@ -279,25 +326,42 @@ void Results::print(const std::string& text) {
     console_.print(first + text);
 }
 
+Pool& Results::pool(const std::string& group) {
+    auto& groups = journal_.part.groups;
+    auto place = std::lower_bound(groups.begin(), groups.end(), group,
+                                  [](const io::Group& one, const std::string& name) { return one.name < name; });
+    if (place == groups.end() || place->name != group) place = groups.insert(place, {group, {}});
+    return place->pool;
+}
+
+void Results::add_image(Outcome& outcome) {
+    if (journal_.pass == 2) return;
+    stats_.append(outcome.stats);
+    journal_.part.rows += outcome.rows;
+    if (pooled_) {
+        pool("").add(outcome.analysis);
+        if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis);
+    }
+    ++journal_.images;
+    ++images_;
+    pixels_ += outcome.pixels;
+    print(outcome.printed);
+}
+
 void Results::record(Outcome& outcome) {
     const Input& input = outcome.input;
     if (!outcome.failure || journaled_) begin_files();
     hash_.add(input.path);
-    if (outcome.failure) {
-        add_error(input, *outcome.failure);
-    } else {
-        stats_.append(outcome.stats);
-        for (const Failure& failure : outcome.not_written) add_error(input, failure);
-        if (journaled_ && stats_wanted_) {
-            journal_.pools[""].add(outcome.analysis);
-            if (options_.group_by_directory) journal_.pools[input.group].add(outcome.analysis);
-        }
-        ++journal_.images;
-        ++images_;
-        pixels_ += outcome.pixels;
-        print(outcome.printed);
-    }
     ++journal_.inputs;
+    if (!outcome.left_out) {
+        if (outcome.failure) {
+            add_error(input, *outcome.failure);
+            if (options_.linked && journal_.pass == 1) journal_.bad.push_back(input.index);
+        } else {
+            for (const Failure& failure : outcome.not_written) add_error(input, failure);
+            add_image(outcome);
+        }
+    }
     if (journaled_ && std::chrono::steady_clock::now() - last_checkpoint_ >= pause_) checkpoint();
 }
 
@@ -306,9 +370,11 @@ void Results::checkpoint() {
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
         stats_.sync();
-        errors_.sync();
         journal_.stats_bytes = stats_.bytes();
-        journal_.errors_bytes = errors_.bytes();
+        if (!sharded_) {
+            errors_.sync();
+            journal_.errors_bytes = errors_.bytes();
+        }
     }
     const Writes most = options_.write.value_or(Writes{true, true, true, true});
     if (most.histogram || most.plot || most.normalized) {  // files of images
@@ -325,6 +391,10 @@ void Results::checkpoint() {
         journal_.standard_output = {status.st_dev, status.st_ino, static_cast<std::uint64_t>(std::max<off_t>(place, 0))};
     }
     journal_.paths_hash = hash_.text();
+    if (journal_.pass == 1) {
+        journal_.part.inputs = journal_.inputs;
+        journal_.part.inputs_hash = journal_.paths_hash;
+    }
     save_journal(journal_path_, journal_);
     journal_saved_ = true;
     // Where disks are slow, no more than a twentieth of the time goes into this.
@@ -333,43 +403,69 @@ void Results::checkpoint() {
     last_checkpoint_ = now;
 }
 
-void Results::write(const std::string& name, const std::string& text) {
-    io::write_file(options_.output / name, text);
+/// Gives a file of rows its name, unless a run that was interrupted while finishing has done so.
+void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) {
+    std::error_code ignored;
+    const bool left = !complete_ || fs::exists(options_.output / (std::string(name) + ".partial"), ignored);
+    if (complete_ && left) file.resume(bytes);
+    if (left) file.complete();
     written_.push_back(name);
 }
 
-void Results::write_dataset() {
-    std::vector<io::Group> groups;
-    for (const auto& [name, pool] : journal_.pools) groups.push_back({name, pool});
-    write("dataset.csv", io::dataset_csv(groups));
-    write("dataset.json", io::dataset_json(groups, options_.histogram));
-    if (groups.empty()) return;
-    for (const auto& [name, plot] : io::dataset_plots(groups.front().pool, options_.histogram, options_.log_counts)) {
-        io::write_image(options_.output / name, plot);
-        written_.push_back(name);
+void Results::finish_part() {
+    const io::Part& part = journal_.part;
+    finish_rows(stats_, stats_name(options_).c_str(), journal_.stats_bytes);
+    const std::string name = io::part_file_name(part.part, part.parts);
+    io::write_file(options_.output / name, io::part_json(part));  // last: with it the part is there
+    written_.push_back(name);
+}
+
+/// What is not written now must not be left from an earlier run: it would be taken for this one's.
+void Results::finish_dataset() {
+    const io::Part& part = journal_.part;
+    const auto remove = [&](const std::string& name) {
+        std::error_code ignored;
+        fs::remove(options_.output / name, ignored);
+    };
+    if (part.rows > 0) {
+        finish_rows(stats_, "stats.csv", journal_.stats_bytes);
+    } else {
+        stats_.discard_partial();
+        remove("stats.csv");
     }
+    if (!journaled_) return;
+    if (!journal_.errors.empty()) {
+        finish_rows(errors_, "errors.csv", journal_.errors_bytes);
+    } else {
+        errors_.discard_partial();
+        remove("errors.csv");
+    }
+    constexpr std::array dataset{"dataset.csv",
+                                 "dataset.json",
+                                 "dataset.histogram.png",
+                                 "dataset.u8.histogram.png",
+                                 "dataset.u16.histogram.png",
+                                 "dataset.f32.histogram.png"};
+    for (const char* name : dataset) remove(name);
+    if (part.inputs < 2) return;
+    io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts);
+    std::error_code ignored;
+    for (const char* name : dataset)
+        if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
 }
 
 void Results::finish() {
     if (!begun_) return;
-    if (journaled_ && !complete_ && journal_.inputs > 0) {
+    if (journaled_ && !complete_) {
         journal_.complete = true;
         checkpoint();
     }
+    if (!options_.tables_to.empty()) io::write_file(options_.tables_to, io::tables_csv(tables()));
     if (stats_wanted_) {
-        std::error_code ignored;
-        make_directories(options_.output);
-        const auto name = [&](RowFile& file, const char* finished) {
-            const bool left = !complete_ || fs::exists(options_.output / (std::string(finished) + ".partial"), ignored);
-            if (complete_ && left) file.resume(finished == std::string("stats.csv") ? journal_.stats_bytes : journal_.errors_bytes);
-            if (left) file.complete();
-            written_.push_back(finished);
-        };
-        name(stats_, "stats.csv");
-        if (journaled_) {
-            name(errors_, "errors.csv");
-            write_dataset();
-        }
+        if (sharded_)
+            finish_part();
+        else
+            finish_dataset();
     }
     if (journaled_) {
         for (const std::string& file : written_) make_durable(options_.output / file);
@@ -385,7 +481,10 @@ void Results::finish() {
 }
 
 std::uint64_t Results::failed() const {
-    return journal_.inputs - journal_.images;
+    std::uint64_t count = 0;
+    for (const auto& [kind, errors] : journal_.errors)
+        if (kind != "output") count += errors;
+    return count;
 }
 
 }  // namespace gpuhist::app

@@ -62,6 +62,14 @@ class Results {
     /// Looks for an interrupted run. With --resume takes up where it was, and returns the number of inputs that are
     /// done; otherwise clears it away, with a note. Throws UsageError where it was another run, IoError.
     std::uint64_t begin();
+    /// 1, or 2 where the first was done before.
+    int pass() const { return journal_.pass; }
+    /// All inputs are measured, and are now gone through again. Throws IoError.
+    void begin_second_pass();
+    /// Whether the first pass found nothing in this input.
+    bool is_bad(const Input& input) const;
+    /// What normalises the whole set. Throws InvalidArgument.
+    std::vector<Tables> tables() const;
     /// Takes note of an input that was done before. Throws UsageError, at the last of them, where they are others now.
     void skip(const Input& input);
     /// All was done but for the names of the files.
@@ -86,19 +94,24 @@ class Results {
   private:
     void begin_files();
     void add_error(const Input& input, const Failure& failure);
+    void add_image(Outcome& outcome);
+    Pool& pool(const std::string& group);
     void print(const std::string& text);
-    void write_dataset();
-    void write(const std::string& name, const std::string& text);
+    void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
+    void finish_part();
+    void finish_dataset();
 
     const Options& options_;
     Console& console_;
     const bool journaled_;  ///< more than one input, and something to write
     const bool stats_wanted_;
+    const bool pooled_;
+    const bool sharded_;
     std::filesystem::path journal_path_;
     RowFile stats_, errors_;
     Journal journal_;
     PathsHash hash_;
-    std::string expected_hash_;
+    std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool begun_ = false, complete_ = false, journal_saved_ = false, printed_ = false;
     std::vector<std::string> written_;

@@ -22,6 +22,7 @@
 #include "console.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/tables_file.hpp"
 #include "interruption.hpp"
 #include "measure.hpp"
 #include "progress.hpp"
@@ -77,14 +78,19 @@ class Run {
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, console_),
           budget_(options.memory > 0 ? options.memory : available_memory() / 4),
-          measurer_(options, *inputs_, engines_, budget_, summary.stages, single_),
-          results_(options, console_, single_) {}
+          measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
+          results_(options, console_, single_) {
+        if (options.tables_from.empty()) return;
+        const auto bytes = io::read_bytes(options.tables_from);
+        measurer_.use_tables(io::parse_tables(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
+    }
 
     int execute();
 
   private:
     void measure_one();
     void measure_many();
+    void pass_through(std::uint64_t done);
     std::size_t images_in_flight() const;
     std::optional<Input> next_input(InputStream& stream);
     void record(Outcome& outcome);
@@ -174,13 +180,9 @@ std::optional<Input> Run::next_input(InputStream& stream) {
     return std::nullopt;
 }
 
-void Run::measure_many() {
-    watch_for_interruption();
-    engines_.start();
-    cv::setNumThreads(1);  // the images share the cores already
+/// Goes through the inputs, but for those that are done.
+void Run::pass_through(std::uint64_t done) {
     InputStream stream(inputs_);
-    const std::uint64_t done = results_.begin();
-    if (results_.only_to_finish()) return;
     for (std::uint64_t i = 0; i < done && end_ == End::none; ++i) {
         const auto input = next_input(stream);
         if (!input && end_ == End::none)
@@ -192,32 +194,53 @@ void Run::measure_many() {
     progress_->skip(done);
 
     using OutcomePointer = std::shared_ptr<Outcome>;
-    const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
-                                      static_cast<std::size_t>(threads_));
+    const auto begin = [&](tbb::flow_control& flow) -> OutcomePointer {
+        auto input = next_input(stream);
+        if (!input) {
+            flow.stop();
+            return nullptr;
+        }
+        auto outcome = std::make_shared<Outcome>();
+        outcome->input = std::move(*input);
+        const auto& shard = options_.shard;
+        outcome->left_out = (shard && outcome->input.index % shard->parts != shard->part - 1) ||
+                            (results_.pass() == 2 && results_.is_bad(outcome->input));
+        return outcome;
+    };
+    const auto measure = [&](OutcomePointer outcome) {
+        measurer_.measure(*outcome);
+        return outcome;
+    };
+    const auto end = [&](const OutcomePointer& outcome) { record(*outcome); };
     tbb::task_arena arena(threads_);
     arena.execute([&] {
-        tbb::parallel_pipeline(
-            images_in_flight(),
-            tbb::make_filter<void, OutcomePointer>(tbb::filter_mode::serial_in_order,
-                                                   [&](tbb::flow_control& flow) -> OutcomePointer {
-                                                       auto input = next_input(stream);
-                                                       if (!input) {
-                                                           flow.stop();
-                                                           return nullptr;
-                                                       }
-                                                       auto outcome = std::make_shared<Outcome>();
-                                                       outcome->input = std::move(*input);
-                                                       return outcome;
-                                                   }) &
-                tbb::make_filter<OutcomePointer, OutcomePointer>(tbb::filter_mode::parallel,
-                                                                 [&](OutcomePointer outcome) {
-                                                                     measurer_.measure(*outcome);
-                                                                     return outcome;
-                                                                 }) &
-                tbb::make_filter<OutcomePointer, void>(tbb::filter_mode::serial_in_order,
-                                                       [&](const OutcomePointer& outcome) { record(*outcome); }));
+        using tbb::filter_mode;
+        tbb::parallel_pipeline(images_in_flight(),
+                               tbb::make_filter<void, OutcomePointer>(filter_mode::serial_in_order, begin) &
+                                   tbb::make_filter<OutcomePointer, OutcomePointer>(filter_mode::parallel, measure) &
+                                   tbb::make_filter<OutcomePointer, void>(filter_mode::serial_in_order, end));
     });
     progress_.reset();
+}
+
+void Run::measure_many() {
+    watch_for_interruption();
+    engines_.start();
+    cv::setNumThreads(1);  // the images share the cores already
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
+                                      static_cast<std::size_t>(threads_));
+    std::uint64_t done = results_.begin();
+    if (results_.only_to_finish()) return;
+    if (results_.pass() == 1) {
+        pass_through(done);
+        if (!options_.linked || end_ != End::none) return;
+        inputs_ = std::make_shared<InputList>(options_.inputs, options_.output, [](const std::string&) {});
+        results_.begin_second_pass();
+        done = 0;
+    }
+    measurer_.use_tables(results_.tables());
+    measurer_.begin_second_pass();
+    pass_through(done);
 }
 
 int Run::exit_code() const {

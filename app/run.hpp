@@ -13,6 +13,7 @@
 #include "gpuhist/normalization.hpp"
 #include "gpuhist/statistics.hpp"
 #include "inputs.hpp"
+#include "merge.hpp"
 #include "stages.hpp"
 #include "table.hpp"
 
@@ -42,13 +43,19 @@ struct Shard {
     std::uint64_t part = 1, parts = 1;
 };
 
+enum class Command { run, devices, merge };
+
 struct Options {
-    bool devices = false;  ///< list the engines instead of measuring
+    Command command = Command::run;
+    MergeOptions merge;
     InputOptions inputs;
     std::filesystem::path output = "gpuhist-out";
     std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory or list holds
     bool group_by_directory = false;
     Normalization normalization;
+    bool linked = false;                ///< all images are normalised by one table, that of the whole set
+    std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
+    std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
     HistogramOptions histogram;
     bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
     std::string engine = "auto";

@@ -131,39 +131,6 @@ void check_complete(const std::vector<PartFile>& parts) {
                       " says, these are missing: " + missing);
 }
 
-/// Writes to a name beside the output's, which the file gets when it is complete.
-class StreamedFile {
-  public:
-    explicit StreamedFile(const fs::path& path)
-        : path_(path), partial_(path.string() + ".partial"), file_(partial_, std::ios::binary | std::ios::trunc) {
-        check();
-    }
-    ~StreamedFile() {
-        std::error_code ignored;
-        if (!kept_) fs::remove(partial_, ignored);
-    }
-    void write(const std::string& text) {
-        file_.write(text.data(), static_cast<std::streamsize>(text.size()));
-        check();
-    }
-    void keep() {
-        file_.close();
-        check();
-        std::error_code failure;
-        fs::rename(partial_, path_, failure);
-        if (failure) throw IoError(path_.string() + ": cannot be written: " + failure.message());
-        kept_ = true;
-    }
-
-  private:
-    void check() const {
-        if (!file_) throw IoError(path_.string() + ": cannot be written: " + std::strerror(errno));
-    }
-    fs::path path_, partial_;
-    std::ofstream file_;
-    bool kept_ = false;
-};
-
 /// A part's rows, the current one ready, and what is still to be checked of them.
 struct PartRows {
     PartStats stats;
@@ -351,16 +318,14 @@ std::vector<Failure> merge_failures(const PartSet& parts) {
     return failures;
 }
 
-void merge_stats(const PartSet& parts, const fs::path& output) {
+void merge_stats(const PartSet& parts, const std::function<void(const std::string& row)>& write) {
     std::deque<PartRows> rows;
     for (const PartFile& file : parts.files) rows.emplace_back(file);
-    StreamedFile merged(output);
-    merged.write(stats_csv_header());
     for (std::uint64_t index = 0; index < parts.files.front().part.inputs; ++index) {
         PartRows& part = rows[index % rows.size()];
         bool measured = false;
         for (; part.more && part.stats.index() == index; part.advance()) {
-            merged.write(part.stats.row());
+            write(part.stats.row());
             measured = true;
         }
         if (!measured && !part.failed(index))
@@ -370,7 +335,6 @@ void merge_stats(const PartSet& parts, const fs::path& output) {
         if (part.rows != part.part.rows)
             part.stats.refuse(std::to_string(part.rows) + " rows, but the part file says " +
                               std::to_string(part.part.rows));
-    merged.keep();
 }
 
 }  // namespace gpuhist::io

@@ -9,3 +9,4 @@
 #include "gpuhist/pool.hpp"
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
+#include "gpuhist/tables.hpp"

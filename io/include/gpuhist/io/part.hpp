@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -100,9 +101,9 @@ PartSet collect_parts(const std::vector<std::filesystem::path>& directories);
 /// The failures of all parts, in the order of the inputs.
 std::vector<Failure> merge_failures(const PartSet& parts);
 
-/// Writes the rows of all parts, in the order of the inputs, with the header of stats.csv, as a file that appears
-/// whole. All stats files are open at a time; memory does not grow with the rows. Throws IoError: rows that are not the
-/// part's, an input with neither row nor failure; a file that cannot be read or written.
-void merge_stats(const PartSet& parts, const std::filesystem::path& output);
+/// Hands out the rows of all parts, in the order of the inputs: the lines of stats.csv after its header. All stats
+/// files are open at a time; memory does not grow with the rows. Throws IoError for a file that cannot be read, rows
+/// that are not the part's, and an input with neither row nor failure; and what `write` throws.
+void merge_stats(const PartSet& parts, const std::function<void(const std::string& row)>& write);
 
 }  // namespace gpuhist::io
