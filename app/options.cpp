@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -189,7 +190,7 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
         ->option_text("...");
     add_text(
         "--files-from", [&](const std::string& path) { options.inputs.files_from = path; },
-        "Read the names of the inputs from a file, a line each, or from standard input: -", "FILE");
+        "Read the names of the inputs from a file, or from\nstandard input: -; a line each", "FILE");
     app.add_flag("-0,--null", options.inputs.zero_separated, "The names end with zero bytes: find ... -print0");
     app.add_flag_callback(
         "--no-recursive", [&] { options.inputs.walk.recursive = false; }, "Leave out directories in directories");
@@ -407,7 +408,8 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
         check(app, options, raw);
     } catch (const CLI::Success& request) {
         // Help and version: their text goes to standard output.
-        return app.exit(request) == 0 && std::fflush(stdout) == 0 ? all_done : output_failed;
+        const bool done = app.exit(request) == 0 && std::cout.flush() && std::fflush(stdout) == 0 && !std::ferror(stdout);
+        return done ? all_done : output_failed;
     } catch (const CLI::ParseError& error) {
         std::fprintf(stderr, "gpuhist: %s\nSee gpuhist --help.\n", printable(error.what()).c_str());
         return usage_error;

@@ -79,6 +79,23 @@ std::string stats_name(const Options& options) {
     return options.shard ? io::part_stats_file_name(options.shard->part, options.shard->parts) : "stats.csv";
 }
 
+/// Where standard output stands, if it is a file.
+std::optional<Journal::Output> standard_output() {
+    struct stat status {};
+    const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return Journal::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
+}
+
+/// Cuts off what standard output received after that, if it is the same file.
+void cut_standard_output(const Journal::Output& output) {
+    struct stat status {};
+    const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
+                      status.st_dev == output.device && status.st_ino == output.file &&
+                      static_cast<std::uint64_t>(status.st_size) >= output.bytes;
+    if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
+}
+
 /// The temporary files of a process that was killed.
 void remove_temporary_files(const fs::path& directory, std::int64_t process) {
     const std::string prefix = ".gpuhist." + std::to_string(process) + "-";
@@ -236,14 +253,7 @@ std::uint64_t Results::begin() {
             stats_.resume(journal_.stats_bytes);
             if (!sharded_) errors_.resume(journal_.errors_bytes);
         }
-        if (const auto& output = journal_.standard_output) {
-            struct stat status {};
-            const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
-                              status.st_dev == output->device && status.st_ino == output->file &&
-                              static_cast<std::uint64_t>(status.st_size) >= output->bytes;
-            if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output->bytes)) == 0)
-                lseek(STDOUT_FILENO, 0, SEEK_END);
-        }
+        if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
         journal_.process = getpid();
         if (!complete_) save_journal(journal_path_, journal_);
         return to_skip_;
@@ -294,6 +304,7 @@ void Results::begin_files() {
     if (std::exchange(begun_, true)) return;
     if (journaled_) {
         make_directories(options_.output);
+        journal_.standard_output = standard_output();
         save_journal(journal_path_, journal_);  // so that what is left of a run that is killed soon is known for its
         journal_saved_ = true;
     }
@@ -366,7 +377,7 @@ void Results::record(Outcome& outcome) {
 }
 
 void Results::checkpoint() {
-    if (!journaled_ || !begun_) return;
+    if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
         stats_.sync();
@@ -384,12 +395,8 @@ void Results::checkpoint() {
         if (directory >= 0) close(directory);
         if (!done) fail(options_.output, error);
     }
-    struct stat status {};
-    if (fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode)) {
-        fsync(STDOUT_FILENO);
-        const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
-        journal_.standard_output = {status.st_dev, status.st_ino, static_cast<std::uint64_t>(std::max<off_t>(place, 0))};
-    }
+    fsync(STDOUT_FILENO);
+    journal_.standard_output = standard_output();
     journal_.paths_hash = hash_.text();
     if (journal_.pass == 1) {
         journal_.part.inputs = journal_.inputs;

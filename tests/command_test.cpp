@@ -529,8 +529,8 @@ TEST_F(Command, AReaderThatLeavesLosesNoFile) {
     save("b.png", make_image(16, 16, CV_8UC1));
     const Outcome outcome = run({"a.png", "b.png"}, {Out::broken_pipe});
     EXPECT_EQ(outcome.code, all_done) << outcome.err;
-    EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(files_below("gpuhist-out").size(), 7u);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;  // the summary
+    EXPECT_EQ(files_below("gpuhist-out").size(), 10u);
     const std::string stats = read_text(at("gpuhist-out/stats.csv"));
     EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 3);
 }
@@ -558,7 +558,8 @@ TEST_F(Command, ADirectoryWritesStatsOfItsImagesInOrder) {
     write_text(at("dir/notes.txt"), "no image");
     const Outcome outcome = run({"dir", "--format", "csv"});
     EXPECT_EQ(outcome.code, all_done) << outcome.err;
-    EXPECT_EQ(files_below("gpuhist-out"), std::vector<std::string>{"stats.csv"});
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (std::vector<std::string>{"dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
     EXPECT_EQ(outcome.out, read_text(at("gpuhist-out/stats.csv")));
     const auto a = outcome.out.find("\ndir/a.PNG,"), b = outcome.out.find("\ndir/b.png,"),
                c = outcome.out.find("\ndir/sub/c.png,");
@@ -575,8 +576,9 @@ TEST_F(Command, ADirectoryAndAFileKeepTheirOwnDefaults) {
     save("dir/a.png", make_image(16, 16, CV_8UC1));
     save("b.png", make_image(16, 16, CV_8UC1));
     EXPECT_EQ(run({"dir", "b.png"}).code, all_done);
-    EXPECT_EQ(files_below("gpuhist-out"), (std::vector<std::string>{"b.png.histogram.csv", "b.png.histogram.png",
-                                                                    "b.png.normalized.png", "stats.csv"}));
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (std::vector<std::string>{"b.png.histogram.csv", "b.png.histogram.png", "b.png.normalized.png",
+                                        "dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
 }
 
 TEST_F(Command, ResultsOfAnEarlierRunAreNotMeasured) {
@@ -658,13 +660,17 @@ class BadInput : public Command {
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
         EXPECT_EQ(outcome.err.rfind("gpuhist: " + bad + ": ", 0), 0u) << outcome.err;
-        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome.err;  // and the summary
+        EXPECT_TRUE(contains(outcome.err, "\ngpuhist: 3 inputs, 1 error (1 ")) << outcome.err;
         for (const std::string& cause : causes)
             EXPECT_TRUE(contains(outcome.err, cause)) << cause << "\n" << outcome.err;
         const std::string stats = read_text(at("gpuhist-out/stats.csv"));
         EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 3) << stats;
         EXPECT_TRUE(contains(stats, "\ngood1.png,") && contains(stats, "\ngood2.png,")) << stats;
-        EXPECT_EQ(files_below("gpuhist-out").size(), 7u);
+        EXPECT_EQ(files_below("gpuhist-out").size(), 11u);
+        const std::string errors = read_text(at("gpuhist-out/errors.csv"));
+        EXPECT_EQ(errors.rfind("path,kind,message\n" + bad + ",", 0), 0u) << errors;
+        EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 2) << errors;
         fs::remove_all(at("gpuhist-out"));
     }
 
