@@ -94,7 +94,7 @@ void Engines::pass_over_gpu(const std::string& why) {
 void Engines::abandon_gpu(const std::string& why) {
     {
         const std::lock_guard lock(mutex_);
-        if (!std::exchange(on_gpu_, false)) return;
+        if (!on_gpu_.exchange(false)) return;
         gpu_.clear();
         returned_.notify_all();
     }

@@ -1,6 +1,7 @@
 /// The engines of a run, handed out to the threads that need one.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,8 @@ class Engines {
     /// The same, never on a GPU.
     Lease take_cpu(bool alone);
 
+    /// Whether the first engine is one.
+    bool on_gpu() const { return on_gpu_; }
     /// Whether the choice of an engine is ours.
     bool automatic() const { return name_ == "auto"; }
     /// Says once that single images are too large for the GPU.
@@ -65,7 +68,8 @@ class Engines {
 
     std::mutex mutex_;
     std::condition_variable returned_;
-    bool started_ = false, on_gpu_ = false, passed_over_ = false;
+    bool started_ = false, passed_over_ = false;
+    std::atomic<bool> on_gpu_{false};
     int lanes_ = gpu_lanes, made_ = 0;
     std::vector<std::unique_ptr<Engine>> gpu_, cpu_;
     std::unique_ptr<Engine> wide_;

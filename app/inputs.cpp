@@ -54,7 +54,8 @@ std::string tail(const std::string& path, std::size_t components) {
 /// The path in a directory, or null where it lies elsewhere.
 const char* inside(const std::string& path, const std::string& directory) {
     const std::size_t length = directory == "/" ? 0 : directory.size();
-    const bool in = path.size() > length + 1 && path.compare(0, length, directory, 0, length) == 0 && path[length] == '/';
+    const bool in =
+        path.size() > length + 1 && path.compare(0, length, directory, 0, length) == 0 && path[length] == '/';
     return in ? path.c_str() + length + 1 : nullptr;
 }
 
@@ -105,7 +106,8 @@ void name_roots(std::vector<Root>& all) {
             ++uses[root->name];
             if (root->directory) directories.emplace(root->name, root);
         }
-        // Whoever shares a name, or has one that lies in another directory's, says more of its path; so does the latter.
+        // Whoever shares a name, or has one that lies in another directory's, says more of its path; so does the
+        // latter.
         std::unordered_set<std::string> unclear;
         for (const auto& [root, components] : roots) {
             const std::string& name = root->name;
@@ -176,9 +178,7 @@ class InputList::Implementation {
             std::error_code ignored;
             Root root{argument, {}, {}, argument != "-" && fs::is_directory(argument, ignored)};
             // No absolute path is "-/stdin", so a file named stdin is told apart from standard input.
-            root.full = root.directory     ? resolve(argument).string()
-                        : argument == "-" ? "-/stdin"
-                                          : resolver(argument);
+            root.full = root.directory ? resolve(argument).string() : argument == "-" ? "-/stdin" : resolver(argument);
             roots_.push_back(std::move(root));
         }
         name_roots(roots_);

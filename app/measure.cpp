@@ -75,9 +75,19 @@ void make_directories(const fs::path& directory) {
                       failure == std::errc::no_space_on_device ? IoError::Kind::no_space : IoError::Kind::other);
 }
 
-Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines, MemoryBudget& budget,
-                   StageTimes& times, bool single)
-    : options_(options), inputs_(std::move(inputs)), engines_(engines), budget_(budget), times_(times), single_(single) {}
+Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines,
+                   MemoryBudget& budget, StageTimes& times, bool single)
+    : options_(options),
+      inputs_(std::move(inputs)),
+      engines_(engines),
+      budget_(budget),
+      times_(times),
+      single_(single) {}
+
+void Measurer::reuse_memory(std::size_t bytes) {
+    pixel_memory_ = std::make_unique<PinnedPool>(bytes, engines_.on_gpu() ? options_.engine_options.gpu : -1);
+    allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
+}
 
 void Measurer::measure(Outcome& outcome) {
     const Input& input = outcome.input;
@@ -108,6 +118,7 @@ void Measurer::measure(Outcome& outcome) {
 /// Reads and decodes, once there is memory for it.
 cv::Mat Measurer::read(const Input& input, bool normalized, MemoryBudget::Share& share, StageClock& clock) const {
     io::DecodeOptions decode = options_.decode;
+    decode.allocator = allocator_.get();
     bool header_known = false;
     decode.admit = [&](std::uint64_t bytes) {
         clock.enter(Stage::memory);
@@ -134,7 +145,7 @@ Writes Measurer::writes_of(const Input& input) const {
 cv::Mat Measurer::like(const cv::Mat& pixels, NormalizeMode mode) const {
     const bool floats = mode == NormalizeMode::zscore || pixels.depth() == CV_32F;
     cv::Mat image;
-    image.allocator = options_.decode.allocator;
+    image.allocator = allocator_.get();
     image.create(pixels.rows, pixels.cols, CV_MAKETYPE(floats ? CV_32F : pixels.depth(), pixels.channels()));
     return image;
 }
@@ -223,8 +234,7 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
     }
     if (options_.format == Format::csv) outcome.printed = io::stats_csv_rows(heading.image, rows);
     if (options_.format == Format::json) outcome.printed = io::stats_json(heading.image, heading.engine, rows);
-    if (options_.format == Format::table)
-        outcome.printed = format_table(heading, rows, histogram, options_.style);
+    if (options_.format == Format::table) outcome.printed = format_table(heading, rows, histogram, options_.style);
 }
 
 /// Runs one writer. Returns what goes wrong.

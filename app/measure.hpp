@@ -12,6 +12,8 @@
 #include "budget.hpp"
 #include "engines.hpp"
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/io/pinned.hpp"
+#include "gpuhist/pinned_pool.hpp"
 #include "gpuhist/tables.hpp"
 #include "inputs.hpp"
 #include "run.hpp"
@@ -45,6 +47,9 @@ class Measurer {
     Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines, MemoryBudget& budget,
              StageTimes& times, bool single);
 
+    /// From now on pixels lie in memory that is reused, of which so many bytes are kept; pinned for the GPU, if one
+    /// works.
+    void reuse_memory(std::size_t bytes);
     /// From now on images are normalised by these tables.
     void use_tables(std::vector<Tables> tables) { tables_ = std::move(tables); }
     /// From now on images are normalised, and nothing else is done.
@@ -74,6 +79,8 @@ class Measurer {
     const bool single_;  ///< there is one input: its files are written at the same time
     int pass_ = 1;
     std::optional<std::vector<Tables>> tables_;
+    std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
+    std::unique_ptr<io::PinnedAllocator> allocator_;
     std::atomic<int> in_flight_{0};  ///< images being measured
 };
 

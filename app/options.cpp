@@ -194,8 +194,9 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     app.add_flag("-0,--null", options.inputs.zero_separated, "The names end with zero bytes: find ... -print0");
     app.add_flag_callback(
         "--no-recursive", [&] { options.inputs.walk.recursive = false; }, "Leave out directories in directories");
-    add_globs("--include", options.inputs.walk.include,
-              "Of directories only files that match; a glob with / is\nfor the whole path in the directory; repeatable");
+    add_globs(
+        "--include", options.inputs.walk.include,
+        "Of directories only files that match; a glob with / is\nfor the whole path in the directory; repeatable");
     add_globs("--exclude", options.inputs.walk.exclude, "Leave out files and directories that match; repeatable");
     add_text("-o,--output", parse_output, "Where files are written [gpuhist-out]", "DIR");
     add_text(
@@ -319,9 +320,9 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
 
     const std::vector<std::string>& inputs = options.inputs.arguments;
     std::error_code ignored;
-    if (const std::string word = inputs.size() == 1 ? inputs.front() : "/";
-        word.find('/') == std::string::npos && edit_distance(word, "devices") <= 2 &&
-        !std::filesystem::exists(word, ignored))
+    if (const std::string word = inputs.size() == 1 ? inputs.front() : "/"; word.find('/') == std::string::npos &&
+                                                                            edit_distance(word, "devices") <= 2 &&
+                                                                            !std::filesystem::exists(word, ignored))
         throw contradiction("no such file or command '" + word + "': did you mean 'devices'?");
 
     const auto is_directory = [](const std::string& input) {
@@ -408,7 +409,8 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
         check(app, options, raw);
     } catch (const CLI::Success& request) {
         // Help and version: their text goes to standard output.
-        const bool done = app.exit(request) == 0 && std::cout.flush() && std::fflush(stdout) == 0 && !std::ferror(stdout);
+        const bool done =
+            app.exit(request) == 0 && std::cout.flush() && std::fflush(stdout) == 0 && !std::ferror(stdout);
         return done ? all_done : output_failed;
     } catch (const CLI::ParseError& error) {
         std::fprintf(stderr, "gpuhist: %s\nSee gpuhist --help.\n", printable(error.what()).c_str());

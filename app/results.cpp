@@ -90,9 +90,8 @@ std::optional<Journal::Output> standard_output() {
 /// Cuts off what standard output received after that, if it is the same file.
 void cut_standard_output(const Journal::Output& output) {
     struct stat status {};
-    const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) &&
-                      status.st_dev == output.device && status.st_ino == output.file &&
-                      static_cast<std::uint64_t>(status.st_size) >= output.bytes;
+    const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == output.device &&
+                      status.st_ino == output.file && static_cast<std::uint64_t>(status.st_size) >= output.bytes;
     if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
 }
 

@@ -77,7 +77,8 @@ class Run {
           single_(inputs_->single()),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, console_),
-          budget_(options.memory > 0 ? options.memory : available_memory() / 4),
+          memory_(options.memory > 0 ? options.memory : available_memory() / 4),
+          budget_(memory_),
           measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
           results_(options, console_, single_) {
         if (options.tables_from.empty()) return;
@@ -105,6 +106,7 @@ class Run {
     const bool single_;
     const int threads_;
     Engines engines_;
+    const std::uint64_t memory_;
     MemoryBudget budget_;
     Measurer measurer_;
     Results results_;
@@ -148,8 +150,8 @@ void Run::record(Outcome& outcome) {
 /// One image has all cores, and no thread is started that it does not need.
 void Run::measure_one() {
     // A CUDA context takes longer than most images: it is made while the image is read.
-    auto engine = std::async(options_.engine == "cpu" ? std::launch::deferred : std::launch::async,
-                             [this] { engines_.start(); });
+    auto engine =
+        std::async(options_.engine == "cpu" ? std::launch::deferred : std::launch::async, [this] { engines_.start(); });
     Outcome outcome;
     outcome.input = *inputs_->next();
     measurer_.measure(outcome);
@@ -160,10 +162,9 @@ void Run::measure_one() {
 /// Enough that all threads have work while one image takes its time, but no more than memory allows: an analysis waits
 /// in memory for its turn.
 std::size_t Run::images_in_flight() const {
-    const std::uint64_t memory = options_.memory > 0 ? options_.memory : available_memory() / 4;
     const std::uint64_t analysis = std::max<std::uint64_t>(5 * 65536, 5 * options_.histogram.bins) * 8;
     const auto threads = static_cast<std::uint64_t>(threads_);
-    return std::clamp<std::uint64_t>(memory / 8 / analysis, threads + 1, 32 * threads);
+    return std::clamp<std::uint64_t>(memory_ / 8 / analysis, threads + 1, 32 * threads);
 }
 
 std::optional<Input> Run::next_input(InputStream& stream) {
@@ -226,9 +227,9 @@ void Run::pass_through(std::uint64_t done) {
 void Run::measure_many() {
     watch_for_interruption();
     engines_.start();
+    measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
     cv::setNumThreads(1);  // the images share the cores already
-    const tbb::global_control control(tbb::global_control::max_allowed_parallelism,
-                                      static_cast<std::size_t>(threads_));
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
     std::uint64_t done = results_.begin();
     if (results_.only_to_finish()) return;
     if (results_.pass() == 1) {

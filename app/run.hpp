@@ -69,7 +69,7 @@ struct Options {
     std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
     std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is
     std::optional<Shard> shard;
-    double checkpoint_seconds = 5;            ///< how much work an interruption may cost
+    double checkpoint_seconds = 5;  ///< how much work an interruption may cost
 
     Writes writes_of(const Input& input) const {
         if (write) return *write;
@@ -79,9 +79,9 @@ struct Options {
 
 /// What a run did, and where its time went.
 struct Summary {
-    std::uint64_t inputs = 0, images = 0;  ///< those of the interrupted run that this one resumed included
-    std::uint64_t measured_now = 0, pixels = 0;  ///< without these; pixels: width × height
-    std::map<std::string, std::uint64_t> errors;       ///< by kind
+    std::uint64_t inputs = 0, images = 0;         ///< those of the interrupted run that this one resumed included
+    std::uint64_t measured_now = 0, pixels = 0;   ///< without these; pixels: width × height
+    std::map<std::string, std::uint64_t> errors;  ///< by kind
     double seconds = 0;
     int threads = 1;
     StageTimes stages;

@@ -11,8 +11,8 @@ namespace gpuhist::app {
 
 /// What is done for an image, or waited for. `list` and `rows` are done by one thread at a time, the others by all.
 enum class Stage : std::uint8_t { list, memory, read, decode, engine, analyse, write, rows };
-inline constexpr std::array<const char*, 8> stage_names{"list",   "wait for memory", "read",  "decode",
-                                                        "wait for an engine", "analyse", "write", "rows"};
+inline constexpr std::array<const char*, 8> stage_names{
+    "list", "wait for memory", "read", "decode", "wait for an engine", "analyse", "write", "rows"};
 
 /// The time that all threads together have spent on each stage.
 class StageTimes {

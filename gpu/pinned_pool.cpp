@@ -1,10 +1,13 @@
 #include "gpuhist/pinned_pool.hpp"
 
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <utility>
 
 #include "engines.hpp"
 
@@ -24,7 +27,7 @@ std::size_t rounded(std::size_t bytes) {
 
 class PinnedPool::Implementation {
   public:
-    Implementation(std::size_t keep_bytes, bool gpu) : keep_bytes_(keep_bytes), gpu_(gpu) {}
+    Implementation(std::size_t keep_bytes, int gpu) : keep_bytes_(keep_bytes), gpu_(gpu) {}
     ~Implementation() {
         for (const auto& [bytes, block] : idle_) release(block);
     }
@@ -83,8 +86,8 @@ class PinnedPool::Implementation {
     }
 
     Block allocate(std::size_t bytes) {
-        if (gpu_)
-            if (void* memory = cuda::allocate_pinned(bytes)) return {memory, true};
+        if (gpu_ >= 0)
+            if (void* memory = cuda::allocate_pinned(bytes, gpu_)) return {memory, true};
         void* memory = std::aligned_alloc(alignment, bytes);
         if (!memory) throw std::bad_alloc();
         return {memory, false};
@@ -97,14 +100,14 @@ class PinnedPool::Implementation {
     }
 
     const std::size_t keep_bytes_;
-    const bool gpu_;
+    const int gpu_;
     std::mutex mutex_;
     std::multimap<std::size_t, Block> idle_;  ///< by size
     std::size_t idle_bytes_ = 0;
     std::unordered_map<void*, std::pair<std::size_t, Block>> used_;
 };
 
-PinnedPool::PinnedPool(std::size_t keep_bytes, bool gpu)
+PinnedPool::PinnedPool(std::size_t keep_bytes, int gpu)
     : implementation_(std::make_unique<Implementation>(keep_bytes, gpu)) {}
 PinnedPool::~PinnedPool() = default;
 void* PinnedPool::take(std::size_t bytes) {

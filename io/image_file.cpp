@@ -95,13 +95,15 @@ Container check(const unsigned char* data, std::size_t size, const std::string& 
     const bool sized = container.width != 0 && container.height != 0;
     unsigned long long pixels = 0;
     if (sized && (__builtin_umulll_overflow(container.width, container.height, &pixels) || pixels > options.max_pixels))
-        fail(name, "its header claims " + size_text(container.width, container.height) + " pixels, more than the " +
-                       std::to_string(options.max_pixels) + " allowed: raise the limit if the file is to be trusted",
+        fail(name,
+             "its header claims " + size_text(container.width, container.height) + " pixels, more than the " +
+                 std::to_string(options.max_pixels) + " allowed: raise the limit if the file is to be trusted",
              Kind::too_large);
     if (!container.damaged.empty()) fail(name, "damaged: " + container.damaged, Kind::damaged);
     const bool accepted = sized && options.on_truncated == OnTruncated::accept;
     if (!container.truncated.empty() && !accepted) fail(name, "truncated: " + container.truncated, Kind::truncated);
-    if (!sized) fail(name, "damaged: its header claims " + size_text(container.width, container.height) + " pixels",
+    if (!sized)
+        fail(name, "damaged: its header claims " + size_text(container.width, container.height) + " pixels",
              Kind::damaged);
     return container;
 }
@@ -122,10 +124,11 @@ cv::Mat decode_checked(const Container& container, const std::string& name, Deco
         if (error.code == cv::Error::StsNoMem)
             fail(name, "no memory for " + size_text(container.width, container.height) + " pixels", Kind::memory);
         if (error.err.find("CV_IO_MAX_IMAGE") != std::string::npos)
-            fail(name, size_text(container.width, container.height) +
-                           " pixels are more than OpenCV reads: set the environment variables "
-                           "OPENCV_IO_MAX_IMAGE_PIXELS, OPENCV_IO_MAX_IMAGE_WIDTH and OPENCV_IO_MAX_IMAGE_HEIGHT "
-                           "before the program starts",
+            fail(name,
+                 size_text(container.width, container.height) +
+                     " pixels are more than OpenCV reads: set the environment variables "
+                     "OPENCV_IO_MAX_IMAGE_PIXELS, OPENCV_IO_MAX_IMAGE_WIDTH and OPENCV_IO_MAX_IMAGE_HEIGHT "
+                     "before the program starts",
                  Kind::too_large);
         reason = " (" + first_line(error.err) + ")";
     } catch (const std::bad_alloc&) {
@@ -141,12 +144,14 @@ cv::Mat decode_checked(const Container& container, const std::string& name, Deco
     constexpr std::array depths{"u8", "s8", "u16", "s16", "s32", "f32", "f64", "f16"};
     const int depth = image.depth();
     if (depth != CV_8U && depth != CV_16U && depth != CV_32F)
-        fail(name, std::string("depth ") + depths.at(static_cast<std::size_t>(depth)) +
-                       " is not supported: gpuhist reads u8, u16 and f32",
+        fail(name,
+             std::string("depth ") + depths.at(static_cast<std::size_t>(depth)) +
+                 " is not supported: gpuhist reads u8, u16 and f32",
              Kind::unsupported);
     const int channels = image.channels();
     if (channels != 1 && channels != 3 && channels != 4)
-        fail(name, std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4", Kind::unsupported);
+        fail(name, std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4",
+             Kind::unsupported);
     return image;
 }
 
@@ -193,8 +198,7 @@ std::uint64_t pixel_bytes(const Container& container, const std::vector<unsigned
 Container check_and_admit(const std::vector<unsigned char>& bytes, const std::string& name,
                           const DecodeOptions& options) {
     const Container container = check(bytes.data(), bytes.size(), name, options);
-    if (options.admit)
-        options.admit(bytes.size() + container.width * container.height * pixel_bytes(container, bytes));
+    if (options.admit) options.admit(bytes.size() + container.width * container.height * pixel_bytes(container, bytes));
     return container;
 }
 

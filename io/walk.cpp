@@ -122,8 +122,9 @@ void Walk::open(const std::string& relative) {
             const bool skipped = std::find(skipped_.begin(), skipped_.end(), path_below) != skipped_.end();
             if (options_.recursive && !skipped && enters(path_below, options_)) level->add(name, true);
         } else if (finds(path_below, options_)) {
-            const bool file = type == DT_REG || (type == DT_LNK && fstatat(dirfd(directory), entry->d_name, &status,
-                                                                           0) == 0 && S_ISREG(status.st_mode));
+            const bool file =
+                type == DT_REG || (type == DT_LNK && fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 &&
+                                   S_ISREG(status.st_mode));
             if (file) level->add(name, false);
         }
         errno = 0;

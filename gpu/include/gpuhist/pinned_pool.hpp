@@ -11,8 +11,8 @@ namespace gpuhist {
 /// is kept still saves the system's work of clearing new pages. Safe to use from several threads.
 class PinnedPool {
   public:
-    /// Keeps at most `keep_bytes` that nobody uses. `gpu`: false takes plain memory.
-    explicit PinnedPool(std::size_t keep_bytes, bool gpu = true);
+    /// Keeps at most `keep_bytes` that nobody uses. Memory is pinned for this GPU; -1: it is plain.
+    explicit PinnedPool(std::size_t keep_bytes, int gpu = 0);
     ~PinnedPool();
     PinnedPool(const PinnedPool&) = delete;
     PinnedPool& operator=(const PinnedPool&) = delete;
