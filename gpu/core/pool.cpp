@@ -108,6 +108,11 @@ void validate(const Findings& findings) {
     if (colours != 0 && colours != 3) refuse(depth + ": red, green and blue come together");
 }
 
+/// Brief analyses have no third and fourth powers.
+void drop_high_powers(PooledChannel& channel) {
+    channel.power_sums.sums[2] = channel.power_sums.sums[3] = {};
+}
+
 /// One image's findings as a pool of their own, without the counts.
 PooledDepth pooled(const Analysis& image) {
     PooledDepth pool;
@@ -130,6 +135,7 @@ PooledDepth pooled(const Analysis& image) {
             if (found.nan > found.pixels || found.infinite > found.pixels - found.nan)
                 refuse("more NaN or infinite samples than there are");
             channel.power_sums = core::power_sums(found.pixels - found.nan - found.infinite, found.moments);
+            if (image.detail == Detail::brief) drop_high_powers(channel);
         }
         pool.channels.push_back(std::move(channel));
     }
@@ -194,7 +200,7 @@ void agree_on_range(PooledDepth& sum, const Findings& more) {
 void agree_on_detail(PooledDepth& sum, Detail detail) {
     if (detail == Detail::brief) sum.detail = Detail::brief;
     if (sum.detail == Detail::brief)
-        for (PooledChannel& channel : sum.channels) channel.power_sums.sums[2] = channel.power_sums.sums[3] = {};
+        for (PooledChannel& channel : sum.channels) drop_high_powers(channel);
 }
 
 void check_room(const PooledDepth* sum, const PooledDepth& more) {
