@@ -309,7 +309,7 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
     const std::size_t second = text.find("\n1,", text.find("\n1,") + 1);
     const std::size_t third = text.find("\n1,", second + 1);
     write_text(at("2/part-2-of-3.stats.csv"), text.substr(0, second) + text.substr(third));
-    expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line 7: 6 rows, but the part file says 7");
+    expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line 8: 6 rows, but the part file says 7");
     write_text(at("2/part-2-of-3.stats.csv"), text.substr(0, second) + "\n4" + text.substr(second + 2));
     expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line 4: the rows are not in the order of the inputs");
     write_text(at("2/part-2-of-3.stats.csv"), text.substr(0, text.find('\n') + 1));

@@ -1,6 +1,7 @@
 #include "gpuhist/pool.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <initializer_list>
 #include <string>
@@ -27,16 +28,25 @@ std::uint64_t finite(const PooledChannel& channel) {
     return channel.samples - channel.nan - channel.infinite;
 }
 
-/// Whether they add up without passing 2^64, and to what.
+/// Whether they add up to so much, and not by passing 2^64.
 bool adds_up(const Counts& counts, std::initializer_list<std::uint64_t> others, std::uint64_t expected) {
-    std::uint64_t left = expected;
-    const auto take = [&](std::uint64_t count) {
-        const bool enough = count <= left;
-        left -= enough ? count : 0;
-        return enough;
-    };
-    return std::all_of(counts.begin(), counts.end(), take) && std::all_of(others.begin(), others.end(), take) &&
-           left == 0;
+    std::uint64_t sum = 0, any = 0;
+    for (std::uint64_t count : counts) {
+        sum += count;
+        any |= count;
+    }
+    if (std::bit_width(any) + std::bit_width(counts.size()) > 64) {  // seldom: now one by one
+        sum = 0;
+        for (std::uint64_t count : counts) {
+            if (count > expected - sum) return false;
+            sum += count;
+        }
+    }
+    for (std::uint64_t count : others) {
+        if (sum > expected || count > expected - sum) return false;
+        sum += count;
+    }
+    return sum == expected;
 }
 
 std::size_t values_of(Depth depth) {
