@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -76,11 +77,12 @@ class StreamedFile {
         file_.close();
         check();
     }
-    void keep() {
+    /// Gives the file its name, or leaves none of that name.
+    void keep(bool wanted) {
         std::error_code failure;
-        fs::rename(partial_, path_, failure);
+        wanted ? fs::rename(partial_, path_, failure) : static_cast<void>(fs::remove(path_, failure));
         if (failure) throw OutputFailure(path_.string() + ": cannot be written: " + failure.message());
-        kept_ = true;
+        kept_ = wanted;
     }
 
   private:
@@ -114,6 +116,11 @@ void write_errors(const std::vector<io::Failure>& failures, const fs::path& path
     output([&] { io::write_file(path, rows); });
 }
 
+bool any_rows(const io::PartSet& parts) {
+    return std::any_of(parts.files.begin(), parts.files.end(),
+                       [](const io::PartFile& file) { return file.part.rows > 0; });
+}
+
 void merge_into(const MergeOptions& options) {
     const io::PartSet parts = io::collect_parts({options.directories.begin(), options.directories.end()});
     const io::Part& first = parts.files.front().part;
@@ -121,12 +128,14 @@ void merge_into(const MergeOptions& options) {
     const OutputDirectory directory(options.output);
     StreamedFile stats(options.output / "stats.csv");
     write_stats(parts, stats);
+    // What is not written now must not be left from an earlier run: it would be taken for this one's.
+    output([&] {
+        io::remove_dataset(options.output);
+        fs::remove(options.output / "errors.csv");
+        if (first.inputs > 1) io::write_dataset(options.output, parts.groups, first.histogram, first.log_counts);
+    });
     if (!failures.empty()) write_errors(failures, options.output / "errors.csv");
-    if (first.inputs > 1)
-        output([&] { io::write_dataset(options.output, parts.groups, first.histogram, first.log_counts); });
-    bool any = false;
-    for (const io::PartFile& file : parts.files) any = any || file.part.rows > 0;
-    if (any) stats.keep();
+    stats.keep(any_rows(parts));
     if (!options.notes) return;
     const std::string summary = "merged  " + std::to_string(parts.files.size()) + " parts, " +
                                 std::to_string(first.inputs) + " inputs, " + std::to_string(failures.size()) +

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "fields.hpp"
+#include "gpuhist/error.hpp"
 #include "gpuhist/io/image_file.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
@@ -147,6 +148,15 @@ std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, con
         plots.emplace_back("dataset" + depth + ".histogram.png", plot_histogram(*histogram, rows, plot));
     }
     return plots;
+}
+
+void remove_dataset(const std::filesystem::path& directory) {
+    for (const char* name : {"dataset.csv", "dataset.json", "dataset.histogram.png", "dataset.u8.histogram.png",
+                             "dataset.u16.histogram.png", "dataset.f32.histogram.png"}) {
+        std::error_code failure;
+        std::filesystem::remove(directory / name, failure);
+        if (failure) throw IoError((directory / name).string() + ": cannot be removed: " + failure.message());
+    }
 }
 
 void write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,

@@ -1,6 +1,7 @@
 #include "gpuhist/pool.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <initializer_list>
 #include <string>
@@ -27,16 +28,25 @@ std::uint64_t finite(const PooledChannel& channel) {
     return channel.samples - channel.nan - channel.infinite;
 }
 
-/// Whether they add up without passing 2^64, and to what.
+/// Whether they add up to so much, and not by passing 2^64.
 bool adds_up(const Counts& counts, std::initializer_list<std::uint64_t> others, std::uint64_t expected) {
-    std::uint64_t left = expected;
-    const auto take = [&](std::uint64_t count) {
-        const bool enough = count <= left;
-        left -= enough ? count : 0;
-        return enough;
-    };
-    return std::all_of(counts.begin(), counts.end(), take) && std::all_of(others.begin(), others.end(), take) &&
-           left == 0;
+    std::uint64_t sum = 0, any = 0;
+    for (std::uint64_t count : counts) {
+        sum += count;
+        any |= count;
+    }
+    if (std::bit_width(any) + std::bit_width(counts.size()) > 64) {  // seldom: now one by one
+        sum = 0;
+        for (std::uint64_t count : counts) {
+            if (count > expected - sum) return false;
+            sum += count;
+        }
+    }
+    for (std::uint64_t count : others) {
+        if (sum > expected || count > expected - sum) return false;
+        sum += count;
+    }
+    return sum == expected;
 }
 
 std::size_t values_of(Depth depth) {
@@ -108,6 +118,11 @@ void validate(const Findings& findings) {
     if (colours != 0 && colours != 3) refuse(depth + ": red, green and blue come together");
 }
 
+/// Brief analyses have no third and fourth powers.
+void drop_high_powers(PooledChannel& channel) {
+    channel.power_sums.sums[2] = channel.power_sums.sums[3] = {};
+}
+
 /// One image's findings as a pool of their own, without the counts.
 PooledDepth pooled(const Analysis& image) {
     PooledDepth pool;
@@ -130,6 +145,7 @@ PooledDepth pooled(const Analysis& image) {
             if (found.nan > found.pixels || found.infinite > found.pixels - found.nan)
                 refuse("more NaN or infinite samples than there are");
             channel.power_sums = core::power_sums(found.pixels - found.nan - found.infinite, found.moments);
+            if (image.detail == Detail::brief) drop_high_powers(channel);
         }
         pool.channels.push_back(std::move(channel));
     }
@@ -194,7 +210,7 @@ void agree_on_range(PooledDepth& sum, const Findings& more) {
 void agree_on_detail(PooledDepth& sum, Detail detail) {
     if (detail == Detail::brief) sum.detail = Detail::brief;
     if (sum.detail == Detail::brief)
-        for (PooledChannel& channel : sum.channels) channel.power_sums.sums[2] = channel.power_sums.sums[3] = {};
+        for (PooledChannel& channel : sum.channels) drop_high_powers(channel);
 }
 
 void check_room(const PooledDepth* sum, const PooledDepth& more) {

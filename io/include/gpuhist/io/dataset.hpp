@@ -34,6 +34,9 @@ std::string dataset_json(const std::vector<Group>& groups, const HistogramOption
 std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, const HistogramOptions& options = {},
                                                            bool log_counts = false);
 
+/// Removes these files where an earlier run has left them. Throws IoError.
+void remove_dataset(const std::filesystem::path& directory);
+
 /// Writes all of these into a directory that exists. Throws IoError naming the file that cannot be written.
 void write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                    const HistogramOptions& options = {}, bool log_counts = false);
