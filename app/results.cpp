@@ -247,7 +247,8 @@ std::uint64_t Results::begin() {
         to_skip_ = journal_.inputs;
         complete_ = journal_.complete;
         printed_ = journal_.images > 0;
-        journal_saved_ = begun_ = true;
+        journal_saved_ = true;
+        begun_ = complete_ || journal_.pass == 2 || journal_.inputs > 0;  // else there are no headers yet
         if (!complete_ && stats_wanted_) {
             stats_.resume(journal_.stats_bytes);
             if (!sharded_) errors_.resume(journal_.errors_bytes);
@@ -411,6 +412,7 @@ void Results::checkpoint() {
 
 /// Gives a file of rows its name, unless a run that was interrupted while finishing has done so.
 void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) {
+    make_directories(options_.output);
     std::error_code ignored;
     const bool left = !complete_ || fs::exists(options_.output / (std::string(name) + ".partial"), ignored);
     if (complete_ && left) file.resume(bytes);
