@@ -317,8 +317,8 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
 }
 
 TEST_F(Merge, ManyMorePartsThanFilesMayBeOpen) {
-    const auto inputs = made_inputs(1500);
-    for (std::uint64_t part = 1; part <= 1500; ++part) write_part(inputs, part, 1500, "parts");
+    const auto inputs = made_inputs(1100);
+    for (std::uint64_t part = 1; part <= 1100; ++part) write_part(inputs, part, 1100, "parts");
     const Outcome outcome = merge({"parts"});
     EXPECT_EQ(outcome.code, all_done) << outcome.err;
     expect_single_run(inputs, "gpuhist-out");

@@ -111,7 +111,7 @@ TEST_F(TablesTest, FilesAreReadStrictly) {
     EXPECT_EQ(good.substr(0, good.find("\n0,") + 1),
               "# gpuhist tables: depth u8, mode minmax, channels joint\nvalue,gray\n");
     std::string dos = good;
-    for (std::size_t at = 0; (at = dos.find('\n', at)) != dos.npos; at += 2) dos.insert(at, "\r");
+    for (std::size_t at = 0; (at = dos.find('\n', at)) != dos.npos; at += 2) dos.insert(at, 1, '\r');
     EXPECT_TRUE(io::parse_tables(dos, "t")[0] == tables);
 
     const auto message = [](const std::string& text) -> std::string {

@@ -38,9 +38,8 @@ struct Tables {
 Tables make_tables(const Pool& pool, Depth depth, const Normalization& normalization);
 
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
-/// it may also share with the input. Alpha is copied. Runs on the CPU whichever engine analyses: a lookup takes less
-/// time than the transfers to a GPU. Throws InvalidArgument for views or tables that break their rules or do not fit
-/// together.
+/// it may also share with the input. Alpha is copied. Runs on the CPU, whichever engine analyses: pixels on a GPU are
+/// refused. Throws InvalidArgument for views or tables that break their rules or do not fit together.
 void apply_tables(const Tables& tables, const ImageView& image, const MutableImageView& output, int threads = 1);
 
 }  // namespace gpuhist
