@@ -24,28 +24,33 @@ class Engines {
     /// Makes the first engine, which says what `auto` is, unless that was done. Throws as make_engine.
     void start();
 
+    /// What an engine is lent as.
+    enum class Use { lane, whole_gpu, narrow, wide };
+
     /// An engine that is the holder's until this goes out of scope.
     class Lease {
       public:
         Lease(Lease&&) noexcept = default;
         Lease& operator=(Lease&&) = delete;
         ~Lease() {
-            if (engine_) engines_->give_back(std::move(engine_), wide_);
+            if (engine_) engines_->give_back(std::move(engine_), use_);
         }
         Engine* operator->() const { return engine_.get(); }
 
       private:
         friend class Engines;
-        Lease(Engines& engines, std::unique_ptr<Engine> engine, bool wide)
-            : engines_(&engines), engine_(std::move(engine)), wide_(wide) {}
+        Lease(Engines& engines, std::unique_ptr<Engine> engine, Use use)
+            : engines_(&engines), engine_(std::move(engine)), use_(use) {}
         Engines* engines_;
         std::unique_ptr<Engine> engine_;
-        bool wide_;
+        Use use_;
     };
 
     /// Waits for an engine. `alone`: no other image needs the cores. Throws as make_engine.
     Lease take(bool alone);
-    /// The same, never on a GPU.
+    /// An engine on the GPU after all others there have given their memory back.
+    Lease take_whole_gpu();
+    /// The same as `take`, never on a GPU.
     Lease take_cpu(bool alone);
 
     /// Whether the first engine is one.
@@ -60,7 +65,7 @@ class Engines {
   private:
     static constexpr int gpu_lanes = 4;
 
-    void give_back(std::unique_ptr<Engine> engine, bool wide);
+    void give_back(std::unique_ptr<Engine> engine, Use use);
 
     const std::string name_;
     const EngineOptions options_;
@@ -70,7 +75,8 @@ class Engines {
     std::condition_variable returned_;
     bool started_ = false, passed_over_ = false;
     std::atomic<bool> on_gpu_{false};
-    int lanes_ = gpu_lanes, made_ = 0;
+    int lanes_ = gpu_lanes, made_ = 0;  ///< the most, and those there are: idle in `gpu_` or lent
+    bool exclusive_ = false;            ///< somebody has, or waits for, the whole GPU
     std::vector<std::unique_ptr<Engine>> gpu_, cpu_;
     std::unique_ptr<Engine> wide_;
     bool wide_made_ = false;

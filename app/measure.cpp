@@ -183,7 +183,12 @@ void Measurer::analyse(const cv::Mat& pixels, bool normalize, Outcome& outcome, 
     clock.enter(Stage::engine);
     const bool alone = in_flight_ == 1;
     try {
-        work(engines_.take(alone));
+        try {
+            work(engines_.take(alone));
+        } catch (const OutOfMemory&) {  // what others use there may be all that it lacks
+            clock.enter(Stage::engine);
+            work(engines_.take_whole_gpu());
+        }
         return;
     } catch (const OutOfMemory& error) {
         if (!engines_.automatic()) throw;

@@ -42,9 +42,16 @@ constexpr const char* definitions = R"(Definitions:
 Files, in the output directory: stats.csv, and per input NAME.histogram.csv, NAME.histogram.png and
 NAME.normalized.png (.tiff for floats). NAME is the whole file name; of inputs that share it, each is
 written in sub-directories named as the end of its path, as far up as tells them apart (a/x.png and
-b/x.png). Standard input is '-' in the results and writes stdin.*. An input given twice is measured once.
+b/x.png). Images of a directory are written in a tree that mirrors it, of several directories below a
+name for each; those of a list by their paths, '..' as 'up'. Standard input is '-' in the results and
+writes stdin.*. An input given twice is measured once. Of more than one input: errors.csv for those
+that failed (path,kind,message), and dataset.csv, .json and .histogram.png for the whole set.
 
-Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be written)";
+An interrupted run leaves NAME.partial and a journal; the same command with --resume goes on, and ends
+with the same bytes as if it had not been interrupted.
+
+Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be
+written, 130 interrupted)";
 
 CLI::ValidationError contradiction(const std::string& text) {
     return CLI::ValidationError(text);

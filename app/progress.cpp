@@ -16,6 +16,7 @@ std::string number(double value) {
 }
 
 std::string duration(double seconds) {
+    if (seconds < 59.5) return number(seconds) + " s";
     std::array<char, 32> text{};
     const auto whole = static_cast<long long>(seconds + 0.5);
     if (whole < 3600)
@@ -98,11 +99,13 @@ Progress::~Progress() {
 std::string Progress::line(double seconds) const {
     const std::uint64_t now = done_, done = skipped_ + now, total = total_->inputs, errors = errors_;
     std::string text = std::to_string(done);
-    if (total_->known) text += "/" + std::to_string(total);
-    text += "  " + speed(now, pixels_, seconds);
-    if (errors > 0) text += "  " + counted(errors, "error", "errors");
+    if (total_->known) text.append("/").append(std::to_string(total));
+    text.append("  ").append(speed(now, pixels_, seconds));
+    if (errors > 0) text.append("  ").append(counted(errors, "error", "errors"));
     if (total_->known && now > 0 && total >= done)
-        text += "  " + duration(seconds * static_cast<double>(total - done) / static_cast<double>(now)) + " left";
+        text.append("  ")
+            .append(duration(seconds * static_cast<double>(total - done) / static_cast<double>(now)))
+            .append(" left");
     return text;
 }
 

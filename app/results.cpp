@@ -30,6 +30,12 @@ namespace fs = std::filesystem;
                   error == ENOSPC || error == EDQUOT ? IoError::Kind::no_space : IoError::Kind::other);
 }
 
+/// Until the file is closed no other run gets it.
+void lock(int file, const fs::path& path) {
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        throw IoError(path.string() + ": another run is writing it; name another --output");
+}
+
 std::string join(const std::vector<std::string>& words) {
     std::string text;
     for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
@@ -117,18 +123,21 @@ RowFile::~RowFile() {
     if (file_ >= 0) close(file_);
 }
 
-void RowFile::open(bool keep) {
+void RowFile::open() {
     file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file_ < 0) fail(partial_, errno);
-    if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        throw IoError(partial_.string() + ": another run is writing it");
-    if (ftruncate(file_, static_cast<off_t>(keep ? written_ : 0)) != 0) fail(partial_, errno);
+    lock(file_, partial_);
+    if (ftruncate(file_, static_cast<off_t>(written_)) != 0) fail(partial_, errno);
     if (lseek(file_, 0, SEEK_END) < 0) fail(partial_, errno);
+}
+
+void RowFile::begin() {
+    if (file_ < 0) open();
 }
 
 void RowFile::flush() {
     if (buffer_.empty() && file_ >= 0) return;
-    if (file_ < 0) open(false);
+    begin();
     std::size_t done = 0;
     while (done < buffer_.size()) {
         const ssize_t part = ::write(file_, buffer_.data() + done, buffer_.size() - done);
@@ -158,25 +167,28 @@ void RowFile::sync() {
 void RowFile::resume(std::uint64_t bytes) {
     std::error_code failed;
     const std::uint64_t there = fs::file_size(partial_, failed);
-    if (failed || there < bytes)
+    if (bytes > 0 && (failed || there < bytes))
         throw IoError(partial_.string() + ": is not what the journal says of it: start anew without --resume");
     written_ = bytes;
-    open(true);
+    open();
 }
 
 void RowFile::complete() {
     if (file_ < 0) {
         io::write_file(path_, buffer_);
-        discard_partial();
+        discard();
         return;
     }
     sync();
     if (rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, errno);
 }
 
-void RowFile::discard_partial() const {
-    std::error_code ignored;
-    fs::remove(partial_, ignored);
+void RowFile::discard() {
+    if (file_ < 0) file_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) return;
+    lock(file_, partial_);
+    unlink(partial_.c_str());
+    close(std::exchange(file_, -1));
 }
 
 // ----------------------------------------------------------------------------------------------------- PathsHash
@@ -234,7 +246,6 @@ std::uint64_t Results::begin() {
         if (options_.resume) throw;
         former.emplace();  // whatever it is: the run starts anew
     }
-    if (former) remove_temporary_files(options_.output, former->process);
     if (former && options_.resume) {
         std::string differences;
         for (const auto& [name, value] : journal_.part.options)
@@ -242,6 +253,7 @@ std::uint64_t Results::begin() {
         if (!differences.empty())
             throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
                              differences + ": repeat it with its options, or start anew without --resume");
+        const std::int64_t killed = former->process;
         journal_ = std::move(*former);
         expected_hash_ = journal_.paths_hash;
         to_skip_ = journal_.inputs;
@@ -253,19 +265,21 @@ std::uint64_t Results::begin() {
             stats_.resume(journal_.stats_bytes);
             if (!sharded_) errors_.resume(journal_.errors_bytes);
         }
+        remove_temporary_files(options_.output, killed);
         if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
         journal_.process = getpid();
         if (!complete_) save_journal(journal_path_, journal_);
         return to_skip_;
     }
+    stats_.discard();
+    if (!sharded_) errors_.discard();
     if (former) {
+        remove_temporary_files(options_.output, former->process);
         console_.note(options_.output.string() +
                       ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
         std::error_code ignored;
         fs::remove(journal_path_, ignored);
     }
-    stats_.discard_partial();
-    if (!sharded_) errors_.discard_partial();
     journal_.process = getpid();
     return 0;
 }
@@ -309,6 +323,7 @@ void Results::begin_files() {
         journal_saved_ = true;
     }
     if (stats_wanted_) {
+        if (journaled_) stats_.begin();
         stats_.append(sharded_ ? io::part_stats_header() : io::stats_csv_header());
         if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
     }
@@ -438,14 +453,14 @@ void Results::finish_dataset() {
     if (part.rows > 0) {
         finish_rows(stats_, "stats.csv", journal_.stats_bytes);
     } else {
-        stats_.discard_partial();
+        stats_.discard();
         remove("stats.csv");
     }
     if (!journaled_) return;
     if (!journal_.errors.empty()) {
         finish_rows(errors_, "errors.csv", journal_.errors_bytes);
     } else {
-        errors_.discard_partial();
+        errors_.discard();
         remove("errors.csv");
     }
     constexpr std::array dataset{"dataset.csv",

@@ -32,11 +32,13 @@ class RowFile {
     /// Goes on after so many bytes of an interrupted run.
     void resume(std::uint64_t bytes);
     void complete();
-    /// What an interrupted run left is removed.
-    void discard_partial() const;
+    /// Takes the name for this run, and keeps other runs from it.
+    void begin();
+    /// What is there under the temporary name is removed. Throws IoError where another run is writing it.
+    void discard();
 
   private:
-    void open(bool keep);
+    void open();
     void flush();
 
     std::filesystem::path path_, partial_;
