@@ -32,7 +32,7 @@ void make_durable(const fs::path& path) {
 
 void save_journal(const fs::path& path, const Journal& journal) {
     Json head{{"gpuhist_journal", version},
-              {"process", journal.process},
+              {"temporary", journal.temporary},
               {"pass", journal.pass},
               {"complete", journal.complete},
               {"inputs", journal.inputs},
@@ -80,7 +80,7 @@ std::optional<Journal> load_journal(const fs::path& path) {
         const Json head = Json::parse(bytes.begin(), head_end);
         if (head.at("gpuhist_journal").get<int>() != version) throw fail("another version");
         Journal journal;
-        journal.process = head.at("process").get<std::int64_t>();
+        journal.temporary = head.at("temporary").get<std::string>();
         journal.pass = head.at("pass").get<int>();
         journal.complete = head.at("complete").get<bool>();
         journal.inputs = head.at("inputs").get<std::uint64_t>();

@@ -13,7 +13,7 @@
 namespace gpuhist::app {
 
 struct Journal {
-    std::int64_t process = 0;        ///< whose temporary files may be left
+    std::string temporary;           ///< what the names of the run's temporary files begin with
     int pass = 1;                    ///< 2: images are normalised by the tables of the whole set
     bool complete = false;           ///< nothing is left to do but to give files their names
     std::uint64_t inputs = 0;        ///< done in this pass, of all that are listed

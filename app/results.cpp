@@ -101,9 +101,9 @@ void cut_standard_output(const Journal::Output& output) {
     if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
 }
 
-/// The temporary files of a process that was killed.
-void remove_temporary_files(const fs::path& directory, std::int64_t process) {
-    const std::string prefix = ".gpuhist." + std::to_string(process) + "-";
+/// The temporary files of a run that was killed.
+void remove_temporary_files(const fs::path& directory, const std::string& prefix) {
+    if (prefix.rfind(".gpuhist.", 0) != 0) return;
     std::error_code failed;
     for (auto entry = fs::recursive_directory_iterator(directory, failed); !failed && entry != fs::end(entry);
          entry.increment(failed))
@@ -253,7 +253,7 @@ std::uint64_t Results::begin() {
         if (!differences.empty())
             throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
                              differences + ": repeat it with its options, or start anew without --resume");
-        const std::int64_t killed = former->process;
+        const std::string killed = former->temporary;
         journal_ = std::move(*former);
         expected_hash_ = journal_.paths_hash;
         to_skip_ = journal_.inputs;
@@ -267,20 +267,20 @@ std::uint64_t Results::begin() {
         }
         remove_temporary_files(options_.output, killed);
         if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
-        journal_.process = getpid();
+        journal_.temporary = io::temporary_prefix();
         if (!complete_) save_journal(journal_path_, journal_);
         return to_skip_;
     }
     stats_.discard();
     if (!sharded_) errors_.discard();
     if (former) {
-        remove_temporary_files(options_.output, former->process);
+        remove_temporary_files(options_.output, former->temporary);
         console_.note(options_.output.string() +
                       ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
         std::error_code ignored;
         fs::remove(journal_path_, ignored);
     }
-    journal_.process = getpid();
+    journal_.temporary = io::temporary_prefix();
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -253,6 +254,17 @@ cv::Mat read_image(const std::filesystem::path& path, const DecodeOptions& optio
     return decode_checked(container, name, [&] { return cv::imread(name, decode_flags(container.format)); });
 }
 
+const std::string& temporary_prefix() {
+    // Not the process's number: on a file system that machines or containers share, others have the same.
+    static const std::string prefix = [] {
+        std::random_device random;
+        std::array<char, 40> text{};
+        std::snprintf(text.data(), text.size(), ".gpuhist.%08x%08x-", random(), random());
+        return std::string(text.data());
+    }();
+    return prefix;
+}
+
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
     const std::string name = path.string();
     const auto give_up = [&](int error) { throw system_failure(name, "cannot be written", error); };
@@ -263,8 +275,7 @@ void write_file(const std::filesystem::path& path, const void* data, std::size_t
     int number = -1;
     do {
         const unsigned count = counter.fetch_add(1, std::memory_order_relaxed);
-        temporary =
-            path.parent_path() / (".gpuhist." + std::to_string(::getpid()) + "-" + std::to_string(count) + ".tmp");
+        temporary = path.parent_path() / (temporary_prefix() + std::to_string(count) + ".tmp");
         number = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (number < 0 && errno == EEXIST);
     if (number < 0) give_up(errno);

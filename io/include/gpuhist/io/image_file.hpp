@@ -45,6 +45,10 @@ cv::Mat read_image(const std::filesystem::path& path, const DecodeOptions& optio
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
 void write_file(const std::filesystem::path& path, const std::string& text);
 
+/// What the temporary names of this process begin with, and no other's: files of such names that a killed process left
+/// may be removed.
+const std::string& temporary_prefix();
+
 /// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss, and
 /// writes with `write_file`. Throws IoError where that fails.
 void write_image(const std::filesystem::path& path, const cv::Mat& image);
