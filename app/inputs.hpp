@@ -1,30 +1,72 @@
-/// From the arguments to the images, and the names of what is written about each.
+/// From the arguments to the images, one after the other, and the names of what is written about each.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <set>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/walk.hpp"
 
 namespace gpuhist::app {
 
 struct Input {
+    std::uint64_t index = 0;  ///< from 0, in the order of all inputs
     std::string path;         ///< as given, or as found in a directory that was given; `-` for standard input
-    std::string output_name;  ///< relative, with `/` where only the path tells two images apart; no two are the same
+    std::string output_name;  ///< relative
+    std::string group;        ///< the directory it belongs to: that of `output_name`, or of the path as given; or `.`
     bool from_directory = false;
+    bool standard_input = false;
+    std::optional<IoError> failure;  ///< of what cannot even be listed
 };
 
-struct Inputs {
-    std::vector<Input> images;         ///< in the order of the arguments; what is not there is found out by reading it
-    std::vector<std::string> errors;   ///< directories that cannot be read or hold no image
-    std::vector<std::string> notes;    ///< inputs that were given twice and are measured once
-    std::set<std::string> full_paths;  ///< of all images, absolute, symbolic links of their directories resolved
+/// What is to be measured.
+struct InputOptions {
+    std::vector<std::string> arguments;     ///< files, directories, `-`
+    std::optional<std::string> files_from;  ///< a file of paths, `-` for standard input, instead of arguments
+    bool zero_separated = false;            ///< its paths end with zero bytes, not lines
+    io::WalkOptions walk;                   ///< through directories
 };
 
-/// The absolute path with the symbolic links of its directory resolved; the file itself need not exist.
-std::string full_path(const std::filesystem::path& path);
+/// Lists the inputs in the order of the arguments, and those of a directory in byte order. An image that several
+/// arguments name is listed once; what lies in `output` is left out of the directories around it: they are results.
+/// Which these are follows from the arguments alone, so that memory does not grow with the number of images.
+class InputList {
+  public:
+    /// Throws IoError where the list of paths cannot be opened. `note` is called with remarks.
+    InputList(const InputOptions& options, const std::filesystem::path& output,
+              std::function<void(const std::string&)> note);
+    ~InputList();
 
-/// Expands the arguments. Images that lie in `output` are left out of the directories around it: they are results.
-Inputs list_inputs(const std::vector<std::string>& arguments, const std::filesystem::path& output);
+    std::optional<Input> next();
+
+    /// Whether there is one input, and it is no directory.
+    bool single() const;
+
+    /// Whether an existing file of that path is, or would be, one of the inputs. Paths of a list are not remembered.
+    /// Safe to call while another thread lists.
+    bool includes(const std::filesystem::path& path) const;
+
+  private:
+    class Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+/// The same, a bounded distance ahead in a thread of its own.
+class InputStream {
+  public:
+    explicit InputStream(std::shared_ptr<InputList> list);
+    ~InputStream();
+    /// Waits for the next input; absent at the end, or soon after `stopped()` says true.
+    std::optional<Input> next(const std::function<bool()>& stopped);
+
+  private:
+    struct Shared;
+    std::shared_ptr<Shared> shared_;
+};
 
 }  // namespace gpuhist::app

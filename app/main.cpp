@@ -23,8 +23,12 @@ int main(int argc, char** argv) {
         gpuhist::app::Options options;
         if (const auto parsed = gpuhist::app::parse_command_line(argc, argv, options))
             code = *parsed;
+        else if (options.command == gpuhist::app::Command::devices)
+            code = gpuhist::app::show_devices();
+        else if (options.command == gpuhist::app::Command::merge)
+            code = gpuhist::app::merge(options.merge);
         else
-            code = options.devices ? gpuhist::app::show_devices() : gpuhist::app::run(options);
+            code = gpuhist::app::run(options);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "gpuhist: %s\n", error.what());
     }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -41,9 +42,16 @@ constexpr const char* definitions = R"(Definitions:
 Files, in the output directory: stats.csv, and per input NAME.histogram.csv, NAME.histogram.png and
 NAME.normalized.png (.tiff for floats). NAME is the whole file name; of inputs that share it, each is
 written in sub-directories named as the end of its path, as far up as tells them apart (a/x.png and
-b/x.png). Standard input is '-' in the results and writes stdin.*. An input given twice is measured once.
+b/x.png). Images of a directory are written in a tree that mirrors it, of several directories below a
+name for each; those of a list by their paths, '..' as 'up'. Standard input is '-' in the results and
+writes stdin.*. An input given twice is measured once. Of more than one input: errors.csv for those
+that failed (path,kind,message), and dataset.csv, .json and .histogram.png for the whole set.
 
-Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be written)";
+An interrupted run leaves NAME.partial and a journal; the same command with --resume goes on, and ends
+with the same bytes as if it had not been interrupted.
+
+Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be
+written, 130 interrupted)";
 
 CLI::ValidationError contradiction(const std::string& text) {
     return CLI::ValidationError(text);
@@ -102,6 +110,31 @@ std::uint32_t parse_bins(const std::string& text) {
     return bins;
 }
 
+/// Bytes, with K, M, G or T for powers of 1024.
+std::uint64_t parse_size(const std::string& option, const std::string& text) {
+    constexpr std::string_view units = "KMGT";
+    double value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string unit(end, text.data() + text.size());
+    const std::size_t power = unit.empty() ? 0 : units.find(unit.front()) + 1;
+    const double bytes = std::ldexp(value, 10 * static_cast<int>(power));
+    if (status != std::errc() || unit.size() > 1 || (!unit.empty() && power == 0) || !(bytes >= 1 && bytes < 0x1p62))
+        throw CLI::ValidationError(option, "'" + text + "' is not a size like 500M or 8G");
+    return static_cast<std::uint64_t>(bytes);
+}
+
+Shard parse_shard_of(const std::string& text) {
+    Shard shard;
+    const char* const end = text.data() + text.size();
+    const auto part = std::from_chars(text.data(), end, shard.part);
+    const bool slash = part.ec == std::errc() && part.ptr != end && *part.ptr == '/';
+    const auto parts = slash ? std::from_chars(part.ptr + 1, end, shard.parts) : part;
+    if (!slash || parts.ec != std::errc() || parts.ptr != end || shard.part < 1 || shard.part > shard.parts ||
+        shard.parts > 1000000)
+        throw CLI::ValidationError("--shard", "'" + text + "' is not K/N with 1 <= K <= N");
+    return shard;
+}
+
 /// An option that takes one of a few words.
 template <class Value>
 void add_choice(CLI::App& app, const std::string& option, Value& value,
@@ -125,7 +158,9 @@ void add_choice(CLI::App& app, const std::string& option, Value& value,
 struct Raw {
     std::string color = "auto";
     bool quiet = false;
+    bool fail_fast = false;
     CLI::App* devices = nullptr;
+    CLI::App* merge = nullptr;
 };
 
 void bind(CLI::App& app, Options& options, Raw& raw) {
@@ -149,15 +184,33 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
         options.histogram.range = Range{lower, upper};
     };
 
+    const auto add_globs = [&](const char* option, std::vector<std::string>& globs, const char* description) {
+        app.add_option(option, globs, description)->type_name("GLOB")->allow_extra_args(false);
+    };
+    const auto parse_memory = [&](const std::string& text) { options.memory = parse_size("--memory", text); };
+    const auto parse_shard = [&](const std::string& text) { options.shard = parse_shard_of(text); };
+
     app.set_help_flag("-h,--help", "This text");
     app.set_version_flag("--version", "gpuhist " GPUHIST_VERSION, "The version");
-    app.add_option("INPUT", options.inputs, "Image files, directories, or - for standard input")
+    app.add_option("INPUT", options.inputs.arguments, "Image files, directories, or - for standard input")
         ->type_name("")
         ->option_text("...");
+    add_text(
+        "--files-from", [&](const std::string& path) { options.inputs.files_from = path; },
+        "Read the names of the inputs from a file, or from\nstandard input: -; a line each", "FILE");
+    app.add_flag("-0,--null", options.inputs.zero_separated, "The names end with zero bytes: find ... -print0");
+    app.add_flag_callback(
+        "--no-recursive", [&] { options.inputs.walk.recursive = false; }, "Leave out directories in directories");
+    add_globs(
+        "--include", options.inputs.walk.include,
+        "Of directories only files that match; a glob with / is\nfor the whole path in the directory; repeatable");
+    add_globs("--exclude", options.inputs.walk.exclude, "Leave out files and directories that match; repeatable");
     add_text("-o,--output", parse_output, "Where files are written [gpuhist-out]", "DIR");
     add_text(
         "--write", [&](const std::string& list) { options.write = parse_writes(list); },
         "Any of stats,histogram,plot,normalized, or none\n[all of a file, stats of what a directory holds]", "LIST");
+    add_choice(app, "--group-by", options.group_by_directory, {{"dir", true}}, "dir: dataset.* of each directory too",
+               "WHAT");
     add_choice(app, "--normalize", options.normalization.mode,
                {{"minmax", NormalizeMode::minmax},
                 {"percentile", NormalizeMode::percentile},
@@ -167,6 +220,10 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     add_text("--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
     add_choice(app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
                "Normalise the colours joint [default] or separate", "HOW");
+    add_choice(app, "--link", options.linked, {{"dataset", true}},
+               "dataset: one table for all, from the whole set's histogram", "WHAT");
+    app.add_option("--lut-out", options.tables_to, "Keep the table that normalises the whole set")->type_name("FILE");
+    app.add_option("--lut-in", options.tables_from, "Normalise by a table that was kept")->type_name("FILE");
     add_text(
         "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
         "Bins of the written histogram, or full: one per value [256]", "N");
@@ -189,12 +246,37 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     add_choice(app, "--on-truncated", options.decode.on_truncated,
                {{"error", io::OnTruncated::error}, {"accept", io::OnTruncated::accept}},
                "error [default], or accept what is there", "DO");
+    app.add_flag("--resume", options.resume, "Go on with a run that was interrupted, with its options");
+    app.add_flag("--fail-fast", raw.fail_fast, "Stop at the first input that fails");
+    app.add_option("--max-errors", options.max_errors, "Stop when so many inputs have failed")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62).description(""))
+        ->type_name("N");
+    add_text("--shard", parse_shard, "Measure the K-th of N parts, for 'gpuhist merge'", "K/N");
+    add_text("--memory", parse_memory, "For images in flight, as 500M or 8G [a quarter of what there is]", "SIZE");
+    app.add_option("--checkpoint", options.checkpoint_seconds, "How much work an interruption may cost [5]")
+        ->check(CLI::Range(0.0, 86400.0).description(""))
+        ->type_name("SECONDS");
     app.add_flag("-q,--quiet", raw.quiet, "No table unless --format asks for it, no notes; errors are still said");
     add_choice<std::string>(app, "--color", raw.color, {{"auto", "auto"}, {"always", "always"}, {"never", "never"}},
                             "auto [default: a terminal, and NO_COLOR not set], always or never", "WHEN");
     raw.devices = app.add_subcommand("devices", "List the engines, the GPUs, and which engine auto takes and why");
     raw.devices->footer("");
     raw.devices->fallthrough();  // so that what follows it is refused in our words
+    app.require_subcommand(0, 1);
+    raw.merge = app.add_subcommand("merge", "Make one result of the parts of a run with --shard");
+    raw.merge->set_help_flag("-h,--help", "This text");
+    raw.merge->add_option("DIR", options.merge.directories, "Directories that hold the part files")
+        ->type_name("")
+        ->option_text("...");
+    raw.merge
+        ->add_option_function<std::string>(
+            "-o,--output", [&](const std::string& directory) { options.merge.output = directory; },
+            "Where files are written [gpuhist-out]")
+        ->type_name("DIR");
+    raw.merge->add_flag("-q,--quiet", raw.quiet, "Print nothing; errors are still said");
+    raw.merge->footer(
+        "Writes stats.csv, errors.csv, dataset.csv, dataset.json and dataset.histogram.png, byte for byte those\n"
+        "of a single run. Parts that are missing or do not belong together are an error, and nothing is written.");
 }
 
 /// Adjacent letters swapped count as one edit.
@@ -224,31 +306,61 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
                 throw contradiction("'devices' takes no images and no options (a file of that name: ./devices)");
         return;
     }
-    if (options.inputs.empty()) throw contradiction("no input: name images, a directory, or - for standard input");
-    if (std::count(options.inputs.begin(), options.inputs.end(), "") > 0)
+    if (raw.merge->parsed()) {
+        for (const CLI::Option* option : app.get_options())
+            if (option->count() > 0)
+                throw contradiction("'merge' comes first, then its own options (a file of that name: ./merge)");
+        const auto& directories = options.merge.directories;
+        if (directories.empty()) throw contradiction("merge: no directory: name those that hold the part files");
+        if (std::count(directories.begin(), directories.end(), "") > 0 || options.merge.output.empty())
+            throw contradiction("merge: the name of a directory is empty");
+        return;
+    }
+    if (options.inputs.files_from && !options.inputs.arguments.empty())
+        throw contradiction("--files-from names the inputs: name no others");
+    if (options.inputs.zero_separated && !options.inputs.files_from)
+        throw contradiction("--null is about the names that --files-from reads");
+    if (options.inputs.arguments.empty() && !options.inputs.files_from)
+        throw contradiction("no input: name images, a directory, or - for standard input");
+    if (std::count(options.inputs.arguments.begin(), options.inputs.arguments.end(), "") > 0)
         throw contradiction("an input's name is empty");
 
+    const std::vector<std::string>& inputs = options.inputs.arguments;
     std::error_code ignored;
-    const std::string& word = options.inputs.front();
-    if (options.inputs.size() == 1 && word.find('/') == std::string::npos && edit_distance(word, "devices") <= 2 &&
-        !std::filesystem::exists(word, ignored))
+    if (const std::string word = inputs.size() == 1 ? inputs.front() : "/"; word.find('/') == std::string::npos &&
+                                                                            edit_distance(word, "devices") <= 2 &&
+                                                                            !std::filesystem::exists(word, ignored))
         throw contradiction("no such file or command '" + word + "': did you mean 'devices'?");
 
     const auto is_directory = [](const std::string& input) {
         std::error_code failed;
         return input != "-" && std::filesystem::is_directory(input, failed);
     };
+    for (const char* option : {"--no-recursive", "--include", "--exclude"})
+        if (given(option) && std::none_of(inputs.begin(), inputs.end(), is_directory))
+            throw contradiction(std::string(option) + " is about directories, and none is given");
     Writes writes{true, true, true, true};
     std::string why = "which --write leaves out";
     if (options.write) {
         writes = *options.write;
-    } else if (std::all_of(options.inputs.begin(), options.inputs.end(), is_directory)) {
+    } else if (std::all_of(inputs.begin(), inputs.end(), is_directory)) {
         writes = {true, false, false, false};
         why = "which is not written of directories unless --write says so";
     }
-    for (const char* option : {"--normalize", "--percentiles", "--channels"})
+    for (const char* option : {"--normalize", "--percentiles", "--channels"}) {
+        if (given(option) && given("--lut-in"))
+            throw contradiction(std::string(option) + " is about making a table, --lut-in has one");
+        if (given(option) && !writes.normalized && !given("--lut-out"))
+            throw contradiction(std::string(option) + " is about the normalized image, " + why);
+    }
+    for (const char* option : {"--link", "--lut-in"})
         if (given(option) && !writes.normalized)
             throw contradiction(std::string(option) + " is about the normalized image, " + why);
+    if (given("--lut-in") && (given("--link") || given("--lut-out")))
+        throw contradiction("--lut-in brings a table: --link and --lut-out make one");
+    for (const char* option : {"--link", "--lut-out"})
+        if (given(option) && given("--shard"))
+            throw contradiction(std::string(option) + " is about the whole set, of which --shard sees a part");
     if (given("--percentiles") && options.normalization.mode != NormalizeMode::percentile)
         throw contradiction("--percentiles belongs to --normalize percentile");
     const bool drawn = options.format == Format::table;
@@ -261,6 +373,12 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
     if (given("--output") && !writes.any())
         throw contradiction("--output names a directory, --write none writes nothing");
     if (given("--gpu") && options.engine == "cpu") throw contradiction("--gpu does not go with --engine cpu");
+    if (given("--group-by") && !writes.stats) throw contradiction("--group-by is about dataset.*, " + why);
+    for (const char* option : {"--resume", "--checkpoint", "--shard"})
+        if (given(option) && !writes.any())
+            throw contradiction(std::string(option) + " is about files, and --write none writes nothing");
+    if (given("--shard") && !writes.stats) throw contradiction("--shard is about stats, " + why);
+    if (given("--fail-fast") && given("--max-errors")) throw contradiction("--fail-fast is --max-errors 1");
     if (options.format == Format::none && !writes.any())
         throw contradiction("--quiet and --write none leave nothing to print or write");
 }
@@ -298,13 +416,18 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
         check(app, options, raw);
     } catch (const CLI::Success& request) {
         // Help and version: their text goes to standard output.
-        return app.exit(request) == 0 && std::fflush(stdout) == 0 ? all_done : output_failed;
+        const bool done =
+            app.exit(request) == 0 && std::cout.flush() && std::fflush(stdout) == 0 && !std::ferror(stdout);
+        return done ? all_done : output_failed;
     } catch (const CLI::ParseError& error) {
         std::fprintf(stderr, "gpuhist: %s\nSee gpuhist --help.\n", printable(error.what()).c_str());
         return usage_error;
     }
-    options.devices = raw.devices->parsed();
-    options.notes = !raw.quiet;
+    if (raw.devices->parsed()) options.command = Command::devices;
+    if (raw.merge->parsed()) options.command = Command::merge;
+    options.merge.notes = !raw.quiet;
+    options.quiet = raw.quiet;
+    if (raw.fail_fast) options.max_errors = 1;
     if (app.count("--gpu") > 0) options.engine = "cuda";
     options.style = table_style(raw.color, options.log_counts);
     return std::nullopt;

@@ -1,49 +1,38 @@
 #include "run.hpp"
 
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
+#include <thread>
 #include <utility>
 
+#include "console.hpp"
+#include "engines.hpp"
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/opencv.hpp"
-#include "gpuhist/io/plot.hpp"
-#include "gpuhist/io/report.hpp"
-#include "inputs.hpp"
+#include "gpuhist/io/tables_file.hpp"
+#include "interruption.hpp"
+#include "measure.hpp"
+#include "progress.hpp"
+#include "results.hpp"
 
 namespace gpuhist::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-void say(const std::string& message) {
-    std::fprintf(stderr, "gpuhist: %s\n", printable(message).c_str());
-}
-
-class StandardOutput {
-  public:
-    void print(const std::string& text) {
-        if (closed_ || failed_) return;
-        if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-        closed_ = errno == EPIPE;  // the reader has seen enough: no failure
-        failed_ = !closed_;
-        if (failed_) say(std::string("standard output: ") + std::strerror(errno));
-    }
-    bool closed() const { return closed_; }
-    bool failed() const { return failed_; }
-
-  private:
-    bool closed_ = false;
-    bool failed_ = false;
-};
+using Clock = std::chrono::steady_clock;
 
 /// Throws IoError where `directory` can be neither written nor made. Makes nothing yet: a run whose engine or inputs
 /// fail leaves no empty directory.
@@ -68,264 +57,265 @@ void check_output_directory(const fs::path& directory) {
                   "; name another directory with --output");
 }
 
-void make_directories(const fs::path& directory) {
-    std::error_code failure;
-    fs::create_directories(directory, failure);
-    if (failure) throw IoError(directory.string() + ": cannot make this directory: " + failure.message());
+int threads_of(const Options& options) {
+    return options.engine_options.threads > 0 ? options.engine_options.threads
+                                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Where the command stands while it goes through the inputs.
+/// Why a run ends before its inputs do.
+enum class End { none, interrupted, errors, output, engine, reader };
+
+/// Inputs in, results out.
 class Run {
   public:
-    explicit Run(const Options& options) : options_(options) {}
+    Run(const Options& options, Summary& summary)
+        : options_(options),
+          summary_(summary),
+          console_(options.quiet),
+          inputs_(std::make_shared<InputList>(options.inputs, options.output,
+                                              [this](const std::string& text) { console_.note(text); })),
+          single_(inputs_->single()),
+          threads_(threads_of(options)),
+          engines_(options.engine, options.engine_options, console_),
+          memory_(options.memory > 0 ? options.memory : available_memory() / 4),
+          budget_(memory_),
+          measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
+          results_(options, console_, single_) {
+        if (options.tables_from.empty()) return;
+        const auto bytes = io::read_bytes(options.tables_from);
+        measurer_.use_tables(io::parse_tables(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
+    }
+
     int execute();
 
   private:
-    std::future<cv::Mat> start_reading(const Input& input) const;
-    void adopt_engine(std::unique_ptr<Engine> engine);
-    void measure(const Input& input, const cv::Mat& pixels);
-    void look(const cv::Mat& pixels, bool normalize, Analysis& analysis, cv::Mat& normalized);
-    bool write(const fs::path& path, const std::function<void()>& writer);
-    std::vector<std::string> write_files(const Input& input, const Writes& writes, const Histogram& histogram,
-                                         const std::vector<Statistics>& rows, const cv::Mat& normalized);
-    void print(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram);
-    void finish();
-
-    Writes writes_of(const Input& input) const {
-        if (options_.write) return *options_.write;
-        return input.from_directory ? Writes{true, false, false, false} : Writes{true, true, true, true};
-    }
+    void measure_one();
+    void measure_many();
+    void pass_through(std::uint64_t done);
+    std::size_t images_in_flight() const;
+    std::optional<Input> next_input(InputStream& stream);
+    void record(Outcome& outcome);
+    void end(End why);
+    int exit_code() const;
+    void say_end();
 
     const Options& options_;
-    Inputs inputs_;
-    std::unique_ptr<Engine> engine_;
-    StandardOutput standard_output_;
-    std::string stats_;  ///< stats.csv so far; it appears whole, at the end
-    std::size_t measured_ = 0;
-    bool inputs_failed_ = false;
-    bool output_failed_ = false;
+    Summary& summary_;
+    Console console_;
+    std::shared_ptr<InputList> inputs_;
+    const bool single_;
+    const int threads_;
+    Engines engines_;
+    const std::uint64_t memory_;
+    MemoryBudget budget_;
+    Measurer measurer_;
+    Results results_;
+    std::unique_ptr<Progress> progress_;
+    std::atomic<End> end_{End::none};
+    bool nothing_more_counts_ = false;  ///< of what is in flight
 };
 
-std::future<cv::Mat> Run::start_reading(const Input& input) const {
-    return std::async(std::launch::async, [path = input.path, decode = options_.decode] {
-        return path == "-" ? io::decode_image(io::read_standard_input(), path, decode) : io::read_image(path, decode);
-    });
+/// The first reason is the one that is told.
+void Run::end(End why) {
+    End none = End::none;
+    end_.compare_exchange_strong(none, why);
 }
 
-void Run::adopt_engine(std::unique_ptr<Engine> engine) {
-    engine_ = std::move(engine);
-    if (options_.engine != "auto" || !options_.notes || engine_->name() == "cuda" || gpus().empty()) return;
-    for (const EngineInfo& info : engines())
-        if (info.name == "cuda") say("engine cpu, although there is a GPU: " + info.description);
-}
-
-/// Analyses, and normalises where asked. An image too large for the GPU's memory goes to the CPU if the choice is ours.
-void Run::look(const cv::Mat& pixels, bool normalize, Analysis& analysis, cv::Mat& normalized) {
-    AnalysisRequest request;
-    if (options_.histogram.bins != 0) request.bins = options_.histogram.bins;
-    request.range = options_.histogram.range;
-    const ImageView image = io::view(pixels);
-    if (image.depth == Depth::f32 && options_.histogram.bins == 0)
-        throw InvalidArgument("--bins full is one bin per value, which f32 does not have: give --bins N");
-    const auto work = [&] {
-        if (!normalize) return engine_->analyze(image, request, analysis);
-        const Depth depth = normalized_depth(image.depth, options_.normalization.mode);
-        normalized.create(pixels.rows, pixels.cols,
-                          CV_MAKETYPE(depth == Depth::f32 ? CV_32F : pixels.depth(), pixels.channels()));
-        engine_->normalize(image, request, options_.normalization, io::mutable_view(normalized), analysis);
-    };
-    try {
-        work();
-    } catch (const OutOfMemory& error) {
-        if (options_.engine != "auto") throw;
-        if (options_.notes) say(std::string("the rest is done by engine cpu: ") + error.what());
-        engine_ = make_engine("cpu", options_.engine_options);
-        work();
+void Run::record(Outcome& outcome) {
+    if (nothing_more_counts_) return;
+    const StageClock clock(summary_.stages, Stage::rows);
+    if (outcome.end) {
+        console_.say(outcome.end->message);
+        end(outcome.engine_ended ? End::engine : End::output);
+        nothing_more_counts_ = true;
+        return;
     }
-}
-
-/// Runs one writer and says what goes wrong. Safe to call from several threads for different paths.
-bool Run::write(const fs::path& path, const std::function<void()>& writer) {
     try {
-        if (inputs_.full_paths.count(full_path(path)) > 0)
-            throw IoError(path.string() + ": not written, it is one of the inputs; name another --output");
-        writer();
-        return true;
-    } catch (const IoError& error) {
-        say(error.what());
-    } catch (const std::exception& error) {
-        say(path.string() + ": " + error.what());
+        results_.record(outcome);
+    } catch (const Error& error) {
+        console_.say(error.what());
+        end(End::output);
+        nothing_more_counts_ = true;
+        return;
     }
-    return false;
+    if (progress_) progress_->add(outcome.pixels, outcome.failure.has_value());
+    if (outcome.failure && options_.max_errors && results_.failed() >= *options_.max_errors) {
+        end(End::errors);
+        nothing_more_counts_ = true;
+    }
+    const bool nobody_reads = console_.closed() || console_.failed();
+    if (nobody_reads && options_.write && !options_.write->any()) end(End::reader);
 }
 
-/// Returns the suffixes of the files that were written.
-std::vector<std::string> Run::write_files(const Input& input, const Writes& writes, const Histogram& histogram,
-                                          const std::vector<Statistics>& rows, const cv::Mat& normalized) {
-    const std::string stem = (options_.output / input.output_name).string();
-    std::vector<std::pair<std::string, std::function<void(const fs::path&)>>> files;
-    if (writes.histogram)
-        files.emplace_back(".histogram.csv",
-                           [&](const fs::path& path) { io::write_file(path, io::histogram_csv(histogram)); });
-    if (writes.plot)
-        files.emplace_back(".histogram.png", [&](const fs::path& path) {
-            io::PlotOptions plot;
-            plot.log_counts = options_.log_counts;
-            plot.title = printable(input.path == "-" ? "standard input" : input.output_name);
-            io::write_image(path, io::plot_histogram(histogram, rows, plot));
+/// One image has all cores, and no thread is started that it does not need.
+void Run::measure_one() {
+    // A CUDA context takes longer than most images: it is made while the image is read.
+    auto engine =
+        std::async(options_.engine == "cpu" ? std::launch::deferred : std::launch::async, [this] { engines_.start(); });
+    Outcome outcome;
+    outcome.input = *inputs_->next();
+    measurer_.measure(outcome);
+    engine.get();
+    record(outcome);
+}
+
+/// Enough that all threads have work while one image takes its time, but no more than memory allows: an analysis waits
+/// in memory for its turn.
+std::size_t Run::images_in_flight() const {
+    const std::uint64_t analysis = std::max<std::uint64_t>(5 * 65536, 5 * options_.histogram.bins) * 8;
+    const auto threads = static_cast<std::uint64_t>(threads_);
+    return std::clamp<std::uint64_t>(memory_ / 8 / analysis, threads + 1, 32 * threads);
+}
+
+std::optional<Input> Run::next_input(InputStream& stream) {
+    const StageClock clock(summary_.stages, Stage::list);
+    try {
+        return stream.next([this] {
+            if (interrupted()) end(End::interrupted);
+            return end_ != End::none;
         });
-    if (writes.normalized)
-        files.emplace_back(normalized.depth() == CV_32F ? ".normalized.tiff" : ".normalized.png",
-                           [&](const fs::path& path) { io::write_image(path, normalized); });
-    if (files.empty()) return {};
-
-    const fs::path directory = fs::path(stem).parent_path();
-    if (!write(directory, [&] { make_directories(directory); })) {
-        output_failed_ = true;
-        return {};
+    } catch (const Error& error) {
+        console_.say(error.what());
+        end(End::errors);
     }
-    // Each file has its own thread but the last, which has this one: encoding takes longer than all else.
-    std::vector<std::pair<std::string, std::future<bool>>> pending;
-    for (auto& [suffix, writer] : files) {
-        const auto policy = &suffix == &files.back().first ? std::launch::deferred : std::launch::async;
-        pending.emplace_back(suffix, std::async(policy, [this, path = fs::path(stem + suffix), &writer = writer] {
-                                 return write(path, [&] { writer(path); });
-                             }));
-    }
-    std::vector<std::string> written;
-    pending.back().second.wait();
-    for (auto& [suffix, done] : pending) {
-        if (done.get())
-            written.push_back(suffix);
-        else
-            output_failed_ = true;
-    }
-    return written;
+    return std::nullopt;
 }
 
-void Run::print(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram) {
-    switch (options_.format) {
-        case Format::none:
-            break;
-        case Format::table:
-            standard_output_.print((measured_ > 0 ? "\n" : "") +
-                                   format_table(heading, rows, histogram, options_.style));
-            break;
-        case Format::csv:
-            standard_output_.print((measured_ > 0 ? "" : io::stats_csv_header()) +
-                                   io::stats_csv_rows(heading.image, rows));
-            break;
-        case Format::json:
-            standard_output_.print(io::stats_json(heading.image, heading.engine, rows));
-            break;
+/// Goes through the inputs, but for those that are done.
+void Run::pass_through(std::uint64_t done) {
+    InputStream stream(inputs_);
+    for (std::uint64_t i = 0; i < done && end_ == End::none; ++i) {
+        const auto input = next_input(stream);
+        if (!input && end_ == End::none)
+            throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
+                             options_.output.string() + ": start anew without --resume");
+        if (input) results_.skip(*input);
     }
-}
+    progress_ = std::make_unique<Progress>(console_, options_.inputs, options_.output);
+    progress_->skip(done);
 
-void Run::measure(const Input& input, const cv::Mat& pixels) {
-    const Writes writes = writes_of(input);
-    const ImageView image = io::view(pixels);
-    Analysis analysis;
-    cv::Mat normalized;
-    look(pixels, writes.normalized, analysis, normalized);
-    const std::vector<Statistics> rows = statistics(analysis);
-    Histogram histogram;
-    if (writes.histogram || writes.plot || options_.format == Format::table)
-        histogram = gpuhist::histogram(analysis, options_.histogram);
-
-    TableHeading heading;
-    heading.image = {input.path, image.width, image.height, image.depth};
-    heading.channels = image.channels;
-    heading.engine = engine_->name();
-    if (writes.stats)
-        stats_ += (stats_.empty() ? io::stats_csv_header() : "") + io::stats_csv_rows(heading.image, rows);
-    const auto written = write_files(input, writes, histogram, rows, normalized);
-    for (const std::string& suffix : written)
-        heading.written += (heading.written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
-    print(heading, rows, histogram);
-    ++measured_;
-}
-
-void Run::finish() {
-    if (stats_.empty()) return;
-    const fs::path path = options_.output / "stats.csv";
-    const bool written = write(path, [&] {
-        make_directories(options_.output);
-        io::write_file(path, stats_);
+    using OutcomePointer = std::shared_ptr<Outcome>;
+    const auto begin = [&](tbb::flow_control& flow) -> OutcomePointer {
+        auto input = next_input(stream);
+        if (!input) {
+            flow.stop();
+            return nullptr;
+        }
+        auto outcome = std::make_shared<Outcome>();
+        outcome->input = std::move(*input);
+        const auto& shard = options_.shard;
+        outcome->left_out = (shard && outcome->input.index % shard->parts != shard->part - 1) ||
+                            (results_.pass() == 2 && results_.is_bad(outcome->input));
+        return outcome;
+    };
+    const auto measure = [&](OutcomePointer outcome) {
+        measurer_.measure(*outcome);
+        return outcome;
+    };
+    const auto end = [&](const OutcomePointer& outcome) { record(*outcome); };
+    tbb::task_arena arena(threads_);
+    arena.execute([&] {
+        using tbb::filter_mode;
+        tbb::parallel_pipeline(images_in_flight(),
+                               tbb::make_filter<void, OutcomePointer>(filter_mode::serial_in_order, begin) &
+                                   tbb::make_filter<OutcomePointer, OutcomePointer>(filter_mode::parallel, measure) &
+                                   tbb::make_filter<OutcomePointer, void>(filter_mode::serial_in_order, end));
     });
-    if (!written)
-        output_failed_ = true;
-    else if (options_.format == Format::table)
-        standard_output_.print("wrote  " + printable(path.string()) + "\n");
+    progress_.reset();
+}
+
+void Run::measure_many() {
+    watch_for_interruption();
+    engines_.start();
+    measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
+    cv::setNumThreads(1);  // the images share the cores already
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
+    std::uint64_t done = results_.begin();
+    if (results_.only_to_finish()) return;
+    if (results_.pass() == 1) {
+        pass_through(done);
+        if (!options_.linked || end_ != End::none) return;
+        inputs_ = std::make_shared<InputList>(options_.inputs, options_.output, [](const std::string&) {});
+        results_.begin_second_pass();
+        done = 0;
+    }
+    measurer_.use_tables(results_.tables());
+    measurer_.begin_second_pass();
+    pass_through(done);
+}
+
+int Run::exit_code() const {
+    const auto any = [&](const char* kind) { return results_.errors().count(kind) > 0; };
+    if (end_ == End::engine || any("engine")) return engine_failed;
+    if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
+    if (end_ == End::interrupted) return was_interrupted;
+    return results_.failed() > 0 || end_ == End::errors ? inputs_failed : all_done;
+}
+
+void Run::say_end() {
+    std::string text;
+    if (end_ == End::interrupted) text = "interrupted";
+    if (end_ == End::errors) text = "stopped after " + std::to_string(results_.failed()) + " errors";
+    if (end_ == End::output || end_ == End::engine) text = "stopped";
+    if (text.empty() || single_) return;
+    text += ": " + std::to_string(results_.inputs()) + " inputs are done";
+    if (results_.resumable()) text += "; the same command with --resume goes on";
+    console_.say(text);
 }
 
 int Run::execute() {
-    if (const Writes most = options_.write.value_or(Writes{true, true, true, true}); most.any()) {
-        try {
-            check_output_directory(options_.output);
-        } catch (const IoError& error) {
-            say(error.what());
-            return output_failed;
-        }
-    }
-    // A CUDA context takes longer than most images: it is made while the first is read.
-    auto engine = std::async(options_.engine == "cpu" ? std::launch::deferred : std::launch::async,
-                             [this] { return make_engine(options_.engine, options_.engine_options); });
-    inputs_ = list_inputs(options_.inputs, options_.output);
-    inputs_failed_ = !inputs_.errors.empty();
-    for (const std::string& error : inputs_.errors) say(error);
-    if (options_.notes)
-        for (const std::string& note : inputs_.notes) say(note);
-
-    std::future<cv::Mat> next;
-    if (!inputs_.images.empty()) next = start_reading(inputs_.images.front());
-    bool engine_broke = false;
+    const auto start = Clock::now();
     try {
-        adopt_engine(engine.get());
-        for (std::size_t i = 0; i < inputs_.images.size(); ++i) {
-            const Input& input = inputs_.images[i];
-            const bool last = i + 1 == inputs_.images.size();
-            try {
-                cv::Mat pixels;
-                try {
-                    pixels = next.get();
-                } catch (...) {
-                    if (!last) next = start_reading(inputs_.images[i + 1]);
-                    throw;
-                }
-                if (!last) next = start_reading(inputs_.images[i + 1]);
-                measure(input, pixels);
-            } catch (const OutOfMemory& error) {  // smaller images may still fit
-                engine_broke = true;
-                say(input.path + ": " + error.what());
-            } catch (const CudaError&) {
-                throw;
-            } catch (const IoError& error) {
-                inputs_failed_ = true;
-                say(error.what());
-            } catch (const std::exception& error) {
-                inputs_failed_ = true;
-                say(input.path + ": " + error.what());
-            }
-            if ((standard_output_.closed() || standard_output_.failed()) && options_.write && !options_.write->any())
-                break;
-        }
+        if (single_)
+            measure_one();
+        else
+            measure_many();
+        if (end_ == End::none || end_ == End::reader || single_)
+            results_.finish();
+        else
+            results_.checkpoint();
+    } catch (const UsageError& error) {
+        console_.say(error.what());
+        return usage_error;
+    } catch (const IoError& error) {
+        console_.say(error.what());
+        end(End::output);
     } catch (const Error& error) {
-        engine_broke = true;
-        say(error.what());
+        console_.say(error.what());
+        end(End::engine);
     }
-    finish();
-    if (engine_broke) return engine_failed;
-    if (output_failed_ || standard_output_.failed()) return output_failed;
-    return inputs_failed_ ? inputs_failed : all_done;
+    summary_.inputs = results_.inputs();
+    summary_.images = results_.images();
+    summary_.measured_now = results_.images_now();
+    summary_.pixels = results_.pixels();
+    summary_.errors = results_.errors();
+    summary_.threads = threads_;
+    summary_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!single_ && summary_.inputs > 0) console_.note(summary_text(summary_));
+    say_end();
+    return exit_code();
 }
 
 }  // namespace
 
-int run(const Options& options) {
+int run(const Options& options, Summary* summary) {
     // What the decoders have to say comes with our errors, which name the file.
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
     if (options.engine_options.threads > 0) cv::setNumThreads(options.engine_options.threads);
-    return Run(options).execute();
+    Console console(options.quiet);
+    Summary own;
+    try {
+        if (options.write.value_or(Writes{true, true, true, true}).any()) check_output_directory(options.output);
+    } catch (const IoError& error) {
+        console.say(error.what());
+        return output_failed;
+    }
+    try {
+        return Run(options, summary ? *summary : own).execute();
+    } catch (const IoError& error) {
+        console.say(error.what());
+        return inputs_failed;
+    }
 }
 
 int show_devices() {
@@ -352,9 +342,9 @@ int show_devices() {
                 std::to_string(gpu.memory_bytes >> 20) + " MiB, " + std::to_string(gpu.multiprocessors) +
                 " multiprocessors" + (gpu.cooperative_launch ? "" : ", no cooperative launch") + '\n';
     text += "auto takes " + choice + '\n';
-    StandardOutput standard_output;
-    standard_output.print(text);
-    return standard_output.failed() ? output_failed : all_done;
+    Console console(true);
+    console.print(text);
+    return console.failed() ? output_failed : all_done;
 }
 
 }  // namespace gpuhist::app

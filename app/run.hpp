@@ -1,21 +1,33 @@
-/// The pipeline that joins io and gpu: what the command does once its options are known.
+/// What the command does once its options are known.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/image_file.hpp"
 #include "gpuhist/normalization.hpp"
 #include "gpuhist/statistics.hpp"
+#include "inputs.hpp"
+#include "merge.hpp"
+#include "stages.hpp"
 #include "table.hpp"
 
 namespace gpuhist::app {
 
 /// The exit codes of the command. Where several things went wrong the engine comes before output, output before inputs.
-enum ExitCode : int { all_done = 0, inputs_failed = 1, usage_error = 2, engine_failed = 3, output_failed = 4 };
+enum ExitCode : int {
+    all_done = 0,
+    inputs_failed = 1,
+    usage_error = 2,
+    engine_failed = 3,
+    output_failed = 4,
+    was_interrupted = 130
+};
 
 /// What standard output gets.
 enum class Format { none, table, csv, json };
@@ -26,12 +38,24 @@ struct Writes {
     bool any() const { return stats || histogram || plot || normalized; }
 };
 
+/// A part of the inputs: those whose index is `part` − 1 modulo `parts`.
+struct Shard {
+    std::uint64_t part = 1, parts = 1;
+};
+
+enum class Command { run, devices, merge };
+
 struct Options {
-    bool devices = false;             ///< list the engines instead of measuring
-    std::vector<std::string> inputs;  ///< files, directories, `-`, as given
+    Command command = Command::run;
+    MergeOptions merge;
+    InputOptions inputs;
     std::filesystem::path output = "gpuhist-out";
-    std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory holds
+    std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory or list holds
+    bool group_by_directory = false;
     Normalization normalization;
+    bool linked = false;                ///< all images are normalised by one table, that of the whole set
+    std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
+    std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
     HistogramOptions histogram;
     bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
     std::string engine = "auto";
@@ -39,12 +63,33 @@ struct Options {
     io::DecodeOptions decode;
     Format format = Format::table;
     TableStyle style;
-    bool notes = true;  ///< remarks on standard error; errors are always said
+    bool quiet = false;  ///< no remarks on standard error; errors are always said
+
+    bool resume = false;
+    std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
+    std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is
+    std::optional<Shard> shard;
+    double checkpoint_seconds = 5;  ///< how much work an interruption may cost
+
+    Writes writes_of(const Input& input) const {
+        if (write) return *write;
+        return input.from_directory ? Writes{true, false, false, false} : Writes{true, true, true, true};
+    }
+};
+
+/// What a run did, and where its time went.
+struct Summary {
+    std::uint64_t inputs = 0, images = 0;         ///< those of the interrupted run that this one resumed included
+    std::uint64_t measured_now = 0, pixels = 0;   ///< without these; pixels: width × height
+    std::map<std::string, std::uint64_t> errors;  ///< by kind
+    double seconds = 0;
+    int threads = 1;
+    StageTimes stages;
 };
 
 /// Measures the inputs. Prints results on standard output, and failures, each with its file and cause, on standard
-/// error. Returns an ExitCode.
-int run(const Options& options);
+/// error. Returns an ExitCode. `summary` receives what was done, where it is wanted.
+int run(const Options& options, Summary* summary = nullptr);
 
 /// Prints the engines, the GPUs, and which engine `auto` takes and why. Returns an ExitCode.
 int show_devices();

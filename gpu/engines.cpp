@@ -13,6 +13,10 @@ EngineInfo info() {
 std::vector<GpuInfo> gpus() {
     return {};
 }
+void* allocate_pinned(std::size_t, int) noexcept {
+    return nullptr;
+}
+void free_pinned(void*) noexcept {}
 std::unique_ptr<Engine> make(const EngineOptions&) {
     throw EngineUnavailable("engine cuda: " + info().description);
 }

@@ -1,7 +1,9 @@
 // What the two engines offer to `make_engine`. The CUDA half exists only where it was built in.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "gpuhist/engine.hpp"
 
@@ -16,6 +18,9 @@ namespace cuda {
 std::unique_ptr<Engine> make(const EngineOptions& options);
 EngineInfo info();
 std::vector<GpuInfo> gpus();
+/// Pinned host memory, or null where there is none to be had.
+void* allocate_pinned(std::size_t bytes, int gpu) noexcept;
+void free_pinned(void* memory) noexcept;
 }  // namespace cuda
 
 }  // namespace gpuhist

@@ -15,12 +15,14 @@
 #include <mutex>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "container.hpp"
-#include "gpuhist/error.hpp"
+#include "failure.hpp"
+#include "gpuhist/io/walk.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -39,13 +41,7 @@ void silence_opencv() {
     });
 }
 
-std::string system_message(int error) {
-    return std::generic_category().message(error);
-}
-
-[[noreturn]] void fail(const std::string& name, const std::string& cause) {
-    throw IoError(name + ": " + cause);
-}
+using Kind = IoError::Kind;
 
 /// A file descriptor that is closed when it goes out of scope.
 class Descriptor {
@@ -75,11 +71,11 @@ std::vector<unsigned char> read_all(int descriptor, std::size_t expected, const 
         if (got > 0) {
             length += static_cast<std::size_t>(got);
         } else if (errno != EINTR) {
-            fail(name, "cannot be read: " + system_message(errno));
+            throw system_failure(name, "cannot be read", errno);
         }
     }
     bytes.resize(length);
-    if (bytes.empty()) fail(name, "empty: there are no bytes in it");
+    if (bytes.empty()) fail(name, "empty: there are no bytes in it", Kind::truncated);
     return bytes;
 }
 
@@ -93,19 +89,23 @@ std::string size_text(std::uint64_t width, std::uint64_t height) {
 
 /// What can be said before the pixels are decoded. Throws where they must not or cannot be.
 Container check(const unsigned char* data, std::size_t size, const std::string& name, const DecodeOptions& options) {
-    if (size == 0) fail(name, "empty: there are no bytes in it");
+    if (size == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
     const Container container = inspect(data, size);
-    if (container.format == Format::unknown) fail(name, describe_unknown(data, size));
-    if (!container.unsupported.empty()) fail(name, container.unsupported);
+    if (container.format == Format::unknown) fail(name, describe_unknown(data, size), Kind::unsupported);
+    if (!container.unsupported.empty()) fail(name, container.unsupported, Kind::unsupported);
     const bool sized = container.width != 0 && container.height != 0;
     unsigned long long pixels = 0;
     if (sized && (__builtin_umulll_overflow(container.width, container.height, &pixels) || pixels > options.max_pixels))
-        fail(name, "its header claims " + size_text(container.width, container.height) + " pixels, more than the " +
-                       std::to_string(options.max_pixels) + " allowed: raise the limit if the file is to be trusted");
-    if (!container.damaged.empty()) fail(name, "damaged: " + container.damaged);
+        fail(name,
+             "its header claims " + size_text(container.width, container.height) + " pixels, more than the " +
+                 std::to_string(options.max_pixels) + " allowed: raise the limit if the file is to be trusted",
+             Kind::too_large);
+    if (!container.damaged.empty()) fail(name, "damaged: " + container.damaged, Kind::damaged);
     const bool accepted = sized && options.on_truncated == OnTruncated::accept;
-    if (!container.truncated.empty() && !accepted) fail(name, "truncated: " + container.truncated);
-    if (!sized) fail(name, "damaged: its header claims " + size_text(container.width, container.height) + " pixels");
+    if (!container.truncated.empty() && !accepted) fail(name, "truncated: " + container.truncated, Kind::truncated);
+    if (!sized)
+        fail(name, "damaged: its header claims " + size_text(container.width, container.height) + " pixels",
+             Kind::damaged);
     return container;
 }
 
@@ -123,30 +123,36 @@ cv::Mat decode_checked(const Container& container, const std::string& name, Deco
         image = decode();
     } catch (const cv::Exception& error) {
         if (error.code == cv::Error::StsNoMem)
-            fail(name, "no memory for " + size_text(container.width, container.height) + " pixels");
+            fail(name, "no memory for " + size_text(container.width, container.height) + " pixels", Kind::memory);
         if (error.err.find("CV_IO_MAX_IMAGE") != std::string::npos)
-            fail(name, size_text(container.width, container.height) +
-                           " pixels are more than OpenCV reads: set the environment variables "
-                           "OPENCV_IO_MAX_IMAGE_PIXELS, OPENCV_IO_MAX_IMAGE_WIDTH and OPENCV_IO_MAX_IMAGE_HEIGHT "
-                           "before the program starts");
+            fail(name,
+                 size_text(container.width, container.height) +
+                     " pixels are more than OpenCV reads: set the environment variables "
+                     "OPENCV_IO_MAX_IMAGE_PIXELS, OPENCV_IO_MAX_IMAGE_WIDTH and OPENCV_IO_MAX_IMAGE_HEIGHT "
+                     "before the program starts",
+                 Kind::too_large);
         reason = " (" + first_line(error.err) + ")";
     } catch (const std::bad_alloc&) {
-        fail(name, "no memory for " + size_text(container.width, container.height) + " pixels");
+        fail(name, "no memory for " + size_text(container.width, container.height) + " pixels", Kind::memory);
     }
     if (image.empty()) {
         const std::string cause = container.truncated.empty()
                                       ? "damaged, or of a kind that OpenCV does not read"
                                       : "truncated, and nothing can be read of it: " + container.truncated;
-        fail(name, std::string("it begins as ") + with_article(container.format) + ", but is " + cause + reason);
+        fail(name, std::string("it begins as ") + with_article(container.format) + ", but is " + cause + reason,
+             container.truncated.empty() ? Kind::damaged : Kind::truncated);
     }
     constexpr std::array depths{"u8", "s8", "u16", "s16", "s32", "f32", "f64", "f16"};
     const int depth = image.depth();
     if (depth != CV_8U && depth != CV_16U && depth != CV_32F)
-        fail(name, std::string("depth ") + depths.at(static_cast<std::size_t>(depth)) +
-                       " is not supported: gpuhist reads u8, u16 and f32");
+        fail(name,
+             std::string("depth ") + depths.at(static_cast<std::size_t>(depth)) +
+                 " is not supported: gpuhist reads u8, u16 and f32",
+             Kind::unsupported);
     const int channels = image.channels();
     if (channels != 1 && channels != 3 && channels != 4)
-        fail(name, std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4");
+        fail(name, std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4",
+             Kind::unsupported);
     return image;
 }
 
@@ -159,20 +165,64 @@ std::string for_decoder(Format format, const std::vector<unsigned char>& bytes) 
     return {};
 }
 
-cv::Mat imdecode(const void* data, std::size_t size, int flags) {
-    return cv::imdecode(cv::Mat(1, static_cast<int>(size), CV_8UC1, const_cast<void*>(data)), flags);
+cv::Mat imdecode(const void* data, std::size_t size, int flags, cv::MatAllocator* allocator) {
+    cv::Mat image;
+    image.allocator = allocator;
+    return cv::imdecode(cv::Mat(1, static_cast<int>(size), CV_8UC1, const_cast<void*>(data)), flags, &image);
+}
+
+/// The most bytes that a decoded pixel takes.
+std::uint64_t pixel_bytes(const Container& container, const std::vector<unsigned char>& bytes) {
+    switch (container.format) {
+        case Format::jpeg:
+            return 3;
+        case Format::png:  // its header has the bits of a sample at byte 24, fewer than 8 where there is a palette
+            return bytes.size() > 24 && bytes[24] == 16 ? 8 : 4;
+        case Format::bmp:
+        case Format::webp:
+        case Format::sun:
+            return 4;
+        case Format::pnm:
+            return 6;
+        case Format::jpeg2000:
+        case Format::pam:
+            return 8;
+        case Format::pfm:
+        case Format::radiance:
+            return 12;
+        default:
+            return 16;
+    }
+}
+
+/// `check`, and memory for the file and its pixels is asked for.
+Container check_and_admit(const std::vector<unsigned char>& bytes, const std::string& name,
+                          const DecodeOptions& options) {
+    const Container container = check(bytes.data(), bytes.size(), name, options);
+    if (options.admit) options.admit(bytes.size() + container.width * container.height * pixel_bytes(container, bytes));
+    return container;
+}
+
+}  // namespace
+
+namespace {
+
+std::vector<unsigned char> read_file(const fs::path& path, const std::function<void(std::uint64_t)>& admit) {
+    const std::string name = path.string();
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) throw system_failure(name, "cannot be opened", errno);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) throw system_failure(name, "cannot be read", errno);
+    if (S_ISDIR(status.st_mode)) fail(name, "a directory, not a file");
+    const auto expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 4095));
+    if (admit) admit(expected);
+    return read_all(file.get(), expected, name);
 }
 
 }  // namespace
 
 std::vector<unsigned char> read_bytes(const std::filesystem::path& path) {
-    const std::string name = path.string();
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) fail(name, "cannot be opened: " + system_message(errno));
-    struct stat status {};
-    if (::fstat(file.get(), &status) != 0) fail(name, "cannot be read: " + system_message(errno));
-    if (S_ISDIR(status.st_mode)) fail(name, "a directory, not a file");
-    return read_all(file.get(), static_cast<std::size_t>(std::max<off_t>(status.st_size, 4095)), name);
+    return read_file(path, {});
 }
 
 std::vector<unsigned char> read_standard_input() {
@@ -180,32 +230,44 @@ std::vector<unsigned char> read_standard_input() {
 }
 
 cv::Mat decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options) {
-    const Container container = check(bytes.data(), bytes.size(), name, options);
+    const Container container = check_and_admit(bytes, name, options);
     if (bytes.size() >= INT_MAX)
-        fail(name, "2 GiB or more: OpenCV reads only TIFFs of that length, and those from a file");
+        fail(name, "2 GiB or more: OpenCV reads only TIFFs of that length, and those from a file", Kind::unsupported);
     return decode_checked(container, name, [&] {
         const int flags = decode_flags(container.format);
         const std::string other = for_decoder(container.format, bytes);
-        return other.empty() ? imdecode(bytes.data(), bytes.size(), flags)
-                             : imdecode(other.data(), other.size(), flags);
+        return other.empty() ? imdecode(bytes.data(), bytes.size(), flags, options.allocator)
+                             : imdecode(other.data(), other.size(), flags, options.allocator);
     });
 }
 
 cv::Mat read_image(const std::filesystem::path& path, const DecodeOptions& options) {
-    const auto bytes = read_bytes(path);
+    const auto bytes = read_file(path, options.admit);
     const std::string name = path.string();
     if (bytes.size() < INT_MAX) return decode_image(bytes, name, options);
     // OpenCV counts bytes in memory with an int, and only libtiff reads longer files.
-    const Container container = check(bytes.data(), bytes.size(), name, options);
+    const Container container = check_and_admit(bytes, name, options);
     if (container.format != Format::tiff)
         fail(name,
-             std::string(with_article(container.format)) + " of 2 GiB or more: OpenCV reads only TIFFs of that length");
+             std::string(with_article(container.format)) + " of 2 GiB or more: OpenCV reads only TIFFs of that length",
+             Kind::unsupported);
     return decode_checked(container, name, [&] { return cv::imread(name, decode_flags(container.format)); });
+}
+
+const std::string& temporary_prefix() {
+    // Not the process's number: on a file system that machines or containers share, others have the same.
+    static const std::string prefix = [] {
+        std::random_device random;
+        std::array<char, 40> text{};
+        std::snprintf(text.data(), text.size(), ".gpuhist.%08x%08x-", random(), random());
+        return std::string(text.data());
+    }();
+    return prefix;
 }
 
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
     const std::string name = path.string();
-    const auto give_up = [&](int error) { fail(name, "cannot be written: " + system_message(error)); };
+    const auto give_up = [&](int error) { throw system_failure(name, "cannot be written", error); };
 
     // A short name of its own: the file's may already be as long as the file system allows.
     static std::atomic<unsigned> counter{0};
@@ -213,8 +275,7 @@ void write_file(const std::filesystem::path& path, const void* data, std::size_t
     int number = -1;
     do {
         const unsigned count = counter.fetch_add(1, std::memory_order_relaxed);
-        temporary =
-            path.parent_path() / (".gpuhist." + std::to_string(::getpid()) + "-" + std::to_string(count) + ".tmp");
+        temporary = path.parent_path() / (temporary_prefix() + std::to_string(count) + ".tmp");
         number = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (number < 0 && errno == EEXIST);
     if (number < 0) give_up(errno);
@@ -265,33 +326,12 @@ void write_image(const std::filesystem::path& path, const cv::Mat& image) {
 }
 
 std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory) {
-    constexpr std::array<std::string_view, 24> extensions{
-        ".bmp", ".dib", ".exr", ".hdr", ".j2k", ".jp2", ".jpe", ".jpeg", ".jpg", ".pam",  ".pbm",  ".pfm",
-        ".pgm", ".pic", ".png", ".pnm", ".ppm", ".pxm", ".ras", ".sr",   ".tif", ".tiff", ".webp", ".j2c"};
-    const auto decodable = [&](const fs::path& path) {
-        std::string extension = path.extension().string();
-        for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-        return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-    };
-
-    std::vector<fs::path> images;
-    try {
-        // Links to directories are not followed: they may lead in a circle.
-        for (auto entry = fs::recursive_directory_iterator(directory); entry != fs::end(entry); ++entry) {
-            const bool hidden = entry->path().filename().native().front() == '.';
-            std::error_code broken_link;
-            if (hidden) {
-                entry.disable_recursion_pending();
-            } else if (decodable(entry->path()) && entry->is_regular_file(broken_link)) {
-                images.push_back(entry->path());
-            }
-        }
-    } catch (const fs::filesystem_error& error) {
-        const auto& where = error.path1().empty() ? directory : error.path1();
-        fail(where.string(), "cannot be listed: " + error.code().message());
+    std::vector<std::filesystem::path> images;
+    Walk walk(directory.string());
+    while (const auto found = walk.next()) {
+        if (found->failure) throw IoError(*found->failure);
+        images.push_back(directory / found->relative);
     }
-    std::sort(images.begin(), images.end(),
-              [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
     return images;
 }
 

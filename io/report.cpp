@@ -3,54 +3,17 @@
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
+
+#include "fields.hpp"
+#include "json.hpp"
 
 namespace gpuhist::io {
-namespace {
-
-/// The columns of stats.csv after those of the image, each with how to read it: the order of the CSV and of the JSON.
-template <class Visit>
-void visit_fields(const Statistics& row, Visit visit) {
-    visit("pixels", row.pixels);
-    visit("nan", row.nan);
-    visit("inf", row.inf);
-    visit("min", row.min);
-    visit("max", row.max);
-    visit("mean", row.mean);
-    visit("std", row.std);
-    visit("std_sample", row.std_sample);
-    visit("skewness", row.skewness);
-    visit("kurtosis", row.kurtosis);
-    visit("entropy", row.entropy);
-    constexpr std::array<const char*, reported_percentiles.size()> names{"p01", "p05", "p25", "median",
-                                                                         "p75", "p95", "p99"};
-    for (std::size_t i = 0; i < names.size(); ++i) visit(names[i], row.percentiles[i]);
-    visit("clipped_low", row.clipped_low);
-    visit("clipped_high", row.clipped_high);
-    visit("unique", row.unique);
-    visit("effective_bits", row.effective_bits);
-}
-
-std::string text(std::uint64_t value) {
-    return std::to_string(value);
-}
-std::string text(double value) {
-    return shortest(value);
-}
-template <class T>
-std::string text(const std::optional<T>& value) {
-    return value ? text(*value) : std::string();
-}
-
-/// A field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end.
 std::string csv_field(const std::string& field) {
     if (field.find_first_of(",\"\r\n") == field.npos) return field;
     std::string quoted = "\"";
     for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
     return quoted + '"';
 }
-
-}  // namespace
 
 std::string shortest(double value) {
     std::array<char, 32> buffer;
@@ -104,19 +67,12 @@ std::string histogram_csv(const Histogram& histogram) {
 }
 
 std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows) {
-    using Json = nlohmann::ordered_json;
     Json object{{"path", image.path},     {"width", image.width},
                 {"height", image.height}, {"depth", to_string(image.depth)},
                 {"engine", engine},       {"channels", Json::array()}};
     for (const Statistics& row : rows) {
         Json fields{{"channel", to_string(row.channel)}};
-        visit_fields(row, [&](const char* name, const auto& value) {
-            if constexpr (std::is_same_v<decltype(value), const std::uint64_t&>) {
-                fields[name] = value;
-            } else {
-                fields[name] = value ? Json(*value) : Json(nullptr);
-            }
-        });
+        add_fields(fields, row);
         object["channels"].push_back(std::move(fields));
     }
     return object.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';

@@ -2,216 +2,17 @@
 //
 // Environment: GPUHIST_PROGRAM, the program; GPUHIST_GOLDEN, the folder of expected outputs, which
 // GPUHIST_UPDATE_GOLDEN=1 rewrites.
-#include <fcntl.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "command.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
-#include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <sstream>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace {
 
+using namespace command;
 namespace fs = std::filesystem;
-
-constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, engine_failed = 3, output_failed = 4;
-
-std::string from_environment(const char* variable) {
-    const char* value = std::getenv(variable);
-    if (!value || !*value) throw std::runtime_error(std::string(variable) + " is not set");
-    return value;
-}
-
-std::string read_text(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) throw std::runtime_error("cannot write " + path.string());
-}
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
-/// Where the program's standard output goes. The reader of a broken pipe is gone before the program starts.
-enum class Out { file, full_device, broken_pipe, closed, terminal };
-
-struct Setting {
-    Out out = Out::file;
-    std::string input = "/dev/null";         ///< becomes standard input
-    std::vector<std::string> environment{};  ///< NAME=value, beside LC_ALL=C.UTF-8 and TERM=xterm
-    rlim_t largest_file = RLIM_INFINITY;     ///< bytes
-};
-
-struct Outcome {
-    int code = -1;
-    std::string out, err;
-};
-
-void require(bool done, const char* what) {
-    if (!done) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
-}
-
-class Command : public testing::Test {
-  protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-        directory_ = root_ / "folder";
-        fs::create_directory(directory_);
-    }
-    void TearDown() override {
-        std::error_code ignored;
-        fs::remove_all(root_, ignored);
-    }
-
-    fs::path at(const std::string& name) const { return directory_ / name; }
-
-    void save(const std::string& name, const cv::Mat& image) const {
-        fs::create_directories(at(name).parent_path());
-        ASSERT_TRUE(cv::imwrite(at(name).string(), image)) << name;
-    }
-
-    /// Every file below the working directory but the images given, sorted.
-    std::vector<std::string> files_below(const std::string& name) const {
-        std::vector<std::string> files;
-        if (fs::exists(at(name)))
-            for (const auto& entry : fs::recursive_directory_iterator(at(name)))
-                if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), at(name)).string());
-        std::sort(files.begin(), files.end());
-        return files;
-    }
-
-    /// Runs the program in the working directory until it ends.
-    Outcome run(const std::vector<std::string>& arguments, const Setting& setting = {}) const {
-        const std::string program = from_environment("GPUHIST_PROGRAM");
-        const fs::path out_path = root_ / "stdout", err_path = root_ / "stderr";
-        std::vector<std::string> words{program};
-        words.insert(words.end(), arguments.begin(), arguments.end());
-        std::vector<std::string> environment{"LC_ALL=C.UTF-8", "TERM=xterm"};
-        for (const char* kept : {"PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "ASAN_OPTIONS"})
-            if (const char* value = std::getenv(kept)) environment.push_back(std::string(kept) + "=" + value);
-        environment.insert(environment.begin(), setting.environment.begin(), setting.environment.end());
-        std::vector<char*> argv, envp;
-        for (std::string& word : words) argv.push_back(word.data());
-        for (std::string& variable : environment) envp.push_back(variable.data());
-        argv.push_back(nullptr);
-        envp.push_back(nullptr);
-
-        const int in = open(setting.input.c_str(), O_RDONLY);
-        const int err = open(err_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        int out = -1, master = -1;
-        switch (setting.out) {
-            case Out::file:
-                out = open(out_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-                break;
-            case Out::full_device:
-                out = open("/dev/full", O_WRONLY);
-                break;
-            case Out::closed:
-                out = open("/dev/null", O_WRONLY);
-                break;
-            case Out::broken_pipe: {
-                std::array<int, 2> ends{};
-                require(pipe(ends.data()) == 0, "pipe");
-                close(ends[0]);
-                out = ends[1];
-                break;
-            }
-            case Out::terminal:
-                master = posix_openpt(O_RDWR | O_NOCTTY);
-                require(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0, "pseudo-terminal");
-                out = open(ptsname(master), O_RDWR | O_NOCTTY);
-                break;
-        }
-        require(in >= 0 && out >= 0 && err >= 0, "opening the standard streams");
-
-        const pid_t child = fork();
-        require(child >= 0, "fork");
-        if (child == 0) {
-            dup2(in, 0);
-            dup2(out, 1);
-            dup2(err, 2);
-            for (const int used : {in, out, err, master})
-                if (used > 2) close(used);
-            if (setting.out == Out::closed) close(1);
-            const rlimit limit{setting.largest_file, setting.largest_file};
-            if (chdir(directory_.c_str()) != 0) _exit(126);
-            if (setting.largest_file != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
-            execve(argv[0], argv.data(), envp.data());
-            _exit(127);
-        }
-        close(in);
-        close(out);
-        close(err);
-        Outcome outcome;
-        if (master >= 0) {  // ends with EIO once the program has closed its side
-            std::array<char, 4096> part{};
-            for (ssize_t got; (got = read(master, part.data(), part.size())) > 0;)
-                outcome.out.append(part.data(), static_cast<std::size_t>(got));
-            close(master);
-        }
-        int status = 0;
-        require(waitpid(child, &status, 0) == child, "waitpid");
-        outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-        if (setting.out == Out::file) outcome.out = read_text(out_path);
-        outcome.err = read_text(err_path);
-        return outcome;
-    }
-
-    fs::path root_, directory_;
-};
-
-/// Reproducible pixels with structure and noise, from integers alone, so that expected outputs hold everywhere.
-cv::Mat make_image(int width, int height, int type) {
-    cv::Mat image(height, width, type);
-    std::uint32_t state = 1;
-    for (int y = 0; y < height; ++y)
-        for (int x = 0; x < width; ++x)
-            for (int c = 0; c < image.channels(); ++c) {
-                state = state * 1664525u + 1013904223u;
-                const std::uint32_t noise = state >> 28;
-                const std::uint32_t value = static_cast<std::uint32_t>(x * (3 + c) + y * 2) % 200 + noise + 20u;
-                const int i = x * image.channels() + c;
-                switch (image.depth()) {
-                    case CV_8U:
-                        image.ptr<std::uint8_t>(y)[i] = static_cast<std::uint8_t>(value);
-                        break;
-                    case CV_16U:
-                        image.ptr<std::uint16_t>(y)[i] = static_cast<std::uint16_t>(value * 211);
-                        break;
-                    default:
-                        image.ptr<float>(y)[i] = static_cast<float>(value) / 128 - 0.5f;
-                }
-            }
-    return image;
-}
 
 void expect_golden(const std::string& name, const std::string& actual) {
     const fs::path path = fs::path(from_environment("GPUHIST_GOLDEN")) / name;
@@ -529,8 +330,8 @@ TEST_F(Command, AReaderThatLeavesLosesNoFile) {
     save("b.png", make_image(16, 16, CV_8UC1));
     const Outcome outcome = run({"a.png", "b.png"}, {Out::broken_pipe});
     EXPECT_EQ(outcome.code, all_done) << outcome.err;
-    EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(files_below("gpuhist-out").size(), 7u);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;  // the summary
+    EXPECT_EQ(files_below("gpuhist-out").size(), 10u);
     const std::string stats = read_text(at("gpuhist-out/stats.csv"));
     EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 3);
 }
@@ -558,7 +359,8 @@ TEST_F(Command, ADirectoryWritesStatsOfItsImagesInOrder) {
     write_text(at("dir/notes.txt"), "no image");
     const Outcome outcome = run({"dir", "--format", "csv"});
     EXPECT_EQ(outcome.code, all_done) << outcome.err;
-    EXPECT_EQ(files_below("gpuhist-out"), std::vector<std::string>{"stats.csv"});
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (std::vector<std::string>{"dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
     EXPECT_EQ(outcome.out, read_text(at("gpuhist-out/stats.csv")));
     const auto a = outcome.out.find("\ndir/a.PNG,"), b = outcome.out.find("\ndir/b.png,"),
                c = outcome.out.find("\ndir/sub/c.png,");
@@ -575,8 +377,9 @@ TEST_F(Command, ADirectoryAndAFileKeepTheirOwnDefaults) {
     save("dir/a.png", make_image(16, 16, CV_8UC1));
     save("b.png", make_image(16, 16, CV_8UC1));
     EXPECT_EQ(run({"dir", "b.png"}).code, all_done);
-    EXPECT_EQ(files_below("gpuhist-out"), (std::vector<std::string>{"b.png.histogram.csv", "b.png.histogram.png",
-                                                                    "b.png.normalized.png", "stats.csv"}));
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (std::vector<std::string>{"b.png.histogram.csv", "b.png.histogram.png", "b.png.normalized.png",
+                                        "dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
 }
 
 TEST_F(Command, ResultsOfAnEarlierRunAreNotMeasured) {
@@ -658,13 +461,17 @@ class BadInput : public Command {
         const Outcome outcome = run(arguments);
         EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
         EXPECT_EQ(outcome.err.rfind("gpuhist: " + bad + ": ", 0), 0u) << outcome.err;
-        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome.err;  // and the summary
+        EXPECT_TRUE(contains(outcome.err, "\ngpuhist: 3 inputs, 1 error (1 ")) << outcome.err;
         for (const std::string& cause : causes)
             EXPECT_TRUE(contains(outcome.err, cause)) << cause << "\n" << outcome.err;
         const std::string stats = read_text(at("gpuhist-out/stats.csv"));
         EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 3) << stats;
         EXPECT_TRUE(contains(stats, "\ngood1.png,") && contains(stats, "\ngood2.png,")) << stats;
-        EXPECT_EQ(files_below("gpuhist-out").size(), 7u);
+        EXPECT_EQ(files_below("gpuhist-out").size(), 11u);
+        const std::string errors = read_text(at("gpuhist-out/errors.csv"));
+        EXPECT_EQ(errors.rfind("path,kind,message\n" + bad + ",", 0), 0u) << errors;
+        EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 2) << errors;
         fs::remove_all(at("gpuhist-out"));
     }
 

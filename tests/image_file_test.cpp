@@ -18,6 +18,8 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/pinned.hpp"
+#include "gpuhist/io/walk.hpp"
 
 namespace {
 
@@ -731,6 +733,66 @@ TEST_F(ImageFile, AFailedWriteIsToldAndKeepsTheOldFile) {
     EXPECT_EQ(names().size(), 2U);
 }
 
+TEST_F(ImageFile, AsksForMemoryBeforeItIsTaken) {
+    const cv::Mat image = picture(30, 40, CV_8UC3);
+    for (const char* name : {"x.png", "x.jpg", "x.tiff", "x.bmp", "x.ppm"}) {
+        const fs::path path = directory / name;
+        ASSERT_TRUE(cv::imwrite(path.string(), image));
+        std::vector<std::uint64_t> asked;
+        DecodeOptions options;
+        options.admit = [&](std::uint64_t bytes) { asked.push_back(bytes); };
+        EXPECT_EQ(read_image(path, options).total(), 1200U);
+        ASSERT_EQ(asked.size(), 2U) << name;
+        const std::uint64_t file = fs::file_size(path);
+        EXPECT_GE(asked[0], file);
+        EXPECT_GE(asked[1], file + 3600) << name;
+        EXPECT_LE(asked[1], file + 16 * 1200) << name;
+        options.admit = [](std::uint64_t) { throw std::runtime_error("no"); };
+        EXPECT_THROW(read_image(path, options), std::runtime_error);
+    }
+}
+
+TEST_F(ImageFile, SaysOfWhatKindAFailureIs) {
+    const auto kind = [&](const fs::path& path, const DecodeOptions& options = {}) {
+        try {
+            read_image(path, options);
+        } catch (const IoError& error) {
+            return error.kind();
+        }
+        return IoError::Kind::other;
+    };
+    ASSERT_TRUE(cv::imwrite((directory / "x.png").string(), picture(30, 40, CV_8UC1)));
+    Bytes bytes = gpuhist::io::read_bytes(directory / "x.png");
+    DecodeOptions few;
+    few.max_pixels = 1000;
+    EXPECT_EQ(kind(directory / "x.png", few), IoError::Kind::too_large);
+    EXPECT_EQ(kind(directory / "missing.png"), IoError::Kind::missing);
+    EXPECT_EQ(kind(directory / "x.png" / "below"), IoError::Kind::missing);
+    EXPECT_EQ(kind(put("text.png", {'t', 'e', 'x', 't'})), IoError::Kind::unsupported);
+    EXPECT_EQ(kind(put("half.png", Bytes(bytes.begin(), bytes.begin() + 200))), IoError::Kind::truncated);
+    EXPECT_EQ(kind(put("empty.png", {})), IoError::Kind::truncated);
+    bytes[bytes.size() / 2] ^= 0xff;
+    EXPECT_EQ(kind(put("damaged.png", bytes)), IoError::Kind::damaged);
+}
+
+TEST_F(ImageFile, PixelsMayLieInMemoryThatIsReused) {
+    gpuhist::PinnedPool pool(1 << 20, -1);
+    gpuhist::io::PinnedAllocator allocator(pool);
+    DecodeOptions options;
+    options.allocator = &allocator;
+    const unsigned char* place = nullptr;
+    for (const char* name : {"x.png", "x.tiff", "x.bmp", "x.webp"}) {
+        const fs::path path = directory / name;
+        ASSERT_TRUE(cv::imwrite(path.string(), picture(30, 40, CV_8UC3)));
+        const cv::Mat ours = read_image(path, options), plain = read_image(path);
+        EXPECT_EQ(ours.type(), plain.type());
+        EXPECT_EQ(cv::norm(ours, plain, cv::NORM_INF), 0) << name;
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(ours.data) % 64, 0U);
+        EXPECT_TRUE(!place || place == ours.data) << name;
+        place = ours.data;
+    }
+}
+
 // --- Listing
 // -----------------------------------------------------------------------------------------------------------
 
@@ -751,6 +813,40 @@ TEST_F(ImageFile, ListsImagesInByteOrder) {
     EXPECT_EQ(found, (std::vector<std::string>{"Z.tiff", "a.jpg", "b-.png", "b/x.JPeG", "c.PNG", "link.jpg"}));
     EXPECT_TRUE(gpuhist::io::list_images(directory / ".hidden").size() == 1);
     EXPECT_THROW(gpuhist::io::list_images(directory / "missing"), IoError);
+}
+
+TEST_F(ImageFile, AWalkGoesOnAfterADirectoryThatCannotBeListed) {
+    for (const char* name : {"a", "b"}) fs::create_directories(directory / name);
+    for (const char* name : {"a/x.png", "b/x.png", "z.png"}) put(name, {1});
+    gpuhist::io::Walk walk(directory);
+    walk.skip("b");
+    ASSERT_EQ(walk.next()->relative, "a/x.png");
+    ASSERT_EQ(walk.next()->relative, "z.png");
+    EXPECT_FALSE(walk.next());
+
+    gpuhist::io::Walk vanishing(directory);
+    ASSERT_EQ(vanishing.next()->relative, "a/x.png");
+    fs::remove_all(directory / "b");
+    const auto failed = vanishing.next();
+    ASSERT_TRUE(failed && failed->failure);
+    EXPECT_EQ(failed->relative, "b");
+    EXPECT_EQ(failed->failure->kind(), IoError::Kind::missing);
+    EXPECT_EQ(vanishing.next()->relative, "z.png");
+    EXPECT_FALSE(vanishing.next());
+}
+
+TEST(WalkFinds, TellsFromThePathAlone) {
+    using gpuhist::io::walk_finds;
+    EXPECT_TRUE(walk_finds("a/b/x.JPG", {}));
+    EXPECT_FALSE(walk_finds("a/.b/x.jpg", {}));
+    EXPECT_FALSE(walk_finds("a/b/.x.jpg", {}));
+    EXPECT_FALSE(walk_finds("a/b/x.txt", {}));
+    EXPECT_FALSE(walk_finds("a/x.jpg", {false, {}, {}}));
+    EXPECT_TRUE(walk_finds("x.jpg", {false, {}, {}}));
+    EXPECT_FALSE(walk_finds("a/b/x.jpg", {true, {}, {"b"}}));
+    EXPECT_FALSE(walk_finds("a/b/x.jpg", {true, {"*.png"}, {}}));
+    EXPECT_TRUE(walk_finds("a/b/x.jpg", {true, {"a/*/x.jpg"}, {}}));
+    EXPECT_FALSE(walk_finds("a/b/c/x.jpg", {true, {"a/*/x.jpg"}, {}}));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include "core/float_analysis.hpp"
 #include "core/integers.hpp"
+#include "core/statistics.hpp"
+#include "core/wide.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
@@ -39,14 +41,24 @@ void set_shape(Statistics& row, double m2, double m3, double m4) {
     row.kurtosis = m4 / (m2 * m2) - 3;
 }
 
+/// n Σx² − (Σx)², which passes 128 bits from 2^48 samples of 16 bits on.
+core::Wide<4> squares_about_mean(std::uint64_t n, u128 sum, u128 sum_squares) {
+    return core::Wide<4>(n) * core::Wide<4>(sum_squares) - core::Wide<4>(sum) * core::Wide<4>(sum);
+}
+
 /// Bits from the lowest to the highest that varies, given those ever set and those always set.
 std::uint64_t effective_bits(std::uint64_t ever, std::uint64_t always) {
     const std::uint64_t varying = ever & ~always;
     return varying == 0 ? 0 : static_cast<std::uint64_t>(std::bit_width(varying) - std::countr_zero(varying));
 }
 
-/// Everything from one count per value.
-Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts) {
+}  // namespace
+
+core::MeanStd core::pooled_mean_std(std::uint64_t n, u128 sum, u128 sum_squares) {
+    return {ratio(sum, n), std::sqrt(to_double(squares_about_mean(n, sum, sum_squares))) / static_cast<double>(n)};
+}
+
+Statistics core::from_counts(Channel channel, const std::vector<std::uint64_t>& counts) {
     Statistics row;
     row.channel = channel;
     std::uint64_t n = 0, unique = 0, first = 0, last = 0;
@@ -70,15 +82,14 @@ Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts
     row.min = static_cast<double>(first);
     row.max = static_cast<double>(last);
     row.effective_bits = effective_bits(ever, always);
-    const core::MeanStd mean_std = core::mean_std(n, sum, sum_squares);
-    row.mean = mean_std.mean;
-    row.std = mean_std.std;
-    const u128 squares = static_cast<u128>(n) * sum_squares - sum * sum;  // n² m2
+    const double squares = to_double(squares_about_mean(n, sum, sum_squares));  // n² m2
     const auto samples = static_cast<double>(n);
-    if (n > 1) row.std_sample = std::sqrt(core::to_double(squares) / samples / static_cast<double>(n - 1));
+    row.mean = ratio(sum, n);
+    row.std = std::sqrt(squares) / samples;
+    if (n > 1) row.std_sample = std::sqrt(squares / samples / static_cast<double>(n - 1));
 
     // Higher moments about a whole number next to the mean: sums stay exact, and the shift to the mean is at most 1/2.
-    const auto pivot = static_cast<std::int64_t>(std::llround(mean_std.mean));
+    const auto pivot = static_cast<std::int64_t>(std::llround(*row.mean));
     i128 cubes = 0, fourths = 0;
     double entropy = 0, lost = 0;  // Neumaier's compensated sum
     for (std::size_t v = 0; v < counts.size(); ++v) {
@@ -93,7 +104,7 @@ Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts
     }
     row.entropy = entropy + lost;
     const i128 deviation = static_cast<i128>(sum) - static_cast<i128>(n) * pivot;
-    const double shift = core::ratio(deviation, n), m2 = core::to_double(squares) / samples / samples;
+    const double shift = core::ratio(deviation, n), m2 = squares / samples / samples;
     const double raw2 = m2 + shift * shift, raw3 = core::ratio(cubes, n), raw4 = core::ratio(fourths, n);
     set_shape(row, m2, raw3 - 3 * shift * raw2 + 2 * shift * shift * shift,
               raw4 - 4 * shift * raw3 + 6 * shift * shift * raw2 - 3 * shift * shift * shift * shift);
@@ -109,6 +120,8 @@ Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts
     row.clipped_high = static_cast<double>(counts.back()) / samples;
     return row;
 }
+
+namespace {
 
 void set_moments(Statistics& row, Detail detail, const core::CentralMoments& moments) {
     if (!(moments.n > 0)) return;
@@ -167,7 +180,7 @@ Statistics pooled(const Analysis& analysis) {
             const auto& other = analysis.find(channel)->counts;
             std::transform(counts.begin(), counts.end(), other.begin(), counts.begin(), std::plus<>());
         }
-        return from_counts(Channel::all, counts);
+        return core::from_counts(Channel::all, counts);
     }
     Statistics row;
     row.channel = Channel::all;
@@ -196,7 +209,7 @@ std::vector<Statistics> statistics(const Analysis& analysis) {
         const ChannelAnalysis* found = analysis.find(channel);
         if (!found || found->counts.empty()) return;
         rows.push_back(analysis.depth == Depth::f32 ? from_floats(*found, analysis.detail)
-                                                    : from_counts(channel, found->counts));
+                                                    : core::from_counts(channel, found->counts));
     };
     add(Channel::gray);
     add(Channel::red);

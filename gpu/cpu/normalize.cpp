@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <type_traits>
 
 #include "core/integers.hpp"
+#include "core/lookup.hpp"
 #include "core/tables.hpp"
+#include "core/validate.hpp"
 #include "cpu/pixels.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/tables.hpp"
 
 namespace gpuhist::cpu {
 namespace {
@@ -37,88 +42,45 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
 
 // ---- 8 and 16 bits: tables --------------------------------------------------------------------------------------
 
-std::uint64_t total_of(const std::vector<std::uint64_t>& counts) {
-    std::uint64_t total = 0;
-    for (std::uint64_t count : counts) total += count;
-    return total;
-}
-
-std::uint32_t first_value(const std::vector<std::uint64_t>& counts) {
-    return static_cast<std::uint32_t>(
-        std::find_if(counts.begin(), counts.end(), [](std::uint64_t n) { return n > 0; }) - counts.begin());
-}
-std::uint32_t last_value(const std::vector<std::uint64_t>& counts) {
-    return static_cast<std::uint32_t>(
-        counts.rend() - std::find_if(counts.rbegin(), counts.rend(), [](std::uint64_t n) { return n > 0; }) - 1);
-}
-
-/// The smallest value with at least `rank` samples up to it.
-std::uint32_t value_of_rank(const std::vector<std::uint64_t>& counts, std::uint64_t rank) {
-    std::uint32_t value = 0;
-    for (std::uint64_t cumulative = counts[0]; cumulative < rank; cumulative += counts[value]) ++value;
-    return value;
-}
-
-template <class Value>
-void identity(Value* table, std::size_t values) {
-    for (std::size_t v = 0; v < values; ++v) table[v] = static_cast<Value>(v);
-}
-
-template <class Value>
-void stretch_table(const std::vector<std::uint64_t>& counts, std::uint32_t lo, std::uint32_t hi, Value* table) {
-    const auto values = static_cast<std::uint32_t>(counts.size());
-    if (lo == hi) return identity(table, values);
-    for (std::uint32_t v = 0; v < values; ++v) table[v] = static_cast<Value>(core::stretch(v, lo, hi, values - 1));
-}
-
-template <class Value>
-void equalize_table(const std::vector<std::uint64_t>& counts, Value* table) {
-    const auto values = static_cast<std::uint32_t>(counts.size());
-    const std::uint64_t total = total_of(counts);
-    const std::uint32_t first = first_value(counts);
-    if (counts[first] == total) return identity(table, values);
-    const float scale = core::equalize_scale(total, counts[first], values - 1);
-    std::uint64_t cumulative = 0;
-    for (std::uint32_t v = 0; v < values; ++v) {
-        if (v > first) cumulative += counts[v];
-        table[v] = static_cast<Value>(core::equalize(cumulative, scale, values - 1));
-    }
-}
-
-void zscore_table(const std::vector<std::uint64_t>& counts, float* table) {
-    core::u128 sum = 0, squares = 0;
-    for (std::uint64_t v = 0; v < counts.size(); ++v) {
-        sum += static_cast<core::u128>(counts[v]) * v;
-        squares += static_cast<core::u128>(counts[v]) * (v * v);
-    }
-    const core::MeanStd found = core::mean_std(total_of(counts), sum, squares);
-    for (std::size_t v = 0; v < counts.size(); ++v)
-        table[v] = core::zscore(static_cast<double>(v), found.mean, found.std);
-}
-
-template <class Value>
-void fill_table(const std::vector<std::uint64_t>& counts, const Normalization& normalization, Value* table) {
-    if constexpr (std::is_same_v<Value, float>) {
-        zscore_table(counts, table);
-    } else {
-        switch (normalization.mode) {
-            case NormalizeMode::percentile: {
-                const std::uint64_t total = total_of(counts);
-                return stretch_table(counts, value_of_rank(counts, core::nearest_rank(normalization.low, total)),
-                                     value_of_rank(counts, core::nearest_rank(normalization.high, total)), table);
-            }
-            case NormalizeMode::equalize:
-                return equalize_table(counts, table);
-            default:
-                return stretch_table(counts, first_value(counts), last_value(counts), table);
-        }
-    }
-}
-
 template <int channels, class In, class Out>
 void map_pixels(const In* in, Out* out, std::int64_t pixels, const std::array<const Out*, 4>& tables) {
     for (std::int64_t i = 0; i < pixels; ++i)
         for (int c = 0; c < channels; ++c) out[i * channels + c] = tables[c][in[i * channels + c]];
+}
+
+/// Looks every sample up in the table at its position.
+template <class In, class Out>
+void map_image(Workers& workers, const ImageView& image, const MutableImageView& output,
+               const std::array<const Out*, 4>& tables) {
+    for_pairs<In, Out>(workers, image, output, [&](const In* in, Out* out, std::int64_t pixels) {
+        switch (image.channels) {
+            case 1:
+                return map_pixels<1>(in, out, pixels, tables);
+            case 3:
+                return map_pixels<3>(in, out, pixels, tables);
+            default:
+                return map_pixels<4>(in, out, pixels, tables);
+        }
+    });
+}
+
+/// Given tables; `Out` holds their values.
+template <class In, class Out>
+void map_image(Workers& workers, const Tables& given, const ImageView& image, const MutableImageView& output) {
+    constexpr std::size_t values = std::size_t{1} << (8 * sizeof(In));
+    const auto at = channels_at(image);
+    std::vector<Out> storage(static_cast<std::size_t>(image.channels) * values);
+    std::array<const Out*, 4> tables{};
+    for (int c = 0; c < image.channels; ++c) {
+        Out* table = storage.data() + static_cast<std::size_t>(c) * values;
+        tables[c] = table;
+        if (at[c] == Channel::alpha)
+            core::identity(table, values);
+        else
+            std::transform(given.find(at[c])->values.begin(), given.find(at[c])->values.end(), table,
+                           [](float value) { return static_cast<Out>(value); });
+    }
+    map_image<In, Out>(workers, image, output, tables);
 }
 
 // ---- f32 --------------------------------------------------------------------------------------------------------
@@ -175,26 +137,17 @@ void Normalizer::apply_tables(Workers& workers, const ImageView& image, const An
                     const auto& other = analysis.find(channel)->counts;
                     std::transform(counts_.begin(), counts_.end(), other.begin(), counts_.begin(), std::plus<>());
                 }
-            fill_table(counts_, normalization, storage.data());
+            core::fill_table(counts_, normalization, storage.data());
         }
         for (int c = 0; c < image.channels; ++c) {
             Out* table = storage.data() + (joint && c < 3 ? 0 : c * values);
             if (at[c] == Channel::alpha)
-                identity(table, values);
+                core::identity(table, values);
             else if (!joint)
-                fill_table(analysis.find(at[c])->counts, normalization, table);
+                core::fill_table(analysis.find(at[c])->counts, normalization, table);
             tables[c] = table;
         }
-        for_pairs<In, Out>(workers, image, output, [&](const In* in, Out* out, std::int64_t pixels) {
-            switch (image.channels) {
-                case 1:
-                    return map_pixels<1>(in, out, pixels, tables);
-                case 3:
-                    return map_pixels<3>(in, out, pixels, tables);
-                default:
-                    return map_pixels<4>(in, out, pixels, tables);
-            }
-        });
+        map_image<In, Out>(workers, image, output, tables);
     };
     if (normalization.mode == NormalizeMode::zscore)
         apply(floats_);
@@ -317,3 +270,31 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
 }
 
 }  // namespace gpuhist::cpu
+
+namespace gpuhist {
+
+void apply_tables(const Tables& tables, const ImageView& image, const MutableImageView& output, int threads) {
+    core::validate(image);
+    core::validate(tables);
+    Normalization normalization;
+    normalization.mode = tables.mode;
+    core::validate_output(image, normalization, output);
+    if (image.memory != Memory::host) throw InvalidArgument("tables: the image lies in device memory");
+    if (image.depth != tables.depth)
+        throw InvalidArgument(std::string("tables of ") + to_string(tables.depth) + " do not fit an image of " +
+                              to_string(image.depth));
+    if (!tables.find(image.channels == 1 ? Channel::gray : Channel::red))
+        throw InvalidArgument(image.channels == 1 ? "tables without one for gray: the image has no colours"
+                                                  : "tables without one for colours: the image has them");
+    if (threads < 1) throw InvalidArgument("tables: " + std::to_string(threads) + " threads: at least 1");
+    cpu::Workers workers(threads);
+    const bool floats = tables.mode == NormalizeMode::zscore;
+    if (image.depth == Depth::u8)
+        floats ? cpu::map_image<std::uint8_t, float>(workers, tables, image, output)
+               : cpu::map_image<std::uint8_t, std::uint8_t>(workers, tables, image, output);
+    else
+        floats ? cpu::map_image<std::uint16_t, float>(workers, tables, image, output)
+               : cpu::map_image<std::uint16_t, std::uint16_t>(workers, tables, image, output);
+}
+
+}  // namespace gpuhist

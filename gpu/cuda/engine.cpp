@@ -143,6 +143,20 @@ EngineInfo info() {
     return {"cuda", true, gpus().front().name};
 }
 
+void* allocate_pinned(std::size_t bytes, int gpu) noexcept {
+    try {
+        const CurrentDevice current(gpu);
+        void* memory = nullptr;
+        if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
+        (void)cudaGetLastError();
+    } catch (const CudaError&) {
+    }
+    return nullptr;
+}
+void free_pinned(void* memory) noexcept {
+    ignore(cudaFreeHost(memory));
+}
+
 std::unique_ptr<Engine> make(const EngineOptions& options) {
     const std::string why = why_unavailable(options.gpu);
     if (!why.empty()) throw EngineUnavailable("engine cuda: " + why);

@@ -59,6 +59,7 @@ Comparison compare(int repetitions, const Ours& ours, const Other& other) {
 /// Each adds a subcommand, which runs when it is parsed and throws when it cannot.
 void add_cpu(CLI::App& app);
 void add_startup(CLI::App& app);
+void add_pipeline(CLI::App& app);
 void add_kernels(CLI::App& app);  ///< where CUDA was built in
 void add_ladder(CLI::App& app);   ///< where CUDA was built in
 

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
 #endif
     gpuhist::bench::add_cpu(app);
     gpuhist::bench::add_startup(app);
+    gpuhist::bench::add_pipeline(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <opencv2/core.hpp>
@@ -17,6 +16,7 @@
 
 #include "bench.hpp"
 #include "report.hpp"
+#include "temporary_directory.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -44,26 +44,6 @@ void execute(const std::vector<std::string>& words) {
     if (waitpid(child, &status, 0) != child || status != 0)
         throw std::runtime_error(words[0] + ": failed (status " + std::to_string(status) + ")");
 }
-
-/// A directory that goes away with its contents.
-class TemporaryDirectory {
-  public:
-    TemporaryDirectory() {
-        std::string name = (fs::temp_directory_path() / "gpuhist-bench-XXXXXX").string();
-        if (!mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
-        path_ = name;
-    }
-    ~TemporaryDirectory() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    const fs::path& path() const { return path_; }
-
-  private:
-    fs::path path_;
-};
 
 void run(const Options& options) {
     require_release();

@@ -1,6 +1,7 @@
 /// The exceptions of gpuhist. Every message says what failed, where, and how to mend it.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -33,7 +34,23 @@ class OutOfMemory : public CudaError {
 
 /// A file that cannot be read, decoded or written.
 class IoError : public Error {
-    using Error::Error;
+  public:
+    enum class Kind : std::uint8_t {
+        other,
+        missing,
+        permission,
+        truncated,
+        too_large,    ///< more pixels than allowed
+        unsupported,  ///< no image, or one of a kind that is not read
+        damaged,      ///< the decoder gives up
+        memory,
+        no_space  ///< the disk is full
+    };
+    explicit IoError(const std::string& what, Kind kind = Kind::other) : Error(what), kind_(kind) {}
+    Kind kind() const { return kind_; }
+
+  private:
+    Kind kind_;
 };
 
 }  // namespace gpuhist

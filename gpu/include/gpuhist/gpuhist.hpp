@@ -6,5 +6,8 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/image_view.hpp"
 #include "gpuhist/normalization.hpp"
+#include "gpuhist/pinned_pool.hpp"
+#include "gpuhist/pool.hpp"
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
+#include "gpuhist/tables.hpp"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <opencv2/core/mat.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@ enum class OnTruncated { error, accept };
 struct DecodeOptions {
     std::uint64_t max_pixels = std::uint64_t{1} << 30;  ///< width × height, read from the header before memory is taken
     OnTruncated on_truncated = OnTruncated::error;      ///< accept: what OpenCV makes of the part that is there
+    cv::MatAllocator* allocator = nullptr;              ///< where pixels are put; null: where OpenCV puts them
+    /// Called before memory is taken, with the bytes that the image then needs in all: first those of its file, then,
+    /// once the header is known, file and pixels (at most). It may wait; what it throws comes out.
+    std::function<void(std::uint64_t)> admit;
 };
 
 /// The bytes of a file. Throws IoError naming the path and the cause (missing, no permission, a directory, empty).
@@ -40,13 +45,15 @@ cv::Mat read_image(const std::filesystem::path& path, const DecodeOptions& optio
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
 void write_file(const std::filesystem::path& path, const std::string& text);
 
+/// What the temporary names of this process begin with, and no other's: files of such names that a killed process left
+/// may be removed.
+const std::string& temporary_prefix();
+
 /// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss, and
 /// writes with `write_file`. Throws IoError where that fails.
 void write_image(const std::filesystem::path& path, const cv::Mat& image);
 
-/// The images of a directory and of those below it, in byte order of their paths: regular files, or links to such, with
-/// an extension that OpenCV decodes, any case. Hidden files and directories are left out, and links to directories are
-/// not followed. Throws IoError where a directory cannot be read.
+/// What a Walk (walk.hpp) through a directory finds, all at once. Throws IoError where a directory cannot be read.
 std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory);
 
 }  // namespace gpuhist::io

@@ -1,0 +1,71 @@
+/// The memory that images in flight share.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace gpuhist::app {
+
+/// So many bytes, asked for before memory is taken. An image that needs more than all of them waits until it is alone.
+class MemoryBudget {
+  public:
+    explicit MemoryBudget(std::uint64_t bytes) : limit_(bytes) {}
+
+    /// What one image holds, until it goes out of scope.
+    class Share {
+      public:
+        explicit Share(MemoryBudget& budget) : budget_(budget) {}
+        ~Share() { budget_.give_back(bytes_); }
+        Share(const Share&) = delete;
+        Share& operator=(const Share&) = delete;
+        /// Waits until there is room for so many bytes in all. Nobody holds on to bytes while waiting for more: that
+        /// could last for ever. So those who have begun and need more come before those who begin.
+        void require(std::uint64_t bytes) {
+            if (bytes > bytes_) budget_.exchange(bytes_, bytes);
+            if (bytes < bytes_) budget_.give_back(bytes_ - bytes);
+            bytes_ = bytes;
+        }
+
+      private:
+        MemoryBudget& budget_;
+        std::uint64_t bytes_ = 0;
+    };
+
+  private:
+    void exchange(std::uint64_t held, std::uint64_t wanted) {
+        std::unique_lock lock(mutex_);
+        used_ -= held;
+        if (held > 0) changed_.notify_all();
+        const auto fits = [&] { return used_ == 0 || used_ + wanted <= limit_; };
+        if (held > 0) {
+            ++growing_;
+            changed_.wait(lock, fits);
+            --growing_;
+        } else {
+            const std::uint64_t turn = next_turn_++;
+            changed_.wait(lock, [&] { return turn == turn_ && growing_ == 0 && fits(); });
+            ++turn_;
+        }
+        used_ += wanted;
+        changed_.notify_all();
+    }
+    void give_back(std::uint64_t bytes) {
+        if (bytes == 0) return;
+        const std::lock_guard lock(mutex_);
+        used_ -= bytes;
+        changed_.notify_all();
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    const std::uint64_t limit_;
+    std::uint64_t used_ = 0;
+    std::uint64_t turn_ = 0, next_turn_ = 0;  ///< of those who begin, first come first served
+    int growing_ = 0;
+};
+
+/// What the process may use: the machine's memory, or what its control group allows.
+std::uint64_t available_memory();
+
+}  // namespace gpuhist::app

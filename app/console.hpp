@@ -1,0 +1,42 @@
+/// Standard output and standard error, shared by all threads: results, messages, and a line that shows how far the
+/// work has come.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+namespace gpuhist::app {
+
+class Console {
+  public:
+    /// `quiet`: no notes and no progress; errors are always said.
+    explicit Console(bool quiet);
+    ~Console();
+
+    /// A line on standard error. Control characters are replaced.
+    void say(const std::string& message);
+    /// The same, unless quiet.
+    void note(const std::string& message);
+
+    /// Results on standard output. Where that fails it is said once, and nothing more is printed.
+    void print(const std::string& text);
+    bool closed() const { return closed_; }  ///< the reader has seen enough
+    bool failed() const { return failed_; }
+
+    /// Whether `show` shows anything: standard error is a terminal, and not quiet.
+    bool shows_progress() const { return progress_; }
+    /// Redraws the line, as much of it as the terminal is wide.
+    void show(const std::string& progress_line);
+    /// Takes it away.
+    void clear();
+
+  private:
+    void erase_line();
+
+    std::mutex mutex_;
+    bool quiet_, progress_, output_is_terminal_;
+    bool drawn_ = false;
+    bool closed_ = false, failed_ = false;
+};
+
+}  // namespace gpuhist::app

@@ -1,0 +1,42 @@
+/// What `--resume` needs: how far an interrupted run had come, with everything before that on disk.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpuhist/io/part.hpp"
+
+namespace gpuhist::app {
+
+struct Journal {
+    std::string temporary;           ///< what the names of the run's temporary files begin with
+    int pass = 1;                    ///< 2: images are normalised by the tables of the whole set
+    bool complete = false;           ///< nothing is left to do but to give files their names
+    std::uint64_t inputs = 0;        ///< done in this pass, of all that are listed
+    std::string paths_hash;          ///< of these
+    std::uint64_t images = 0;        ///< measured
+    std::vector<std::uint64_t> bad;  ///< inputs that the second pass leaves out
+    std::uint64_t stats_bytes = 0, errors_bytes = 0;
+    /// Standard output where it is a file: which, and how long it was.
+    struct Output {
+        std::uint64_t device = 0, file = 0, bytes = 0;
+    };
+    std::optional<Output> standard_output;
+    std::map<std::string, std::uint64_t> errors;  ///< by kind
+    io::Part part;                                ///< what was found; of a run that is not shared out part 1 of 1
+};
+
+/// Replaces the file so that, whatever happens, it is the old one or the new one. Throws IoError.
+void save_journal(const std::filesystem::path& path, const Journal& journal);
+
+/// Throws IoError where the file is there and is no journal. Absent where there is no file.
+std::optional<Journal> load_journal(const std::filesystem::path& path);
+
+/// Makes sure that a file, or the names in a directory, are on disk. Throws IoError.
+void make_durable(const std::filesystem::path& path);
+
+}  // namespace gpuhist::app

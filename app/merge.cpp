@@ -1,0 +1,163 @@
+#include "merge.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/part.hpp"
+#include "run.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+void say(const std::string& message) {
+    std::fprintf(stderr, "gpuhist: %s\n", printable(message).c_str());
+}
+
+/// What is wrong lies with the output, not with the parts.
+class OutputFailure : public Error {
+    using Error::Error;
+};
+
+/// Runs a writer.
+template <class Writer>
+void output(const Writer& writer) {
+    try {
+        writer();
+    } catch (const std::exception& error) {
+        throw OutputFailure(error.what());
+    }
+}
+
+/// A directory that is made where it is not there, and goes again if nothing comes to lie in it.
+class OutputDirectory {
+  public:
+    explicit OutputDirectory(const fs::path& path) : path_(path) {
+        std::error_code failure;
+        made_ = fs::create_directories(path, failure);
+        if (failure) throw OutputFailure(path.string() + ": cannot make this directory: " + failure.message());
+    }
+    ~OutputDirectory() {
+        std::error_code ignored;
+        if (made_) fs::remove(path_, ignored);
+    }
+
+  private:
+    fs::path path_;
+    bool made_ = false;
+};
+
+/// A file written row by row under another name, which gets its own when it is complete.
+class StreamedFile {
+  public:
+    explicit StreamedFile(const fs::path& path)
+        : path_(path), partial_(path.string() + ".partial"), file_(partial_, std::ios::binary | std::ios::trunc) {
+        check();
+    }
+    ~StreamedFile() {
+        std::error_code ignored;
+        if (!kept_) fs::remove(partial_, ignored);
+    }
+    void write(const std::string& text) {
+        file_.write(text.data(), static_cast<std::streamsize>(text.size()));
+        check();
+    }
+    void close() {
+        file_.close();
+        check();
+    }
+    /// Gives the file its name, or leaves none of that name.
+    void keep(bool wanted) {
+        std::error_code failure;
+        wanted ? fs::rename(partial_, path_, failure) : static_cast<void>(fs::remove(path_, failure));
+        if (failure) throw OutputFailure(path_.string() + ": cannot be written: " + failure.message());
+        kept_ = wanted;
+    }
+
+  private:
+    void check() const {
+        if (!file_) throw OutputFailure(path_.string() + ": cannot be written: " + std::strerror(errno));
+    }
+
+    fs::path path_, partial_;
+    std::ofstream file_;
+    bool kept_ = false;
+};
+
+/// As many open files as the system lets us have: a part each.
+void allow_many_files() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+/// stats.csv, complete but for its name: it appears when all else is there.
+void write_stats(const io::PartSet& parts, StreamedFile& stats) {
+    stats.write(io::stats_csv_header());
+    io::merge_stats(parts, [&](const std::string& row) { stats.write(row); });
+    stats.close();
+}
+
+void write_errors(const std::vector<io::Failure>& failures, const fs::path& path) {
+    std::string rows = io::errors_csv_header();
+    for (const io::Failure& failure : failures) rows += io::errors_csv_row(failure);
+    output([&] { io::write_file(path, rows); });
+}
+
+bool any_rows(const io::PartSet& parts) {
+    return std::any_of(parts.files.begin(), parts.files.end(),
+                       [](const io::PartFile& file) { return file.part.rows > 0; });
+}
+
+void merge_into(const MergeOptions& options) {
+    const io::PartSet parts = io::collect_parts({options.directories.begin(), options.directories.end()});
+    const io::Part& first = parts.files.front().part;
+    const std::vector<io::Failure> failures = io::merge_failures(parts);
+    const OutputDirectory directory(options.output);
+    StreamedFile stats(options.output / "stats.csv");
+    write_stats(parts, stats);
+    // What is not written now must not be left from an earlier run: it would be taken for this one's.
+    output([&] {
+        io::remove_dataset(options.output);
+        fs::remove(options.output / "errors.csv");
+        if (first.inputs > 1) io::write_dataset(options.output, parts.groups, first.histogram, first.log_counts);
+    });
+    if (!failures.empty()) write_errors(failures, options.output / "errors.csv");
+    stats.keep(any_rows(parts));
+    if (!options.notes) return;
+    const std::string summary = "merged  " + std::to_string(parts.files.size()) + " parts, " +
+                                std::to_string(first.inputs) + " inputs, " + std::to_string(failures.size()) +
+                                " errors\nwrote   " + printable(options.output.string()) + '\n';
+    if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
+        throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
+}
+
+}  // namespace
+
+int merge(const MergeOptions& options) {
+    allow_many_files();
+    try {
+        merge_into(options);
+    } catch (const OutputFailure& error) {
+        say(error.what());
+        return output_failed;
+    } catch (const std::exception& error) {
+        say(error.what());
+        return inputs_failed;
+    }
+    return all_done;
+}
+
+}  // namespace gpuhist::app

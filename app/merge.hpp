@@ -1,0 +1,20 @@
+/// `gpuhist merge`: one result from the parts of a sharded run.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace gpuhist::app {
+
+struct MergeOptions {
+    std::vector<std::string> directories;  ///< that hold part files
+    std::filesystem::path output = "gpuhist-out";
+    bool notes = true;
+};
+
+/// Writes stats.csv, errors.csv where inputs failed, and the files of the data set: byte for byte those of a single
+/// run. Says on standard error what is wrong. Returns an ExitCode.
+int merge(const MergeOptions& options);
+
+}  // namespace gpuhist::app

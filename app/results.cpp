@@ -1,0 +1,513 @@
+#include "results.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <opencv2/core.hpp>
+#include <system_error>
+#include <utility>
+
+#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/part.hpp"
+#include "gpuhist/io/report.hpp"
+#include "gpuhist/io/tables_file.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& path, int error) {
+    throw IoError(path.string() + ": cannot be written: " + std::strerror(error),
+                  error == ENOSPC || error == EDQUOT ? IoError::Kind::no_space : IoError::Kind::other);
+}
+
+/// Until the file is closed no other run gets it.
+void lock(int file, const fs::path& path) {
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        throw IoError(path.string() + ": another run is writing it; name another --output");
+}
+
+std::string join(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
+    return text;
+}
+
+/// All that changes results, by the names of the options.
+std::map<std::string, std::string> fingerprint(const Options& options) {
+    const Normalization& normalization = options.normalization;
+    const auto number = [](double value) { return io::shortest(value); };
+    const auto& range = options.histogram.range;
+    std::map<std::string, std::string> all{
+        {"the inputs", join(options.inputs.arguments)},
+        {"--files-from", options.inputs.files_from.value_or("")},
+        {"--no-recursive", options.inputs.walk.recursive ? "no" : "yes"},
+        {"--include", join(options.inputs.walk.include)},
+        {"--exclude", join(options.inputs.walk.exclude)},
+        {"--group-by", options.group_by_directory ? "dir" : ""},
+        {"--bins", std::to_string(options.histogram.bins)},
+        {"--range", range ? number(range->lower) + "," + number(range->upper) : ""},
+        {"--log", options.log_counts ? "yes" : "no"},
+        {"--max-pixels", std::to_string(options.decode.max_pixels)},
+        {"--on-truncated", options.decode.on_truncated == io::OnTruncated::accept ? "accept" : "error"},
+        {"--normalize", std::to_string(static_cast<int>(normalization.mode)) + "," + number(normalization.low) + "," +
+                            number(normalization.high) + (normalization.joint ? ",joint" : ",separate")},
+        {"the version of gpuhist", GPUHIST_VERSION},
+        {"the version of OpenCV", cv::getVersionString()},
+    };
+    std::string& write = all["--write"];
+    if (const auto& writes = options.write)
+        for (const auto& [wanted, name] :
+             {std::pair(writes->stats, "stats "), std::pair(writes->histogram, "histogram "),
+              std::pair(writes->plot, "plot "), std::pair(writes->normalized, "normalized ")})
+            if (wanted) write += name;
+    all["--link"] = options.linked ? "dataset" : "";
+    all["--lut-in"] = options.tables_from.string();
+    all["--lut-out"] = options.tables_to.string();
+    return all;
+}
+
+std::string shard_name(const Options& options, const char* otherwise) {
+    if (!options.shard) return otherwise;
+    return "part-" + std::to_string(options.shard->part) + "-of-" + std::to_string(options.shard->parts);
+}
+
+std::string stats_name(const Options& options) {
+    return options.shard ? io::part_stats_file_name(options.shard->part, options.shard->parts) : "stats.csv";
+}
+
+/// Where standard output stands, if it is a file.
+std::optional<Journal::Output> standard_output() {
+    struct stat status {};
+    const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return Journal::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
+}
+
+/// Cuts off what standard output received after that, if it is the same file.
+void cut_standard_output(const Journal::Output& output) {
+    struct stat status {};
+    const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == output.device &&
+                      status.st_ino == output.file && static_cast<std::uint64_t>(status.st_size) >= output.bytes;
+    if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
+}
+
+/// The temporary files of a run that was killed.
+void remove_temporary_files(const fs::path& directory, const std::string& prefix) {
+    if (prefix.rfind(".gpuhist.", 0) != 0) return;
+    std::error_code failed;
+    for (auto entry = fs::recursive_directory_iterator(directory, failed); !failed && entry != fs::end(entry);
+         entry.increment(failed))
+        if (entry->path().filename().string().rfind(prefix, 0) == 0) {
+            std::error_code ignored;
+            fs::remove(entry->path(), ignored);
+        }
+}
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------------- RowFile
+
+RowFile::RowFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {}
+
+RowFile::~RowFile() {
+    if (file_ >= 0) close(file_);
+}
+
+void RowFile::open() {
+    file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) fail(partial_, errno);
+    lock(file_, partial_);
+    if (ftruncate(file_, static_cast<off_t>(written_)) != 0) fail(partial_, errno);
+    if (lseek(file_, 0, SEEK_END) < 0) fail(partial_, errno);
+}
+
+void RowFile::begin() {
+    if (file_ < 0) open();
+}
+
+void RowFile::flush() {
+    if (buffer_.empty() && file_ >= 0) return;
+    begin();
+    std::size_t done = 0;
+    while (done < buffer_.size()) {
+        const ssize_t part = ::write(file_, buffer_.data() + done, buffer_.size() - done);
+        if (part < 0 && errno == EINTR) continue;
+        if (part < 0) {
+            const int error = errno;
+            written_ += done;
+            buffer_.erase(0, done);
+            fail(partial_, error);
+        }
+        done += static_cast<std::size_t>(part);
+    }
+    written_ += done;
+    buffer_.clear();
+}
+
+void RowFile::append(const std::string& text) {
+    buffer_ += text;
+    if (buffer_.size() >= std::size_t{1} << 18) flush();
+}
+
+void RowFile::sync() {
+    flush();
+    if (fsync(file_) != 0) fail(partial_, errno);
+}
+
+void RowFile::resume(std::uint64_t bytes) {
+    std::error_code failed;
+    const std::uint64_t there = fs::file_size(partial_, failed);
+    if (bytes > 0 && (failed || there < bytes))
+        throw IoError(partial_.string() + ": is not what the journal says of it: start anew without --resume");
+    written_ = bytes;
+    open();
+}
+
+void RowFile::complete() {
+    if (file_ < 0) {
+        io::write_file(path_, buffer_);
+        discard();
+        return;
+    }
+    sync();
+    if (rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, errno);
+}
+
+void RowFile::discard() {
+    if (file_ < 0) file_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) return;
+    lock(file_, partial_);
+    unlink(partial_.c_str());
+    close(std::exchange(file_, -1));
+}
+
+// ----------------------------------------------------------------------------------------------------- PathsHash
+
+void PathsHash::add(const std::string& path) {
+    // Two FNV-1a hashes, of the bytes and of their complements, with a zero byte after each path.
+    const auto step = [&](unsigned char byte) {
+        constexpr std::uint64_t prime = 0x100000001b3u;
+        high_ = (high_ ^ byte) * prime;
+        low_ = (low_ ^ static_cast<unsigned char>(~byte)) * prime;
+    };
+    for (const char byte : path) step(static_cast<unsigned char>(byte));
+    step(0);
+}
+
+std::string PathsHash::text() const {
+    std::array<char, 33> text{};
+    std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(high_),
+                  static_cast<unsigned long long>(low_));
+    return text.data();
+}
+
+// ------------------------------------------------------------------------------------------------------- Results
+
+Results::Results(const Options& options, Console& console, bool single)
+    : options_(options),
+      console_(console),
+      journaled_(!single && (!options.write || options.write->any())),
+      stats_wanted_(!options.write || options.write->stats),
+      pooled_((journaled_ && stats_wanted_) || options.linked || !options.tables_to.empty()),
+      sharded_(options.shard.has_value()),
+      journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
+      stats_(options.output / stats_name(options)),
+      errors_(options.output / "errors.csv"),
+      last_checkpoint_(std::chrono::steady_clock::now()),
+      pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+          std::chrono::duration<double>(options.checkpoint_seconds))) {
+    io::Part& part = journal_.part;
+    part.options = fingerprint(options_);
+    part.histogram = options_.histogram;
+    part.log_counts = options_.log_counts;
+    if (options_.shard) {
+        part.part = options_.shard->part;
+        part.parts = options_.shard->parts;
+    }
+    part.groups = {{"", {}}};
+}
+
+std::uint64_t Results::begin() {
+    if (!journaled_) return 0;
+    std::optional<Journal> former;
+    try {
+        former = load_journal(journal_path_);
+    } catch (const IoError&) {
+        if (options_.resume) throw;
+        former.emplace();  // whatever it is: the run starts anew
+    }
+    if (former && options_.resume) {
+        std::string differences;
+        for (const auto& [name, value] : journal_.part.options)
+            if (former->part.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
+        if (!differences.empty())
+            throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
+                             differences + ": repeat it with its options, or start anew without --resume");
+        const std::string killed = former->temporary;
+        journal_ = std::move(*former);
+        expected_hash_ = journal_.paths_hash;
+        to_skip_ = journal_.inputs;
+        complete_ = journal_.complete;
+        printed_ = journal_.images > 0;
+        journal_saved_ = true;
+        begun_ = complete_ || journal_.pass == 2 || journal_.inputs > 0;  // else there are no headers yet
+        if (!complete_ && stats_wanted_) {
+            stats_.resume(journal_.stats_bytes);
+            if (!sharded_) errors_.resume(journal_.errors_bytes);
+        }
+        remove_temporary_files(options_.output, killed);
+        if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
+        journal_.temporary = io::temporary_prefix();
+        if (!complete_) save_journal(journal_path_, journal_);
+        return to_skip_;
+    }
+    stats_.discard();
+    if (!sharded_) errors_.discard();
+    if (former) {
+        remove_temporary_files(options_.output, former->temporary);
+        console_.note(options_.output.string() +
+                      ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
+        std::error_code ignored;
+        fs::remove(journal_path_, ignored);
+    }
+    journal_.temporary = io::temporary_prefix();
+    return 0;
+}
+
+void Results::begin_second_pass() {
+    journal_.part.inputs = journal_.inputs;
+    journal_.part.inputs_hash = hash_.text();
+    journal_.pass = 2;
+    journal_.inputs = 0;
+    hash_ = {};
+    skipped_ = to_skip_ = 0;
+    checkpoint();
+}
+
+bool Results::is_bad(const Input& input) const {
+    return std::binary_search(journal_.bad.begin(), journal_.bad.end(), input.index);
+}
+
+std::vector<Tables> Results::tables() const {
+    const Pool& all = journal_.part.groups.front().pool;
+    std::vector<Tables> tables;
+    for (const PooledDepth& part : all.depths())
+        if (part.depth != Depth::f32) tables.push_back(make_tables(all, part.depth, options_.normalization));
+    return tables;
+}
+
+void Results::skip(const Input& input) {
+    hash_.add(input.path);
+    if (++skipped_ == to_skip_ && hash_.text() != expected_hash_)
+        throw UsageError("--resume: the inputs are not those of the interrupted run in " + options_.output.string() +
+                         ": start anew without --resume");
+}
+
+/// Makes the directory and files when there is something to say: a run whose inputs all fail to be there leaves none.
+void Results::begin_files() {
+    if (std::exchange(begun_, true)) return;
+    if (journaled_) {
+        make_directories(options_.output);
+        journal_.standard_output = standard_output();
+        save_journal(journal_path_, journal_);  // so that what is left of a run that is killed soon is known for its
+        journal_saved_ = true;
+    }
+    if (stats_wanted_) {
+        if (journaled_) stats_.begin();
+        stats_.append(sharded_ ? io::part_stats_header() : io::stats_csv_header());
+        if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
+    }
+}
+
+void Results::add_error(const Input& input, const Failure& failure) {
+    console_.say(failure.message);
+    ++journal_.errors[failure.kind];
+    if (!journaled_ || !stats_wanted_) return;
+    const std::string prefix = input.path + ": ";
+    const std::string cause =
+        failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
+    io::Failure row{input.index, input.path, failure.kind, cause};
+    if (sharded_)
+        journal_.part.failures.push_back(std::move(row));
+    else
+        errors_.append(io::errors_csv_row(row));
+}
+
+void Results::print(const std::string& text) {
+    if (text.empty()) return;
+    std::string first;
+    if (options_.format == Format::table && printed_) first = "\n";
+    if (options_.format == Format::csv && !printed_) first = io::stats_csv_header();
+    printed_ = true;
+    console_.print(first + text);
+}
+
+Pool& Results::pool(const std::string& group) {
+    auto& groups = journal_.part.groups;
+    auto place = std::lower_bound(groups.begin(), groups.end(), group,
+                                  [](const io::Group& one, const std::string& name) { return one.name < name; });
+    if (place == groups.end() || place->name != group) place = groups.insert(place, {group, {}});
+    return place->pool;
+}
+
+void Results::add_image(Outcome& outcome) {
+    if (journal_.pass == 2) return;
+    stats_.append(outcome.stats);
+    journal_.part.rows += outcome.rows;
+    if (pooled_) {
+        pool("").add(outcome.analysis);
+        if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis);
+    }
+    ++journal_.images;
+    ++images_;
+    pixels_ += outcome.pixels;
+    print(outcome.printed);
+}
+
+void Results::record(Outcome& outcome) {
+    const Input& input = outcome.input;
+    if (!outcome.failure || journaled_) begin_files();
+    hash_.add(input.path);
+    ++journal_.inputs;
+    if (!outcome.left_out) {
+        if (outcome.failure) {
+            add_error(input, *outcome.failure);
+            if (options_.linked && journal_.pass == 1) journal_.bad.push_back(input.index);
+        } else {
+            for (const Failure& failure : outcome.not_written) add_error(input, failure);
+            add_image(outcome);
+        }
+    }
+    if (journaled_ && std::chrono::steady_clock::now() - last_checkpoint_ >= pause_) checkpoint();
+}
+
+void Results::checkpoint() {
+    if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
+    const auto start = std::chrono::steady_clock::now();
+    if (stats_wanted_) {
+        stats_.sync();
+        journal_.stats_bytes = stats_.bytes();
+        if (!sharded_) {
+            errors_.sync();
+            journal_.errors_bytes = errors_.bytes();
+        }
+    }
+    const Writes most = options_.write.value_or(Writes{true, true, true, true});
+    if (most.histogram || most.plot || most.normalized) {  // files of images
+        const int directory = open(options_.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        const bool done = directory >= 0 && syncfs(directory) == 0;
+        const int error = errno;
+        if (directory >= 0) close(directory);
+        if (!done) fail(options_.output, error);
+    }
+    fsync(STDOUT_FILENO);
+    journal_.standard_output = standard_output();
+    journal_.paths_hash = hash_.text();
+    if (journal_.pass == 1) {
+        journal_.part.inputs = journal_.inputs;
+        journal_.part.inputs_hash = journal_.paths_hash;
+    }
+    save_journal(journal_path_, journal_);
+    journal_saved_ = true;
+    // Where disks are slow, no more than a twentieth of the time goes into this.
+    const auto now = std::chrono::steady_clock::now();
+    pause_ = std::max(pause_, 20 * (now - start));
+    last_checkpoint_ = now;
+}
+
+/// Gives a file of rows its name, unless a run that was interrupted while finishing has done so.
+void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) {
+    make_directories(options_.output);
+    std::error_code ignored;
+    const bool left = !complete_ || fs::exists(options_.output / (std::string(name) + ".partial"), ignored);
+    if (complete_ && left) file.resume(bytes);
+    if (left) file.complete();
+    written_.push_back(name);
+}
+
+void Results::finish_part() {
+    const io::Part& part = journal_.part;
+    finish_rows(stats_, stats_name(options_).c_str(), journal_.stats_bytes);
+    const std::string name = io::part_file_name(part.part, part.parts);
+    io::write_file(options_.output / name, io::part_json(part));  // last: with it the part is there
+    written_.push_back(name);
+}
+
+/// What is not written now must not be left from an earlier run: it would be taken for this one's.
+void Results::finish_dataset() {
+    const io::Part& part = journal_.part;
+    const auto remove = [&](const std::string& name) {
+        std::error_code ignored;
+        fs::remove(options_.output / name, ignored);
+    };
+    if (part.rows > 0) {
+        finish_rows(stats_, "stats.csv", journal_.stats_bytes);
+    } else {
+        stats_.discard();
+        remove("stats.csv");
+    }
+    if (!journaled_) return;
+    if (!journal_.errors.empty()) {
+        finish_rows(errors_, "errors.csv", journal_.errors_bytes);
+    } else {
+        errors_.discard();
+        remove("errors.csv");
+    }
+    constexpr std::array dataset{"dataset.csv",
+                                 "dataset.json",
+                                 "dataset.histogram.png",
+                                 "dataset.u8.histogram.png",
+                                 "dataset.u16.histogram.png",
+                                 "dataset.f32.histogram.png"};
+    for (const char* name : dataset) remove(name);
+    if (part.inputs < 2) return;
+    io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts);
+    std::error_code ignored;
+    for (const char* name : dataset)
+        if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
+}
+
+void Results::finish() {
+    if (!begun_) return;
+    if (journaled_ && !complete_) {
+        journal_.complete = true;
+        checkpoint();
+    }
+    if (!options_.tables_to.empty()) io::write_file(options_.tables_to, io::tables_csv(tables()));
+    if (stats_wanted_) {
+        if (sharded_)
+            finish_part();
+        else
+            finish_dataset();
+    }
+    if (journaled_) {
+        for (const std::string& file : written_) make_durable(options_.output / file);
+        make_durable(options_.output);
+        std::error_code ignored;
+        fs::remove(journal_path_, ignored);
+        journal_saved_ = false;
+    }
+    if (options_.format != Format::table || written_.empty()) return;
+    std::string text = "wrote  " + printable((options_.output / written_.front()).string());
+    for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];
+    console_.print(text + "\n");
+}
+
+std::uint64_t Results::failed() const {
+    std::uint64_t count = 0;
+    for (const auto& [kind, errors] : journal_.errors)
+        if (kind != "output") count += errors;
+    return count;
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,355 @@
+#include "gpuhist/pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "core/bins.hpp"
+#include "core/power_sums.hpp"
+#include "core/statistics.hpp"
+#include "core/validate.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist {
+namespace {
+
+using Counts = std::vector<std::uint64_t>;
+
+constexpr std::uint64_t most_samples = std::uint64_t{1} << 60;
+
+[[noreturn]] void refuse(const std::string& what) {
+    throw InvalidArgument("pool: " + what);
+}
+
+std::uint64_t finite(const PooledChannel& channel) {
+    return channel.samples - channel.nan - channel.infinite;
+}
+
+/// Whether they add up to so much, and not by passing 2^64.
+bool adds_up(const Counts& counts, std::initializer_list<std::uint64_t> others, std::uint64_t expected) {
+    std::uint64_t sum = 0, any = 0;
+    for (std::uint64_t count : counts) {
+        sum += count;
+        any |= count;
+    }
+    if (std::bit_width(any) + std::bit_width(counts.size()) > 64) {  // seldom: now one by one
+        sum = 0;
+        for (std::uint64_t count : counts) {
+            if (count > expected - sum) return false;
+            sum += count;
+        }
+    }
+    for (std::uint64_t count : others) {
+        if (sum > expected || count > expected - sum) return false;
+        sum += count;
+    }
+    return sum == expected;
+}
+
+std::size_t values_of(Depth depth) {
+    return depth == Depth::u8 ? 256 : 65536;
+}
+
+/// What is about to be pooled. The counts stay where they are, those in `pool` are not looked at: an image's may be
+/// half a megabyte a channel.
+struct Findings {
+    const PooledDepth& pool;
+    std::vector<const Counts*> counts;  ///< a channel each
+};
+
+void validate_floats(const Findings& findings, std::size_t at, const std::string& name) {
+    const PooledDepth& pool = findings.pool;
+    const PooledChannel& channel = pool.channels[at];
+    const Counts& counts = *findings.counts[at];
+    const bool counted = pool.range.has_value();
+    if (counted != !counts.empty() || counts.size() > core::max_bins ||
+        counts.size() != findings.counts.front()->size())
+        refuse(name + ": the number of bins is not that of one common range");
+    if (counted ? !adds_up(counts, {channel.below, channel.above, channel.nan}, channel.samples)
+                : channel.below != 0 || channel.above != 0)
+        refuse(name + ": the counts do not add up to the samples");
+    if (channel.nan > channel.samples || channel.infinite > channel.samples - channel.nan ||
+        (counted && channel.infinite > channel.below + channel.above))
+        refuse(name + ": more NaN or infinite samples than there can be");
+    const bool none = finite(channel) == 0;
+    if (!std::isfinite(channel.minimum) || !std::isfinite(channel.maximum) || channel.minimum > channel.maximum ||
+        (none && (channel.minimum != 0 || channel.maximum != 0)))
+        refuse(name + ": extremes that are none");
+    const PowerSums::Integer zero{};
+    for (std::size_t k = pool.detail == Detail::full ? 4 : 2; k < 4; ++k)
+        if (channel.power_sums.sums[k] != zero) refuse(name + ": a brief analysis has no third and fourth powers");
+    if (!core::plausible(channel.power_sums, finite(channel))) refuse(name + ": power sums beyond those of floats");
+}
+
+void validate_integers(const Findings& findings, std::size_t at, const std::string& name) {
+    const PooledChannel& channel = findings.pool.channels[at];
+    if (findings.counts[at]->size() != values_of(findings.pool.depth)) refuse(name + ": not one count for each value");
+    if (!adds_up(*findings.counts[at], {}, channel.samples)) refuse(name + ": the counts do not add up to the samples");
+    if (channel.nan || channel.infinite || channel.below || channel.above || channel.minimum != 0 ||
+        channel.maximum != 0 || !(channel.power_sums == PowerSums{}))
+        refuse(name + ": integer samples have neither NaN nor power sums");
+}
+
+void validate(const Findings& findings) {
+    const PooledDepth& pool = findings.pool;
+    const std::string depth = to_string(pool.depth);
+    if (pool.channels.empty()) refuse(depth + ": no channel");
+    if (pool.depth != Depth::f32 && (pool.range != Range{0, static_cast<double>(values_of(pool.depth))} ||
+                                     pool.upper_closed || pool.detail != Detail::full))
+        refuse(depth + ": the range is that of the type, and the detail full");
+    if (pool.range) core::validate(*pool.range);
+    if (!pool.range && pool.upper_closed) refuse(depth + ": no range, so none that is closed");
+    int last = -1;
+    for (std::size_t at = 0; at < pool.channels.size(); ++at) {
+        const PooledChannel& channel = pool.channels[at];
+        const std::string name = depth + " " + to_string(channel.channel);
+        if (static_cast<int>(channel.channel) <= last || channel.channel >= Channel::all)
+            refuse(depth + ": channels are in the order gray red green blue luma alpha, each once");
+        last = static_cast<int>(channel.channel);
+        if (channel.images == 0 || channel.samples < channel.images || channel.samples > most_samples)
+            refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
+        pool.depth == Depth::f32 ? validate_floats(findings, at, name) : validate_integers(findings, at, name);
+    }
+    const int colours = (pool.find(Channel::red) != nullptr) + (pool.find(Channel::green) != nullptr) +
+                        (pool.find(Channel::blue) != nullptr);
+    if (colours != 0 && colours != 3) refuse(depth + ": red, green and blue come together");
+}
+
+/// Brief analyses have no third and fourth powers.
+void drop_high_powers(PooledChannel& channel) {
+    channel.power_sums.sums[2] = channel.power_sums.sums[3] = {};
+}
+
+/// One image's findings as a pool of their own, without the counts.
+PooledDepth pooled(const Analysis& image) {
+    PooledDepth pool;
+    pool.depth = image.depth;
+    pool.range = image.range;
+    pool.upper_closed = image.upper_closed;
+    pool.detail = image.detail;
+    for (const ChannelAnalysis& found : image.channels) {
+        PooledChannel channel;
+        channel.channel = found.channel;
+        channel.images = 1;
+        channel.samples = found.pixels;
+        if (image.depth == Depth::f32) {
+            channel.nan = found.nan;
+            channel.infinite = found.infinite;
+            channel.below = found.below;
+            channel.above = found.above;
+            channel.minimum = found.minimum + 0.0F;  // -0 equals 0 and would be told apart in a file
+            channel.maximum = found.maximum + 0.0F;
+            if (found.nan > found.pixels || found.infinite > found.pixels - found.nan)
+                refuse("more NaN or infinite samples than there are");
+            channel.power_sums = core::power_sums(found.pixels - found.nan - found.infinite, found.moments);
+            if (image.detail == Detail::brief) drop_high_powers(channel);
+        }
+        pool.channels.push_back(std::move(channel));
+    }
+    return pool;
+}
+
+/// Adds what is not zero: the counts of a small image are mostly zero.
+void add_counts(Counts& counts, const Counts& more) {
+    constexpr std::size_t block = 32;
+    std::size_t at = 0;
+    for (; at + block <= more.size(); at += block) {
+        std::uint64_t any = 0;
+        for (std::size_t i = 0; i < block; ++i) any |= more[at + i];
+        if (any != 0)
+            for (std::size_t i = 0; i < block; ++i) counts[at + i] += more[at + i];
+    }
+    for (; at < more.size(); ++at) counts[at] += more[at];
+}
+
+void add_channel(PooledChannel& sum, const PooledChannel& more) {
+    if (finite(more) > 0) {
+        sum.minimum = finite(sum) > 0 ? std::min(sum.minimum, more.minimum) : more.minimum;
+        sum.maximum = finite(sum) > 0 ? std::max(sum.maximum, more.maximum) : more.maximum;
+    }
+    sum.images += more.images;
+    sum.samples += more.samples;
+    sum.nan += more.nan;
+    sum.infinite += more.infinite;
+    sum.below += more.below;
+    sum.above += more.above;
+    if (finite(more) > 0) core::add(sum.power_sums, more.power_sums);
+}
+
+/// The place of `channel`, made where it is not there yet.
+PooledChannel& place(PooledDepth& pool, Channel channel) {
+    const auto at = std::find_if(pool.channels.begin(), pool.channels.end(),
+                                 [&](const PooledChannel& there) { return there.channel >= channel; });
+    if (at != pool.channels.end() && at->channel == channel) return *at;
+    PooledChannel fresh;
+    fresh.channel = channel;
+    return *pool.channels.insert(at, std::move(fresh));
+}
+
+/// The counts of f32 images mean something together only where the bins are the same.
+void agree_on_range(PooledDepth& sum, const Findings& more) {
+    if (sum.channels.empty()) {
+        sum.range = more.pool.range;
+        sum.upper_closed = more.pool.upper_closed;
+        return;
+    }
+    if (sum.range == more.pool.range && sum.upper_closed == more.pool.upper_closed &&
+        sum.channels.front().counts.size() == more.counts.front()->size())
+        return;
+    sum.range.reset();
+    sum.upper_closed = false;
+    for (PooledChannel& channel : sum.channels) {
+        channel.counts.clear();
+        channel.below = channel.above = 0;
+    }
+}
+
+void agree_on_detail(PooledDepth& sum, Detail detail) {
+    if (detail == Detail::brief) sum.detail = Detail::brief;
+    if (sum.detail == Detail::brief)
+        for (PooledChannel& channel : sum.channels) drop_high_powers(channel);
+}
+
+void check_room(const PooledDepth* sum, const PooledDepth& more) {
+    for (const PooledChannel& channel : more.channels) {
+        const PooledChannel* there = sum ? sum->find(channel.channel) : nullptr;
+        if (there && there->samples > most_samples - channel.samples) refuse("more than 2^60 samples in a channel");
+    }
+}
+
+void join(std::vector<PooledDepth>& depths, const Findings& more) {
+    auto at = std::find_if(depths.begin(), depths.end(),
+                           [&](const PooledDepth& there) { return there.depth >= more.pool.depth; });
+    if (at == depths.end() || at->depth != more.pool.depth) {
+        at = depths.insert(at, PooledDepth{});
+        at->depth = more.pool.depth;
+    }
+    PooledDepth& sum = *at;
+    agree_on_range(sum, more);
+    for (std::size_t i = 0; i < more.pool.channels.size(); ++i) {
+        PooledChannel& channel = place(sum, more.pool.channels[i].channel);
+        add_channel(channel, more.pool.channels[i]);
+        if (sum.range) {
+            channel.counts.resize(more.counts[i]->size());
+            add_counts(channel.counts, *more.counts[i]);
+        } else {
+            channel.below = channel.above = 0;
+        }
+    }
+    agree_on_detail(sum, more.pool.detail);
+}
+
+/// As an analysis of one image: what counts need to become numbers.
+Analysis as_analysis(const PooledDepth& pool) {
+    Analysis analysis;
+    analysis.depth = pool.depth;
+    analysis.range = pool.range.value_or(Range{});
+    analysis.upper_closed = pool.upper_closed;
+    for (const PooledChannel& pooled_channel : pool.channels) {
+        ChannelAnalysis channel;
+        channel.channel = pooled_channel.channel;
+        channel.pixels = pooled_channel.samples;
+        channel.counts = pooled_channel.counts;
+        channel.nan = pooled_channel.nan;
+        channel.below = pooled_channel.below;
+        channel.above = pooled_channel.above;
+        analysis.channels.push_back(std::move(channel));
+    }
+    return analysis;
+}
+
+/// Red, green and blue as one population.
+PooledChannel pool_colours(const PooledDepth& pool) {
+    PooledChannel all;
+    for (Channel colour : {Channel::red, Channel::green, Channel::blue}) {
+        const PooledChannel& channel = *pool.find(colour);
+        add_channel(all, channel);
+        all.counts.resize(channel.counts.size());
+        add_counts(all.counts, channel.counts);
+    }
+    all.channel = Channel::all;
+    all.images = pool.find(Channel::red)->images;
+    return all;
+}
+
+PooledRow row_of(const PooledDepth& pool, const PooledChannel& channel) {
+    PooledRow row{pool.depth, channel.images, {}};
+    if (pool.depth != Depth::f32) {
+        row.statistics = core::from_counts(channel.channel, channel.counts);
+        return row;
+    }
+    Statistics& numbers = row.statistics;
+    numbers.channel = channel.channel;
+    numbers.pixels = channel.samples;
+    numbers.nan = channel.nan;
+    numbers.inf = channel.infinite;
+    if (finite(channel) == 0) return row;
+    numbers.min = channel.minimum;
+    numbers.max = channel.maximum;
+    core::set_moments(numbers, finite(channel), channel.power_sums, pool.detail);
+    return row;
+}
+
+}  // namespace
+
+const PooledChannel* PooledDepth::find(Channel channel) const {
+    for (const PooledChannel& candidate : channels)
+        if (candidate.channel == channel) return &candidate;
+    return nullptr;
+}
+
+Pool::Pool(std::vector<PooledDepth> depths) : depths_(std::move(depths)) {
+    for (std::size_t i = 0; i < depths_.size(); ++i) {
+        if (i > 0 && depths_[i - 1].depth >= depths_[i].depth) refuse("depths are in the order u8 u16 f32, each once");
+        Findings findings{depths_[i], {}};
+        for (const PooledChannel& channel : depths_[i].channels) findings.counts.push_back(&channel.counts);
+        validate(findings);
+    }
+}
+
+void Pool::add(const Analysis& image) {
+    const PooledDepth one = pooled(image);
+    Findings findings{one, {}};
+    for (const ChannelAnalysis& channel : image.channels) findings.counts.push_back(&channel.counts);
+    validate(findings);
+    check_room(find(image.depth), one);
+    join(depths_, findings);
+}
+
+void Pool::merge(const Pool& other) {
+    for (const PooledDepth& depth : other.depths_) check_room(find(depth.depth), depth);
+    for (const PooledDepth& depth : other.depths_) {
+        Findings findings{depth, {}};
+        for (const PooledChannel& channel : depth.channels) findings.counts.push_back(&channel.counts);
+        join(depths_, findings);
+    }
+}
+
+const PooledDepth* Pool::find(Depth depth) const {
+    for (const PooledDepth& candidate : depths_)
+        if (candidate.depth == depth) return &candidate;
+    return nullptr;
+}
+
+std::vector<PooledRow> Pool::statistics() const {
+    std::vector<PooledRow> rows;
+    for (const PooledDepth& pool : depths_) {
+        for (const PooledChannel& channel : pool.channels) {
+            if (channel.channel != Channel::alpha) rows.push_back(row_of(pool, channel));
+        }
+        if (pool.find(Channel::red)) rows.push_back(row_of(pool, pool_colours(pool)));
+        if (const PooledChannel* alpha = pool.find(Channel::alpha)) rows.push_back(row_of(pool, *alpha));
+    }
+    return rows;
+}
+
+std::optional<Histogram> Pool::histogram(Depth depth, const HistogramOptions& options) const {
+    const PooledDepth* pool = find(depth);
+    if (!pool || !pool->range) return std::nullopt;
+    return gpuhist::histogram(as_analysis(*pool), options);
+}
+
+}  // namespace gpuhist

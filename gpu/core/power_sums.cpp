@@ -1,0 +1,96 @@
+#include "core/power_sums.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "core/float_analysis.hpp"
+#include "core/wide.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::core {
+namespace {
+
+constexpr int fraction = PowerSums::fraction_bits;
+using Sum = Wide<PowerSums::words>;
+using Difference = Wide<34>;  // n³ Σx⁴ and 3 (n² m2)² stay below 2^(186 + 4·128 + 4·330 + 2)
+
+/// pivot · 2^fraction
+Sum fixed_point(double pivot) {
+    int exponent = 0;
+    const auto digits = static_cast<std::int64_t>(std::ldexp(std::frexp(pivot, &exponent), 53));
+    int shift = exponent - 53 + fraction;
+    std::int64_t whole = digits;
+    for (; shift < 0 && whole % 2 == 0 && whole != 0; ++shift) whole /= 2;
+    if (whole == 0) return {};
+    // An engine's pivot lies between two floats: midway, on a multiple of 2^-150; or at the mean, of whose distance
+    // from another pivot, in units of at least 2^-149, 180 binary places are kept.
+    if (!std::isfinite(pivot) || exponent > 129 || shift < 0)
+        throw InvalidArgument("f32 analysis with a pivot that is not within the range and resolution of floats");
+    return Sum(static_cast<i128>(whole)) << shift;
+}
+
+/// n · a
+template <int words>
+Wide<words> times(std::uint64_t n, const Wide<words>& a) {
+    return Wide<words>(n) * a;
+}
+
+}  // namespace
+
+PowerSums power_sums(std::uint64_t n, const FloatMoments& moments) {
+    if (n == 0) return {};
+    if (moments.exponent < -150 || moments.exponent > 129)
+        throw InvalidArgument("f32 analysis with a moment exponent outside that of floats");
+    const Sum p = fixed_point(moments.pivot);
+    std::array<Sum, 4> d;  // Σd^k · 2^(k · fraction), d the distance from the pivot
+    for (int k = 1; k <= 4; ++k)
+        d[k - 1] = Sum(from_public(moments.sums[k - 1])) << (k * (moments.exponent + fraction) - 80);
+
+    // Σ(p + d)^k, by Horner's scheme
+    const std::array<Sum, 4> sums{
+        times(n, p) + d[0],
+        p * (times(n, p) + times(2, d[0])) + d[1],
+        p * (p * (times(n, p) + times(3, d[0])) + times(3, d[1])) + d[2],
+        p * (p * (p * (times(n, p) + times(4, d[0])) + times(6, d[1])) + times(4, d[2])) + d[3],
+    };
+    PowerSums result;
+    for (int k = 0; k < 4; ++k) result.sums[k] = sums[k].to_words();
+    return result;
+}
+
+void add(PowerSums& sums, const PowerSums& more) {
+    for (int k = 0; k < 4; ++k) sums.sums[k] = (Sum(sums.sums[k]) += Sum(more.sums[k])).to_words();
+}
+
+bool plausible(const PowerSums& sums, std::uint64_t n) {
+    for (int k = 1; k <= 4; ++k) {
+        const Sum most = Sum(n) << k * (129 + fraction);  // a bit more than floats, for what rounded terms add
+        const Sum sum = Sum(sums.sums[k - 1]).magnitude();
+        if ((most - sum).negative() || sum.negative()) return false;
+    }
+    return true;
+}
+
+void set_moments(Statistics& row, std::uint64_t n, const PowerSums& sums, Detail detail) {
+    std::array<Difference, 4> s;
+    for (int k = 0; k < 4; ++k) s[k] = Difference(Sum(sums.sums[k]));
+    row.mean = ratio(s[0], n, -fraction);
+    const Difference square = s[0] * s[0], m2 = times(n, s[1]) - square;  // n² m2; not below 0 but by rounded terms
+    const auto samples = static_cast<double>(n);
+    const double squares = m2.negative() ? 0 : to_double(m2, -2 * fraction);
+    row.std = std::sqrt(squares) / samples;
+    if (n > 1) row.std_sample = std::sqrt(squares / samples / static_cast<double>(n - 1));
+    if (detail != Detail::full || !(squares > 0)) return;
+
+    const Difference m3 =  // n³ m3
+        times(n, times(n, s[2]) - times(3, s[0] * s[1])) + times(2, s[0] * square);
+    const Difference m4 =  // n⁴ m4
+        times(n, times(n, times(n, s[3]) - times(4, s[0] * s[2])) + times(6, square * s[1])) -
+        times(3, square * square);
+    const int unit = m2.bits() / 2;  // near n · std, so that no power leaves the range of doubles
+    const double v = to_double(m2, -2 * unit);
+    row.skewness = to_double(m3, -3 * unit) / (v * std::sqrt(v));
+    row.kurtosis = to_double(m4 - times(3, m2 * m2), -4 * unit) / (v * v);
+}
+
+}  // namespace gpuhist::core

@@ -1,0 +1,45 @@
+/// Lookup tables that outlive the image they were made from: one for a whole set, so that a series stays comparable.
+#pragma once
+
+#include <vector>
+
+#include "gpuhist/image_view.hpp"
+#include "gpuhist/normalization.hpp"
+#include "gpuhist/pool.hpp"
+
+namespace gpuhist {
+
+/// What becomes of each value of u8 or u16 samples.
+struct Tables {
+    struct Column {
+        Channel channel = Channel::gray;  ///< joint: `gray`, and `all` for the colours; else `gray red green blue`
+        std::vector<float> values;        ///< 256 or 65536; whole numbers within the depth, of zscore any finite ones
+        friend bool operator==(const Column& a, const Column& b) {
+            return a.channel == b.channel && a.values == b.values;
+        }
+    };
+    Depth depth = Depth::u8;
+    NormalizeMode mode = NormalizeMode::minmax;
+    bool joint = true;
+    std::vector<Column> columns;  ///< in this order, those there are
+
+    /// The column for a colour, or null.
+    const Column* find(Channel channel) const;
+
+    friend bool operator==(const Tables& a, const Tables& b) {
+        return a.depth == b.depth && a.mode == b.mode && a.joint == b.joint && a.columns == b.columns;
+    }
+};
+
+/// The tables that normalise the pool's images of one depth, with the bits that `Engine::normalize` gives to one image
+/// of all their pixels. Grey images make a table of their own beside that of the colours. Throws InvalidArgument for a
+/// normalisation out of bounds, f32 (whose pixels are needed), a depth of which the pool has no image, and joint
+/// equalisation where luma was not counted.
+Tables make_tables(const Pool& pool, Depth depth, const Normalization& normalization);
+
+/// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
+/// it may also share with the input. Alpha is copied. Runs on the CPU, whichever engine analyses: pixels on a GPU are
+/// refused. Throws InvalidArgument for views or tables that break their rules or do not fit together.
+void apply_tables(const Tables& tables, const ImageView& image, const MutableImageView& output, int threads = 1);
+
+}  // namespace gpuhist

@@ -1,0 +1,120 @@
+#include "gpuhist/pinned_pool.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "engines.hpp"
+
+namespace gpuhist {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+/// Sizes in steps of an eighth, so that images of nearly one size share memory.
+std::size_t rounded(std::size_t bytes) {
+    std::size_t step = 4096;
+    while (step * 16 <= bytes) step *= 2;
+    return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+class PinnedPool::Implementation {
+  public:
+    Implementation(std::size_t keep_bytes, int gpu) : keep_bytes_(keep_bytes), gpu_(gpu) {}
+    ~Implementation() {
+        for (const auto& [bytes, block] : idle_) release(block);
+    }
+
+    void* take(std::size_t wanted) {
+        if (wanted > SIZE_MAX / 2) throw std::bad_alloc();
+        const std::size_t bytes = rounded(wanted);
+        const std::lock_guard lock(mutex_);
+        if (const auto found = idle_.lower_bound(bytes); found != idle_.end() && found->first <= bytes + bytes / 4) {
+            const auto [size, block] = *found;
+            idle_.erase(found);
+            idle_bytes_ -= size;
+            used_.emplace(block.memory, std::pair(size, block));
+            return block.memory;
+        }
+        make_room(bytes);
+        const Block block = allocate(bytes);
+        try {
+            used_.emplace(block.memory, std::pair(bytes, block));
+        } catch (...) {
+            release(block);
+            throw;
+        }
+        return block.memory;
+    }
+
+    void give_back(void* memory) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto found = used_.find(memory);
+        if (found == used_.end()) return;
+        const auto [bytes, block] = found->second;
+        used_.erase(found);
+        try {
+            if (idle_bytes_ + bytes > keep_bytes_) throw std::bad_alloc();
+            idle_.emplace(bytes, block);
+            idle_bytes_ += bytes;
+        } catch (const std::bad_alloc&) {
+            release(block);
+        }
+    }
+
+  private:
+    struct Block {
+        void* memory = nullptr;
+        bool pinned = false;
+    };
+
+    /// What is idle and of another size goes before new memory comes.
+    void make_room(std::size_t bytes) {
+        while (!idle_.empty() && idle_bytes_ + bytes > keep_bytes_) {
+            const auto largest = std::prev(idle_.end());
+            idle_bytes_ -= largest->first;
+            release(largest->second);
+            idle_.erase(largest);
+        }
+    }
+
+    Block allocate(std::size_t bytes) {
+        if (gpu_ >= 0)
+            if (void* memory = cuda::allocate_pinned(bytes, gpu_)) return {memory, true};
+        void* memory = std::aligned_alloc(alignment, bytes);
+        if (!memory) throw std::bad_alloc();
+        return {memory, false};
+    }
+    static void release(const Block& block) noexcept {
+        if (block.pinned)
+            cuda::free_pinned(block.memory);
+        else
+            std::free(block.memory);
+    }
+
+    const std::size_t keep_bytes_;
+    const int gpu_;
+    std::mutex mutex_;
+    std::multimap<std::size_t, Block> idle_;  ///< by size
+    std::size_t idle_bytes_ = 0;
+    std::unordered_map<void*, std::pair<std::size_t, Block>> used_;
+};
+
+PinnedPool::PinnedPool(std::size_t keep_bytes, int gpu)
+    : implementation_(std::make_unique<Implementation>(keep_bytes, gpu)) {}
+PinnedPool::~PinnedPool() = default;
+void* PinnedPool::take(std::size_t bytes) {
+    return implementation_->take(bytes);
+}
+void PinnedPool::give_back(void* memory) noexcept {
+    implementation_->give_back(memory);
+}
+
+}  // namespace gpuhist

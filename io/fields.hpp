@@ -1,0 +1,51 @@
+// What the writers of results share: the columns of a row of numbers, and how a field of CSV is written.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "gpuhist/io/report.hpp"
+#include "gpuhist/statistics.hpp"
+
+namespace gpuhist::io {
+
+/// The columns of stats.csv after those of the image, each with how to read it: the order of the CSV and of the JSON.
+template <class Visit>
+void visit_fields(const Statistics& row, Visit visit) {
+    visit("pixels", row.pixels);
+    visit("nan", row.nan);
+    visit("inf", row.inf);
+    visit("min", row.min);
+    visit("max", row.max);
+    visit("mean", row.mean);
+    visit("std", row.std);
+    visit("std_sample", row.std_sample);
+    visit("skewness", row.skewness);
+    visit("kurtosis", row.kurtosis);
+    visit("entropy", row.entropy);
+    constexpr std::array<const char*, reported_percentiles.size()> names{"p01", "p05", "p25", "median",
+                                                                         "p75", "p95", "p99"};
+    for (std::size_t i = 0; i < names.size(); ++i) visit(names[i], row.percentiles[i]);
+    visit("clipped_low", row.clipped_low);
+    visit("clipped_high", row.clipped_high);
+    visit("unique", row.unique);
+    visit("effective_bits", row.effective_bits);
+}
+
+inline std::string text(std::uint64_t value) {
+    return std::to_string(value);
+}
+inline std::string text(double value) {
+    return shortest(value);
+}
+template <class T>
+std::string text(const std::optional<T>& value) {
+    return value ? text(*value) : std::string();
+}
+
+/// A field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end.
+std::string csv_field(const std::string& field);
+
+}  // namespace gpuhist::io

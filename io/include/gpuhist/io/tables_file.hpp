@@ -1,0 +1,20 @@
+/// Lookup tables in files, to keep and to reuse.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuhist/tables.hpp"
+
+namespace gpuhist::io {
+
+/// CSV a person can read: for each depth a line `# gpuhist tables: depth u8, mode minmax, channels joint`, a header
+/// `value,` and the columns' channels, then a line for every value. Numbers read back to the same tables.
+std::string tables_csv(const std::vector<Tables>& tables);
+
+/// Reads it; lines may end in CR LF. `name` is for messages. Throws IoError naming it, the line and what is wrong
+/// there.
+std::vector<Tables> parse_tables(std::string_view csv, const std::string& name);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,340 @@
+#include "gpuhist/io/part.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <deque>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "fields.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/image_file.hpp"
+#include "json.hpp"
+#include "pool_file.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* format = "gpuhist part 1";
+constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
+constexpr std::size_t longest_row = std::size_t{1} << 20;
+
+/// Whether an index is one of the part's.
+bool has(const Part& part, std::uint64_t index) {
+    return index < part.inputs && index % part.parts == part.part - 1;
+}
+
+std::vector<Failure> read_failures(const JsonReader& list, const Part& part) {
+    std::vector<Failure> failures;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const JsonReader value = list[i].members({"index", "path", "kind", "message"});
+        failures.push_back(
+            {value["index"].whole(), value["path"].bytes(), value["kind"].text(), value["message"].bytes()});
+        if (!has(part, failures.back().index)) value["index"].refuse("that input is not one of this part's");
+        if (i > 0 && failures[i - 1].index > failures[i].index)
+            value["index"].refuse("failures are in the order of the inputs");
+    }
+    return failures;
+}
+
+std::vector<Group> read_groups(const JsonReader& list) {
+    std::vector<Group> groups;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const JsonReader value = list[i].members({"group", "pool"});
+        groups.push_back({value["group"].bytes(), read_pool(value["pool"])});
+        if (i == 0 ? !groups[i].name.empty() : groups[i].name <= groups[i - 1].name)
+            value["group"].refuse("groups are in byte order, each once, and the whole set comes first");
+    }
+    if (groups.empty()) list.refuse("the whole set is missing");
+    return groups;
+}
+
+/// "part-3-of-7.json", nothing else.
+bool is_part_file_name(const std::string& name) {
+    std::uint64_t part = 0, parts = 0;
+    const char* end = name.data() + name.size();
+    if (name.rfind("part-", 0) != 0) return false;
+    const auto first = std::from_chars(name.data() + 5, end, part);
+    if (first.ec != std::errc() || std::string_view(first.ptr, end).substr(0, 4) != "-of-") return false;
+    const auto second = std::from_chars(first.ptr + 4, end, parts);
+    return second.ec == std::errc() && name == part_file_name(part, parts);
+}
+
+std::string read_text(const fs::path& path) {
+    const auto bytes = read_bytes(path);
+    return {bytes.begin(), bytes.end()};
+}
+
+PartFile read_part_file(const fs::path& path) {
+    PartFile file{path, {}, parse_part(read_text(path), path.string())};
+    const Part& part = file.part;
+    if (path.filename() != part_file_name(part.part, part.parts))
+        throw IoError(path.string() + ": this is " + part_file_name(part.part, part.parts) + " under another name");
+    file.stats_path = path.parent_path() / part_stats_file_name(part.part, part.parts);
+    return file;
+}
+
+bool same_bytes(const fs::path& a, const fs::path& b) {
+    std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
+    using Bytes = std::istreambuf_iterator<char>;
+    return first && second && std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
+}
+
+void refuse_pair(const PartFile& a, const PartFile& b, const std::string& what) {
+    throw IoError(a.path.string() + " and " + b.path.string() + " do not belong together: " + what);
+}
+
+/// What all parts of a run have in common.
+void check_same_run(const PartFile& a, const PartFile& b) {
+    if (a.part.parts != b.part.parts)
+        refuse_pair(
+            a, b, "one is of " + std::to_string(a.part.parts) + " parts, the other of " + std::to_string(b.part.parts));
+    for (const auto& [name, value] : a.part.options) {
+        const auto other = b.part.options.find(name);
+        if (other == b.part.options.end() || other->second != value)
+            refuse_pair(a, b,
+                        name + " is " + (value.empty() ? "not given" : value) + " in one and " +
+                            (other == b.part.options.end() || other->second.empty() ? "not given" : other->second) +
+                            " in the other");
+    }
+    const HistogramOptions &first = a.part.histogram, &second = b.part.histogram;
+    if (a.part.options.size() != b.part.options.size() || first.bins != second.bins || first.range != second.range ||
+        a.part.log_counts != b.part.log_counts)
+        refuse_pair(a, b, "their options differ");
+    if (a.part.inputs != b.part.inputs)
+        refuse_pair(
+            a, b,
+            "one is of " + std::to_string(a.part.inputs) + " inputs, the other of " + std::to_string(b.part.inputs));
+    if (a.part.inputs_hash != b.part.inputs_hash) refuse_pair(a, b, "the paths of their inputs differ");
+}
+
+void check_complete(const std::vector<PartFile>& parts) {
+    std::string missing;
+    std::uint64_t next = 1, count = 0;
+    const auto miss = [&](std::uint64_t from, std::uint64_t to) {
+        for (; from < to; ++from)
+            if (++count <= 10) missing += (missing.empty() ? "" : ", ") + std::to_string(from);
+    };
+    for (const PartFile& file : parts) {
+        miss(next, file.part.part);
+        next = file.part.part + 1;
+    }
+    miss(next, parts.front().part.parts + 1);
+    if (count > 10) missing += " and " + std::to_string(count - 10) + " more";
+    if (count > 0)
+        throw IoError("of " + std::to_string(parts.front().part.parts) + " parts, as " + parts.front().path.string() +
+                      " says, these are missing: " + missing);
+}
+
+/// A part's rows, the current one ready, and what is still to be checked of them.
+struct PartRows {
+    PartStats stats;
+    const Part& part;
+    std::vector<Failure>::const_iterator failure;
+    bool more;
+    std::uint64_t rows = 0;
+
+    explicit PartRows(const PartFile& file)
+        : stats(file.stats_path), part(file.part), failure(part.failures.begin()), more(stats.next()) {
+        check();
+    }
+    void advance() {
+        ++rows;
+        const std::uint64_t last = stats.index();
+        more = stats.next();
+        check();
+        if (more && stats.index() < last) stats.refuse("the rows are not in the order of the inputs");
+    }
+    /// Whether the failures know of this input; those before it are then done with.
+    bool failed(std::uint64_t index) {
+        while (failure != part.failures.end() && failure->index < index) ++failure;
+        return failure != part.failures.end() && failure->index == index;
+    }
+
+  private:
+    void check() const {
+        if (more && !has(part, stats.index()))
+            stats.refuse("input " + std::to_string(stats.index()) + " is not one of this part's");
+    }
+};
+
+}  // namespace
+
+std::string errors_csv_header() {
+    return "path,kind,message\n";
+}
+
+std::string errors_csv_row(const Failure& failure) {
+    return csv_field(failure.path) + ',' + csv_field(failure.kind) + ',' + csv_field(failure.message) + '\n';
+}
+
+std::string part_file_name(std::uint64_t part, std::uint64_t parts) {
+    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".json";
+}
+
+std::string part_stats_file_name(std::uint64_t part, std::uint64_t parts) {
+    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".stats.csv";
+}
+
+std::string part_json(const Part& part) {
+    Json value{{"format", format},
+               {"part", whole_number(part.part)},
+               {"parts", whole_number(part.parts)},
+               {"inputs", whole_number(part.inputs)},
+               {"inputs_hash", part.inputs_hash},
+               {"rows", whole_number(part.rows)},
+               {"options", Json::object()},
+               {"histogram", Json::object()},
+               {"groups", Json::array()},
+               {"errors", Json::array()}};
+    for (const auto& [name, text] : part.options) value["options"][name] = byte_string(text);
+    const auto& range = part.histogram.range;
+    value["histogram"] = Json{{"bins", part.histogram.bins},
+                              {"range", range ? Json::array({range->lower, range->upper}) : Json(nullptr)},
+                              {"log", part.log_counts}};
+    for (const Group& group : part.groups)
+        value["groups"].push_back(Json{{"group", byte_string(group.name)}, {"pool", pool_value(group.pool)}});
+    for (const Failure& failure : part.failures)
+        value["errors"].push_back(Json{{"index", whole_number(failure.index)},
+                                       {"path", byte_string(failure.path)},
+                                       {"kind", failure.kind},
+                                       {"message", byte_string(failure.message)}});
+    return value.dump() + '\n';
+}
+
+Part parse_part(std::string_view json, const std::string& name) {
+    const Json root = JsonReader::parse(json, name);
+    const JsonReader value(root, name);
+    value["format"].one_of({format});
+    value.members(
+        {"format", "part", "parts", "inputs", "inputs_hash", "rows", "options", "histogram", "groups", "errors"});
+    Part part;
+    part.parts = value["parts"].whole(most_parts);
+    part.part = value["part"].whole(part.parts);
+    if (part.part == 0) value["part"].refuse("parts are counted from 1");
+    part.inputs = value["inputs"].whole();
+    part.inputs_hash = value["inputs_hash"].text();
+    part.rows = value["rows"].whole();
+    value["options"].each(
+        [&](const std::string& option, const JsonReader& text) { part.options[option] = text.bytes(); });
+    const JsonReader histogram = value["histogram"].members({"bins", "range", "log"});
+    part.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
+    if (const JsonReader range = histogram["range"]; !range.is_null()) part.histogram.range = read_range(range);
+    part.log_counts = histogram["log"].truth();
+    part.groups = read_groups(value["groups"]);
+    part.failures = read_failures(value["errors"], part);
+    return part;
+}
+
+std::string part_stats_header() {
+    return "index," + stats_csv_header();
+}
+
+std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows) {
+    std::string lines;
+    for (const Statistics& row : rows) lines += std::to_string(index) + ',' + stats_csv_rows(image, {row});
+    return lines;
+}
+
+PartStats::PartStats(const fs::path& path) : name_(path.string()), file_(path, std::ios::binary) {
+    if (!file_) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
+    if (!read_record() || row_ != part_stats_header()) refuse("this is not the header of a part's stats");
+}
+
+bool PartStats::next() {
+    if (!read_record()) return false;
+    const auto [end, status] = std::from_chars(row_.data(), row_.data() + row_.size(), index_);
+    const auto digits = static_cast<std::size_t>(end - row_.data());
+    if (status != std::errc() || *end != ',' || std::to_string(index_).size() != digits)
+        refuse("the row does not start with the input's index");
+    row_.erase(0, digits + 1);
+    return true;
+}
+
+bool PartStats::read_record() {
+    row_.clear();
+    line_ = next_line_;
+    std::streambuf& bytes = *file_.rdbuf();
+    bool quoted = false;
+    for (int byte; (byte = bytes.sbumpc()) != std::char_traits<char>::eof();) {
+        row_ += static_cast<char>(byte);
+        if (byte == '"') quoted = !quoted;
+        if (byte == '\n') ++next_line_;
+        if (byte == '\n' && !quoted) return true;
+        if (row_.size() == longest_row) refuse("a row of 1 MiB or more: a quote is missing");
+    }
+    if (!row_.empty()) refuse("the last row has no end: the file is truncated");
+    return false;
+}
+
+void PartStats::refuse(const std::string& what) const {
+    throw IoError(name_ + ": line " + std::to_string(line_) + ": " + what);
+}
+
+PartSet collect_parts(const std::vector<fs::path>& directories) {
+    std::vector<fs::path> paths;
+    for (const fs::path& directory : directories) {
+        std::error_code failure;
+        for (fs::directory_iterator entry(directory, failure), end; !failure && entry != end; entry.increment(failure))
+            if (is_part_file_name(entry->path().filename().string())) paths.push_back(entry->path());
+        if (failure) throw IoError(directory.string() + ": cannot be listed: " + failure.message());
+    }
+    std::sort(paths.begin(), paths.end());
+    std::map<std::uint64_t, PartFile> files;
+    std::map<std::string, Pool> pools;
+    for (const fs::path& path : paths) {
+        PartFile file = read_part_file(path);
+        if (!files.empty()) check_same_run(files.begin()->second, file);
+        const std::vector<Group> groups = std::exchange(file.part.groups, {});
+        const auto [there, fresh] = files.try_emplace(file.part.part, file);
+        if (fresh)
+            for (const Group& group : groups) pools[group.name].merge(group.pool);
+        else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.stats_path, file.stats_path))
+            refuse_pair(there->second, file, "they are the same part of the run and differ");
+    }
+    if (files.empty()) {
+        std::string names;
+        for (const fs::path& directory : directories) names += (names.empty() ? "" : ", ") + directory.string();
+        throw IoError(names + ": no part-K-of-N.json");
+    }
+    PartSet parts;
+    for (auto& [number, file] : files) parts.files.push_back(std::move(file));
+    for (auto& [name, pool] : pools) parts.groups.push_back({name, std::move(pool)});
+    check_complete(parts.files);
+    return parts;
+}
+
+std::vector<Failure> merge_failures(const PartSet& parts) {
+    std::vector<Failure> failures;
+    for (const PartFile& file : parts.files)
+        failures.insert(failures.end(), file.part.failures.begin(), file.part.failures.end());
+    std::stable_sort(failures.begin(), failures.end(),
+                     [](const Failure& a, const Failure& b) { return a.index < b.index; });
+    return failures;
+}
+
+void merge_stats(const PartSet& parts, const std::function<void(const std::string& row)>& write) {
+    std::deque<PartRows> rows;
+    for (const PartFile& file : parts.files) rows.emplace_back(file);
+    for (std::uint64_t index = 0; index < parts.files.front().part.inputs; ++index) {
+        PartRows& part = rows[index % rows.size()];
+        bool measured = false;
+        for (; part.more && part.stats.index() == index; part.advance()) {
+            write(part.stats.row());
+            measured = true;
+        }
+        if (!measured && !part.failed(index))
+            part.stats.refuse("input " + std::to_string(index) + " has neither a row nor an error");
+    }
+    for (const PartRows& part : rows)
+        if (part.rows != part.part.rows)
+            part.stats.refuse(std::to_string(part.rows) + " rows, but the part file says " +
+                              std::to_string(part.part.rows));
+}
+
+}  // namespace gpuhist::io

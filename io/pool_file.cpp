@@ -1,0 +1,192 @@
+#include "pool_file.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/dataset.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::uint32_t most_bins = 1U << 24;
+constexpr int words = PowerSums::words;
+
+/// Runs [first value, count, count, …] of counts that are not zero.
+Json runs(const std::vector<std::uint64_t>& counts) {
+    Json list = Json::array();
+    bool open = false;
+    for (std::size_t value = 0; value < counts.size(); ++value) {
+        if (counts[value] == 0) {
+            open = false;
+            continue;
+        }
+        if (!open) list.push_back(Json::array({value}));
+        open = true;
+        list.back().push_back(whole_number(counts[value]));
+    }
+    return list;
+}
+
+std::vector<std::uint64_t> read_runs(const JsonReader& list, std::size_t bins) {
+    std::vector<std::uint64_t> counts(bins);
+    std::size_t next = 0;  // the first value that the next run may start at
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const JsonReader run = list[i];
+        const std::uint64_t first = run[std::size_t{0}].whole();
+        if (run.size() < 2 || first < next || first >= bins || run.size() - 1 > bins - first)
+            run.refuse("a run of counts that does not fit there");
+        for (std::size_t k = 1; k < run.size(); ++k)
+            if ((counts[first + k - 1] = run[k].whole()) == 0) run.refuse("a run holds no zero");
+        next = first + run.size();  // a run beside another would be one with it
+    }
+    return counts;
+}
+
+void negate(PowerSums::Integer& value) {
+    bool carry = true;
+    for (std::uint64_t& word : value) {
+        word = ~word + (carry ? 1 : 0);
+        carry = carry && word == 0;
+    }
+}
+
+/// Hexadecimal digits of the magnitude without leading zeros, after the sign.
+std::string hexadecimal(PowerSums::Integer value) {
+    const bool negative = value.back() >> 63 != 0;
+    if (negative) negate(value);
+    std::string text(negative ? 1 : 0, '-');
+    bool leading = true;
+    for (int digit = 16 * words - 1; digit >= 0; --digit) {
+        const auto nibble = value[digit / 16] >> (4 * (digit % 16)) & 15;
+        leading = leading && nibble == 0 && digit > 0;
+        if (!leading) text += "0123456789abcdef"[nibble];
+    }
+    return text;
+}
+
+PowerSums::Integer read_hexadecimal(const JsonReader& value) {
+    const std::string& text = value.text();
+    const std::size_t start = !text.empty() && text[0] == '-' ? 1 : 0;
+    PowerSums::Integer number{};
+    bool valid = text.size() > start && text.size() - start <= 16 * words;
+    for (std::size_t i = start; valid && i < text.size(); ++i) {
+        const std::size_t place = text.size() - 1 - i, nibble = std::string_view("0123456789abcdef").find(text[i]);
+        valid = nibble != std::string_view::npos;
+        if (valid) number[place / 16] |= std::uint64_t{nibble} << (4 * (place % 16));
+    }
+    if (start == 1) negate(number);
+    if (!valid || hexadecimal(number) != text) value.refuse("a whole number in hexadecimal digits is wanted");
+    return number;
+}
+
+Json channel_value(const PooledDepth& pool, const PooledChannel& channel) {
+    Json value{{"channel", to_string(channel.channel)},
+               {"images", whole_number(channel.images)},
+               {"samples", whole_number(channel.samples)},
+               {"counts", runs(channel.counts)}};
+    if (pool.depth != Depth::f32) return value;
+    value["nan"] = whole_number(channel.nan);
+    value["infinite"] = whole_number(channel.infinite);
+    value["below"] = whole_number(channel.below);
+    value["above"] = whole_number(channel.above);
+    value["minimum"] = static_cast<double>(channel.minimum);
+    value["maximum"] = static_cast<double>(channel.maximum);
+    value["power_sums"] = Json::array();
+    for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
+    return value;
+}
+
+float read_float(const JsonReader& value) {
+    const double number = value.number();
+    if (static_cast<double>(static_cast<float>(number)) != number || (number == 0 && std::signbit(number)))
+        value.refuse("a number in single precision is wanted");
+    return static_cast<float>(number);
+}
+
+PooledChannel read_channel(const JsonReader& value, Depth depth, std::size_t bins) {
+    PooledChannel channel;
+    channel.channel = static_cast<Channel>(value["channel"].one_of({"gray", "red", "green", "blue", "luma", "alpha"}));
+    channel.images = value["images"].whole();
+    channel.samples = value["samples"].whole();
+    channel.counts = read_runs(value["counts"], bins);
+    if (depth != Depth::f32) {
+        value.members({"channel", "images", "samples", "counts"});
+        return channel;
+    }
+    value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "minimum", "maximum",
+                   "power_sums"});
+    channel.nan = value["nan"].whole();
+    channel.infinite = value["infinite"].whole();
+    channel.below = value["below"].whole();
+    channel.above = value["above"].whole();
+    channel.minimum = read_float(value["minimum"]);
+    channel.maximum = read_float(value["maximum"]);
+    const JsonReader sums = value["power_sums"];
+    if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
+    for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
+    return channel;
+}
+
+PooledDepth read_depth(const JsonReader& value) {
+    PooledDepth pool;
+    pool.depth = static_cast<Depth>(value["depth"].one_of({"u8", "u16", "f32"}));
+    std::size_t bins = pool.depth == Depth::u8 ? 256 : 65536;
+    if (pool.depth == Depth::f32) {
+        value.members({"depth", "bins", "range", "upper_closed", "detail", "channels"});
+        bins = value["bins"].whole(most_bins);
+        pool.upper_closed = value["upper_closed"].truth();
+        pool.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
+        if (const JsonReader range = value["range"]; !range.is_null()) pool.range = read_range(range);
+    } else {
+        value.members({"depth", "channels"});
+        pool.range = Range{0, static_cast<double>(bins)};
+    }
+    const JsonReader channels = value["channels"];
+    if (channels.size() > 6) channels.refuse("there are at most six channels");
+    for (std::size_t i = 0; i < channels.size(); ++i)
+        pool.channels.push_back(read_channel(channels[i], pool.depth, bins));
+    return pool;
+}
+
+}  // namespace
+
+Json pool_value(const Pool& pool) {
+    Json depths = Json::array();
+    for (const PooledDepth& part : pool.depths()) {
+        Json value{{"depth", to_string(part.depth)}};
+        if (part.depth == Depth::f32) {
+            value["bins"] = part.channels.front().counts.size();
+            value["range"] = part.range ? Json::array({part.range->lower, part.range->upper}) : Json(nullptr);
+            value["upper_closed"] = part.upper_closed;
+            value["detail"] = part.detail == Detail::full ? "full" : "brief";
+        }
+        value["channels"] = Json::array();
+        for (const PooledChannel& channel : part.channels) value["channels"].push_back(channel_value(part, channel));
+        depths.push_back(std::move(value));
+    }
+    return depths;
+}
+
+Pool read_pool(const JsonReader& value) {
+    if (value.size() > 3) value.refuse("there are at most three depths");
+    std::vector<PooledDepth> depths;
+    for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i]));
+    try {
+        return Pool(std::move(depths));
+    } catch (const InvalidArgument& error) {
+        value.refuse(error.what());
+    }
+}
+
+std::string pool_json(const Pool& pool) {
+    return pool_value(pool).dump();
+}
+
+Pool parse_pool(std::string_view json, const std::string& name) {
+    const Json value = JsonReader::parse(json, name);
+    return read_pool({value, name});
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,172 @@
+#include "gpuhist/io/tables_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::array<const char*, 3> depths{"u8", "u16", "f32"};  // in the order of the enumerations
+constexpr std::array<const char*, 4> modes{"minmax", "percentile", "equalize", "zscore"};
+constexpr std::array<const char*, 2> joints{"separate", "joint"};
+
+std::string shortest(float value) {
+    std::array<char, 32> buffer;
+    return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
+}
+
+std::string quoted(std::string_view text) {
+    std::string result(1, '\'');
+    result.append(text).push_back('\'');
+    return result;
+}
+
+std::vector<std::string_view> split(std::string_view line) {
+    std::vector<std::string_view> fields;
+    for (std::size_t comma; (comma = line.find(',')) != line.npos; line.remove_prefix(comma + 1))
+        fields.push_back(line.substr(0, comma));
+    fields.push_back(line);
+    return fields;
+}
+
+class TablesReader {
+  public:
+    TablesReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+
+    std::vector<Tables> read() {
+        std::vector<Tables> all;
+        next();
+        do {
+            all.push_back(read_tables());
+            for (std::size_t i = 0; i + 1 < all.size(); ++i)
+                if (all[i].depth == all.back().depth) refuse("tables of this depth were there before");
+        } while (more_);
+        return all;
+    }
+
+  private:
+    [[noreturn]] void refuse(const std::string& what) const {
+        throw IoError(name_ + ": line " + std::to_string(number_) + ": " + what);
+    }
+
+    void next() {
+        ++number_;
+        more_ = !rest_.empty();
+        const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+        line_ = rest_.substr(0, end);
+        rest_.remove_prefix(std::min(end + 1, rest_.size()));
+        if (!line_.empty() && line_.back() == '\r') line_.remove_suffix(1);
+    }
+
+    /// Takes `start` and one of the words off the line; returns which.
+    template <std::size_t count>
+    std::size_t take(std::string_view start, const std::array<const char*, count>& words) {
+        std::string known;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string expected = std::string(start) + words[i];
+            known += (i == 0 ? "" : ", ") + std::string(words[i]);
+            const bool ends = line_.size() == expected.size() || line_.substr(0, expected.size() + 1) == expected + ',';
+            if (line_.substr(0, expected.size()) != expected || !ends) continue;
+            line_.remove_prefix(expected.size());
+            return i;
+        }
+        refuse(quoted(start) + " and one of " + known + " are wanted");
+    }
+
+    Tables read_tables() {
+        Tables tables;
+        if (!more_) refuse("'# gpuhist tables: depth …' is wanted, and the file ends");
+        tables.depth = static_cast<Depth>(take("# gpuhist tables: depth ", depths));
+        tables.mode = static_cast<NormalizeMode>(take(", mode ", modes));
+        tables.joint = take(", channels ", joints) == 1;
+        if (!line_.empty()) refuse("more than is wanted there: " + quoted(line_));
+        if (tables.depth == Depth::f32) refuse("there are no tables of f32");
+        read_header(tables);
+        const std::size_t values = tables.depth == Depth::u8 ? 256 : 65536;
+        for (std::size_t value = 0; value < values; ++value) read_row(tables, value);
+        next();
+        return tables;
+    }
+
+    void read_header(Tables& tables) {
+        next();
+        const std::vector<std::vector<Channel>> layouts =
+            tables.joint
+                ? std::vector<std::vector<Channel>>{{Channel::gray}, {Channel::all}, {Channel::gray, Channel::all}}
+                : std::vector<std::vector<Channel>>{{Channel::gray},
+                                                    {Channel::red, Channel::green, Channel::blue},
+                                                    {Channel::gray, Channel::red, Channel::green, Channel::blue}};
+        for (const auto& layout : layouts) {
+            std::string header = "value";
+            for (Channel channel : layout) header.append(",").append(to_string(channel));
+            if (line_ != header) continue;
+            for (Channel channel : layout) tables.columns.push_back({channel, {}});
+            return;
+        }
+        refuse(tables.joint ? "a header 'value', then 'gray', 'all' or both is wanted"
+                            : "a header 'value', then 'gray', 'red,green,blue' or all of them is wanted");
+    }
+
+    void read_row(Tables& tables, std::size_t value) {
+        next();
+        const auto fields = split(line_);
+        if (!more_ || fields[0] != std::to_string(value))
+            refuse("the row of value " + std::to_string(value) + " is wanted");
+        if (fields.size() != 1 + tables.columns.size())
+            refuse(std::to_string(fields.size()) + " fields, the header has " +
+                   std::to_string(1 + tables.columns.size()));
+        const std::uint32_t top = tables.depth == Depth::u8 ? 255 : 65535;
+        for (std::size_t i = 0; i < tables.columns.size(); ++i) {
+            const std::string_view field = fields[i + 1];
+            const char* end = field.data() + field.size();
+            if (tables.mode == NormalizeMode::zscore) {
+                float number = 0;
+                const auto read = std::from_chars(field.data(), end, number);
+                if (read.ec != std::errc() || read.ptr != end || !(number - number == 0))
+                    refuse(quoted(field) + " is no number in single precision");
+                tables.columns[i].values.push_back(number);
+            } else {
+                std::uint32_t number = 0;
+                const auto read = std::from_chars(field.data(), end, number);
+                if (read.ec != std::errc() || read.ptr != end || number > top)
+                    refuse(quoted(field) + " is no whole number from 0 to " + std::to_string(top));
+                tables.columns[i].values.push_back(static_cast<float>(number));
+            }
+        }
+    }
+
+    std::string_view rest_, line_;
+    std::string name_;
+    std::size_t number_ = 0;
+    bool more_ = true;
+};
+
+}  // namespace
+
+std::string tables_csv(const std::vector<Tables>& tables) {
+    std::string lines;
+    for (const Tables& part : tables) {
+        lines.append("# gpuhist tables: depth ").append(to_string(part.depth));
+        lines.append(", mode ").append(modes[static_cast<std::size_t>(part.mode)]);
+        lines.append(", channels ").append(joints[part.joint]).append("\nvalue");
+        for (const Tables::Column& column : part.columns) lines.append(",").append(to_string(column.channel));
+        lines += '\n';
+        const std::size_t values = part.columns.empty() ? 0 : part.columns.front().values.size();
+        for (std::size_t value = 0; value < values; ++value) {
+            lines += std::to_string(value);
+            for (const Tables::Column& column : part.columns) lines.append(",").append(shortest(column.values[value]));
+            lines += '\n';
+        }
+    }
+    return lines;
+}
+
+std::vector<Tables> parse_tables(std::string_view csv, const std::string& name) {
+    return TablesReader(csv, name).read();
+}
+
+}  // namespace gpuhist::io

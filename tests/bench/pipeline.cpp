@@ -1,0 +1,186 @@
+// A directory from files to results, against decoding alone, which is the least that it can take.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench.hpp"
+#include "gpuhist/engine.hpp"
+#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/pinned.hpp"
+#include "gpuhist/io/walk.hpp"
+#include "pictures.hpp"
+#include "report.hpp"
+#include "run.hpp"
+#include "temporary_directory.hpp"
+
+namespace gpuhist::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string directory, csv;
+    int images = 64, repetitions = 5, threads = 0;
+};
+
+/// A photograph of 12 MP as a JPEG, under many names.
+void fill(const fs::path& directory, int images) {
+    fs::create_directories(directory);
+    const cv::Mat photograph = tiled(natural_picture("").pixels, {4000, 3000});
+    const std::string first = directory / "000000.jpg";
+    if (!cv::imwrite(first, photograph)) throw std::runtime_error(first + ": cannot be written");
+    for (int i = 1; i < images; ++i) {
+        char name[32];
+        std::snprintf(name, sizeof name, "%06d.jpg", i);
+        fs::create_hard_link(first, directory / name);
+    }
+}
+
+/// What came of one way through the directory.
+struct Passage {
+    double seconds = 0;
+    std::uint64_t images = 0, pixels = 0;
+    std::vector<double> stages;  ///< occupancy, of all threads; of `list` and `rows` of one
+};
+
+/// Reads and decodes on all threads, in memory that is reused as the pipeline's is, and nothing else.
+Passage decode_alone(const std::string& directory, int threads) {
+    PinnedPool memory(std::size_t{4} << 30, -1);
+    const io::PinnedAllocator allocator(memory);
+    io::DecodeOptions options;
+    options.allocator = const_cast<io::PinnedAllocator*>(&allocator);
+    cv::setNumThreads(1);
+    std::atomic<std::uint64_t> next{0}, images{0}, pixels{0};
+    Passage passage;
+    passage.seconds = milliseconds([&] {
+                          const auto paths = io::list_images(directory);
+                          std::vector<std::thread> workers;
+                          for (int i = 0; i < threads; ++i)
+                              workers.emplace_back([&] {
+                                  for (std::uint64_t at; (at = next++) < paths.size();) {
+                                      try {
+                                          pixels += io::read_image(paths[at], options).total();
+                                          ++images;
+                                      } catch (const IoError&) {
+                                      }
+                                  }
+                              });
+                          for (std::thread& worker : workers) worker.join();
+                      }) *
+                      1e-3;
+    passage.images = images;
+    passage.pixels = pixels;
+    return passage;
+}
+
+Passage whole(const std::string& directory, const std::string& engine, int threads, const fs::path& output) {
+    app::Options options;
+    options.inputs.arguments = {directory};
+    options.output = output;
+    options.engine = engine;
+    options.engine_options.threads = threads;
+    options.format = app::Format::none;
+    options.quiet = true;
+    app::Summary summary;
+    const int code = app::run(options, &summary);
+    if (code != app::all_done && code != app::inputs_failed)
+        throw std::runtime_error("the run ended with exit code " + std::to_string(code));
+    Passage passage{summary.seconds, summary.images, summary.pixels, {}};
+    for (std::size_t i = 0; i < app::stage_names.size(); ++i) {
+        const auto stage = static_cast<app::Stage>(i);
+        const bool serial = stage == app::Stage::list || stage == app::Stage::rows;
+        passage.stages.push_back(summary.stages.seconds(stage) / (summary.seconds * (serial ? 1 : summary.threads)));
+    }
+    return passage;
+}
+
+void run(const Options& options) {
+    require_release();
+    const TemporaryDirectory temporary;
+    std::string directory = options.directory;
+    if (directory.empty()) {
+        directory = temporary.path() / "images";
+        fill(directory, options.images);
+    }
+    const int threads =
+        options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    struct Way {
+        std::string name;
+        std::function<Passage()> pass;
+        std::vector<Passage> passages;
+    };
+    std::vector<Way> ways{{"decode alone", [&] { return decode_alone(directory, threads); }, {}}};
+    for (const EngineInfo& engine : engines())
+        if (engine.available)
+            ways.push_back(
+                {"engine " + engine.name,
+                 [&, name = engine.name] { return whole(directory, name, threads, temporary.path() / "out"); },
+                 {}});
+    for (int i = 0; i <= options.repetitions; ++i)  // in turns, once untimed
+        for (Way& way : ways) {
+            Passage passage = way.pass();
+            if (i > 0) way.passages.push_back(std::move(passage));
+        }
+
+    std::printf("%s%d threads, %llu images\n", machine_text().c_str(), threads,
+                static_cast<unsigned long long>(ways.front().passages.front().images));
+    std::ofstream csv;
+    if (!options.csv.empty()) csv.open(options.csv);
+    std::string header = "way,images,images_per_s,megapixels_per_s,of_decode_alone";
+    for (const char* stage : app::stage_names) header += std::string(",") + stage;
+    csv << header << '\n';
+    double decode_alone_s = 0;
+    for (Way& way : ways) {
+        std::sort(way.passages.begin(), way.passages.end(),
+                  [](const Passage& a, const Passage& b) { return a.seconds < b.seconds; });
+        const Passage& median = way.passages[way.passages.size() / 2];
+        if (decode_alone_s == 0) decode_alone_s = median.seconds;
+        const double rate = static_cast<double>(median.images) / median.seconds;
+        const double megapixels = static_cast<double>(median.pixels) * 1e-6 / median.seconds;
+        std::printf("%-14s %9.1f images/s %9.1f MP/s   %.3f of decoding alone\n", way.name.c_str(), rate, megapixels,
+                    decode_alone_s / median.seconds);
+        csv << way.name << ',' << median.images << ',' << rate << ',' << megapixels << ','
+            << decode_alone_s / median.seconds;
+        for (std::size_t i = 0; i < app::stage_names.size(); ++i) {
+            if (!median.stages.empty())
+                std::printf("    %-19s %5.1f %%\n", app::stage_names.at(i), 100 * median.stages[i]);
+            csv << ',';
+            if (!median.stages.empty()) csv << median.stages[i];
+        }
+        csv << '\n';
+    }
+    csv.flush();
+    if (!options.csv.empty() && !csv) throw std::runtime_error(options.csv + ": cannot be written");
+}
+
+}  // namespace
+
+void add_pipeline(CLI::App& app) {
+    auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand(
+        "pipeline", "A directory from files to stats.csv on each engine, against reading and decoding alone");
+    command->add_option("DIR", options->directory, "The images [JPEGs of 12 MP, made for it]")
+        ->check(CLI::ExistingDirectory);
+    command->add_option("--images", options->images, "How many are made")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    command->add_option("--threads", options->threads, "CPU threads [all]")->check(CLI::PositiveNumber);
+    command->add_option("--repetitions", options->repetitions, "Runs of each, taken in turns; the median counts")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    command->add_option("--csv", options->csv, "Write the table to this file, with the occupancy of each stage");
+    command->callback([options] { run(*options); });
+}
+
+}  // namespace gpuhist::bench

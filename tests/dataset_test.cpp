@@ -1,0 +1,407 @@
+// What is written about a set of images: numbers, pictures, and the files in which pools and parts are kept.
+//
+// Environment: GPUHIST_GOLDEN, the folder of expected outputs, which GPUHIST_UPDATE_GOLDEN=1 rewrites.
+#include "gpuhist/io/dataset.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/part.hpp"
+
+namespace {
+
+using namespace gpuhist;
+using namespace gpuhist::io;
+namespace fs = std::filesystem;
+
+template <class Sample>
+Analysis analyze(const std::vector<Sample>& samples, int channels = 1, const AnalysisRequest& request = {}) {
+    static const auto engine = make_engine("cpu", {.threads = 1});
+    ImageView image;
+    image.data = samples.data();
+    image.width = static_cast<std::int64_t>(samples.size()) / channels;
+    image.height = 1;
+    image.channels = channels;
+    image.depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
+    image.order = ChannelOrder::rgb;
+    return engine->analyze(image, request);
+}
+
+Pool small_pool() {
+    Pool pool;
+    pool.add(analyze<std::uint8_t>({0, 255, 10, 20}));
+    pool.add(analyze<std::uint8_t>({255, 255}));
+    pool.add(analyze<std::uint8_t>({1, 2, 3, 5, 8, 13}, 3));
+    return pool;
+}
+
+/// Every depth, colours with and without alpha, floats counted in one range and in two.
+std::vector<Group> mixed_groups() {
+    Group cats{"cats", small_pool()}, dogs{"dogs, \"big\"", {}}, bytes{"\xff\n", {}};
+    dogs.pool.add(analyze<std::uint16_t>({0, 65535, 4096, 7, 7, 7, 300, 301}, 4));
+    dogs.pool.add(analyze<std::uint16_t>({513, 65535}));
+    AnalysisRequest request;
+    request.range = Range{-1, 1};
+    request.bins = 4;
+    const float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+    dogs.pool.add(analyze<float>({-0.5F, 0.25F, nan, infinite, 1e-30F}, 1, request));
+    dogs.pool.add(analyze<float>({0.5F, -3.0F}, 1, request));
+    bytes.pool.add(analyze<float>({1.5F, 2.5F}));
+    bytes.pool.add(analyze<float>({nan, nan}));
+    Group all;
+    for (const Group* group : {&dogs, &cats, &bytes}) all.pool.merge(group->pool);
+    return {dogs, all, bytes, cats};
+}
+
+std::string read_text(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file) << path;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+void expect_golden(const std::string& name, const std::string& actual) {
+    const char* folder = std::getenv("GPUHIST_GOLDEN");
+    ASSERT_TRUE(folder) << "GPUHIST_GOLDEN is not set";
+    const fs::path path = fs::path(folder) / name;
+    if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1")
+        write_text(path, actual);
+    else
+        EXPECT_EQ(actual, read_text(path)) << "expected output: " << path;
+}
+
+/// What the function says when it fails.
+std::string failure_of(const std::function<void()>& function) {
+    try {
+        function();
+    } catch (const IoError& error) {
+        return error.what();
+    }
+    return "no failure";
+}
+
+// ---- numbers and pictures ---------------------------------------------------------------------------------------
+
+TEST(Dataset, Golden) {
+    expect_golden("dataset.csv", dataset_csv(mixed_groups()));
+    HistogramOptions options;
+    options.bins = 4;
+    expect_golden("dataset.json", dataset_json(mixed_groups(), options));
+}
+
+TEST(Dataset, NumbersAreThoseOfAllPixelsTogether) {
+    const auto json = nlohmann::json::parse(dataset_json({{"", small_pool()}}));
+    ASSERT_EQ(json.size(), 1U);
+    const auto& u8 = json[0];
+    EXPECT_EQ(u8["group"], "");
+    EXPECT_EQ(u8["depth"], "u8");
+    const auto& gray = u8["channels"][0];
+    EXPECT_EQ(gray["channel"], "gray");
+    EXPECT_EQ(gray["images"], 2);
+    EXPECT_EQ(gray["pixels"], 6);
+    EXPECT_EQ(gray["mean"], 132.5);  // 0 255 10 20 255 255
+    EXPECT_EQ(gray["mean_01"], 132.5 / 255);
+    EXPECT_EQ(gray["median"], 137.5);
+    EXPECT_EQ(gray["unique"], 4);
+    EXPECT_EQ(u8["normalize_gray"]["mean"], nlohmann::json::array({132.5 / 255}));
+    EXPECT_EQ(u8["normalize"]["mean"], nlohmann::json::array({3.0 / 255, 5.0 / 255, 8.0 / 255}));
+    EXPECT_EQ(u8["normalize"]["std"], nlohmann::json::array({2.0 / 255, 3.0 / 255, 5.0 / 255}));
+    const auto& counts = u8["histogram"]["channels"][0]["counts"];
+    ASSERT_EQ(counts.size(), 256U);
+    EXPECT_EQ(counts[255], 3);
+    EXPECT_EQ(counts[20], 1);
+    EXPECT_EQ(u8["histogram"]["range"], nlohmann::json::array({0, 256}));
+}
+
+TEST(Dataset, RowsOfEachDepthKeepTheirOrder) {
+    const std::string csv = dataset_csv(mixed_groups());
+    std::vector<std::string> starts;
+    bool quoted = false;
+    std::string line;
+    for (const char c : csv) {
+        if (c == '"') quoted = !quoted;
+        line += c;
+        if (c != '\n' || quoted) continue;
+        std::size_t comma = line.rfind('"') == line.npos ? 0 : line.rfind('"');
+        for (int i = 0; i < 3; ++i) comma = line.find(',', comma + (i > 0));
+        starts.push_back(line.substr(0, comma));
+        line.clear();
+    }
+    const std::vector<std::string> expected{"group,depth,channel",
+                                            ",u8,gray",
+                                            ",u8,red",
+                                            ",u8,green",
+                                            ",u8,blue",
+                                            ",u8,luma",
+                                            ",u8,all",
+                                            ",u16,gray",
+                                            ",u16,red",
+                                            ",u16,green",
+                                            ",u16,blue",
+                                            ",u16,luma",
+                                            ",u16,all",
+                                            ",u16,alpha",
+                                            ",f32,gray",
+                                            "cats,u8,gray",
+                                            "cats,u8,red",
+                                            "cats,u8,green",
+                                            "cats,u8,blue",
+                                            "cats,u8,luma",
+                                            "cats,u8,all",
+                                            "\"dogs, \"\"big\"\"\",u16,gray",
+                                            "\"dogs, \"\"big\"\"\",u16,red",
+                                            "\"dogs, \"\"big\"\"\",u16,green",
+                                            "\"dogs, \"\"big\"\"\",u16,blue",
+                                            "\"dogs, \"\"big\"\"\",u16,luma",
+                                            "\"dogs, \"\"big\"\"\",u16,all",
+                                            "\"dogs, \"\"big\"\"\",u16,alpha",
+                                            "\"dogs, \"\"big\"\"\",f32,gray",
+                                            "\"\xff\n\",f32,gray"};
+    EXPECT_EQ(starts, expected);
+}
+
+TEST(Dataset, APlotADepthTheLargestUnderThePlainName) {
+    const auto names = [](const Pool& pool) {
+        std::vector<std::string> list;
+        for (const auto& [name, plot] : dataset_plots(pool)) {
+            EXPECT_EQ(plot.size(), cv::Size(1200, 600));
+            list.push_back(name);
+        }
+        return list;
+    };
+    EXPECT_EQ(names(small_pool()), std::vector<std::string>{"dataset.histogram.png"});
+    EXPECT_EQ(names(mixed_groups()[0].pool),
+              (std::vector<std::string>{"dataset.histogram.png", "dataset.f32.histogram.png"}));
+    EXPECT_EQ(names(mixed_groups()[1].pool),  // floats of two ranges have no histogram
+              (std::vector<std::string>{"dataset.histogram.png", "dataset.u16.histogram.png"}));
+    EXPECT_TRUE(names({}).empty());
+}
+
+// ---- pools in files ---------------------------------------------------------------------------------------------
+
+TEST(PoolFile, ReadsBackTheSamePool) {
+    for (const Group& group : mixed_groups()) {
+        const std::string text = pool_json(group.pool);
+        EXPECT_TRUE(parse_pool(text, "p") == group.pool);
+        EXPECT_EQ(pool_json(parse_pool(text, "p")), text);
+        EXPECT_EQ(text.find('\n'), text.npos);
+    }
+    EXPECT_EQ(pool_json({}), "[]");
+    EXPECT_TRUE(parse_pool("[]", "p").empty());
+}
+
+TEST(PoolFile, LargeNumbersAreStringsAndCountsAreRuns) {
+    PooledDepth depth;
+    depth.range = Range{0, 256};
+    PooledChannel channel;
+    channel.images = 2;
+    channel.counts.resize(256);
+    channel.counts[0] = 1;
+    channel.counts[7] = (std::uint64_t{1} << 53) - 1;
+    channel.counts[8] = std::uint64_t{1} << 53;
+    channel.samples = std::uint64_t{1} << 54;
+    depth.channels = {channel};
+    const std::string text = pool_json(Pool({depth}));
+    EXPECT_EQ(text, R"([{"depth":"u8","channels":[{"channel":"gray","images":2,"samples":"18014398509481984",)"
+                    R"("counts":[[0,1],[7,9007199254740991,"9007199254740992"]]}]}])");
+    EXPECT_TRUE(parse_pool(text, "p") == Pool({depth}));
+}
+
+TEST(PoolFile, IsReadStrictly) {
+    const std::string good =
+        R"([{"depth":"u8","channels":[{"channel":"gray","images":1,"samples":3,"counts":[[4,2],[9,1]]}]}])";
+    ASSERT_FALSE(parse_pool(good, "p").empty());
+    const auto changed = [&](const std::string& from, const std::string& to) {
+        std::string text = good;
+        const auto at = text.find(from);
+        EXPECT_NE(at, text.npos) << from;
+        text.replace(at, from.size(), to);
+        return failure_of([&] { parse_pool(text, "my.json"); });
+    };
+    EXPECT_EQ(changed("[{", "[{{").substr(0, 17), "my.json: no JSON:");
+    EXPECT_EQ(changed("u8", "u9"), "my.json/0/depth: 'u9' is not known here");
+    EXPECT_EQ(changed("\"images\"", "\"image\""), "my.json/0/channels/0: 'images' is missing");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":1,\"more\":2"), "my.json/0/channels/0: 'more' does not belong here");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":-1"),
+              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":1.0"),
+              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":\"1\""),
+              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":4"),
+              "my.json: pool: u8 gray: there is at least one image and sample, and at most 2^60 samples");
+    EXPECT_EQ(changed("\"samples\":3", "\"samples\":4"),
+              "my.json: pool: u8 gray: the counts do not add up to the samples");
+    EXPECT_EQ(changed("[9,1]", "[5,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
+    EXPECT_EQ(changed("[9,1]", "[256,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
+    EXPECT_EQ(changed("[9,1]", "[9,0]"), "my.json/0/channels/0/counts/1: a run holds no zero");
+    EXPECT_EQ(changed("[9,1]", "[9]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
+    EXPECT_EQ(changed("gray", "all"), "my.json/0/channels/0/channel: 'all' is not known here");
+    EXPECT_EQ(changed("gray", "red"), "my.json: pool: u8: red, green and blue come together");
+}
+
+/// Whatever comes: an IoError, or a pool that reads back.
+TEST(PoolFile, DamageIsSeenOrHarmless) {
+    std::mt19937 random(3);
+    const std::string good = pool_json(mixed_groups()[0].pool);
+    for (int round = 0; round < 500; ++round) {
+        std::string text = good;
+        for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits) {
+            const std::size_t at = random() % text.size();
+            switch (random() % 3) {
+                case 0:
+                    text[at] = "0123456789,[]{}\":-.ef"[random() % 21];
+                    break;
+                case 1:
+                    text.erase(at, 1 + random() % 5);
+                    break;
+                default:
+                    text.insert(at, text.substr(random() % text.size(), random() % 30));
+            }
+        }
+        try {
+            const Pool pool = parse_pool(text, "p");
+            EXPECT_TRUE(parse_pool(pool_json(pool), "p") == pool);
+            dataset_csv({{"", pool}});
+        } catch (const IoError&) {
+        }
+    }
+}
+
+// ---- parts ------------------------------------------------------------------------------------------------------
+
+Part small_part() {
+    Part part;
+    part.part = 2;
+    part.parts = 3;
+    part.inputs = 9;
+    part.inputs_hash = "0123abcd";
+    part.rows = 4;
+    part.options = {{"engine", "cpu"}, {"version", "1"}};
+    part.histogram.range = Range{0.5, 100};
+    part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
+    part.failures = {{1, "x.png", "missing", "no such file"}, {4, "\xfe,\n", "decode", "\"quoted\""}};
+    return part;
+}
+
+TEST(PartFile, ReadsBackTheSamePart) {
+    const Part part = small_part();
+    const std::string text = part_json(part);
+    const Part read = parse_part(text, "p");
+    EXPECT_EQ(part_json(read), text);
+    EXPECT_EQ(read.part, 2U);
+    EXPECT_EQ(read.parts, 3U);
+    EXPECT_EQ(read.inputs, 9U);
+    EXPECT_EQ(read.rows, 4U);
+    EXPECT_EQ(read.options, part.options);
+    EXPECT_EQ(read.histogram.range, part.histogram.range);
+    ASSERT_EQ(read.groups.size(), 2U);
+    EXPECT_EQ(read.groups[1].name, "a\xff");
+    EXPECT_TRUE(read.groups[1].pool == part.groups[1].pool);
+    EXPECT_EQ(read.failures, part.failures);
+    EXPECT_EQ(text.find('\n'), text.size() - 1);
+    EXPECT_EQ(errors_csv_row(part.failures[1]), "\"\xfe,\n\",decode,\"\"\"quoted\"\"\"\n");
+}
+
+TEST(PartFile, IsReadStrictly) {
+    const auto changed = [](const std::function<void(nlohmann::ordered_json&)>& change) {
+        auto json = nlohmann::ordered_json::parse(part_json(small_part()));
+        change(json);
+        return failure_of([&] { parse_part(json.dump(), "p"); });
+    };
+    EXPECT_EQ(changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
+              "p/format: 'gpuhist part 2' is not known here");
+    EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
+    EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: parts are counted from 1");
+    EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
+    EXPECT_EQ(changed([](auto& part) { part["errors"][0]["index"] = 2; }),
+              "p/errors/0/index: that input is not one of this part's");
+    EXPECT_EQ(changed([](auto& part) { part["errors"][1]["index"] = 10; }),
+              "p/errors/1/index: that input is not one of this part's");
+    EXPECT_EQ(changed([](auto& part) { std::swap(part["errors"][0], part["errors"][1]); }),
+              "p/errors/1/index: failures are in the order of the inputs");
+    EXPECT_EQ(changed([](auto& part) { part["errors"][1]["path"]["hex"] = "fe2"; }),
+              "p/errors/1/path: two hexadecimal digits a byte are wanted");
+    EXPECT_EQ(changed([](auto& part) { part["errors"][1]["path"]["hex"] = "41"; }),
+              "p/errors/1/path: bytes that are UTF-8 are written as a string");
+    EXPECT_EQ(changed([](auto& part) { part["groups"].erase(0); }),
+              "p/groups/0/group: groups are in byte order, each once, and the whole set comes first");
+    EXPECT_EQ(changed([](auto& part) { part["groups"] = nlohmann::ordered_json::array(); }),
+              "p/groups: the whole set is missing");
+    EXPECT_EQ(changed([](auto& part) {
+                  part["histogram"]["range"] = {2, 1};
+              }),
+              "p/histogram/range: the lower number comes first");
+    EXPECT_EQ(changed([](auto& part) { part["options"]["engine"] = 5; }), "p/options/engine: an object is wanted");
+}
+
+class PartStatsTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string pattern = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
+        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+        directory_ = pattern;
+    }
+    void TearDown() override { fs::remove_all(directory_); }
+
+    /// Reads all rows of a file of this text.
+    std::vector<std::pair<std::uint64_t, std::string>> read(const std::string& text) {
+        const fs::path path = directory_ / "s.csv";
+        write_text(path, text);
+        std::vector<std::pair<std::uint64_t, std::string>> rows;
+        for (PartStats stats(path); stats.next();) rows.emplace_back(stats.index(), stats.row());
+        return rows;
+    }
+    std::string failure(const std::string& text) {
+        const std::string message = failure_of([&] { read(text); });
+        return message.substr(0, directory_.string().size()) == directory_
+                   ? message.substr(directory_.string().size() + 1)
+                   : message;
+    }
+
+    fs::path directory_;
+};
+
+TEST_F(PartStatsTest, RowsComeBackWithoutTheirIndex) {
+    const ImageInfo odd{"line\nend, \"quote\"", 4, 1, Depth::u8}, plain{"x.png", 2, 1, Depth::u8};
+    const auto first = statistics(analyze<std::uint8_t>({0, 255, 10, 20, 1, 2}, 3));
+    const auto second = statistics(analyze<std::uint8_t>({255, 255}));
+    const auto rows =
+        read(part_stats_header() + part_stats_rows(1, odd, first) + part_stats_rows(12345678901, plain, second));
+    ASSERT_EQ(rows.size(), first.size() + 1);
+    std::string joined;
+    for (const auto& [index, row] : rows) joined += row;
+    EXPECT_EQ(joined, stats_csv_rows(odd, first) + stats_csv_rows(plain, second));
+    EXPECT_EQ(rows.front().first, 1U);
+    EXPECT_EQ(rows.back().first, 12345678901U);
+    EXPECT_TRUE(read(part_stats_header()).empty());
+}
+
+TEST_F(PartStatsTest, DamageIsNamedWithItsLine) {
+    EXPECT_EQ(failure(""), "s.csv: line 1: this is not the header of a part's stats");
+    EXPECT_EQ(failure(stats_csv_header()), "s.csv: line 1: this is not the header of a part's stats");
+    EXPECT_EQ(failure(part_stats_header() + "1,\"a\nb\",2\nx\n"),
+              "s.csv: line 4: the row does not start with the input's index");
+    EXPECT_EQ(failure(part_stats_header() + "01,a\n"), "s.csv: line 2: the row does not start with the input's index");
+    EXPECT_EQ(failure(part_stats_header() + "1,a"), "s.csv: line 2: the last row has no end: the file is truncated");
+    EXPECT_EQ(failure(part_stats_header() + "1,\"" + std::string(2'000'000, 'a')),
+              "s.csv: line 2: a row of 1 MiB or more: a quote is missing");
+    EXPECT_NE(failure_of([&] { PartStats(directory_ / "none.csv"); }).find("cannot be read"), std::string::npos);
+}
+
+}  // namespace

@@ -1,0 +1,487 @@
+// Runs over directories and lists: which files, in which order, what comes of the whole set, and that nothing is lost
+// whatever happens in between.
+#include <sys/mount.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "command.hpp"
+
+namespace {
+
+using namespace command;
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+class Directory : public Command {
+  protected:
+    /// The first fields of the rows of stats.csv that name `channel`; fields hold no commas here.
+    Names paths(const std::string& csv, const std::string& channel = "gray") const {
+        Names found;
+        std::istringstream lines(csv);
+        for (std::string line; std::getline(lines, line);)
+            if (contains(line, "," + channel + ",")) found.push_back(line.substr(0, line.find(',')));
+        return found;
+    }
+
+    Names measured(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.end(), {"-q", "--format", "csv", "--write", "none", "--engine", "cpu"});
+        return paths(run(arguments).out);
+    }
+
+    void save_gray(const std::string& name, int value = 1) const {
+        save(name, cv::Mat(3, 2, CV_8UC1, cv::Scalar(value)));
+    }
+
+    /// Images of every depth and number of channels in a tree of directories, some of them bad.
+    void make_tree(const std::string& root, int count, unsigned seed = 1) const {
+        std::mt19937 random(seed);
+        const Names directories{"", "a/", "a/b/", "a b/", "\xc3\xbc/", "a/b/c/d/"};
+        const std::array types{CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3};
+        for (int i = 0; i < count; ++i) {
+            const std::string name =
+                root + "/" + directories[random() % directories.size()] + "image" + std::to_string(i) + ".png";
+            cv::Mat image(1 + static_cast<int>(random() % 24), 1 + static_cast<int>(random() % 24),
+                          types[random() % types.size()]);
+            cv::randu(image, 0, image.depth() == CV_8U ? 256 : 65536);
+            save(name, image);
+            const unsigned luck = random() % 40;
+            if (luck == 0) write_text(at(name), read_text(at(name)).substr(0, 30));
+            if (luck == 1) write_text(at(name), "no image");
+        }
+    }
+
+    /// Every file below a directory, with its bytes.
+    std::map<std::string, std::string> contents(const std::string& name) const {
+        std::map<std::string, std::string> files;
+        for (const std::string& file : files_below(name)) files[file] = read_text(at(name) / file);
+        return files;
+    }
+
+    void expect_same_files(const std::string& actual, const std::string& expected) const {
+        EXPECT_EQ(files_below(actual), files_below(expected));
+        const auto there = contents(actual);
+        for (const auto& [name, bytes] : contents(expected)) {
+            const auto found = there.find(name);
+            EXPECT_TRUE(found == there.end() || found->second == bytes) << name << " differs";
+        }
+    }
+};
+
+// --------------------------------------------------------------------------------------------------------- listing
+
+TEST_F(Directory, IsWalkedInByteOrderOfWholePaths) {
+    for (const char* name : {"dir/b.png", "dir/b/x.png", "dir/b-.png", "dir/a/z.PNG", "dir/Z.png", "dir/.hidden.png",
+                             "dir/.hidden/y.png", "dir/\xc3\xa4.png", "dir/a/deep/er/y.png"})
+        if (fs::path(name).extension() == ".PNG") {
+            save_gray("dir/a/z.png");
+            fs::rename(at("dir/a/z.png"), at(name));
+        } else {
+            save_gray(name);
+        }
+    fs::create_directory_symlink("..", at("dir/a/loop"));
+    fs::create_symlink("b.png", at("dir/link.png"));
+    EXPECT_EQ(measured({"dir"}), (Names{"dir/Z.png", "dir/a/deep/er/y.png", "dir/a/z.PNG", "dir/b-.png", "dir/b.png",
+                                        "dir/b/x.png", "dir/link.png", "dir/\xc3\xa4.png"}));
+    EXPECT_EQ(measured({"dir", "--no-recursive"}),
+              (Names{"dir/Z.png", "dir/b-.png", "dir/b.png", "dir/link.png", "dir/\xc3\xa4.png"}));
+}
+
+TEST_F(Directory, NamesOfAnyBytesSurvive) {
+    save_gray("dir/x.png");
+    for (const char* name : {"new\nline.png", "not utf-8 \xff\xfe.png", "quote\".png", "comma,.png"})
+        fs::copy_file(at("dir/x.png"), at("dir") / name);
+    ASSERT_EQ(run({"dir", "--write", "stats,histogram"}).code, all_done);
+    EXPECT_TRUE(fs::exists(at("gpuhist-out/new\nline.png.histogram.csv")));
+    EXPECT_TRUE(fs::exists(at("gpuhist-out/not utf-8 \xff\xfe.png.histogram.csv")));
+    const std::string stats = read_text(at("gpuhist-out/stats.csv"));
+    for (const char* field : {"\n\"dir/new\nline.png\",", "\ndir/not utf-8 \xff\xfe.png,", "\n\"dir/quote\"\".png\",",
+                              "\n\"dir/comma,.png\","})
+        EXPECT_TRUE(contains(stats, field)) << field;
+    const Outcome json = run({"dir", "--write", "none", "--format", "json"});
+    EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 5);
+}
+
+TEST_F(Directory, GlobsChooseFilesAndDirectories) {
+    for (const char* name : {"dir/a1.png", "dir/a2.png", "dir/b1.png", "dir/sub/a1.png", "dir/skip/a1.png"})
+        save_gray(name);
+    EXPECT_EQ(measured({"dir", "--include", "a*"}),
+              (Names{"dir/a1.png", "dir/a2.png", "dir/skip/a1.png", "dir/sub/a1.png"}));
+    EXPECT_EQ(measured({"dir", "--include", "a1.png", "--include", "b*", "--exclude", "skip"}),
+              (Names{"dir/a1.png", "dir/b1.png", "dir/sub/a1.png"}));
+    EXPECT_EQ(measured({"dir", "--include", "sub/*"}), (Names{"dir/sub/a1.png"}));
+    EXPECT_EQ(measured({"dir", "--exclude", "?1.png"}), (Names{"dir/a2.png"}));
+    const Outcome none = run({"dir", "--include", "*.jpg"});
+    EXPECT_EQ(none.code, inputs_failed);
+    EXPECT_TRUE(contains(none.err, "dir: a directory without images")) << none.err;
+}
+
+TEST_F(Directory, ArgumentsThatOverlapAreMeasuredOnce) {
+    for (const char* name : {"dir/a.png", "dir/b/c.png", "dir/b/d/e.png", "f.png"}) save_gray(name);
+    EXPECT_EQ(measured({"dir", "dir/b", "dir/a.png"}), (Names{"dir/a.png", "dir/b/c.png", "dir/b/d/e.png"}));
+    EXPECT_EQ(measured({"dir/b/c.png", "dir/b", "dir"}), (Names{"dir/b/c.png", "dir/b/d/e.png", "dir/a.png"}));
+    EXPECT_EQ(measured({"dir", "dir/b", "--no-recursive"}), (Names{"dir/a.png", "dir/b/c.png"}));
+    fs::create_directory_symlink("dir", at("link"));
+    const Outcome outcome = run({"dir", "link", "--write", "stats"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_TRUE(contains(outcome.err, "link: 3 of its 3 images given more than once, measured once")) << outcome.err;
+}
+
+TEST_F(Directory, OutputsMirrorTheTreeUnderNamesThatDiffer) {
+    for (const char* name : {"p/a/x.png", "q/a/x.png", "q/a/b/x.png", "x.png"}) save_gray(name);
+    ASSERT_EQ(run({"q", "--write", "histogram", "-o", "one"}).code, all_done);
+    EXPECT_EQ(files_below("one"), (Names{"a/b/x.png.histogram.csv", "a/x.png.histogram.csv"}));
+    ASSERT_EQ(run({"p/a", "q/a", "x.png", "--write", "histogram", "-o", "several"}).code, all_done);
+    EXPECT_EQ(files_below("several"), (Names{"p/a/x.png.histogram.csv", "q/a/b/x.png.histogram.csv",
+                                             "q/a/x.png.histogram.csv", "x.png.histogram.csv"}));
+    // The name of a file is no excuse to write into the tree of a directory.
+    ASSERT_EQ(run({"q/a", "p/a/x.png", "x.png", "--write", "histogram", "-o", "both"}).code, all_done);
+    EXPECT_EQ(files_below("both").size(), 4u);
+}
+
+TEST_F(Directory, ListsNameTheInputs) {
+    for (const char* name : {"a/x.png", "b/y.png", "z.png"}) save_gray(name);
+    write_text(at("list"), "b/y.png\n./a/../a/x.png\n\nz.png\nb/y.png");
+    EXPECT_EQ(measured({"--files-from", "list"}), (Names{"b/y.png", "./a/../a/x.png", "z.png", "b/y.png"}));
+    write_text(at("zeros"), std::string("z.png\0a/x.png\0", 14));
+    EXPECT_EQ(measured({"--files-from", "zeros", "-0"}), (Names{"z.png", "a/x.png"}));
+    Setting from_list;
+    from_list.input = at("list").string();
+    const Outcome outcome = run({"--files-from", "-", "--write", "histogram"}, from_list);
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (Names{"a/up/a/x.png.histogram.csv", "b/y.png.histogram.csv", "z.png.histogram.csv"}));
+    EXPECT_EQ(run({"--files-from", "nowhere"}).code, inputs_failed);
+    EXPECT_EQ(run({"--files-from", "list", "z.png"}).code, usage_error);
+    EXPECT_EQ(run({"z.png", "-0"}).code, usage_error);
+    EXPECT_EQ(run({"z.png", "--include", "*"}).code, usage_error);
+}
+
+// --------------------------------------------------------------------------------------------------- the whole set
+
+TEST_F(Directory, TheSetIsMeasuredAsOneImageOfAllPixels) {
+    for (const int type : {CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3}) {
+        std::vector<cv::Mat> images;
+        for (int i = 0; i < 5; ++i) {
+            cv::Mat image(4 + i, 31, type);
+            cv::randu(image, 10 * i, CV_MAT_DEPTH(type) == CV_8U ? 200 : 50000);
+            images.push_back(image);
+            save("dir/" + std::to_string(i) + ".png", image);
+        }
+        cv::Mat all;
+        cv::vconcat(images, all);
+        save("all.png", all);
+        ASSERT_EQ(run({"dir", "-o", "set", "--engine", "cpu"}).code, all_done);
+        const Outcome whole = run({"all.png", "-o", "one", "--engine", "cpu", "--write", "stats"});
+        ASSERT_EQ(whole.code, all_done) << whole.err;
+        std::istringstream set(read_text(at("set/dataset.csv"))), one(read_text(at("one/stats.csv")));
+        std::map<std::string, std::string> expected;  // channel, numbers
+        const auto cut = [](const std::string& line, int fields) {
+            std::size_t place = 0;
+            while (fields-- > 0) place = line.find(',', place) + 1;
+            return line.substr(place);
+        };
+        for (std::string line; std::getline(one, line);) {
+            const std::string rest = cut(line, 4);
+            expected[rest.substr(0, rest.find(','))] = cut(line, 5);
+        }
+        std::size_t rows = 0;
+        for (std::string line; std::getline(set, line); ++rows) {
+            const std::string rest = cut(line, 2), channel = rest.substr(0, rest.find(','));
+            const std::string numbers = cut(line, 4), &wanted = expected.at(channel);
+            EXPECT_EQ(numbers.substr(0, wanted.size()), wanted) << channel;
+        }
+        EXPECT_EQ(rows, expected.size());
+    }
+}
+
+TEST_F(Directory, GroupsAreDirectories) {
+    save_gray("set/cat/1.png", 10);
+    save_gray("set/cat/2.png", 20);
+    save_gray("set/dog/1.png", 90);
+    save_gray("set/top.png", 200);
+    ASSERT_EQ(run({"set", "--group-by", "dir"}).code, all_done);
+    std::istringstream lines(read_text(at("gpuhist-out/dataset.csv")));
+    Names beginnings;
+    for (std::string line; std::getline(lines, line);) beginnings.push_back(line.substr(0, line.find(",0,0,")));
+    EXPECT_EQ(beginnings,
+              (Names{beginnings.front(), ",u8,gray,4,24", ".,u8,gray,1,6", "cat,u8,gray,2,12", "dog,u8,gray,1,6"}));
+    EXPECT_EQ(run({"set", "--group-by", "dir", "--write", "none", "--format", "csv"}).code, usage_error);
+}
+
+TEST_F(Directory, OneTableForAllKeepsASeriesComparable) {
+    save("set/dark.png", (cv::Mat_<std::uint8_t>(1, 3) << 10, 20, 30));
+    save("set/sub/bright.png", (cv::Mat_<std::uint8_t>(1, 3) << 40, 60, 110));
+    ASSERT_EQ(run({"set", "--link", "dataset", "--write", "stats,normalized", "--lut-out", "table.csv"}).code,
+              all_done);
+    const auto value = [&](const std::string& name, int x) {
+        return static_cast<int>(cv::imread(at(name).string(), cv::IMREAD_UNCHANGED).at<std::uint8_t>(0, x));
+    };
+    const auto expected = [](int v) { return (2 * (v - 10) * 255 + 100) / 200; };  // of the set: 10 to 110
+    for (int x = 0; x < 3; ++x) {
+        EXPECT_EQ(value("gpuhist-out/dark.png.normalized.png", x), expected(10 + 10 * x));
+        EXPECT_EQ(value("gpuhist-out/sub/bright.png.normalized.png", x), expected(x == 0 ? 40 : x == 1 ? 60 : 110));
+    }
+    ASSERT_EQ(run({"set", "--lut-in", "table.csv", "--write", "stats,normalized", "-o", "again"}).code, all_done);
+    expect_same_files("again", "gpuhist-out");
+    EXPECT_EQ(run({"set", "--lut-in", "missing.csv", "--write", "normalized"}).code, inputs_failed);
+    EXPECT_EQ(run({"set", "--lut-in", "table.csv", "--link", "dataset", "--write", "normalized"}).code, usage_error);
+}
+
+TEST_F(Directory, JsonComesInOrder) {
+    make_tree("dir", 60);
+    const Outcome json = run({"dir", "--format", "json", "-q", "-o", "j"}),
+                  csv = run({"dir", "--format", "csv", "-q", "-o", "c"});
+    Names from_json;
+    std::istringstream lines(json.out);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t start = line.find("\"path\":\"") + 8;
+        from_json.push_back(line.substr(start, line.find('"', start) - start));
+    }
+    Names from_csv = paths(csv.out, "gray"), colours = paths(csv.out, "luma");
+    from_csv.insert(from_csv.end(), colours.begin(), colours.end());
+    EXPECT_TRUE(std::is_sorted(from_json.begin(), from_json.end()));
+    std::sort(from_csv.begin(), from_csv.end());
+    EXPECT_EQ(from_json, from_csv);
+    EXPECT_EQ(csv.out, read_text(at("c/stats.csv")));
+}
+
+TEST_F(Directory, ThreadsAndMemoryDoNotChangeAByte) {
+    make_tree("dir", 150);
+    const std::vector<std::string> common{"dir", "-q", "--write", "stats,histogram,normalized", "--group-by", "dir"};
+    const auto run_into = [&](const std::string& output, std::vector<std::string> more) {
+        more.insert(more.begin(), common.begin(), common.end());
+        more.insert(more.end(), {"-o", output});
+        EXPECT_EQ(run(more).code, inputs_failed);
+    };
+    run_into("one", {"--threads", "1", "--engine", "cpu"});
+    run_into("two", {"--threads", "2"});
+    run_into("five", {"--threads", "5"});
+    run_into("tight", {"--threads", "5", "--memory", "1K"});
+    EXPECT_GT(files_below("one").size(), 280u);
+    for (const char* other : {"two", "five", "tight"}) expect_same_files(other, "one");
+}
+
+// ------------------------------------------------------------------------------------------------------- bad files
+
+TEST_F(Directory, BadFilesOfEveryKindAreRowsOfErrors) {
+    save_gray("dir/good.png");
+    save("dir/half.png", make_image(60, 50, CV_8UC3));
+    write_text(at("dir/half.png"), read_text(at("dir/half.png")).substr(0, 900));
+    write_text(at("dir/empty.png"), "");
+    write_text(at("dir/text.png"), "This is not an image.\n");
+    write_text(at("dir/bomb.pgm"), "P5\n60000 60000\n255\n");
+    save("dir/double.tiff", cv::Mat(8, 8, CV_64FC1, cv::Scalar(0.5)));
+    save("dir/noise.jpg", make_image(60, 50, CV_8UC3));
+    std::string list;
+    for (const char* name : {"bomb.pgm", "double.tiff", "empty.png", "good.png", "half.png", "text.png", "vanished.png",
+                             "good.png/below.png"})
+        list += std::string("dir/") + name + "\n";
+    write_text(at("list"), list + "dir\n");
+    const Outcome outcome = run({"--files-from", "list"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    std::istringstream lines(read_text(at("gpuhist-out/errors.csv")));
+    Names rows;
+    for (std::string line; std::getline(lines, line);)
+        rows.push_back(line.substr(0, line.find(',', line.find(',') + 1)));
+    EXPECT_EQ(rows, (Names{"path,kind", "dir/bomb.pgm,too_large", "dir/double.tiff,unsupported",
+                           "dir/empty.png,truncated", "dir/half.png,truncated", "dir/text.png,unsupported",
+                           "dir/vanished.png,missing", "dir/good.png/below.png,missing", "dir,unreadable"}));
+    EXPECT_EQ(paths(read_text(at("gpuhist-out/stats.csv"))), Names{"dir/good.png"});
+    EXPECT_TRUE(contains(outcome.err,
+                         "9 inputs, 8 errors (2 missing, 1 too_large, 2 truncated, 1 unreadable, 2 "
+                         "unsupported), "))
+        << outcome.err;
+}
+
+TEST_F(Directory, WithoutPermissionIsAnErrorAndTheRestIsDone) {
+    if (geteuid() == 0) GTEST_SKIP() << "root may read everything";
+    save_gray("dir/a.png");
+    save_gray("dir/locked/b.png");
+    save_gray("dir/z.png");
+    fs::permissions(at("dir/a.png"), fs::perms::none);
+    fs::permissions(at("dir/locked"), fs::perms::none);
+    const Outcome outcome = run({"dir"});
+    fs::permissions(at("dir/locked"), fs::perms::owner_all);
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_TRUE(contains(outcome.err, "(2 permission)")) << outcome.err;
+    EXPECT_EQ(paths(read_text(at("gpuhist-out/stats.csv"))), Names{"dir/z.png"});
+}
+
+TEST_F(Directory, GivesUpWhenTooManyFail) {
+    for (const char* name : {"b.png", "d.png", "f.png"})
+        write_text((fs::create_directories(at("dir")), at("dir") / name), "no");
+    for (const char* name : {"dir/a.png", "dir/c.png", "dir/e.png"}) save_gray(name);
+    const Outcome fast = run({"dir", "--fail-fast", "--format", "csv"});
+    EXPECT_EQ(fast.code, inputs_failed);
+    EXPECT_EQ(paths(fast.out), Names{"dir/a.png"});
+    EXPECT_TRUE(contains(fast.err, "stopped after 1 error")) << fast.err;
+    EXPECT_EQ(paths(run({"dir", "--max-errors", "2", "--format", "csv", "-o", "two"}).out),
+              (Names{"dir/a.png", "dir/c.png"}));
+    EXPECT_EQ(paths(run({"dir", "--max-errors", "4", "--format", "csv", "-o", "four"}).out).size(), 3u);
+}
+
+// ---------------------------------------------------------------------------------------------------- interruptions
+
+TEST_F(Directory, KilledAtAnyMomentAndResumedGivesTheSameBytes) {
+    make_tree("dir", 250);
+    const std::vector<std::string> common{"dir",        "-q",  "--write",  "stats,histogram",
+                                          "--group-by", "dir", "--format", "csv"};
+    const auto arguments = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), common.begin(), common.end());
+        return more;
+    };
+    const Outcome whole = run(arguments({"-o", "whole"}));
+    ASSERT_EQ(whole.code, inputs_failed);
+    std::mt19937 random(7);
+    int kills = 0;
+    for (int round = 0; round < 4; ++round) {
+        fs::remove_all(at("out"));
+        Outcome outcome;
+        bool resume = false;
+        for (int attempt = 0; attempt < 40; ++attempt) {
+            auto words =
+                arguments({"-o", "out", "--checkpoint", "0.01", "--threads", std::to_string(1 + random() % 4)});
+            if (resume) words.push_back("--resume");
+            Setting setting;
+            setting.signal = random() % 5 == 0 ? SIGINT : SIGKILL;
+            setting.after_seconds = whole.seconds * 1.2 * static_cast<double>(random() % 1000) / 1000;
+            if (attempt == 39) setting.signal = 0;
+            outcome = run(words, setting);
+            if (outcome.code == inputs_failed) break;
+            ASSERT_TRUE(outcome.code == -SIGKILL || outcome.code == was_interrupted || outcome.code == -SIGINT)
+                << outcome.code << outcome.err;
+            ++kills;
+            resume = true;
+        }
+        ASSERT_EQ(outcome.code, inputs_failed) << outcome.err;
+        expect_same_files("out", "whole");
+    }
+    EXPECT_GT(kills, 3);
+}
+
+TEST_F(Directory, InterruptedSaysHowToResume) {
+    make_tree("dir", 1500);
+    Setting setting;
+    setting.signal = SIGTERM;
+    Outcome outcome;
+    for (double seconds = 0.25; seconds < 2; seconds *= 1.4) {  // until it comes after the start and before the end
+        setting.after_seconds = seconds;
+        outcome = run({"dir", "--write", "stats", "-q"}, setting);
+        if (outcome.code == was_interrupted) break;
+    }
+    ASSERT_EQ(outcome.code, was_interrupted) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "interrupted: ") && contains(outcome.err, "--resume goes on")) << outcome.err;
+    EXPECT_FALSE(fs::exists(at("gpuhist-out/stats.csv")));
+    EXPECT_TRUE(fs::exists(at("gpuhist-out/gpuhist.journal")));
+
+    const Outcome other = run({"dir", "--write", "stats", "-q", "--resume", "--max-pixels", "1000000"});
+    EXPECT_EQ(other.code, usage_error);
+    EXPECT_TRUE(contains(other.err, "differs in --max-pixels")) << other.err;
+    fs::rename(at("dir"), at("moved"));
+    make_tree("dir", 30, 2);
+    const Outcome fewer = run({"dir", "--write", "stats", "-q", "--resume"});
+    EXPECT_EQ(fewer.code, usage_error) << fewer.err;
+    EXPECT_TRUE(contains(fewer.err, "the inputs are not those") || contains(fewer.err, "fewer inputs")) << fewer.err;
+    fs::remove_all(at("dir"));
+    fs::rename(at("moved"), at("dir"));
+    EXPECT_EQ(run({"dir", "--write", "stats", "-q", "--resume"}).code, inputs_failed);
+    EXPECT_EQ(run({"dir", "--write", "stats", "-q", "-o", "whole"}).code, inputs_failed);
+    expect_same_files("gpuhist-out", "whole");
+}
+
+TEST_F(Directory, ANewRunReplacesAnInterruptedOneAndSaysSo) {
+    fs::create_directory(at("gpuhist-out"));
+    write_text(at("gpuhist-out/gpuhist.journal"), "no journal");
+    write_text(at("gpuhist-out/stats.csv.partial"), "old");
+    save_gray("dir/a.png");
+    save_gray("dir/b.png");
+    EXPECT_EQ(run({"dir", "--resume"}).code, output_failed);
+    const Outcome outcome = run({"dir"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_TRUE(contains(outcome.err, "holds an interrupted run")) << outcome.err;
+    EXPECT_EQ(files_below("gpuhist-out"), (Names{"dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
+}
+
+/// A file system of that size, as long as this lives.
+class SmallDisk {
+  public:
+    SmallDisk(const fs::path& path, const std::string& size) : path_(path) {
+        fs::create_directories(path);
+        mounted_ = mount("tmpfs", path.c_str(), "tmpfs", 0, ("size=" + size).c_str()) == 0;
+    }
+    ~SmallDisk() {
+        if (mounted_) umount(path_.c_str());
+    }
+    SmallDisk(const SmallDisk&) = delete;
+    SmallDisk& operator=(const SmallDisk&) = delete;
+    bool mounted() const { return mounted_; }
+    void grow(const std::string& size) const {
+        require(mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT, ("size=" + size).c_str()) == 0, "remount");
+    }
+
+  private:
+    fs::path path_;
+    bool mounted_ = false;
+};
+
+TEST_F(Directory, AFullDiskIsAnErrorThatCanBeResumed) {
+    make_tree("dir", 300);
+    for (const char* writes : {"stats", "stats,histogram"}) {
+        const SmallDisk disk(at("disk"), std::string(writes) == "stats" ? "120k" : "600k");
+        if (!disk.mounted()) GTEST_SKIP() << "no file system may be mounted here";
+        const Outcome full = run({"dir", "-q", "--write", writes, "-o", "disk/out", "--checkpoint", "0.01"});
+        EXPECT_EQ(full.code, output_failed) << full.err;
+        EXPECT_TRUE(contains(full.err, "No space left")) << full.err;
+        EXPECT_FALSE(fs::exists(at("disk/out/stats.csv")));
+        disk.grow("64m");
+        EXPECT_EQ(run({"dir", "-q", "--write", writes, "-o", "disk/out", "--resume"}).code, inputs_failed);
+        EXPECT_EQ(run({"dir", "-q", "--write", writes, "-o", "whole"}).code, inputs_failed);
+        expect_same_files("disk/out", "whole");
+    }
+}
+
+TEST_F(Directory, PartsOfARunMergeToTheSameBytes) {
+    make_tree("dir", 120);
+    ASSERT_EQ(run({"dir", "-q", "--group-by", "dir", "-o", "whole"}).code, inputs_failed);
+    for (const char* part : {"2/3", "1/3", "3/3"})
+        EXPECT_LE(run({"dir", "-q", "--group-by", "dir", "-o", "parts", "--shard", part}).code, inputs_failed);
+    EXPECT_EQ(files_below("parts").size(), 6u);
+    EXPECT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, all_done);
+    expect_same_files("merged", "whole");
+    EXPECT_EQ(run({"dir", "--shard", "4/3"}).code, usage_error);
+    EXPECT_EQ(run({"dir", "--shard", "1/2", "--write", "normalized"}).code, usage_error);
+}
+
+// ----------------------------------------------------------------------------------------------------------- memory
+
+TEST_F(Directory, LargeNumbersOfFilesTakeNoMoreMemory) {
+    save("tiny.png", make_image(16, 16, CV_8UC3));
+    const auto fill = [&](const std::string& name, int from, int to) {
+        for (int i = from; i < to; ++i) {  // a file system allows only so many links to one file
+            const fs::path directory = at(name) / std::to_string(i / 1000), first = directory / "0.png";
+            if (i % 1000 == 0) {
+                fs::create_directories(directory);
+                fs::copy_file(at("tiny.png"), first);
+            } else {
+                fs::create_hard_link(first, directory / (std::to_string(i) + ".png"));
+            }
+        }
+    };
+    fill("some", 0, 5000);
+    fill("many", 0, 60000);
+    fill("more", 0, 40000);
+    const Outcome some = run({"some", "-q", "--write", "stats"});
+    const Outcome many = run({"many", "more", "-q", "--write", "stats"});
+    ASSERT_EQ(some.code, all_done) << some.err;
+    ASSERT_EQ(many.code, all_done) << many.err;
+    std::printf("5,000 files: %.1f MB, 100,000 files: %.1f MB, %.0f files/s\n", some.most_memory * 1e-6,
+                many.most_memory * 1e-6, 100000 / many.seconds);
+    EXPECT_LT(many.most_memory, some.most_memory + (8 << 20));
+    const std::string stats = read_text(at("gpuhist-out/stats.csv"));
+    EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 500001);
+}
+
+}  // namespace

@@ -1,0 +1,38 @@
+// Files of lookup tables: whatever the bytes, an IoError or tables that read back and can be applied.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/tables_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace gpuhist;
+    std::vector<Tables> all;
+    try {
+        all = io::parse_tables({reinterpret_cast<const char*>(data), size}, "tables");
+    } catch (const IoError&) {
+        return 0;
+    }
+    if (io::parse_tables(io::tables_csv(all), "tables") != all) std::abort();
+    for (const Tables& tables : all) {
+        std::array<std::uint16_t, 6> pixels{0, 255, 7, 65535, 256, 13};
+        std::array<float, 6> normalized{};
+        ImageView image;
+        image.data = pixels.data();
+        image.width = 2;
+        image.height = 1;
+        image.channels = tables.find(Channel::red) ? 3 : 1;
+        image.depth = tables.depth;
+        MutableImageView output;
+        output.data = normalized.data();
+        output.width = 2;
+        output.height = 1;
+        output.channels = image.channels;
+        output.depth = normalized_depth(tables.depth, tables.mode);
+        apply_tables(tables, image, output);
+    }
+    return 0;
+}
