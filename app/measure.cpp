@@ -207,17 +207,15 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
     cv::Mat pixels = read(input, writes.normalized, share, clock), normalized;
     const ImageView image = io::view(pixels);
     outcome.pixels = static_cast<std::uint64_t>(image.pixels());
-    TableHeading heading;
-    heading.image = {input.path, image.width, image.height, image.depth};
-    heading.channels = image.channels;
-    std::string engine;
+    const io::ImageInfo info{input.path, image.width, image.height, image.depth};
+    const int channels = image.channels;
+    std::string engine, written;
     const bool by_tables = writes.normalized && tables_;
     if (pass_ == 1) analyse(pixels, writes.normalized && !by_tables, outcome, normalized, engine, clock);
     if (by_tables) {
         clock.enter(Stage::analyse);
         normalized = apply_tables(pixels);
     }
-    heading.engine = engine;
     pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
@@ -227,19 +225,20 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
 
     const std::vector<Statistics> rows = statistics(outcome.analysis);
     Histogram histogram;
-    if (writes.histogram || writes.plot || options_.format == Format::table)
+    if (writes.histogram || writes.plot || options_.table_of(input))
         histogram = gpuhist::histogram(outcome.analysis, options_.histogram);
     clock.enter(Stage::write);
     for (const std::string& suffix : write_files(outcome, writes, histogram, rows, normalized))
-        heading.written += (heading.written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
+        written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     if (writes.stats) {
         outcome.rows = rows.size();
-        outcome.stats = options_.shard ? io::part_stats_rows(input.index, heading.image, rows)
-                                       : io::stats_csv_rows(heading.image, rows);
+        outcome.stats = options_.shard ? io::part_stats_rows(input.index, info, rows) : io::stats_csv_rows(info, rows);
     }
-    if (options_.format == Format::csv) outcome.printed = io::stats_csv_rows(heading.image, rows);
-    if (options_.format == Format::json) outcome.printed = io::stats_json(heading.image, heading.engine, rows);
-    if (options_.format == Format::table) outcome.printed = format_table(heading, rows, histogram, options_.style);
+    if (options_.format == Format::csv) outcome.printed = io::stats_csv_rows(info, rows);
+    if (options_.format == Format::json) outcome.printed = io::stats_json(info, engine, rows);
+    if (options_.table_of(input))
+        outcome.printed =
+            format_table(heading_of(info, channels, engine, options_.style), rows, histogram, written, options_.style);
 }
 
 /// Runs one writer. Returns what goes wrong.

@@ -208,7 +208,9 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     add_text("-o,--output", parse_output, "Where files are written [gpuhist-out]", "DIR");
     add_text(
         "--write", [&](const std::string& list) { options.write = parse_writes(list); },
-        "Any of stats,histogram,plot,normalized, or none\n[all of a file, stats of what a directory holds]", "LIST");
+        "Any of stats,histogram,plot,normalized, or none\n[all of a file; of what a directory holds stats,\nand "
+        "normalized where a normalisation is asked for]",
+        "LIST");
     add_choice(app, "--group-by", options.group_by_directory, {{"dir", true}}, "dir: dataset.* of each directory too",
                "WHAT");
     add_choice(app, "--normalize", options.normalization.mode,
@@ -239,7 +241,9 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
         ->type_name("N");
     add_choice(app, "--format", options.format,
                {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}},
-               "Standard output: table [default], csv, or json, an object a line", "FORM");
+               "Standard output: table, csv, or json, an object a line\n"
+               "[a table; of what a directory holds, one of the whole set]",
+               "FORM");
     app.add_option("--max-pixels", options.decode.max_pixels, "Refuse images of more pixels [1073741824]")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62).description(""))
         ->type_name("N");
@@ -344,7 +348,7 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
     if (options.write) {
         writes = *options.write;
     } else if (std::all_of(inputs.begin(), inputs.end(), is_directory)) {
-        writes = {true, false, false, false};
+        writes = {true, false, false, options.normalize};
         why = "which is not written of directories unless --write says so";
     }
     for (const char* option : {"--normalize", "--percentiles", "--channels"}) {
@@ -413,6 +417,9 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
     try {
         app.parse(argc, argv);
         if (app.count("--format") == 0 && raw.quiet) options.format = Format::none;
+        options.table_of_each = app.count("--format") > 0;
+        for (const char* option : {"--normalize", "--percentiles", "--channels", "--link", "--lut-in"})
+            options.normalize = options.normalize || app.count(option) > 0;
         check(app, options, raw);
     } catch (const CLI::Success& request) {
         // Help and version: their text goes to standard output.

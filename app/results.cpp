@@ -70,6 +70,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
              {std::pair(writes->stats, "stats "), std::pair(writes->histogram, "histogram "),
               std::pair(writes->plot, "plot "), std::pair(writes->normalized, "normalized ")})
             if (wanted) write += name;
+    if (!options.write && options.normalize) write = "normalized of directories too";
     all["--link"] = options.linked ? "dataset" : "";
     all["--lut-in"] = options.tables_from.string();
     all["--lut-out"] = options.tables_to.string();
@@ -218,7 +219,8 @@ Results::Results(const Options& options, Console& console, bool single)
       console_(console),
       journaled_(!single && (!options.write || options.write->any())),
       stats_wanted_(!options.write || options.write->stats),
-      pooled_((journaled_ && stats_wanted_) || options.linked || !options.tables_to.empty()),
+      table_wanted_(options.format == Format::table && !options.table_of_each),
+      pooled_(table_wanted_ || (journaled_ && stats_wanted_) || options.linked || !options.tables_to.empty()),
       sharded_(options.shard.has_value()),
       journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
       stats_(options.output / stats_name(options)),
@@ -366,6 +368,7 @@ void Results::add_image(Outcome& outcome) {
     journal_.part.rows += outcome.rows;
     if (pooled_) {
         pool("").add(outcome.analysis);
+        from_directory_ = from_directory_ || outcome.input.from_directory;
         if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis);
     }
     ++journal_.images;
@@ -477,6 +480,27 @@ void Results::finish_dataset() {
         if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
 }
 
+/// A table for each depth of the whole set.
+void Results::print_set() {
+    const auto& arguments = options_.inputs.arguments;
+    const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
+    const Pool& whole = pool("");
+    std::map<Depth, std::vector<Statistics>> rows;
+    std::map<Depth, std::uint64_t> images;
+    for (const PooledRow& row : whole.statistics()) {
+        rows[row.depth].push_back(row.statistics);
+        const Channel channel = row.statistics.channel;
+        if (channel == Channel::gray || channel == Channel::red) images[row.depth] += row.images;
+    }
+    for (const auto& [depth, statistics] : rows) {
+        const std::uint64_t count = images[depth];
+        const TableHeading heading{
+            name, std::to_string(count) + (count == 1 ? " image" : " images") + "  " + to_string(depth)};
+        const auto histogram = whole.histogram(depth, options_.histogram);
+        print(format_table(heading, statistics, histogram.value_or(Histogram{}), "", options_.style));
+    }
+}
+
 void Results::finish() {
     if (!begun_) return;
     if (journaled_ && !complete_) {
@@ -497,6 +521,7 @@ void Results::finish() {
         fs::remove(journal_path_, ignored);
         journal_saved_ = false;
     }
+    if (table_wanted_ && from_directory_) print_set();
     if (options_.format != Format::table || written_.empty()) return;
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());
     for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];

@@ -102,11 +102,13 @@ class Results {
     void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
     void finish_part();
     void finish_dataset();
+    void print_set();
 
     const Options& options_;
     Console& console_;
     const bool journaled_;  ///< more than one input, and something to write
     const bool stats_wanted_;
+    const bool table_wanted_;  ///< of the whole set, where it comes from directories or lists
     const bool pooled_;
     const bool sharded_;
     std::filesystem::path journal_path_;
@@ -115,7 +117,7 @@ class Results {
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
-    bool begun_ = false, complete_ = false, journal_saved_ = false, printed_ = false;
+    bool begun_ = false, complete_ = false, journal_saved_ = false, printed_ = false, from_directory_ = false;
     std::vector<std::string> written_;
     std::chrono::steady_clock::time_point last_checkpoint_;
     std::chrono::steady_clock::duration pause_;

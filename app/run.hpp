@@ -53,6 +53,7 @@ struct Options {
     std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory or list holds
     bool group_by_directory = false;
     Normalization normalization;
+    bool normalize = false;             ///< was asked for by more than --write: of what a directory or list holds too
     bool linked = false;                ///< all images are normalised by one table, that of the whole set
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
@@ -62,6 +63,7 @@ struct Options {
     EngineOptions engine_options;
     io::DecodeOptions decode;
     Format format = Format::table;
+    bool table_of_each = false;  ///< of what a directory or list holds too, instead of one of the whole set
     TableStyle style;
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
@@ -73,7 +75,10 @@ struct Options {
 
     Writes writes_of(const Input& input) const {
         if (write) return *write;
-        return input.from_directory ? Writes{true, false, false, false} : Writes{true, true, true, true};
+        return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
+    }
+    bool table_of(const Input& input) const {
+        return format == Format::table && (table_of_each || !input.from_directory);
     }
 };
 

@@ -197,14 +197,16 @@ std::string draw_histogram(const Histogram& histogram, const TableStyle& style, 
 
 }  // namespace
 
+TableHeading heading_of(const io::ImageInfo& image, int channels, std::string_view engine, const TableStyle& style) {
+    return {image.path, std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) +
+                            "  " + to_string(image.depth) + ", " + std::to_string(channels) +
+                            (channels == 1 ? " channel" : " channels") + "  on " + std::string(engine)};
+}
+
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
-                         const TableStyle& style) {
+                         std::string_view written, const TableStyle& style) {
     const Painter paint(style.colour);
-    const io::ImageInfo& image = heading.image;
-    std::string text = paint("\033[1m", printable(image.path)) + "  " + std::to_string(image.width) +
-                       (style.unicode ? " × " : " x ") + std::to_string(image.height) + "  " + to_string(image.depth) +
-                       ", " + std::to_string(heading.channels) + (heading.channels == 1 ? " channel" : " channels") +
-                       "  on " + std::string(heading.engine) + '\n';
+    std::string text = paint("\033[1m", printable(heading.name)) + "  " + heading.description + '\n';
     const std::vector<Column> columns = number_columns(rows);
     std::string titles(label_columns, ' ');
     for (const Column& column : columns) titles += "  " + pad_left(column.title, column.width());
@@ -214,8 +216,8 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
         for (const Column& column : columns) text += "  " + pad_left(column.cells[row], column.width());
         text += '\n';
     }
-    text += draw_histogram(histogram, style, paint);
-    if (!heading.written.empty()) text += paint("\033[2m", "wrote  " + printable(heading.written)) + '\n';
+    if (!histogram.columns.empty()) text += draw_histogram(histogram, style, paint);
+    if (!written.empty()) text += paint("\033[2m", "wrote  " + printable(written)) + '\n';
     return text;
 }
 

@@ -16,18 +16,16 @@ struct TableStyle {
     bool log_counts = false;
 };
 
-/// What the heading says of an image.
+/// The first line: a name, which stands out, and what is said of it.
 struct TableHeading {
-    io::ImageInfo image;
-    int channels = 1;
-    std::string_view engine;
-    std::string written;  ///< the files, empty where there are none
+    std::string name, description;
 };
+TableHeading heading_of(const io::ImageInfo& image, int channels, std::string_view engine, const TableStyle& style);
 
-/// One image's block: heading, a row a channel, the histogram with the axis of its values, the files written. Lines
-/// have at most 100 columns but for long paths.
+/// One block: heading, a row a channel, the histogram with the axis of its values unless it is empty, and the files
+/// written, if any. Lines have at most 100 columns but for long paths.
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
-                         const TableStyle& style);
+                         std::string_view written, const TableStyle& style);
 
 /// The text with control characters, which could steer a terminal, replaced by `?`.
 std::string printable(std::string_view text);

@@ -74,7 +74,7 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--write", ""}, "--write"},
         {{"x.png", "--normalize", "zcore"}, "'zcore' is none of minmax, percentile, equalize, zscore"},
         {{"x.png", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
-        {{"dir", "--normalize", "zscore"}, "not written of directories unless --write says so"},
+        {{"dir", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
         {{"x.png", "--percentiles", "2,98"}, "--percentiles belongs to --normalize percentile"},
         {{"x.png", "--percentiles", "2,98", "--normalize", "minmax"}, "--percentiles belongs to"},
         {{"x.png", "--percentiles", "98,2", "--normalize", "percentile"}, "0 <= LO < HI <= 100"},
