@@ -68,6 +68,7 @@ struct Setting {
     rlim_t largest_file = RLIM_INFINITY;     ///< bytes
     int signal = 0;                          ///< sent
     double after_seconds = 0;                ///< so long after the start
+    bool nobody = false;                     ///< where the tests run as root, the program does not
 };
 
 struct Outcome {
@@ -169,6 +170,7 @@ class Command : public testing::Test {
             const rlimit limit{setting.largest_file, setting.largest_file};
             if (chdir(directory_.c_str()) != 0) _exit(126);
             if (setting.largest_file != RLIM_INFINITY && setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
+            if (setting.nobody && geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(126);
             execve(argv[0], argv.data(), envp.data());
             _exit(127);
         }
