@@ -394,10 +394,6 @@ void bits(const Call& call) {
                 call.image.samples(), call.answer);
 }
 
-std::size_t one_word(const Image&) {
-    return sizeof(Word);
-}
-
 }  // namespace
 
 std::vector<Rung> atomic_rungs() {

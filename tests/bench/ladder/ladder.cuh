@@ -215,6 +215,11 @@ struct SharedHistogram {
     }
 };
 
+/// Scratch of rungs that keep one word between launches.
+inline std::size_t one_word(const Image&) {
+    return sizeof(Word);
+}
+
 // Waiting
 
 /// For loops that wait for another block: they end in a failed launch, never in a hang.

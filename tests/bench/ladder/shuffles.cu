@@ -222,10 +222,6 @@ void segments(const Call& call) {
     launch_many(call, segments_kernel, pixels, pixels_of(call), pixels, call.answer);
 }
 
-std::size_t one_word(const Image&) {
-    return sizeof(Word);
-}
-
 }  // namespace
 
 std::vector<Rung> shuffle_rungs() {
