@@ -503,6 +503,10 @@ void Results::print_set() {
 
 void Results::finish() {
     if (!begun_) return;
+    if (journal_.pass == 2 && !complete_ && hash_.text() != journal_.part.inputs_hash) {
+        console_.say("other images were there in the second pass than in the first: some may not be normalised");
+        ++journal_.errors["other"];
+    }
     if (journaled_ && !complete_) {
         journal_.complete = true;
         checkpoint();

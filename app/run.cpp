@@ -8,12 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
-#include <cstdio>
 #include <cstring>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
 #include <thread>

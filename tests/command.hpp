@@ -68,6 +68,7 @@ struct Setting {
     rlim_t largest_file = RLIM_INFINITY;     ///< bytes
     int signal = 0;                          ///< sent
     double after_seconds = 0;                ///< so long after the start
+    bool watched = false;                    ///< standard error is a terminal
     bool nobody = false;                     ///< where the tests run as root, the program does not
 };
 
@@ -80,6 +81,13 @@ struct Outcome {
 
 inline void require(bool done, const char* what) {
     if (!done) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
+}
+
+/// Returns the program's side of a new pseudo-terminal.
+inline int open_terminal(int& master) {
+    master = posix_openpt(O_RDWR | O_NOCTTY);
+    require(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0, "pseudo-terminal");
+    return open(ptsname(master), O_RDWR | O_NOCTTY);
 }
 
 class Command : public testing::Test {
@@ -130,7 +138,7 @@ class Command : public testing::Test {
         envp.push_back(nullptr);
 
         const int in = open(setting.input.c_str(), O_RDONLY);
-        const int err = open(err_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        int err = open(err_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
         int out = -1, master = -1;
         switch (setting.out) {
             case Out::file:
@@ -150,10 +158,12 @@ class Command : public testing::Test {
                 break;
             }
             case Out::terminal:
-                master = posix_openpt(O_RDWR | O_NOCTTY);
-                require(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0, "pseudo-terminal");
-                out = open(ptsname(master), O_RDWR | O_NOCTTY);
+                out = open_terminal(master);
                 break;
+        }
+        if (setting.watched) {
+            close(err);
+            err = open_terminal(master);
         }
         require(in >= 0 && out >= 0 && err >= 0, "opening the standard streams");
 
@@ -185,7 +195,7 @@ class Command : public testing::Test {
         if (master >= 0) {  // ends with EIO once the program has closed its side
             std::array<char, 4096> part{};
             for (ssize_t got; (got = read(master, part.data(), part.size())) > 0;)
-                outcome.out.append(part.data(), static_cast<std::size_t>(got));
+                (setting.watched ? outcome.err : outcome.out).append(part.data(), static_cast<std::size_t>(got));
             close(master);
         }
         int status = 0;
@@ -195,7 +205,7 @@ class Command : public testing::Test {
         outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
         if (setting.out == Out::file) outcome.out = read_text(out_path);
-        outcome.err = read_text(err_path);
+        if (!setting.watched) outcome.err = read_text(err_path);
         return outcome;
     }
 

@@ -422,6 +422,25 @@ TEST_F(Directory, InterruptedSaysHowToResume) {
     expect_same_files("gpuhist-out", "whole");
 }
 
+TEST_F(Directory, ATerminalShowsHowFarItHasCome) {
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0) GTEST_SKIP() << "this system has no pseudo-terminals: /dev/pts is not mounted";
+    close(master);
+    save("dir/0.png", make_image(1500, 1000, CV_8UC3));
+    for (int i = 1; i < 24; ++i) fs::create_hard_link(at("dir/0.png"), at("dir/" + std::to_string(i) + ".png"));
+    Setting setting;
+    setting.watched = true;
+    const Outcome outcome = run({"dir", "--format", "csv", "--threads", "1"}, setting);
+    EXPECT_EQ(outcome.code, all_done);
+    for (const char* part : {"/24  ", " images/s, ", " MP/s", " left\r\033[K", "\033[Kgpuhist: 24 inputs, 0 errors, "})
+        EXPECT_TRUE(contains(outcome.err, part)) << part << "\n" << outcome.err;
+    EXPECT_FALSE(contains(outcome.out, "left"));
+    const Outcome quiet = run({"dir", "--format", "csv", "-q"}, setting), file = run({"dir", "--format", "csv"});
+    EXPECT_EQ(quiet.err, "");
+    EXPECT_EQ(std::count(file.err.begin(), file.err.end(), '\n'), 1) << file.err;
+    EXPECT_FALSE(contains(file.err, "left"));
+}
+
 TEST_F(Directory, AListThatNeverEndsDoesNotKeepItFromEnding) {
     const fs::path pipe_path = at("pipe");
     require(mkfifo(pipe_path.c_str(), 0600) == 0, "mkfifo");
