@@ -310,6 +310,7 @@ std::vector<Tables> Results::tables() const {
 
 void Results::skip(const Input& input) {
     hash_.add(input.path);
+    from_directory_ = from_directory_ || input.from_directory;
     if (++skipped_ == to_skip_ && hash_.text() != expected_hash_)
         throw UsageError("--resume: the inputs are not those of the interrupted run in " + options_.output.string() +
                          ": start anew without --resume");
