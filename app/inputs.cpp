@@ -147,11 +147,13 @@ class PathFile {
     PathFile(const PathFile&) = delete;
     PathFile& operator=(const PathFile&) = delete;
 
-    /// Throws IoError.
+    /// Throws IoError: also where a line has a zero byte, behind which the system would see nothing of a path.
     std::optional<std::string> next() {
         for (ssize_t length; (length = getdelim(&line_, &capacity_, separator_, file_)) >= 0;) {
             std::string path(line_, static_cast<std::size_t>(length));
             if (!path.empty() && path.back() == separator_) path.pop_back();
+            if (path.find('\0') != path.npos)
+                throw IoError(name_ + ": a zero byte in a line: if its paths end with such bytes, add -0");
             if (!path.empty()) return path;
         }
         if (std::ferror(file_)) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));

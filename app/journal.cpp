@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int version = 1;
+constexpr std::uint64_t version = 1;
 
 }  // namespace
 
@@ -75,24 +75,29 @@ std::optional<Journal> load_journal(const fs::path& path) {
         return IoError(path.string() + ": not a journal of this program (" + what +
                        "): remove it, or start anew without --resume");
     };
+    const auto number = [&](const Json& value) {  // the library would convert others, as far as they fit
+        if (!value.is_number_unsigned()) throw fail("a number is not whole");
+        return value.get<std::uint64_t>();
+    };
     try {
         const auto head_end = std::find(bytes.begin(), bytes.end(), '\n');
         const Json head = Json::parse(bytes.begin(), head_end);
-        if (head.at("gpuhist_journal").get<int>() != version) throw fail("another version");
+        if (number(head.at("gpuhist_journal")) != version) throw fail("another version");
         Journal journal;
         journal.temporary = head.at("temporary").get<std::string>();
-        journal.pass = head.at("pass").get<int>();
+        const std::uint64_t pass = number(head.at("pass"));
+        if (pass != 1 && pass != 2) throw fail("an unknown pass");
+        journal.pass = static_cast<int>(pass);
         journal.complete = head.at("complete").get<bool>();
-        journal.inputs = head.at("inputs").get<std::uint64_t>();
+        journal.inputs = number(head.at("inputs"));
         journal.paths_hash = head.at("paths_hash").get<std::string>();
-        journal.images = head.at("images").get<std::uint64_t>();
-        journal.bad = head.at("bad").get<std::vector<std::uint64_t>>();
-        journal.stats_bytes = head.at("stats_bytes").get<std::uint64_t>();
-        journal.errors_bytes = head.at("errors_bytes").get<std::uint64_t>();
-        for (const auto& [kind, count] : head.at("errors").items()) journal.errors[kind] = count.get<std::uint64_t>();
+        journal.images = number(head.at("images"));
+        for (const Json& index : head.at("bad")) journal.bad.push_back(number(index));
+        journal.stats_bytes = number(head.at("stats_bytes"));
+        journal.errors_bytes = number(head.at("errors_bytes"));
+        for (const auto& [kind, count] : head.at("errors").items()) journal.errors[kind] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())
-            journal.standard_output = {output->at(0).get<std::uint64_t>(), output->at(1).get<std::uint64_t>(),
-                                       output->at(2).get<std::uint64_t>()};
+            journal.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
         const std::string part(head_end == bytes.end() ? head_end : head_end + 1, bytes.end());
         journal.part = io::parse_part(part, path.string());
         return journal;

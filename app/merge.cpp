@@ -121,7 +121,8 @@ bool any_rows(const io::PartSet& parts) {
                        [](const io::PartFile& file) { return file.part.rows > 0; });
 }
 
-void merge_into(const MergeOptions& options) {
+/// Returns how many inputs had failed.
+std::size_t merge_into(const MergeOptions& options) {
     const io::PartSet parts = io::collect_parts({options.directories.begin(), options.directories.end()});
     const io::Part& first = parts.files.front().part;
     const std::vector<io::Failure> failures = io::merge_failures(parts);
@@ -136,12 +137,13 @@ void merge_into(const MergeOptions& options) {
     });
     if (!failures.empty()) write_errors(failures, options.output / "errors.csv");
     stats.keep(any_rows(parts));
-    if (!options.notes) return;
+    if (!options.notes) return failures.size();
     const std::string summary = "merged  " + std::to_string(parts.files.size()) + " parts, " +
                                 std::to_string(first.inputs) + " inputs, " + std::to_string(failures.size()) +
                                 " errors\nwrote   " + printable(options.output.string()) + '\n';
     if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
         throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
+    return failures.size();
 }
 
 }  // namespace
@@ -149,15 +151,17 @@ void merge_into(const MergeOptions& options) {
 int merge(const MergeOptions& options) {
     allow_many_files();
     try {
-        merge_into(options);
+        const std::size_t failed = merge_into(options);
+        if (failed == 0) return all_done;
+        say(std::to_string(failed) + (failed == 1 ? " input" : " inputs") + " failed when the parts ran: see " +
+            (options.output / "errors.csv").string());
     } catch (const OutputFailure& error) {
         say(error.what());
         return output_failed;
     } catch (const std::exception& error) {
         say(error.what());
-        return inputs_failed;
     }
-    return all_done;
+    return inputs_failed;
 }
 
 }  // namespace gpuhist::app

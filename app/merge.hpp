@@ -14,7 +14,8 @@ struct MergeOptions {
 };
 
 /// Writes stats.csv, errors.csv where inputs failed, and the files of the data set: byte for byte those of a single
-/// run. Says on standard error what is wrong. Returns an ExitCode.
+/// run. Says on standard error what is wrong. Returns an ExitCode: as the single run, inputs_failed where inputs had
+/// failed, and where the parts make no whole.
 int merge(const MergeOptions& options);
 
 }  // namespace gpuhist::app

@@ -280,7 +280,8 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     raw.merge->add_flag("-q,--quiet", raw.quiet, "Print nothing; errors are still said");
     raw.merge->footer(
         "Writes stats.csv, errors.csv, dataset.csv, dataset.json and dataset.histogram.png, byte for byte those\n"
-        "of a single run. Parts that are missing or do not belong together are an error, and nothing is written.");
+        "of a single run. Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv names them),\n"
+        "or parts are missing or do not belong together: then nothing is written; 2 usage; 4 output.");
 }
 
 /// Adjacent letters swapped count as one edit.

@@ -155,6 +155,10 @@ TEST_F(Directory, ListsNameTheInputs) {
     EXPECT_EQ(files_below("gpuhist-out"),
               (Names{"a/up/a/x.png.histogram.csv", "b/y.png.histogram.csv", "z.png.histogram.csv"}));
     EXPECT_EQ(run({"--files-from", "nowhere"}).code, inputs_failed);
+    const Outcome mistaken = run({"--files-from", "zeros", "--write", "none"});
+    EXPECT_EQ(mistaken.code, inputs_failed);
+    EXPECT_TRUE(contains(mistaken.err, "zeros: a zero byte in a line: if its paths end with such bytes, add -0"))
+        << mistaken.err;
     EXPECT_EQ(run({"--files-from", "list", "z.png"}).code, usage_error);
     EXPECT_EQ(run({"z.png", "-0"}).code, usage_error);
     EXPECT_EQ(run({"z.png", "--include", "*"}).code, usage_error);
@@ -519,10 +523,56 @@ TEST_F(Directory, PartsOfARunMergeToTheSameBytes) {
     for (const char* part : {"2/3", "1/3", "3/3"})
         EXPECT_LE(run({"dir", "-q", "--group-by", "dir", "-o", "parts", "--shard", part}).code, inputs_failed);
     EXPECT_EQ(files_below("parts").size(), 6u);
-    EXPECT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, all_done);
+    EXPECT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, inputs_failed);
     expect_same_files("merged", "whole");
     EXPECT_EQ(run({"dir", "--shard", "4/3"}).code, usage_error);
     EXPECT_EQ(run({"dir", "--shard", "1/2", "--write", "normalized"}).code, usage_error);
+}
+
+/// Runs a shell command in the directory, as a scheduler would: the program is found by the PATH.
+int run_script(const fs::path& directory, const std::string& command) {
+    const fs::path program = from_environment("GPUHIST_PROGRAM");
+    const int status = std::system(("cd " + directory.string() + " && export PATH=" + program.parent_path().string() +
+                                    ":\"$PATH\" LC_ALL=C.UTF-8; " + command + " >/dev/null 2>script.err")
+                                       .c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(Directory, TheSlurmArrayOfTheExamplesMergesToTheSameBytes) {
+    make_tree("dir", 60);
+    ASSERT_EQ(run({"dir", "-q", "-o", "whole"}).code, inputs_failed);
+    const std::string script = from_environment("GPUHIST_EXAMPLES") + "/slurm.sh dir results 3";
+    for (const char* task : {"3", "1", "2", "1"})  // a scheduler may run one twice
+        EXPECT_EQ(run_script(directory_, std::string("SLURM_ARRAY_TASK_ID=") + task + " " + script), 0)
+            << read_text(at("script.err"));
+    EXPECT_EQ(run_script(directory_, script), inputs_failed) << read_text(at("script.err"));
+    fs::remove_all(at("results/parts"));
+    expect_same_files("results", "whole");
+    EXPECT_EQ(run_script(directory_, script), inputs_failed);
+    EXPECT_TRUE(contains(read_text(at("script.err")), "parts")) << "nothing to merge";
+}
+
+TEST_F(Directory, TheKubernetesJobsOfTheExamplesMergeToTheSameBytes) {
+    make_tree("dir", 60);
+    ASSERT_EQ(run({"dir", "-q", "-o", "whole"}).code, inputs_failed);
+    // The script of the first job is the block after `- |`, indented as its first line.
+    std::istringstream lines(read_text(from_environment("GPUHIST_EXAMPLES") + "/kubernetes.yaml"));
+    std::string script;
+    bool inside = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (inside && line.rfind(std::string(14, ' '), 0) != 0) break;
+        if (inside) script += line.substr(14) + "\n";
+        inside = inside || contains(line, "- |");
+    }
+    ASSERT_TRUE(contains(script, "gpuhist /data/images -o /data/results/parts ")) << script;
+    script.replace(script.find("/data/images"), 12, "dir");
+    script.replace(script.find("/data/results"), 13, "results");
+    write_text(at("script"), script);
+    for (const char* index : {"0", "2", "1"})
+        EXPECT_EQ(run_script(directory_, std::string("PARTS=3 JOB_COMPLETION_INDEX=") + index + " sh script"), 0)
+            << read_text(at("script.err"));
+    EXPECT_EQ(run({"merge", "-q", "-o", "merged", "results/parts"}).code, inputs_failed);
+    expect_same_files("merged", "whole");
 }
 
 // ----------------------------------------------------------------------------------------------------------- memory

@@ -217,8 +217,8 @@ TEST_F(Merge, HoweverTheSetWasCut) {
             if (part <= 4) arguments.push_back(directory);
         }
         const Outcome outcome = merge(arguments);
-        EXPECT_EQ(outcome.code, all_done) << outcome.err;
-        EXPECT_EQ(outcome.err, "");
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.err, "gpuhist: 12 inputs failed when the parts ran: see out/errors.csv\n");
         EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " parts, 60 inputs, 12 errors\nwrote   out\n");
         expect_single_run(inputs, "out");
     }
@@ -229,15 +229,25 @@ TEST_F(Merge, AnEarlierResultIsReplaced) {
     fs::create_directories(at("out"));
     for (const char* name : {"stats.csv", "errors.csv", "dataset.csv", "dataset.f32.histogram.png"})
         write_text(at("out") / name, "old");
-    EXPECT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, all_done);
+    EXPECT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, inputs_failed);
     expect_single_run(made_inputs(7), "out");
+}
+
+TEST_F(Merge, WithoutFailuresIsCode0) {
+    write_part(made_inputs(3), 1, 1, "parts");
+    const Outcome outcome = merge({"parts"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(outcome.out, "merged  1 parts, 3 inputs, 0 errors\nwrote   gpuhist-out\n");
+    EXPECT_FALSE(fs::exists(at("gpuhist-out/errors.csv")));
 }
 
 TEST_F(Merge, APartThatRanTwiceIsFine) {
     write_three();
     write_part(made_inputs(7), 2, 3, "again");
     const Outcome outcome = merge({"1", "2", "3", "again", "2", "-q"});
-    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_EQ(outcome.err, "gpuhist: 1 input failed when the parts ran: see gpuhist-out/errors.csv\n");
     EXPECT_EQ(outcome.out, "");
     expect_single_run(made_inputs(7), "gpuhist-out");
 }
@@ -320,7 +330,7 @@ TEST_F(Merge, ManyMorePartsThanFilesMayBeOpen) {
     const auto inputs = made_inputs(1100);
     for (std::uint64_t part = 1; part <= 1100; ++part) write_part(inputs, part, 1100, "parts");
     const Outcome outcome = merge({"parts"});
-    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(outcome.code, inputs_failed);
     expect_single_run(inputs, "gpuhist-out");
 }
 

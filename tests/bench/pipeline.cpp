@@ -1,4 +1,5 @@
-// A directory from files to results, against decoding alone, which is the least that it can take.
+// A directory from files to results, against decoding alone, which is the least that it can take, and against the
+// programs that people use for this.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -20,6 +21,7 @@
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/io/walk.hpp"
 #include "pictures.hpp"
+#include "programs.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "temporary_directory.hpp"
@@ -32,6 +34,7 @@ namespace fs = std::filesystem;
 struct Options {
     std::string directory, csv;
     int images = 64, repetitions = 5, threads = 0;
+    bool peers = false;
 };
 
 /// A photograph of 12 MP as a JPEG, under many names.
@@ -39,7 +42,8 @@ void fill(const fs::path& directory, int images) {
     fs::create_directories(directory);
     const cv::Mat photograph = tiled(natural_picture("").pixels, {4000, 3000});
     const std::string first = directory / "000000.jpg";
-    if (!cv::imwrite(first, photograph)) throw std::runtime_error(first + ": cannot be written");
+    if (!cv::imwrite(first, photograph, {cv::IMWRITE_JPEG_QUALITY, 90}))
+        throw std::runtime_error(first + ": cannot be written");
     for (int i = 1; i < images; ++i) {
         char name[32];
         std::snprintf(name, sizeof name, "%06d.jpg", i);
@@ -105,6 +109,34 @@ Passage whole(const std::string& directory, const std::string& engine, int threa
     return passage;
 }
 
+/// Of a peer only the time is known: the images are those that decode_alone found.
+Passage peer_alone(const Peer& peer, const std::string& directory, int threads, const fs::path& list, Passage all) {
+    all.seconds = milliseconds([&] {
+                      std::vector<std::string> paths;
+                      for (const fs::path& path : io::list_images(directory)) paths.push_back(path);
+                      measure_with(peer, paths, threads, list);
+                  }) *
+                  1e-3;
+    return all;
+}
+
+struct Way {
+    std::string name;
+    std::function<Passage()> pass;
+    bool peer = false;      ///< which may fail
+    std::string missing{};  ///< then why, or empty
+    std::vector<Passage> passages{};
+
+    void take() {
+        try {
+            passages.push_back(pass());
+        } catch (const std::exception& error) {
+            if (!peer) throw;
+            missing = error.what();
+        }
+    }
+};
+
 void run(const Options& options) {
     require_release();
     const TemporaryDirectory temporary;
@@ -115,23 +147,24 @@ void run(const Options& options) {
     }
     const int threads =
         options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    struct Way {
-        std::string name;
-        std::function<Passage()> pass;
-        std::vector<Passage> passages;
-    };
-    std::vector<Way> ways{{"decode alone", [&] { return decode_alone(directory, threads); }, {}}};
+    std::vector<Way> ways{{"decode alone", [&] { return decode_alone(directory, threads); }}};
     for (const EngineInfo& engine : engines())
         if (engine.available)
+            ways.push_back({"engine " + engine.name, [&, name = engine.name] {
+                                return whole(directory, name, threads, temporary.path() / "out");
+                            }});
+    for (Way& way : ways) way.pass();  // once untimed
+    if (options.peers) {
+        const Passage all = decode_alone(directory, threads);
+        for (const Peer& peer : directory_peers())
             ways.push_back(
-                {"engine " + engine.name,
-                 [&, name = engine.name] { return whole(directory, name, threads, temporary.path() / "out"); },
-                 {}});
-    for (int i = 0; i <= options.repetitions; ++i)  // in turns, once untimed
-        for (Way& way : ways) {
-            Passage passage = way.pass();
-            if (i > 0) way.passages.push_back(std::move(passage));
-        }
+                {peer.name,
+                 [=, list = temporary.path() / "list"] { return peer_alone(peer, directory, threads, list, all); },
+                 true, peer.missing});
+    }
+    for (int i = 0; i < options.repetitions; ++i)  // in turns
+        for (Way& way : ways)
+            if (way.missing.empty()) way.take();
 
     std::printf("%s%d threads, %llu images\n", machine_text().c_str(), threads,
                 static_cast<unsigned long long>(ways.front().passages.front().images));
@@ -142,19 +175,23 @@ void run(const Options& options) {
     csv << header << '\n';
     double decode_alone_s = 0;
     for (Way& way : ways) {
+        if (!way.missing.empty()) {
+            std::printf("%-17s %s\n", way.name.c_str(), way.missing.c_str());
+            continue;
+        }
         std::sort(way.passages.begin(), way.passages.end(),
                   [](const Passage& a, const Passage& b) { return a.seconds < b.seconds; });
         const Passage& median = way.passages[way.passages.size() / 2];
         if (decode_alone_s == 0) decode_alone_s = median.seconds;
         const double rate = static_cast<double>(median.images) / median.seconds;
         const double megapixels = static_cast<double>(median.pixels) * 1e-6 / median.seconds;
-        std::printf("%-14s %9.1f images/s %9.1f MP/s   %.3f of decoding alone\n", way.name.c_str(), rate, megapixels,
+        std::printf("%-17s %9.1f images/s %9.1f MP/s   %.3f of decoding alone\n", way.name.c_str(), rate, megapixels,
                     decode_alone_s / median.seconds);
         csv << way.name << ',' << median.images << ',' << rate << ',' << megapixels << ','
             << decode_alone_s / median.seconds;
         for (std::size_t i = 0; i < app::stage_names.size(); ++i) {
             if (!median.stages.empty())
-                std::printf("    %-19s %5.1f %%\n", app::stage_names.at(i), 100 * median.stages[i]);
+                std::printf("    %-22s %5.1f %%\n", app::stage_names.at(i), 100 * median.stages[i]);
             csv << ',';
             if (!median.stages.empty()) csv << median.stages[i];
         }
@@ -169,13 +206,17 @@ void run(const Options& options) {
 void add_pipeline(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
-        "pipeline", "A directory from files to stats.csv on each engine, against reading and decoding alone");
+        "pipeline",
+        "A directory from files to stats.csv on each engine, against reading and decoding alone, and against peers");
     command->add_option("DIR", options->directory, "The images [JPEGs of 12 MP, made for it]")
         ->check(CLI::ExistingDirectory);
     command->add_option("--images", options->images, "How many are made")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
     command->add_option("--threads", options->threads, "CPU threads [all]")->check(CLI::PositiveNumber);
+    command->add_flag(
+        "--peers", options->peers,
+        "Also what people use today, on all threads: identify -verbose, oiiotool --stats, OpenCV in Python");
     command->add_option("--repetitions", options->repetitions, "Runs of each, taken in turns; the median counts")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);

@@ -1,9 +1,4 @@
 // What starting gpuhist costs: a tiny picture, against a program that only decodes it.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -11,10 +6,12 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <stdexcept>
-#include <system_error>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bench.hpp"
+#include "programs.hpp"
 #include "report.hpp"
 #include "temporary_directory.hpp"
 
@@ -28,21 +25,9 @@ struct Options {
     int repetitions = 50;
 };
 
-/// Runs a program to its end, its standard output thrown away; throws where it fails.
 void execute(const std::vector<std::string>& words) {
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    pid_t child = 0;
-    const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error) throw std::system_error(error, std::generic_category(), words[0]);
-    int status = 0;
-    if (waitpid(child, &status, 0) != child || status != 0)
-        throw std::runtime_error(words[0] + ": failed (status " + std::to_string(status) + ")");
+    if (const int code = exit_code(words); code != 0)
+        throw std::runtime_error(words[0] + ": failed (exit code " + std::to_string(code) + ")");
 }
 
 void run(const Options& options) {

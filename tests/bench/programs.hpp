@@ -1,0 +1,27 @@
+// Other programs: running them, and those that measure directories.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpuhist::bench {
+
+/// Runs a program, found by the PATH, to its end, with standard input from a file and its output thrown away. Returns
+/// its exit code. Throws where it cannot be started or is killed.
+int exit_code(const std::vector<std::string>& words, const std::string& input = "/dev/null");
+
+/// A way to measure images with what is commonly installed.
+struct Peer {
+    std::string name;
+    std::vector<std::string> words;  ///< the command, to which paths are appended
+    std::string missing;             ///< why it cannot run here, or empty
+};
+
+/// What people use where there is no gpuhist, each with one thread a process: ImageMagick's identify, OpenImageIO's
+/// oiiotool and a loop in Python around OpenCV.
+std::vector<Peer> directory_peers();
+
+/// Runs a peer over files, as many processes at a time as there are threads. Throws where it fails with one of them.
+void measure_with(const Peer& peer, const std::vector<std::string>& paths, int threads, const std::string& list);
+
+}  // namespace gpuhist::bench
