@@ -108,7 +108,7 @@ struct PackedCounters {
 #endif
     }
     /// Rare, and kept out of the loops around `add`, which it would swell.
-    __device__ __forceinline__ void overflow(std::uint32_t word, std::uint32_t offset, std::uint32_t old) const {
+    __device__ __noinline__ void overflow(std::uint32_t word, std::uint32_t offset, std::uint32_t old) const {
         *carried = true;
         atomicAdd(carries + offset, 1u);
         if (offset & 1) return;  // the carry left the word
