@@ -1242,14 +1242,20 @@ __device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
     std::uint32_t* carries = task.carries(row);
     float* table = task.table(row);
     const bool carried = fresh(task.row(row).found.carried) != 0;
-    auto count = [&](std::uint32_t bin) -> std::uint64_t {
-        return __ldcg(counts + bin) + (carried ? std::uint64_t{__ldcg(carries + bin)} << 16 : 0);
-    };
+    // Carries are added first, so that a count is a load and nothing else. A sum with a term that is zero where nothing
+    // was carried is what this was, and it went wrong once in some thousand launches on an H200 (CUDA 13.0): ptxas
+    // cleared the term's registers behind the load, and a warp then added what they had held before, the bins' numbers.
+    if (carried)
+        for (std::uint32_t bin = begin + lane; bin < end; bin += warp_lanes) {
+            counts[bin] = fresh(counts[bin]) + (Word{fresh(carries[bin])} << 16);
+            carries[bin] = 0;
+        }
+    auto count = [&](std::uint32_t bin) { return fresh(counts[bin]); };
     std::uint64_t own = 0, total = 0;
     std::uint32_t filled = 0, complement_first = 0;
 #pragma unroll 8
     for (std::uint32_t bin = begin + lane; bin < end; bin += warp_lanes) {
-        const std::uint64_t n = count(bin);
+        const Word n = count(bin);
         own += n;
         if (n == 0) continue;
         ++filled;
@@ -1271,7 +1277,6 @@ __device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
         const std::uint64_t through = cumulative + scan_lanes(count(base + lane));
         table[base + lane] = core::equalize(through > skipped ? through - skipped : 0, scale);
         counts[base + lane] = 0;
-        if (carried) carries[base + lane] = 0;
         cumulative = __shfl_sync(0xFFFFFFFFu, through, warp_lanes - 1);
     }
     __syncthreads();  // first_count may be written again
