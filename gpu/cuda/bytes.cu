@@ -563,10 +563,6 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     }
 }
 
-/// A single image, where a block's shared memory holds all the columns and the total's counts all its pixels.
-inline bool is_single(const Tensor& images, const CountParameters& p) {
-    return images.count == 1 && p.columns_log2 == 5 && images.first.pixels() < std::int64_t{1} << 32;
-}
 template <int C, bool CountLuma, typename O>
 void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
     const std::int64_t blocks = blocks_for(images.pieces, byte_pixels_per_block / group_pixels(1, C));

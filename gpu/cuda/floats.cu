@@ -168,20 +168,6 @@ __device__ inline void add_to_sum(Word (&parts)[3], core::i128 value) {
     atomicAdd(&parts[2], static_cast<Word>(bits >> 64));
 }
 
-/// True in the block that comes last, to which all that the others wrote is visible. By all threads of all blocks;
-/// `last` is shared memory.
-__device__ inline bool arrive_last(std::uint32_t& arrived, bool* last) {
-    __syncthreads();  // what this block's threads wrote is told of by the first
-    if (threadIdx.x == 0) {
-        __threadfence();
-        *last = atomicAdd(&arrived, 1u) + 1 == gridDim.x;
-        if (*last) arrived = 0;
-        __threadfence();
-    }
-    __syncthreads();
-    return *last;
-}
-
 /// Blocks are dealt to `rows` rows in turn; those of a row share its pixels. Calls `each(row, crew)`: more than once
 /// only where there are fewer blocks than rows.
 template <class Each>
@@ -193,14 +179,6 @@ __device__ inline void for_rows(int rows, Each each) {
         each(row, Crew{static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x,
                        static_cast<std::int64_t>(sharing) * blockDim.x});
     }
-}
-
-__device__ inline std::uint32_t max_over_warp(std::uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(0xFFFFFFFFu, value);
-#else
-    return reduce_warp(value, Max{});
-#endif
 }
 
 // ---- Sweep 1
@@ -1073,7 +1051,7 @@ __device__ void second_sweep(const Task<C>& task, BlockPlan& plan, bool* last) {
     } else if (blockIdx.x == 0) {
         count_constants(task, plan);
     }
-    if (!arrive_last(task.state().arrived, last)) return;
+    if (!arrive_last(&task.state().arrived, gridDim.x, last)) return;
     const bool again = decide(task, plan), done = !again && !task.full() && !task.work->wide;
     if (done) complete(task);
     if (threadIdx.x == 0) task.state().complete = done;
@@ -1179,7 +1157,7 @@ __device__ void finish(const Task<C>& task, BlockPlan& plan, RankScratch& scratc
             }
         }
     }
-    if (arrive_last(state.arrived, last)) complete(task);
+    if (arrive_last(&state.arrived, gridDim.x, last)) complete(task);
 }
 
 // ---- Normalised copy
