@@ -67,7 +67,8 @@ struct Setting {
     std::vector<std::string> environment{};  ///< NAME=value, beside LC_ALL=C.UTF-8 and TERM=xterm
     rlim_t largest_file = RLIM_INFINITY;     ///< bytes
     int signal = 0;                          ///< sent
-    double after_seconds = 0;                ///< so long after the start
+    double after_seconds = 0;                ///< so long after the start,
+    std::string after_file{};                ///< or after this file of the directory is there
     bool watched = false;                    ///< standard error is a terminal
     bool nobody = false;                     ///< where the tests run as root, the program does not
 };
@@ -189,6 +190,12 @@ class Command : public testing::Test {
         close(err);
         Outcome outcome;
         if (setting.signal != 0) {
+            const auto ended = [&] {
+                siginfo_t info{};
+                return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid;
+            };
+            while (!setting.after_file.empty() && !fs::exists(at(setting.after_file)) && !ended())
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
             std::this_thread::sleep_for(std::chrono::duration<double>(setting.after_seconds));
             kill(child, setting.signal);
         }
