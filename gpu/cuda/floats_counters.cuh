@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/bins.hpp"
 #include "core/float_analysis.hpp"
@@ -10,48 +11,57 @@
 #include "cuda/parameters.hpp"
 #include "cuda/reduce.cuh"
 #include "cuda/shared.cuh"
+#include "cuda/sweep.cuh"
 
 namespace gpuhist::cuda {
 
 // ---- Samples
 
+/// The samples of a group, or of one pixel, as they lie in memory.
+template <int C>
+__device__ inline float sample_of(const Group<float, C>& group, int i) {
+    return group[i];
+}
+template <int C>
+__device__ inline float sample_of(const float (&pixel)[C], int i) {
+    return pixel[i];
+}
+template <int C, class Pixels>
+constexpr int pixels_of = std::is_array_v<Pixels> ? 1 : Group<float, C>::pixels;
+
 /// The value of pixel p in a row of the results: a channel's, luma, or alpha.
-template <int C, int S>
-__device__ inline float row_value(const float (&samples)[S], int p, int row, bool rgb) {
+template <int C, class Pixels>
+__device__ inline float row_value(const Pixels& pixels, int p, int row, bool rgb) {
+    const float first = sample_of<C>(pixels, p * C);
     if constexpr (C == 1) {
-        return samples[p];
+        return first;
     } else {
-        const float first = samples[p * C], second = samples[p * C + 1], third = samples[p * C + 2];
+        const float second = sample_of<C>(pixels, p * C + 1), third = sample_of<C>(pixels, p * C + 2);
         if (row == luma_row) return core::luma(rgb ? first : third, second, rgb ? third : first);
         if constexpr (C == 4)
-            if (row == 4) return samples[p * C + 3];
+            if (row == 4) return sample_of<C>(pixels, p * C + 3);
         return row == 0 ? first : row == 1 ? second : third;
     }
 }
 /// Those of all pixels; `row` need not be a constant.
-template <int C, int S>
-__device__ inline void row_values(const float (&samples)[S], int row, bool rgb, float (&values)[S / C]) {
+template <int C, class Pixels, int N>
+__device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float (&values)[N]) {
+    static_assert(N == pixels_of<C, Pixels>);
     if (C > 1 && row == luma_row) {
 #pragma unroll
-        for (int p = 0; p < S / C; ++p) values[p] = row_value<C>(samples, p, luma_row, rgb);
+        for (int p = 0; p < N; ++p) values[p] = row_value<C>(pixels, p, luma_row, rgb);
         return;
     }
 #pragma unroll
-    for (int p = 0; p < S / C; ++p)
-        values[p] = C == 4 && row == 4 ? samples[p * C + C - 1]
-                    : row == 0         ? samples[p * C]
-                    : row == 1         ? samples[p * C + (C > 1)]
-                                       : samples[p * C + (C > 1 ? 2 : 0)];
+    for (int p = 0; p < N; ++p)
+        values[p] = C == 4 && row == 4 ? sample_of<C>(pixels, p * C + C - 1)
+                    : row == 0         ? sample_of<C>(pixels, p * C)
+                    : row == 1         ? sample_of<C>(pixels, p * C + (C > 1))
+                                       : sample_of<C>(pixels, p * C + (C > 1 ? 2 : 0));
 }
 
 __device__ inline bool is_finite(float value) {
     return fabsf(value) < INFINITY;
-}
-
-/// Adds 1 in shared memory. Nothing is returned, so that equal addresses of a warp are one addition to the hardware.
-template <int offset = 0>
-__device__ inline void increment(std::uint32_t address) {
-    asm volatile("red.shared.add.u32 [%0 + %1], 1;" ::"r"(address), "n"(offset));
 }
 
 // ---- Extremes, and what is not finite
@@ -61,9 +71,9 @@ struct OddCounts {
     std::uint32_t nan, positive_infinite, negative_infinite;
 
     __device__ static void count(OddCounts* counts, float value) {
-        increment(shared_address(value != value ? &counts->nan
-                                 : value > 0    ? &counts->positive_infinite
-                                                : &counts->negative_infinite));
+        shared_increment(shared_address(value != value ? &counts->nan
+                                        : value > 0    ? &counts->positive_infinite
+                                                       : &counts->negative_infinite));
     }
 };
 
@@ -73,6 +83,13 @@ __device__ inline void notice(float value, float& all) {
 }
 
 // ---- Moments
+
+/// What a thread has summed up of one row, see MomentSums.
+template <int powers>
+struct MomentTotals {
+    std::int64_t high[powers];  ///< Σ q in units of 2^-40
+    std::uint64_t low[powers];  ///< Σ of the bits of l
+};
 
 /// Sums over one row's samples of rint(u^k · 2^80), k = 1 to `powers`, with u = (x − pivot)/R: those that FloatMoments
 /// defines. Four operations in double precision for each:
@@ -98,14 +115,12 @@ struct MomentSums {
 
     double sum[powers];         ///< S
     std::uint64_t low[powers];  ///< Σ of the bits of l
-    std::int64_t high[powers];  ///< Σ q in units of 2^-40, of the samples before the last fold
 
     __device__ void clear() {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
             sum[k] = base;
             low[k] = 0;
-            high[k] = 0;
         }
     }
     __device__ static std::uint64_t split(double term, double& sum) {
@@ -137,17 +152,21 @@ struct MomentSums {
             }
         }
     }
-    __device__ void fold() {
+    /// Every `fold_every` samples, and at the end: the totals are what counts then. They lie in memory, where they take
+    /// no registers.
+    __device__ void fold(MomentTotals<powers>& totals) {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
-            high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
+            totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
+            totals.low[k] += low[k];
             sum[k] = base;
+            low[k] = 0;
         }
     }
-    /// After a fold: the sum over this thread's `samples`.
-    __device__ core::i128 total(int k, std::uint64_t samples) const {
+    /// The sum over this thread's `samples`.
+    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples) {
         const std::uint64_t zero = samples * static_cast<std::uint64_t>(__double_as_longlong(low_base));
-        return (static_cast<core::i128>(high[k]) << 40) + static_cast<std::int64_t>(low[k] - zero);
+        return (static_cast<core::i128>(totals.high[k]) << 40) + static_cast<std::int64_t>(totals.low[k] - zero);
     }
 };
 
@@ -198,15 +217,21 @@ struct Slots {
           scale(static_cast<float>(bins.scale)),
           most(whole + static_cast<float>(bins.bins)) {}
 
-    /// `Clamped`: finite values may lie outside the range.
-    template <int row, bool Clamped>
-    __device__ void count(float value) const {
-        float nearest = fmaf(value - lower, scale, whole);
-        if constexpr (Clamped) nearest = fminf(fmaxf(nearest, whole), most);
-        const std::uint32_t at = __float_as_uint(nearest) * bytes + base;
-        float edge;
-        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(edge) : "r"(at));
-        increment<(row + 1) * lane_bytes>(value >= edge ? at + bytes : at);
+    /// `Clamped`: finite values may lie outside the range. All edges are under way before the first is compared.
+    template <int row, bool Clamped, int N>
+    __device__ void count(const float (&values)[N]) const {
+        std::uint32_t at[N];
+        float edge[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            float nearest = fmaf(values[i] - lower, scale, whole);
+            if constexpr (Clamped) nearest = fminf(fmaxf(nearest, whole), most);
+            at[i] = __float_as_uint(nearest) * bytes + base;
+            edge[i] = __uint_as_float(shared_load(at[i], 0.0f));
+        }
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            shared_increment((values[i] >= edge[i] ? at[i] + bytes : at[i]) + (row + 1) * lane_bytes);
     }
 
     /// Whether n is off by less than a quarter of a bin, and the double edges by less than another. The difference and
@@ -299,65 +324,118 @@ struct HalfPlace {
     __device__ static std::uint32_t negative(std::uint32_t pair) { return 0x7FFFu - pair; }
 };
 
-/// Counts low halves under chosen high halves. Few values qualify in most images, and those are counted in device
-/// memory. In an image of few different values nearly all qualify, always the same ones: so the first to come to each
-/// place of a small table in shared memory are counted there.
+/// Counts low halves under chosen high halves, of one row's samples: for that row, and for the pooled row.
+///
+/// A byte of a map in shared memory says of the leading bits of a value whether it may be wanted. Every value is
+/// written to the thread's own queue, and is overwritten by the next unless it was: no branch, which some lane of
+/// nearly every warp would take. A warp's queues are counted when one of them is full.
+///
+/// Few values are wanted in most images, and those are counted in device memory. In an image of few different values
+/// nearly all are, always the same ones: so the first to come to each place of a small table in shared memory are
+/// counted there.
 struct LowCounter {
-    static constexpr int places_log2 = 11, places = 1 << places_log2, map_words = 65536 / 32;
-    static constexpr int words = map_words + 2 * places;  ///< of shared memory: a bit a high half, keys, counts
+    static constexpr int places_log2 = 10, places = 1 << places_log2, queue = 8;
+    static constexpr int table_words = 2 * places;  ///< keys, counts
 
     /// The high halves chosen, in shared memory.
     struct Chosen {
         int count;
         std::uint32_t high[core::max_ranks];
+
+        __device__ int slot_of(std::uint32_t half) const {
+            for (int slot = 0; slot < count; ++slot)
+                if (high[slot] == half) return slot;
+            return -1;
+        }
     };
 
-    std::uint32_t* map;  ///< by the upper 16 bits of a value
-    const Chosen* chosen;
-    Word* counts;  ///< slots × 65536
+    std::uint32_t* table;  ///< in shared memory: this, the map and the queues
+    int map_log2;          ///< leading bits of a value that the map knows; 16 is all that matters
+    int rows;              ///< 2: the pooled row too
+    const Chosen* chosen;  ///< of each
+    Word* counts[2];       ///< of each: slots × 65536
 
-    __device__ std::uint32_t* keys() const { return map + map_words; }
+    /// Words of shared memory.
+    __host__ __device__ static constexpr int words(int map_log2, int threads) {
+        return table_words + (1 << map_log2) / 4 + queue * threads;
+    }
+    __device__ std::uint32_t map() const { return shared_address(table + table_words); }
+    __device__ std::uint32_t first_in_queue() const { return map() + (1u << map_log2) + threadIdx.x * 4; }
 
-    /// By all threads, at zero memory, before a barrier.
+    /// By all threads, between barriers.
     __device__ void prepare() const {
-        if (static_cast<int>(threadIdx.x) >= chosen->count) return;
-        const std::uint32_t half = chosen->high[threadIdx.x];
-        auto mark = [&](std::uint32_t upper) { atomicOr(&map[upper >> 5], 1u << (upper & 31u)); };
-        mark(half & 0x8000u ? half & 0x7FFFu : 0xFFFFu - half);
-        if (half == 0x8000u) mark(0x8000u);  // −0 counts as +0
+        auto* bytes = reinterpret_cast<volatile std::uint8_t*>(table + table_words);
+        if (static_cast<int>(threadIdx.x) >= rows * core::max_ranks) return;
+        const Chosen& of = chosen[threadIdx.x / core::max_ranks];
+        const int slot = threadIdx.x % core::max_ranks;
+        if (slot >= of.count) return;
+        const std::uint32_t half = of.high[slot];
+        bytes[(half & 0x8000u ? half & 0x7FFFu : 0xFFFFu - half) >> (16 - map_log2)] = 1;
+        if (half == 0x8000u) bytes[0x8000u >> (16 - map_log2)] = 1;  // −0 counts as +0
     }
-    __device__ bool wants(float value) const {
-        const std::uint32_t bits = __float_as_uint(value);
-        return map[bits >> 21] >> (bits >> 16 & 31u) & 1u;
+
+    /// For values counted once; afterwards by all threads of the block, after a barrier.
+    __device__ void merge() const {
+        for (int i = threadIdx.x; i < places; i += blockDim.x)
+            if (table[places + i] != 0) count_in_memory(table[i], table[places + i]);
     }
-    /// For a value that is wanted.
+    /// Whether it was wanted.
+    __device__ bool count_in_memory(std::uint32_t key, Word samples) const {
+        bool wanted = false;
+        for (int row = 0; row < rows; ++row) {
+            const int slot = chosen[row].slot_of(key >> 16);
+            if (slot < 0) continue;
+            wanted = true;
+            if (samples) atomicAdd(counts[row] + slot * 65536 + (key & 0xFFFFu), samples);
+        }
+        return wanted;
+    }
     __device__ void count(float value) const {
-        const std::uint32_t key = core::float_key(value);
-        if (__float_as_uint(value) >> 16 == 0x8000u && slot_of(key >> 16) < 0)
-            return;  // −0 and denormals share the bit
-        const std::uint32_t place = key * 2654435761u >> (32 - places_log2);
-        std::uint32_t there = *static_cast<volatile std::uint32_t*>(keys() + place);
-        if (there == 0) {
-            there = atomicCAS(keys() + place, 0u, key);
+        const std::uint32_t key = core::float_key(value), place = key * 2654435761u >> (32 - places_log2);
+        std::uint32_t there = *static_cast<volatile std::uint32_t*>(table + place);
+        if (there == 0 && count_in_memory(key, 0)) {
+            there = atomicCAS(table + place, 0u, key);
             if (there == 0) there = key;
         }
         if (there == key)
-            increment(shared_address(keys() + places + place));
+            shared_increment(shared_address(table + places + place));
         else
             count_in_memory(key, 1);
     }
-    /// By all threads of the block, after a barrier.
-    __device__ void merge() const {
-        for (int i = threadIdx.x; i < places; i += blockDim.x)
-            if (keys()[places + i] != 0) count_in_memory(keys()[i], keys()[places + i]);
+};
+
+/// A thread's queue of a LowCounter, in a block of `threads`.
+template <int threads>
+struct LowQueue {
+    static constexpr std::uint32_t stride = threads * 4, to_limit = (LowCounter::queue - 4) * stride;
+    const LowCounter* counter;  ///< in shared memory
+    std::uint32_t map, shift, at, limit;
+
+    __device__ explicit LowQueue(const LowCounter* of)
+        : counter(of), map(of->map()), shift(32 - of->map_log2), at(of->first_in_queue()), limit(at + to_limit) {}
+
+    template <int N>
+    __device__ void add(const float (&values)[N]) {
+        static_assert(N <= 4);
+        std::uint32_t wanted[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            wanted[i] = shared_load(map + (__float_as_uint(values[i]) >> shift), std::uint8_t{});
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(values[i]) : "memory");
+            at += wanted[i] * stride;
+        }
+        if (__any_sync(__activemask(), at > limit)) empty();
     }
-    __device__ int slot_of(std::uint32_t half) const {
-        for (int slot = 0; slot < chosen->count; ++slot)
-            if (chosen->high[slot] == half) return slot;
-        return -1;
+    __device__ void empty() {
+        count(counter, limit - to_limit, at);
+        at = limit - to_limit;
     }
-    __device__ void count_in_memory(std::uint32_t key, Word samples) const {
-        atomicAdd(counts + slot_of(key >> 16) * 65536 + (key & 0xFFFFu), samples);
+
+  private:
+    static __device__ __noinline__ void count(const LowCounter* counter, std::uint32_t first, std::uint32_t end) {
+        for (std::uint32_t at = first; at < end; at += stride) counter->count(__uint_as_float(shared_load(at, 0.0f)));
     }
 };
 

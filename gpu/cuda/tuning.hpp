@@ -46,5 +46,10 @@ inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: imag
 //   16 instead of 32 columns in twice as many blocks        4096 × 224 × 224 BGR 0.55 for 0.60
 //   u16: each addition's overflow looked for before the next    0.45 for 0.53
 //   u16: the bank mixed from higher bits always                 0.45 for 0.53; without it 8-bit data << 8 at 0.15
+//   f32: the next round loaded ahead of this one            spilled: 0.28 for 0.40
+//   f32: a ring in shared memory, filled by cp.async        second sweep alone: grey 0.74 for 0.84, BGR 0.51 for 0.55
+//   f32: moments by add.rm, without integers                second sweep alone: grey 0.84 for 0.81, BGR 0.54 for 0.52
+//   f32 BGR: half of the warps for two rows each            second sweep alone: 0.50 for 0.55
+//   f32 BGR: 640, 768, 1024 threads                         second sweep alone: 0.52 to 0.53 for 0.55 with 512
 
 }  // namespace gpuhist::cuda

@@ -1,0 +1,235 @@
+// Sweep 1: extremes and what is not finite, and in full analyses counts of the high halves of keys.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/floats_counters.cuh"
+#include "cuda/floats_state.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/packed.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// A block's extremes and odd samples, in shared memory.
+template <int rows>
+struct BlockExtremes {
+    OddCounts odd[rows];
+    std::uint32_t keys[rows][2];  ///< minimum, as the complement, and maximum
+
+    __device__ void clear() {
+        if (threadIdx.x < rows) {
+            odd[threadIdx.x] = {};
+            keys[threadIdx.x][0] = keys[threadIdx.x][1] = 0;
+        }
+        __syncthreads();
+    }
+    /// Every lane's extremes of one row; the lower is over the higher one where there is none.
+    __device__ void add(int row, float minimum, float maximum) {
+        const bool any = minimum <= maximum;
+        const std::uint32_t low = max_over_warp(any ? ~core::float_key(minimum) : 0u),
+                            high = max_over_warp(any ? core::float_key(maximum) : 0u);
+        if (threadIdx.x % warp_lanes != 0) return;
+        atomicMax(&keys[row][0], low);
+        atomicMax(&keys[row][1], high);
+    }
+    /// One row's, by all threads.
+    __device__ void merge(int row, Findings& found) {
+        __syncthreads();  // every warp's have come
+        if (threadIdx.x == 0) {
+            atomicMax(&found.complement_minimum_key, keys[row][0]);
+            atomicMax(&found.maximum_key, keys[row][1]);
+            if (odd[row].nan) atomicAdd(&found.nan, Word{odd[row].nan});
+            if (odd[row].positive_infinite) atomicAdd(&found.positive_infinite, Word{odd[row].positive_infinite});
+            if (odd[row].negative_infinite) atomicAdd(&found.negative_infinite, Word{odd[row].negative_infinite});
+        }
+    }
+};
+
+/// Brief: extremes of all rows.
+template <int C>
+struct ExtremeFinder {
+    static constexpr int rows = rows_of(C);
+    float minimum[rows], maximum[rows];
+    OddCounts* odd;
+    bool rgb;
+
+    template <class Pixels>
+    __device__ void look_at(const Pixels& pixels) {
+        constexpr int N = pixels_of<C, Pixels>;
+        float low[rows], high[rows], all = 0;
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+#pragma unroll
+            for (int p = 0; p < N; ++p) {
+                const float value = row_value<C>(pixels, p, r, rgb);
+                low[r] = p == 0 ? value : fminf(low[r], value);
+                high[r] = p == 0 ? value : fmaxf(high[r], value);
+                if (C == 1 || r >= luma_row) notice(value, all);  // luma is not finite where a colour is not
+            }
+        if (all == 0) {
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                minimum[r] = fminf(minimum[r], low[r]);
+                maximum[r] = fmaxf(maximum[r], high[r]);
+            }
+            return;
+        }
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+#pragma unroll
+            for (int p = 0; p < N; ++p) {
+                const float value = row_value<C>(pixels, p, r, rgb);
+                if (is_finite(value)) {
+                    minimum[r] = fminf(minimum[r], value);
+                    maximum[r] = fmaxf(maximum[r], value);
+                } else {
+                    OddCounts::count(odd + r, value);
+                }
+            }
+    }
+    __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
+        look_at(group);
+    }
+    __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+        look_at(samples);
+    }
+};
+
+template <int C>
+constexpr int extremes_unroll = C == 3 ? 3 : 4;
+
+template <int C>
+__device__ __noinline__ void find_extremes(const Task<C>& task) {
+    constexpr int rows = rows_of(C);
+    __shared__ BlockExtremes<rows> extremes;
+    extremes.clear();
+    ExtremeFinder<C> finder;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+        finder.minimum[r] = INFINITY;
+        finder.maximum[r] = -INFINITY;
+    }
+    finder.odd = extremes.odd;
+    finder.rgb = task.common().rgb;
+    sweep_floats<C, extremes_unroll<C>>(task.image, task.share_of_grid(), finder);
+#pragma unroll
+    for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);
+    for (int r = 0; r < rows; ++r) extremes.merge(r, task.row(r).found);
+}
+
+/// 65536 places: of high halves, or of the bins of an equalisation. Neighbours lie in different banks as they are.
+using Counters = PackedCounters<false>;
+
+/// Full: extremes of one row, and counts of the high halves of its keys.
+template <int C>
+struct HalfCounter {
+    Counters counters;
+    float minimum, maximum;
+    OddCounts* odd;
+    int row;
+    bool rgb;
+
+    template <class Pixels>
+    __device__ void look_at(const Pixels& pixels) {
+        constexpr int N = pixels_of<C, Pixels>;
+        float value[N];
+        row_values<C>(pixels, row, rgb, value);
+        float low = value[0], high = value[0], all = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            low = fminf(low, value[i]);
+            high = fmaxf(high, value[i]);
+            notice(value[i], all);
+        }
+        if (all == 0) {
+            minimum = fminf(minimum, low);
+            maximum = fmaxf(maximum, high);
+            std::uint32_t place[N];
+#pragma unroll
+            for (int i = 0; i < N; ++i) place[i] = HalfPlace::of_value(value[i]);
+            if constexpr (N == 1)
+                counters.add_one(place[0]);
+            else
+                counters.add(place);
+            return;
+        }
+#pragma unroll 1
+        for (int i = 0; i < N; ++i) {
+            float of = value[0];
+#pragma unroll
+            for (int j = 1; j < N; ++j) of = i == j ? value[j] : of;
+            if (is_finite(of)) {
+                minimum = fminf(minimum, of);
+                maximum = fmaxf(maximum, of);
+                counters.add_one(HalfPlace::of_value(of));
+            } else {
+                OddCounts::count(odd, of);
+            }
+        }
+    }
+    __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
+        look_at(group);
+    }
+    __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+        look_at(samples);
+    }
+};
+
+template <int C>
+constexpr int half_unroll = 2;
+
+/// Counts 65536 places of one row in shared memory, in slices where it is small, `counter` telling them, and adds them
+/// up in device memory by `merge(place, count)`. Carries stay where they are, and `carried` says that there are some.
+/// Barriers: any thread may count any place, and merge it.
+template <int C, class Counter, class Merge>
+__device__ inline void count_places(const Task<C>& task, const Share& share, int row, bool* carried, Counter& counter,
+                                    Merge merge) {
+    const int places = 65536 >> task.work->parts_log2;
+    if (threadIdx.x == 0) *carried = false;
+    for (int first = 0; first < 65536; first += places) {
+        auto* words = reinterpret_cast<uint4*>(dynamic_shared);
+        for (int w = threadIdx.x; w < places / 8; w += blockDim.x) words[w] = uint4{};
+        __syncthreads();
+        counter.counters = {shared_address(dynamic_shared), static_cast<std::uint32_t>(first),
+                            static_cast<std::uint32_t>(places), task.carries(row) + first, carried};
+        sweep_floats<C, half_unroll<C>>(task.image, share, counter);
+        __syncthreads();
+        for (int pair = threadIdx.x; pair < places / 2; pair += blockDim.x) {
+            const std::uint32_t word = dynamic_shared[Counters::place(pair)];
+            if (word & 0xFFFFu) merge(first + 2 * pair, word & 0xFFFFu);
+            if (word >> 16) merge(first + 2 * pair + 1, word >> 16);
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0 && *carried) atomicOr(&task.row(row).found.carried, 1u);
+}
+
+template <int C>
+__device__ __noinline__ void count_high_halves(const Task<C>& task, int row, Share share) {
+    __shared__ BlockExtremes<1> extremes;
+    __shared__ bool carried;
+    extremes.clear();
+    HalfCounter<C> counter;
+    counter.minimum = INFINITY;
+    counter.maximum = -INFINITY;
+    counter.odd = extremes.odd;
+    counter.row = row;
+    counter.rgb = task.common().rgb;
+    Word* counts = task.high(row);
+    count_places(task, share, row, &carried, counter, [&](std::uint32_t place, std::uint64_t count) {
+        const std::uint32_t half = place & 1u ? HalfPlace::negative(place >> 1) : HalfPlace::positive(place >> 1);
+        atomicAdd(counts + half, Word{count});
+    });
+    extremes.add(0, counter.minimum, counter.maximum);
+    if (threadIdx.x == 0 && task.work->parts_log2) {  // every slice looked at them
+        OddCounts& odd = extremes.odd[0];
+        odd = {odd.nan >> task.work->parts_log2, odd.positive_infinite >> task.work->parts_log2,
+               odd.negative_infinite >> task.work->parts_log2};
+    }
+    extremes.merge(0, task.row(row).found);
+    __syncthreads();  // shared memory may be written again
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

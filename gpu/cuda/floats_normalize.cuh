@@ -1,0 +1,209 @@
+// The normalised copy of an f32 image, and the counts and tables of its equalisation.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/bins.hpp"
+#include "core/tables.hpp"
+#include "cuda/floats_counters.cuh"
+#include "cuda/floats_first_sweep.cuh"
+#include "cuda/floats_state.cuh"
+#include "cuda/tables.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// One row's finite values counted into the bins of an equalisation.
+template <int C>
+struct EqualizeCounter {
+    Counters counters;
+    EstimatedBins bins;
+    int row;
+    bool rgb;
+
+    template <class Pixels>
+    __device__ void look_at(const Pixels& pixels) {
+        float value[pixels_of<C, Pixels>];
+        row_values<C>(pixels, row, rgb, value);
+#pragma unroll
+        for (float v : value)
+            if (is_finite(v)) counters.add_one(bins(v));
+    }
+    __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
+        look_at(group);
+    }
+    __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+        look_at(samples);
+    }
+};
+template <int C>
+__device__ __noinline__ void count_equalized_row(const Task<C>& task, int row, Share share) {
+    __shared__ core::FloatBins bins;
+    __shared__ bool carried;
+    const Range& range = task.state().equalized;
+    __syncthreads();  // shared memory may be written again
+    if (threadIdx.x == 0)
+        bins = core::FloatBins(fresh(range.lower), fresh(range.upper), core::equalize_float_bins, true);
+    __syncthreads();  // the bins, for all
+    EqualizeCounter<C> counter{{}, EstimatedBins(&bins), row, task.common().rgb};
+    Word* counts = task.high(row);
+    count_places(task, share, row, &carried, counter,
+                 [&](std::uint32_t bin, std::uint64_t count) { atomicAdd(counts + bin, Word{count}); });
+    __syncthreads();
+}
+
+/// Rows whose tables an equalisation needs: [first, first + rows).
+template <int C>
+struct EqualizedRows {
+    int first, rows;
+    __device__ explicit EqualizedRows(const Normalization& normalization)
+        : first(C > 1 && normalization.joint ? luma_row : 0), rows(C == 1 || normalization.joint ? 1 : 3) {}
+};
+
+template <int C>
+__device__ void count_equalized(const Task<C>& task) {
+    const EqualizedRows<C> of(task.common().normalization);
+    for_rows(task, of.rows, [&](int row, const Share& share) { count_equalized_row(task, of.first + row, share); });
+}
+
+/// One row's table from its counts, which are zero afterwards, by one block.
+template <int C>
+__device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
+    __shared__ std::uint64_t scratch[warp_lanes];
+    __shared__ std::uint64_t first_count;
+    const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes,
+                        each = 65536 / (blockDim.x / warp_lanes), begin = warp * each, end = begin + each;
+    Word* counts = task.high(row);
+    std::uint32_t* carries = task.carries(row);
+    float* table = task.table(row);
+    const bool carried = fresh(task.row(row).found.carried) != 0;
+    if (carried)
+        for (std::uint32_t bin = begin + lane; bin < end; bin += warp_lanes) {
+            counts[bin] = fresh_word(counts + bin) + (Word{fresh(carries[bin])} << 16);
+            carries[bin] = 0;
+        }
+    __syncthreads();  // all carries are in the counts: from here on a count is one load
+    std::uint64_t own = 0, total = 0;
+    std::uint32_t filled = 0, complement_first = 0;
+#pragma unroll 1
+    for (std::uint32_t bin = begin + lane; bin < end; bin += warp_lanes) {
+        const Word n = fresh_word(counts + bin);
+        own += n;
+        filled += n != 0;
+        complement_first = max(complement_first, n != 0 ? ~bin : 0u);
+    }
+    __syncwarp();
+    const std::uint64_t before = scan_warps(reduce_warp(own, Sum{}), scratch, total);
+    const std::uint64_t bins = reduce_block(std::uint64_t{filled}, scratch, std::uint64_t{0}, Sum{});
+    const std::uint64_t lowest = reduce_block(std::uint64_t{complement_first}, scratch, std::uint64_t{0}, Max{});
+    if (threadIdx.x == 0) {
+        first_count = bins ? fresh_word(counts + ~static_cast<std::uint32_t>(lowest)) : 0;
+        for (int c = 0; c < (C == 1 ? 1 : 3); ++c)
+            if (row == c || row == luma_row) task.state().maps[c].keep = bins < 2;
+    }
+    __syncthreads();  // first_count, for all; and all have read the counts once
+    const std::uint64_t skipped = first_count;
+    const float scale = total > skipped ? core::equalize_scale(total, skipped, 1) : 0;
+    std::uint64_t cumulative = before;
+#pragma unroll 1
+    for (std::uint32_t bin = begin + lane; bin < end; bin += warp_lanes) {
+        const std::uint64_t through = cumulative + scan_lanes(fresh_word(counts + bin));
+        table[bin] = core::equalize(through > skipped ? through - skipped : 0, scale);
+        counts[bin] = 0;
+        cumulative = __shfl_sync(0xFFFFFFFFu, through, warp_lanes - 1);
+    }
+    __syncthreads();  // first_count may be written again
+    if (threadIdx.x == 0) task.row(row).found.carried = 0;
+}
+
+template <int C>
+__device__ void equalize(const Task<C>& task) {
+    const EqualizedRows<C> of(task.common().normalization);
+    for (int row = blockIdx.x; row < of.rows; row += gridDim.x) equalize_row(task, of.first + row);
+}
+
+/// Each mode has its own loop: together they would be too long for the instruction cache.
+template <int C, NormalizeMode mode>
+struct FloatWriter {
+    const Mapping* maps;  ///< in shared memory, as the bins
+    EstimatedBins bins;
+    const float* tables;  ///< of the first row equalised
+    int table_stride;
+    Output output;
+
+    __device__ float map(int channel, float value) const {
+        if (channel == 3) return value;  // alpha is left alone
+        const Mapping& map = maps[channel];
+        if (map.keep || value != value) return value;
+        if constexpr (mode == NormalizeMode::zscore) {
+            return core::zscore(value, map.low, map.high);
+        } else if constexpr (mode == NormalizeMode::equalize) {
+            const std::uint32_t bin = bins(value);
+            if (bin == core::FloatBins::below) return 0;
+            if (bin == core::FloatBins::above) return 1;
+            return __ldcg(tables + channel * table_stride + bin);
+        } else if constexpr (mode == NormalizeMode::percentile) {
+            return core::clamp_unit(core::stretch(value, map.low, map.high));
+        } else {
+            return core::stretch(value, map.low, map.high);
+        }
+    }
+    __device__ float* place(std::int64_t y, std::int64_t x) const {
+        return reinterpret_cast<float*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * C;
+    }
+    __device__ void group(std::int64_t y, std::int64_t x, const Group<float, C>& group) const {
+        constexpr int N = Group<float, C>::samples;
+        float mapped[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) mapped[i] = map(i % C, group[i]);
+        store_samples(place(y, x), mapped);
+    }
+    __device__ void pixel(std::int64_t y, std::int64_t x, const float (&samples)[C]) const {
+        float* to = place(y, x);
+#pragma unroll
+        for (int c = 0; c < C; ++c) to[c] = map(c, samples[c]);
+    }
+};
+
+template <int C, NormalizeMode mode>
+__device__ __noinline__ void apply_mode(const Image& image, const Share& share, const Mapping* maps,
+                                        const core::FloatBins* bins, const float* tables, int table_stride,
+                                        const Output& output) {
+    FloatWriter<C, mode> writer{maps, EstimatedBins(bins), tables, table_stride, output};
+    sweep_floats<C, C == 3 ? 1 : 2>(image, share, writer);
+}
+
+template <int C>
+__device__ void apply(const Task<C>& task) {
+    __shared__ Mapping maps[3];
+    __shared__ core::FloatBins bins;
+    const FloatState& state = task.state();
+    __syncthreads();  // shared memory may be written again
+    if (threadIdx.x < (C == 1 ? 1 : 3)) {
+        const Mapping& map = state.maps[threadIdx.x];
+        maps[threadIdx.x] = {*static_cast<const volatile bool*>(&map.keep), fresh(map.low), fresh(map.high)};
+    }
+    if (threadIdx.x == 0)
+        bins = core::FloatBins(fresh(state.equalized.lower), fresh(state.equalized.upper), core::equalize_float_bins,
+                               true);
+    __syncthreads();  // maps and bins, for all
+    const EqualizedRows<C> of(task.common().normalization);
+    auto with = [&](auto mode) {
+        apply_mode<C, decltype(mode)::value>(task.image, task.share_of_grid(), maps, &bins, task.table(of.first),
+                                             of.rows == 1 ? 0 : 65536, task.output);
+    };
+    switch (task.common().normalization.mode) {
+        case NormalizeMode::minmax:
+            return with(std::integral_constant<NormalizeMode, NormalizeMode::minmax>{});
+        case NormalizeMode::percentile:
+            return with(std::integral_constant<NormalizeMode, NormalizeMode::percentile>{});
+        case NormalizeMode::equalize:
+            return with(std::integral_constant<NormalizeMode, NormalizeMode::equalize>{});
+        case NormalizeMode::zscore:
+            return with(std::integral_constant<NormalizeMode, NormalizeMode::zscore>{});
+    }
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

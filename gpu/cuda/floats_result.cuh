@@ -1,0 +1,158 @@
+// What the last block does: whether moments must be summed again, and the result.
+#pragma once
+
+#include <cstdint>
+
+#include "core/float_details.hpp"
+#include "cuda/floats_second_sweep.cuh"
+#include "cuda/floats_state.cuh"
+#include "cuda/results.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Whether rows' moments are to be summed again, and about what. By the last block; returns whether any are.
+template <int C>
+__device__ __noinline__ bool decide(const Task<C>& task, const BlockPlan& plan) {
+    const int row = threadIdx.x / warp_lanes;
+    bool again = false;
+    if (threadIdx.x % warp_lanes == 0 && row < rows_of(C)) {
+        FloatRow& of = task.row(row);
+        const RowPlan& planned = plan.rows[row];
+        of.pivot = planned.pivot;
+        of.exponent = planned.exponent;
+        FloatMoments moments = moments_of(of);
+        moments.pivot = planned.pivot;
+        moments.exponent = planned.exponent;
+        double mean = 0;
+        again = core::poor_pivot(planned.facts.finite, moments, mean);
+        of.again = again;
+        if (again) {
+            of.pivot = mean;
+            of.exponent = core::moment_exponent(mean, planned.facts.minimum, planned.facts.maximum);
+            for (int k = 0; k < 4; ++k)
+                for (int part = 0; part < 3; ++part) of.found.sums[k][part] = 0;
+        }
+    }
+    return __syncthreads_or(again);
+}
+
+__device__ inline float order_statistic(const FloatRow& row, double percent, std::uint64_t finite) {
+    const std::uint64_t rank = core::nearest_rank(percent, finite) - 1;
+    int r = 0;
+    while (fresh(row.ranks.rank[r]) != rank) ++r;
+    return fresh(row.order[r]);
+}
+
+/// What colour channel `c`, in memory order, is mapped by. By one thread.
+template <int C>
+__device__ inline void plan_mapping(const Task<C>& task, int c, const RowFacts* facts,
+                                    const core::CentralMoments* moments) {
+    constexpr int colors = C == 1 ? 1 : 3;
+    const Normalization& normalization = task.common().normalization;
+    const bool joint = C > 1 && normalization.joint;
+    Mapping map{};
+    std::uint64_t finite = 0;
+    float low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < colors; ++i) {
+        if (!(joint || i == c) || facts[i].finite == 0) continue;
+        finite += facts[i].finite;
+        low = fminf(low, facts[i].minimum);
+        high = fmaxf(high, facts[i].maximum);
+    }
+    map.keep = finite == 0;
+    if (!map.keep) {
+        switch (normalization.mode) {
+            case NormalizeMode::zscore: {
+                core::CentralMoments parts[colors], all = moments[c];
+                for (int i = 0; i < colors; ++i) parts[result_row(i, C, task.common().rgb)] = moments[i];
+                if (joint) all = core::pool(parts, colors);
+                map.low = all.mean;
+                map.high = sqrt(all.m2);
+                break;
+            }
+            case NormalizeMode::percentile: {
+                const FloatRow& source = task.row(joint ? core::pooled_row : c);
+                map.low = order_statistic(source, normalization.low, finite);
+                map.high = order_statistic(source, normalization.high, finite);
+                map.keep = map.low == map.high;
+                break;
+            }
+            case NormalizeMode::minmax:
+                map.low = low;
+                map.high = high;
+                map.keep = low == high;
+                break;
+            case NormalizeMode::equalize:  // see equalize_row
+                break;
+        }
+    }
+    task.state().maps[c] = map;
+}
+
+/// Writes the result, and leaves the state as the next image needs it. By the last block.
+template <int C>
+__device__ __noinline__ void complete(const Task<C>& task) {
+    constexpr int rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows;
+    __shared__ RowFacts facts[rows];
+    __shared__ core::CentralMoments moments[rows];
+    const Common& common = task.common();
+    ImageResult& result = *result_of(common, task.index);
+    auto& details =
+        *reinterpret_cast<core::FloatDetails*>(reinterpret_cast<char*>(&result) + common.layout.details_offset);
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+    const std::int64_t pixels = task.image.pixels();
+
+    if (lane == 0 && warp < rows) {
+        const Findings& found = task.row(warp).found;
+        const int to = result_row(warp, C, common.rgb);
+        const RowFacts own = facts[warp] = facts_of(found, pixels);
+        const FloatMoments summed = moments_of(task.row(warp));
+        const core::CentralMoments central = moments[warp] = core::central_moments(own.finite, summed);
+        ChannelResult channel;
+        channel.samples = own.finite;
+        channel.minimum = own.minimum;
+        channel.maximum = own.maximum;
+        channel.mean = central.mean;
+        channel.std = sqrt(central.m2);
+        channel.nan = fresh(found.nan);
+        channel.infinite = fresh(found.positive_infinite) + fresh(found.negative_infinite);
+        channel.below = fresh(found.below) + fresh(found.negative_infinite);
+        channel.above = fresh(found.above) + fresh(found.positive_infinite);
+        result.channels[to] = channel;
+        details.moments[to] = summed;
+    } else if (lane == 0 && warp == rows) {
+        const core::FloatBins bins = bins_of(task);
+        write_header(common, task.index, pixels, Depth::f32, rows);
+        result.detail = task.work->detail;
+        result.range = {bins.lower, bins.upper};
+        result.upper_closed = bins.upper_closed;
+        if (common.normalize) task.state().equalized = finite_range(task, C == 1 ? 1 : luma_row + 1);
+    }
+    for (int i = threadIdx.x; i < core::float_rows * core::max_ranks; i += blockDim.x) {
+        const int index = i / core::max_ranks, r = i % core::max_ranks;
+        const FloatRow& row = task.row(index);
+        core::FloatRanks& to = details.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
+        const bool there = task.full() && (index < rows || (index == core::pooled_row && ranked > rows));
+        const int ranks = there ? fresh(row.ranks.ranks) : 0;
+        if (r == 0) to.count = ranks;
+        if (r >= ranks) continue;
+        to.rank[r] = fresh(row.ranks.rank[r]);
+        to.value[r] = fresh(row.order[r]);
+    }
+    if (!task.work->wide)
+        for (std::uint32_t i = threadIdx.x; i < rows * common.bins; i += blockDim.x) {
+            Word& count = task.counts(0)[i];
+            counts_of(common, task.index,
+                      result_row(static_cast<int>(i / common.bins), C, common.rgb))[i % common.bins] = fresh(count);
+            count = 0;
+        }
+    __syncthreads();  // everything is written but the mapping, and read but what it needs
+    if (common.normalize && threadIdx.x < (C == 1 ? 1 : 3)) plan_mapping(task, threadIdx.x, facts, moments);
+    if (threadIdx.x < rows) task.row(threadIdx.x).found = Findings{};
+    if (threadIdx.x == 0) publish(&result);
+    __syncthreads();  // shared memory may be written again
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

@@ -1,0 +1,467 @@
+// Sweep 2: bins, moments and the low halves of keys; and the moments once more where their pivot was poor.
+#pragma once
+
+#include <cstdint>
+
+#include "core/bins.hpp"
+#include "core/float_analysis.hpp"
+#include "cuda/floats_counters.cuh"
+#include "cuda/floats_state.cuh"
+#include "cuda/launch.cuh"
+#include "cuda/reduce.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+struct RowPlan {
+    MomentScale scale;
+    double pivot;
+    std::int32_t exponent;
+    float fill;  ///< what samples that are not finite are counted as, and taken back afterwards
+    RowFacts facts;
+
+    __device__ bool constant() const { return facts.minimum == facts.maximum; }
+};
+
+/// What every block works out for itself before sweep 2, in shared memory.
+struct BlockPlan {
+    RowPlan rows[5];
+    core::FloatBins bins;
+    bool slots;  ///< Slots give the right bins
+    bool plain;  ///< every sample is finite and within the range
+    LowCounter::Chosen chosen[2];
+    LowCounter low;
+    bool rgb;
+};
+
+/// By all threads; the first of each warp looks after a row, or after the bins.
+template <int C>
+__device__ inline void make_plan(const Task<C>& task, BlockPlan& plan) {
+    constexpr int rows = rows_of(C);
+    const std::int64_t pixels = task.image.pixels();
+    const int warp = threadIdx.x / warp_lanes;
+    __syncthreads();  // the plan may be written again
+    if (threadIdx.x % warp_lanes == 0 && warp < rows) {
+        RowPlan& row = plan.rows[warp];
+        row.facts = facts_of(task.row(warp).found, pixels);
+        if (task.full()) {
+            row.pivot = fresh(task.row(warp).pivot);
+            row.exponent = fresh(task.row(warp).exponent);
+        } else {
+            row.pivot = core::middle_of_extremes(row.facts.minimum, row.facts.maximum);
+            row.exponent = core::moment_exponent(row.pivot, row.facts.minimum, row.facts.maximum);
+        }
+        row.scale.set(row.pivot, row.exponent);
+        row.fill = row.facts.minimum;
+    } else if (threadIdx.x % warp_lanes == 0 && warp == rows) {
+        plan.rgb = task.common().rgb;
+        plan.bins = bins_of(task);
+        plan.slots = task.work->slots_fit && Slots<1>::quick(plan.bins);
+        bool odd = false;
+        for (int r = 0; r < rows; ++r) odd = odd || facts_of(task.row(r).found, pixels).odd != 0;
+        plan.plain = !odd && !task.work->has_range;
+    }
+    __syncthreads();  // the plan, for all
+}
+
+/// What is common to the counters of sweep 2. Brief: all rows together, two powers; full: one row, four powers, and low
+/// halves.
+template <int C, bool Full>
+struct DetailCounter {
+    static constexpr int rows = Full ? 1 : rows_of(C), powers = Full ? 4 : 2;
+
+    /// What it leaves behind of each row. In memory.
+    struct Found {
+        MomentTotals<powers> totals[rows];
+        std::uint32_t samples, odd[rows];  ///< looked at; of these, passed over
+        std::uint64_t below[rows], above[rows];
+    };
+    MomentSums<powers> sums[rows];
+    std::uint32_t samples = 0;
+    MomentScale scale;
+    std::uint32_t scales;  ///< shared address of the first row's
+    int row;               ///< full
+    bool rgb;
+    LowQueue<threads_of<C>> low;
+    Found& found;
+
+    __device__ DetailCounter(const BlockPlan& plan, int of, Found& into)
+        : row(of), rgb(plan.rgb), low(&plan.low), found(into) {
+        found = Found{};
+#pragma unroll
+        for (int r = 0; r < rows; ++r) sums[r].clear();
+        scale = plan.rows[of].scale;
+        scales = shared_address(&plan.rows[0].scale);
+    }
+    template <class Pixels, int N>
+    __device__ void values_of(const Pixels& pixels, int r, float (&values)[N]) const {
+        if constexpr (Full) {
+            row_values<C>(pixels, row, rgb, values);
+        } else {
+#pragma unroll
+            for (int p = 0; p < N; ++p) values[p] = row_value<C>(pixels, p, r, rgb);
+        }
+    }
+    template <int N>
+    __device__ void add(int r, const float (&values)[N]) {
+        const MomentScale s = rows == 1 ? scale : MomentScale::load(scales + r * static_cast<int>(sizeof(RowPlan)));
+        sums[r].add(values, s.unit, s.offset);
+        if constexpr (Full) low.add(values);
+    }
+    /// After N samples were added to each row.
+    template <int N>
+    __device__ void counted() {
+        samples += N;
+        if ((samples & (MomentSums<powers>::fold_every - 1)) < N) fold();
+    }
+    __device__ void fold() {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) sums[r].fold(found.totals[r]);
+    }
+    __device__ void finish() {
+        if constexpr (Full) low.empty();
+        fold();
+        found.samples = samples;
+    }
+};
+
+/// `Filled`: samples may lie outside the range, or not be finite.
+template <int C, bool Full, bool Filled>
+struct SlotCounter : DetailCounter<C, Full> {
+    using Base = DetailCounter<C, Full>;
+    Slots<Base::rows> slots;
+    const RowPlan* plans;
+
+    __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, typename Base::Found& found)
+        : Base(plan, row, found), slots(table, plan.bins), plans(plan.rows) {}
+
+    template <int r, class Pixels>
+    __device__ void count_row(const Pixels& pixels) {
+        float values[pixels_of<C, Pixels>];
+        this->values_of(pixels, r, values);
+        if constexpr (Filled) {
+            const float fill = plans[Full ? this->row : r].fill;
+#pragma unroll
+            for (float& value : values) value = is_finite(value) ? value : fill;
+        }
+        slots.template count<r, Filled>(values);
+        this->add(r, values);
+        asm volatile("" ::: "memory");  // one row after the other: else all of them take up registers
+    }
+    template <class Pixels>
+    __device__ void look_at(const Pixels& pixels) {
+        count_row<0>(pixels);
+        if constexpr (Base::rows > 1) {
+            count_row<1>(pixels);
+            count_row<2>(pixels);
+            count_row<3>(pixels);
+        }
+        if constexpr (Base::rows > 4) count_row<4>(pixels);
+        this->template counted<pixels_of<C, Pixels>>();
+    }
+    __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
+        look_at(group);
+    }
+    __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+        look_at(samples);
+    }
+};
+
+/// Three colours that must be filled or clamped have no registers left for a second group.
+template <int C, bool Full, bool Filled>
+constexpr int detail_unroll = C == 3 ? (Filled && !Full ? 1 : 2)
+                              : Full ? 2
+                                     : 4;
+
+/// A count in device memory taken back.
+__device__ inline void subtract(Word* count, Word samples) {
+    atomicAdd(count, Word{0} - samples);
+}
+
+/// Takes back what samples that are not finite, `times` of them, were counted as. By one thread.
+template <int C, bool Full>
+__device__ __noinline__ void take_back(const Task<C>& task, const BlockPlan& plan, int row, bool bins) {
+    const RowPlan& of = plan.rows[row];
+    const Word times = of.facts.odd;
+    if (times == 0) return;
+    Findings& found = task.row(row).found;
+    if (bins) {
+        const std::uint32_t bin = plan.bins(of.fill);
+        subtract(bin == core::FloatBins::below   ? &found.below
+                 : bin == core::FloatBins::above ? &found.above
+                                                 : task.counts(row) + bin,
+                 times);
+    }
+    std::uint64_t high[4] = {}, low[4] = {};
+    core::MomentTerms(of.pivot, of.exponent).add(of.fill, high, low);
+    for (int k = 0; k < (Full ? 4 : 2); ++k)
+        add_to_sum(found.sums[k], -core::MomentTerms::total(high[k], low[k], 1) * static_cast<core::i128>(times));
+    if (!Full || !bins) return;
+    const std::uint32_t key = core::float_key(of.fill);
+    for (int i = 0; i < (C > 1 && row < luma_row ? 2 : 1); ++i) {
+        const int index = i == 0 ? row : core::pooled_row;
+        for (int slot = 0; slot < plan.chosen[i].count; ++slot)
+            if (plan.chosen[i].high[slot] == key >> 16)
+                subtract(task.low(index) + slot * 65536 + (key & 0xFFFFu), times);
+    }
+}
+
+/// Adds every thread's sums of one row to those of the image. By all threads.
+template <int powers>
+__device__ __noinline__ void merge_moments(const MomentTotals<powers>& totals, std::uint32_t samples, Findings& found,
+                                           int stored) {
+    __shared__ Word scratch[powers * 3 * warp_lanes];
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    __syncthreads();  // scratch may be written again
+#pragma unroll 1
+    for (int k = 0; k < powers; ++k) {
+        const auto bits = static_cast<core::u128>(MomentSums<powers>::total(totals, k, samples));
+        const Word low = reduce_warp(static_cast<Word>(bits) & 0xFFFFFFFFu, Sum{});
+        const Word middle = reduce_warp(static_cast<Word>(bits) >> 32, Sum{});
+        const Word high = reduce_warp(static_cast<Word>(bits >> 64), Sum{});
+        if (lane == 0) {
+            scratch[(3 * k + 0) * warp_lanes + warp] = low;
+            scratch[(3 * k + 1) * warp_lanes + warp] = middle;
+            scratch[(3 * k + 2) * warp_lanes + warp] = high;
+        }
+    }
+    __syncthreads();  // every warp's sums are there
+    for (int i = warp; i < stored * 3; i += warps) {
+        const Word sum = reduce_warp(lane < warps ? scratch[i * warp_lanes + lane] : Word{0}, Sum{});
+        if (lane == 0 && sum != 0) atomicAdd(&found.sums[i / 3][i % 3], sum);
+    }
+}
+
+/// The loop alone: what its caller keeps would crowd out what it has in registers.
+template <int C, bool Full, bool Filled>
+__device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
+                                         const std::uint32_t* table, int row,
+                                         typename DetailCounter<C, Full>::Found& found) {
+    SlotCounter<C, Full, Filled> counter(plan, table, row, found);
+    sweep_floats<C, detail_unroll<C, Full, Filled>>(image, share, counter);
+    counter.finish();
+}
+
+/// For any bins. Samples that are not finite are passed over.
+template <int C, bool Full>
+struct BinCounter : DetailCounter<C, Full> {
+    using Base = DetailCounter<C, Full>;
+    EstimatedBins bins;
+    std::uint32_t* column;  ///< this lane's copy of bin 0, in shared memory; null: counted in device memory
+    int columns_log2;
+    std::uint32_t count;
+    Word* counts;  ///< of the first row
+
+    __device__ BinCounter(const Task<C>& task, const BlockPlan& plan, std::uint32_t* table, int row,
+                          typename Base::Found& found)
+        : Base(plan, row, found),
+          bins(&plan.bins),
+          column(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
+          columns_log2(task.work->columns_log2),
+          count(task.common().bins),
+          counts(task.counts(Full ? row : 0)) {}
+
+    __device__ void count_one(int r, float value) {
+        if (!is_finite(value)) {
+            ++this->found.odd[r];
+            return;
+        }
+        const std::uint32_t bin = bins(value);
+        if (bin == core::FloatBins::below)
+            ++this->found.below[r];
+        else if (bin == core::FloatBins::above)
+            ++this->found.above[r];
+        else if (column)
+            atomicAdd(column + ((r * count + bin) << columns_log2), 1u);
+        else
+            atomicAdd(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
+        const float one[1] = {value};
+        this->add(r, one);
+    }
+    __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+#pragma unroll
+        for (int r = 0; r < Base::rows; ++r) {
+            float value[1];
+            this->values_of(samples, r, value);
+            count_one(r, value[0]);
+        }
+        this->template counted<1>();
+    }
+    __device__ void group(std::int64_t y, std::int64_t x, const Group<float, C>& group) {
+#pragma unroll 1
+        for (int p = 0; p < Group<float, C>::pixels; ++p) {
+            float samples[C];
+#pragma unroll
+            for (int c = 0; c < C; ++c) {
+                samples[c] = group[c];
+#pragma unroll
+                for (int q = 1; q < Group<float, C>::pixels; ++q)
+                    if (p == q) samples[c] = group[q * C + c];
+            }
+            pixel(y, x, samples);
+        }
+    }
+};
+
+template <int C, bool Full>
+__device__ __noinline__ void count_bins(const Task<C>& task, const Share& share, const BlockPlan& plan,
+                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Found& found) {
+    BinCounter<C, Full> counter(task, plan, table, row, found);
+    sweep_floats<C, 1>(task.image, share, counter);
+    counter.finish();
+}
+
+/// One row whose finite samples are equal, by one thread: nothing need be read again.
+template <int C>
+__device__ __noinline__ void count_constant(const Task<C>& task, const BlockPlan& plan, int row) {
+    const RowFacts& facts = plan.rows[row].facts;
+    if (facts.finite == 0) return;
+    const std::uint32_t bin = plan.bins(facts.minimum);
+    atomicAdd(bin == core::FloatBins::below   ? &task.row(row).found.below
+              : bin == core::FloatBins::above ? &task.row(row).found.above
+                                              : task.counts(row) + bin,
+              Word{facts.finite});
+    if (task.full()) plan.low.count_in_memory(core::float_key(facts.minimum), facts.finite);
+}
+
+/// Which low halves are counted for one row and for the pooled row. By all threads.
+template <int C>
+__device__ __noinline__ void plan_low_halves(const Task<C>& task, BlockPlan& plan, int row) {
+    const int rows = C > 1 && row < luma_row ? 2 : 1;
+    for (int i = threadIdx.x; i < LowCounter::words(task.work->map_log2, blockDim.x) / 4; i += blockDim.x)
+        reinterpret_cast<uint4*>(dynamic_shared)[i] = uint4{};
+    if (threadIdx.x < rows * core::max_ranks) {
+        const int i = threadIdx.x / core::max_ranks, slot = threadIdx.x % core::max_ranks;
+        const core::RankPlan& ranks = task.row(i == 0 ? row : core::pooled_row).ranks;
+        plan.chosen[i].high[slot] = fresh(ranks.high[slot]);
+        if (slot == 0) plan.chosen[i].count = fresh(ranks.selected);
+    }
+    if (threadIdx.x == 0)
+        plan.low = {
+            dynamic_shared, task.work->map_log2, rows, plan.chosen, {task.low(row), task.low(core::pooled_row)}};
+    __syncthreads();  // the plan, and clear memory
+    plan.low.prepare();
+}
+
+/// Bins, moments and low halves of one row, or (brief) of all, by the blocks that share the pixels.
+/// Barriers: before shared memory is written again, after it is prepared, before merging.
+template <int C, bool Full>
+__device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, const Share& share) {
+    constexpr int rows = Full ? 1 : rows_of(C);
+    using Table = Slots<rows>;
+    std::uint32_t* table = dynamic_shared + (Full ? LowCounter::words(task.work->map_log2, blockDim.x) : 0);
+    const std::uint32_t bins = plan.bins.bins;
+    const int columns_log2 = task.work->columns_log2;
+    bool constant = true;
+    for (int r = 0; r < rows; ++r) constant = constant && plan.rows[Full ? row : r].constant();
+    __syncthreads();
+    if (Full) plan_low_halves(task, plan, row);
+    if (constant) {
+        if (share.first < rows) count_constant(task, plan, Full ? row : static_cast<int>(share.first));
+        return;
+    }
+    if (plan.slots)
+        Table::prepare(table, plan.bins);
+    else if (columns_log2 >= 0)
+        for (std::uint32_t i = threadIdx.x; i < rows * bins << columns_log2; i += blockDim.x) table[i] = 0;
+    __syncthreads();
+
+    typename DetailCounter<C, Full>::Found found;
+    if (!plan.slots)
+        count_bins<C, Full>(task, share, plan, table, row, found);
+    else if (Full || !plan.plain)
+        count_slots<C, Full, true>(task.image, share, plan, table, row, found);
+    else
+        count_slots<C, Full, false>(task.image, share, plan, table, row, found);
+    for (int r = 0; r < rows; ++r) {
+        Findings& to = task.row(Full ? row : r).found;
+        merge_moments(found.totals[r], found.samples - found.odd[r], to, Full ? 4 : 2);
+        if (plan.slots) continue;
+        const Word below = reduce_warp(found.below[r], Sum{}), above = reduce_warp(found.above[r], Sum{});
+        if (threadIdx.x % warp_lanes != 0) continue;
+        if (below) atomicAdd(&to.below, below);
+        if (above) atomicAdd(&to.above, above);
+    }
+    __syncthreads();
+
+    if (Full) plan.low.merge();
+    if (plan.slots) {
+        Table::gather(table, bins, [&](int r, std::uint32_t slot, std::uint32_t count) {
+            const int of = Full ? row : r;
+            atomicAdd(slot == 0          ? &task.row(of).found.below
+                      : slot == bins + 1 ? &task.row(of).found.above
+                                         : task.counts(of) + (slot - 1),
+                      Word{count});
+        });
+        if (share.first == 0)
+            for (int r = 0; r < rows; ++r) take_back<C, Full>(task, plan, Full ? row : r, true);
+    } else if (columns_log2 >= 0) {
+        const std::uint32_t columns = 1u << columns_log2;
+        for (std::uint32_t i = threadIdx.x; i < rows * bins; i += blockDim.x) {
+            Word sum = 0;
+            for (std::uint32_t c = 0; c < columns; ++c) sum += table[(i << columns_log2) + (i + c) % columns];
+            if (sum) atomicAdd(task.counts(Full ? row : i / bins) + i % bins, sum);
+        }
+    }
+}
+
+/// The moments of one row once more, about its mean.
+template <int C>
+struct MomentCounter {
+    MomentSums<4> sums;
+    MomentTotals<4> totals;
+    MomentScale scale;
+    std::uint32_t samples = 0;
+    float fill;
+    int row;
+    bool rgb;
+
+    template <class Pixels>
+    __device__ void look_at(const Pixels& pixels) {
+        constexpr int N = pixels_of<C, Pixels>;
+        float values[N];
+        row_values<C>(pixels, row, rgb, values);
+#pragma unroll
+        for (float& value : values) value = is_finite(value) ? value : fill;
+        sums.add(values, scale.unit, scale.offset);
+        samples += N;
+        if ((samples & (MomentSums<4>::fold_every - 1)) < N) sums.fold(totals);
+    }
+    __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
+        look_at(group);
+    }
+    __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+        look_at(samples);
+    }
+};
+template <int C>
+__device__ __noinline__ void sum_again(const Task<C>& task, BlockPlan& plan, int row) {
+    __syncthreads();  // the plan may be written again
+    if (threadIdx.x == 0) {
+        RowPlan& of = plan.rows[row];
+        of.facts = facts_of(task.row(row).found, task.image.pixels());
+        of.pivot = fresh(task.row(row).pivot);
+        of.exponent = fresh(task.row(row).exponent);
+        of.scale.set(of.pivot, of.exponent);
+        of.fill = of.facts.minimum;
+    }
+    __syncthreads();  // the plan, for all
+    MomentCounter<C> counter;
+    counter.sums.clear();
+    counter.totals = {};
+    counter.scale = plan.rows[row].scale;
+    counter.fill = plan.rows[row].fill;
+    counter.row = row;
+    counter.rgb = task.common().rgb;
+    sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
+    counter.sums.fold(counter.totals);
+    merge_moments(MomentTotals<4>(counter.totals), counter.samples, task.row(row).found, task.full() ? 4 : 2);
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    if (task.full())
+        take_back<C, true>(task, plan, row, false);
+    else
+        take_back<C, false>(task, plan, row, false);
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

@@ -1,0 +1,194 @@
+// What is known of an f32 image, in device memory, and the threads that find it out.
+#pragma once
+
+#include <cstdint>
+
+#include "core/bins.hpp"
+#include "core/float_analysis.hpp"
+#include "core/float_details.hpp"
+#include "cuda/parameters.hpp"
+#include "cuda/reduce.cuh"
+#include "cuda/sweep.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// What all blocks add up about one row. Zero between images. Extremes are kept as keys, a minimum as the complement.
+struct Findings {
+    // sweep 1
+    Word nan, positive_infinite, negative_infinite;
+    std::uint32_t complement_minimum_key, maximum_key;
+    std::uint32_t carried;  ///< whether high halves were counted more often than their counters hold
+    // sweep 2, of the finite samples
+    Word below, above;
+    Word sums[4][3];  ///< Σ of the moments' low, middle 32 and high 64 bits
+};
+
+struct FloatRow {
+    Findings found;
+    double pivot;
+    std::int32_t exponent;
+    std::uint32_t again;  ///< the pivot was poor: the moments are summed once more
+    core::RankPlan ranks;
+    float order[core::max_ranks];
+};
+
+/// What a colour channel's values are mapped by.
+struct Mapping {
+    bool keep;         ///< constant, or without a finite value: left as it is
+    double low, high;  ///< what is mapped to 0 and 1; or mean and std
+};
+
+struct FloatState {
+    FloatRow rows[core::float_rows];
+    Mapping maps[3];
+    Range equalized;         ///< the range of colours and luma
+    std::uint32_t arrived;   ///< blocks that have come to the end of a step
+    std::uint32_t complete;  ///< the result was written with sweep 2
+};
+
+/// The workspace: two states, used by images in turn, so that the next image's first sweep may begin while the last
+/// block writes a result; counts of high halves, then of bins of an equalisation, with carries; counts of low halves;
+/// tables of an equalisation; and the counts of the bins, which are last since their number varies. Zero between images
+/// but for what is always written before it is read.
+template <int C>
+struct Places {
+    static constexpr std::size_t rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows, mapped = C == 1 ? 1 : 4;
+    static constexpr std::size_t high = (2 * sizeof(FloatState) + 255) / 256 * 256;
+    static constexpr std::size_t carries = high + rows * 65536 * sizeof(Word);
+    static constexpr std::size_t low = carries + rows * 65536 * sizeof(std::uint32_t);
+    static constexpr std::size_t tables = low + ranked * core::max_ranks * 65536 * sizeof(Word);
+    static constexpr std::size_t counts = tables + mapped * 65536 * sizeof(float);
+};
+
+enum class Step : std::uint8_t { first_sweep, plan, second_sweep, finish, count_equalized, equalize, apply };
+
+/// How images are gone through: the same for all of a launch.
+struct FloatWork : FloatParameters {
+    int steps;
+    Step step[7];
+    int map_log2;    ///< see LowCounter
+    bool slots_fit;  ///< all rows' Slots fit a block's shared memory
+    bool wide;       ///< so many counts that all blocks write them
+};
+
+/// Of a block: what sweep 2 keeps for all rows of a colour image takes more than 64 registers.
+template <int C>
+constexpr int threads_of = C == 1 ? 1024 : 512;
+
+/// One image of a launch.
+template <int C>
+struct Task {
+    const FloatWork* work;
+    std::int64_t index;
+    Image image;
+    Output output;
+
+    __device__ const Common& common() const { return work->common; }
+    __device__ bool full() const { return work->detail == Detail::full; }
+    template <typename T>
+    __device__ T* place(std::size_t offset) const {
+        return reinterpret_cast<T*>(static_cast<char*>(work->workspace) + offset);
+    }
+    __device__ FloatState& state() const { return place<FloatState>(0)[index & 1]; }
+    __device__ FloatRow& row(int row) const { return state().rows[row]; }
+    __device__ Word* high(int row) const { return place<Word>(Places<C>::high) + row * 65536; }
+    __device__ std::uint32_t* carries(int row) const { return place<std::uint32_t>(Places<C>::carries) + row * 65536; }
+    __device__ Word* low(int row) const { return place<Word>(Places<C>::low) + row * (core::max_ranks * 65536); }
+    __device__ float* table(int row) const { return place<float>(Places<C>::tables) + row * 65536; }
+    __device__ Word* counts(int row) const {
+        return place<Word>(Places<C>::counts) + static_cast<std::uint64_t>(row) * common().bins;
+    }
+    /// This thread's share of the image beside `blocks` like its own, of which it is the one of this rank.
+    __device__ Share share(int rank, int blocks) const {
+        return {static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x,
+                pieces_in_row(image.width, Group<float, C>::pixels) * image.height,
+                static_cast<std::int64_t>(blocks) * blockDim.x};
+    }
+    __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
+};
+
+/// What others wrote: not from this multiprocessor's own cache.
+template <typename T>
+__device__ inline T fresh(const T& value) {
+    return __ldcg(&value);
+}
+
+/// Stays where it is written: several of them are under way before the first is used.
+__device__ inline Word fresh_word(const Word* from) {
+    Word value;
+    asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(from));
+    return value;
+}
+
+struct RowFacts {
+    std::uint64_t finite, odd;  ///< samples that are, and are not
+    float minimum, maximum;     ///< 0 where none is
+};
+__device__ inline RowFacts facts_of(const Findings& found, std::int64_t pixels) {
+    RowFacts facts{};
+    facts.odd = fresh(found.nan) + fresh(found.positive_infinite) + fresh(found.negative_infinite);
+    facts.finite = static_cast<std::uint64_t>(pixels) - facts.odd;
+    if (facts.finite == 0) return facts;
+    facts.minimum = core::key_float(~fresh(found.complement_minimum_key));
+    facts.maximum = core::key_float(fresh(found.maximum_key));
+    return facts;
+}
+
+/// The finite extremes of rows [0, rows) as a range.
+template <int C>
+__device__ inline Range finite_range(const Task<C>& task, int rows) {
+    std::uint32_t low = 0, high = 0;
+    for (int r = 0; r < rows; ++r) {
+        low = max(low, fresh(task.row(r).found.complement_minimum_key));
+        high = max(high, fresh(task.row(r).found.maximum_key));
+    }
+    return core::found_range(high != 0, core::key_float(~low), core::key_float(high));
+}
+template <int C>
+__device__ inline core::FloatBins bins_of(const Task<C>& task) {
+    const FloatWork& work = *task.work;
+    const Range range = work.has_range ? work.range : finite_range(task, rows_of(C));
+    return core::FloatBins(range.lower, range.upper, work.common.bins, !work.has_range);
+}
+
+__device__ inline FloatMoments moments_of(const FloatRow& row) {
+    FloatMoments moments{fresh(row.pivot), fresh(row.exponent), {}};
+    for (int k = 0; k < 4; ++k) {
+        const Word parts[3] = {fresh(row.found.sums[k][0]), fresh(row.found.sums[k][1]), fresh(row.found.sums[k][2])};
+        moments.sums[k] = core::to_public(static_cast<core::i128>(static_cast<core::u128>(parts[0]) +
+                                                                  (static_cast<core::u128>(parts[1]) << 32) +
+                                                                  (static_cast<core::u128>(parts[2]) << 64)));
+    }
+    return moments;
+}
+__device__ inline void add_to_sum(Word (&parts)[3], core::i128 value) {
+    const auto bits = static_cast<core::u128>(value);
+    atomicAdd(&parts[0], static_cast<Word>(bits) & 0xFFFFFFFFu);
+    atomicAdd(&parts[1], static_cast<Word>(bits) >> 32);
+    atomicAdd(&parts[2], static_cast<Word>(bits >> 64));
+}
+
+/// Calls `visit` for all pixels of this thread's share, see sweep_one_row. `Unroll` groups are loaded before any is
+/// looked at.
+template <int C, int Unroll, class Visit>
+__device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit) {
+    if (in_one_row<float, C>(image))
+        sweep_one_row<float, C, Unroll, false>(image, share, visit);
+    else
+        sweep_rows<float, C>(image, share, visit);
+}
+
+/// Blocks are dealt to `rows` rows in turn; those of a row share its pixels. Calls `each(row, share)`: more than once
+/// only where there are fewer blocks than rows.
+template <int C, class Each>
+__device__ inline void for_rows(const Task<C>& task, int rows, Each each) {
+    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
+    for (int row = block % rows; row < rows; row += blocks) {
+        const bool few = blocks < rows;
+        each(row, few ? task.share(0, 1) : task.share(block / rows, blocks / rows + (blocks % rows > row)));
+    }
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda
