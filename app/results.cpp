@@ -220,7 +220,8 @@ Results::Results(const Options& options, Console& console, bool single)
       journaled_(!single && (!options.write || options.write->any())),
       stats_wanted_(!options.write || options.write->stats),
       table_wanted_(options.format == Format::table && !options.table_of_each),
-      pooled_(table_wanted_ || (journaled_ && stats_wanted_) || options.linked || !options.tables_to.empty()),
+      pooled_((!single && table_wanted_) || (journaled_ && stats_wanted_) || options.linked ||
+              !options.tables_to.empty()),
       sharded_(options.shard.has_value()),
       journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
       stats_(options.output / stats_name(options)),
@@ -303,8 +304,7 @@ bool Results::is_bad(const Input& input) const {
 std::vector<Tables> Results::tables() const {
     const Pool& all = journal_.part.groups.front().pool;
     std::vector<Tables> tables;
-    for (const PooledDepth& part : all.depths())
-        if (part.depth != Depth::f32) tables.push_back(make_tables(all, part.depth, options_.normalization));
+    for (const PooledDepth& part : all.depths()) tables.push_back(make_tables(all, part.depth, options_.normalization));
     return tables;
 }
 
@@ -368,9 +368,9 @@ void Results::add_image(Outcome& outcome) {
     stats_.append(outcome.stats);
     journal_.part.rows += outcome.rows;
     if (pooled_) {
-        pool("").add(outcome.analysis);
+        pool("").add(outcome.analysis, outcome.values);
         from_directory_ = from_directory_ || outcome.input.from_directory;
-        if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis);
+        if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis, outcome.values);
     }
     ++journal_.images;
     ++images_;

@@ -68,6 +68,8 @@ class Results {
     int pass() const { return journal_.pass; }
     /// All inputs are measured, and are now gone through again. Throws IoError.
     void begin_second_pass();
+    /// Whether the images are pooled.
+    bool pooled() const { return pooled_; }
     /// Whether the first pass found nothing in this input.
     bool is_bad(const Input& input) const;
     /// What normalises the whole set. Throws InvalidArgument.
