@@ -363,14 +363,38 @@ Pool& Results::pool(const std::string& group) {
     return place->pool;
 }
 
+void Results::add_to_pool(const std::string& group, const Outcome& outcome) {
+    if (outcome.values.empty()) return pool(group).add(outcome.analysis);
+    const auto size = [](const Pool& floats) {
+        std::size_t values = 0;
+        for (const PooledChannel& channel : floats.find(Depth::f32)->channels) values += channel.values.keys.size();
+        return values;
+    };
+    std::vector<Pool>& latest = latest_[group];
+    latest.emplace_back().add(outcome.analysis, outcome.values);
+    for (std::size_t i = latest.size() - 1; i > 0 && size(latest[i - 1]) <= 2 * size(latest[i]); --i) {
+        latest[i - 1].merge(latest[i]);
+        latest.pop_back();
+    }
+    if (size(latest.front()) < ValueCounts::most) return;
+    pool(group).merge(latest.front());
+    latest.erase(latest.begin());
+}
+
+/// The pools have all images.
+void Results::settle_pools() {
+    for (auto& [group, latest] : std::exchange(latest_, {}))
+        for (auto floats = latest.rbegin(); floats != latest.rend(); ++floats) pool(group).merge(*floats);
+}
+
 void Results::add_image(Outcome& outcome) {
     if (journal_.pass == 2) return;
     stats_.append(outcome.stats);
     journal_.part.rows += outcome.rows;
     if (pooled_) {
-        pool("").add(outcome.analysis, outcome.values);
+        add_to_pool("", outcome);
         from_directory_ = from_directory_ || outcome.input.from_directory;
-        if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis, outcome.values);
+        if (options_.group_by_directory) add_to_pool(outcome.input.group, outcome);
     }
     ++journal_.images;
     ++images_;
@@ -396,6 +420,7 @@ void Results::record(Outcome& outcome) {
 }
 
 void Results::checkpoint() {
+    settle_pools();
     if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
@@ -503,6 +528,7 @@ void Results::print_set() {
 }
 
 void Results::finish() {
+    settle_pools();
     if (!begun_) return;
     if (journal_.pass == 2 && !complete_ && hash_.text() != journal_.part.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");

@@ -100,6 +100,8 @@ class Results {
     void add_error(const Input& input, const Failure& failure);
     void add_image(Outcome& outcome);
     Pool& pool(const std::string& group);
+    void add_to_pool(const std::string& group, const Outcome& outcome);
+    void settle_pools();
     void print(const std::string& text);
     void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
     void finish_part();
@@ -116,6 +118,9 @@ class Results {
     std::filesystem::path journal_path_;
     RowFile stats_, errors_;
     Journal journal_;
+    /// Of each group, pools of the latest f32 images, each more than twice as large as the next: merging every image by
+    /// itself with the values of the whole set would take long.
+    std::map<std::string, std::vector<Pool>> latest_;
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;

@@ -92,17 +92,18 @@ void add(ValueCounts& sum, const ValueCounts& more, std::size_t most) {
     drop_to(sum, most);
 }
 
-void add_sorted(ValueCounts& sum, const std::uint32_t* keys, std::size_t n, std::size_t most) {
+void add_sorted(ValueCounts& sum, std::uint32_t first, const std::uint32_t* distances, std::size_t n,
+                std::size_t most) {
     std::size_t different = 1;
-    for (std::size_t i = 1; i < n; ++i) different += keys[i] != keys[i - 1];
+    for (std::size_t i = 1; i < n; ++i) different += distances[i] != distances[i - 1];
     ValueCounts more;
     more.dropped_bits = sum.dropped_bits;
     more.keys.resize(different);
     more.counts.resize(different);
     std::size_t last = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        last += i > 0 && keys[i] != keys[i - 1];
-        more.keys[last] = keys[i];
+        last += i > 0 && distances[i] != distances[i - 1];
+        more.keys[last] = first + distances[i];
         ++more.counts[last];
     }
     drop_to(more, most);  // the less there is to merge

@@ -18,8 +18,10 @@ namespace gpuhist::core {
 /// sum += more; the same object may be both.
 void add(ValueCounts& sum, const ValueCounts& more, std::size_t most = ValueCounts::most);
 
-/// sum += one count for each of n > 0 keys, ascending, that have dropped as many bits as `sum`.
-void add_sorted(ValueCounts& sum, const std::uint32_t* keys, std::size_t n, std::size_t most = ValueCounts::most);
+/// sum += one count for each of n > 0 keys that have dropped as many bits as `sum`, given by their distances from the
+/// first, ascending.
+void add_sorted(ValueCounts& sum, std::uint32_t first, const std::uint32_t* distances, std::size_t n,
+                std::size_t most = ValueCounts::most);
 
 /// Whether they are what n finite samples between these extremes can give.
 bool plausible(const ValueCounts& values, std::uint64_t n, float minimum, float maximum);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -66,6 +67,17 @@ int finite_keys(const float* values, int samples, std::uint32_t* keys, ValueCoun
     return count;
 }
 
+GPUHIST_SIMD std::pair<std::uint32_t, std::uint32_t> extremes_loop(const std::uint32_t* keys, std::size_t n) {
+    std::uint32_t lowest = ~0U, highest = 0;
+    for (std::size_t i = 0; i < n; ++i) lowest = keys[i] < lowest ? keys[i] : lowest;
+    for (std::size_t i = 0; i < n; ++i) highest = keys[i] > highest ? keys[i] : highest;
+    return {lowest, highest};
+}
+
+GPUHIST_SIMD void offsets_loop(std::uint32_t* keys, std::size_t n, int dropped_bits, std::uint32_t first) {
+    for (std::size_t i = 0; i < n; ++i) keys[i] = (keys[i] >> dropped_bits) - first;
+}
+
 /// Keys of one channel, not yet counted.
 struct Pending {
     std::unique_ptr<std::uint32_t[]> keys;
@@ -75,9 +87,11 @@ struct Pending {
 void count(Pending& pending, std::uint32_t* scratch, ValueCounts& sum) {
     if (pending.count == 0) return;
     std::uint32_t* keys = pending.keys.get();
-    const int dropped = sum.dropped_bits;
-    for (std::size_t i = 0; i < pending.count; ++i) keys[i] >>= dropped;
-    core::add_sorted(sum, radix_sort(keys, scratch, pending.count, 32 - dropped), pending.count);
+    const auto [lowest, highest] = extremes_loop(keys, pending.count);
+    const std::uint32_t first = lowest >> sum.dropped_bits;  // what lies below needs no passes
+    offsets_loop(keys, pending.count, sum.dropped_bits, first);
+    const int bits = static_cast<int>(std::bit_width((highest >> sum.dropped_bits) - first));
+    core::add_sorted(sum, first, radix_sort(keys, scratch, pending.count, bits), pending.count);
     pending.count = 0;
 }
 
