@@ -38,6 +38,8 @@ std::optional<Histogram> histogram_of(const Pool& pool, Depth depth, HistogramOp
         if (found->range && (!found->upper_closed || !found->values_counted))
             options = {static_cast<std::uint32_t>(found->channels.front().counts.size()), std::nullopt};
         if (options.bins == 0) options.bins = HistogramOptions{}.bins;
+        if (options.range && !std::isfinite(options.bins / (options.range->upper - options.range->lower)))
+            options.range.reset();
     } else if (options.range && (options.range->lower != std::floor(options.range->lower) ||
                                  options.range->upper != std::floor(options.range->upper))) {
         options.range.reset();

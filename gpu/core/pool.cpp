@@ -318,6 +318,8 @@ Histogram float_histogram(const PooledDepth& pool, const HistogramOptions& optio
     Histogram histogram;
     histogram.range = options.range ? *options.range : found_range(pool);
     core::validate(histogram.range);
+    if (!std::isfinite(options.bins / (histogram.range.upper - histogram.range.lower)))
+        throw InvalidArgument("a range too narrow for bins of floats");
     const core::FloatBins bins(histogram.range.lower, histogram.range.upper, options.bins, !options.range);
     for (const PooledChannel& channel : pool.channels) {
         Histogram::Column column{channel.channel, Counts(options.bins), channel.values.minus_infinite,

@@ -100,12 +100,13 @@ void add_sorted(ValueCounts& sum, std::uint32_t first, const std::uint32_t* dist
     more.dropped_bits = sum.dropped_bits;
     more.keys.resize(different);
     more.counts.resize(different);
-    std::size_t last = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        last += i > 0 && distances[i] != distances[i - 1];
-        more.keys[last] = first + distances[i];
-        ++more.counts[last];
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < n; ++i) {  // where each ends, first; no branch could be foreseen
+        more.keys[at] = first + distances[i];
+        more.counts[at] = i + 1;
+        at += i + 1 < n && distances[i] != distances[i + 1];
     }
+    for (; at > 0; --at) more.counts[at] -= more.counts[at - 1];
     drop_to(more, most);  // the less there is to merge
     add(sum, more, most);
 }

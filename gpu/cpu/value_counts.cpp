@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -45,18 +46,21 @@ std::uint32_t* radix_sort(std::uint32_t* keys, std::uint32_t* other, std::size_t
     return keys;
 }
 
-GPUHIST_SIMD bool finite_keys_loop(const float* values, int samples, std::uint32_t* keys) {
-    bool finite = true;
+/// Returns whether all are finite.
+GPUHIST_SIMD bool keys_loop(const float* values, int samples, std::uint32_t* keys) {
+    std::uint32_t largest = 0;  // magnitude, as bits
     for (int i = 0; i < samples; ++i) {
-        keys[i] = core::float_key(values[i]);
-        finite &= std::fabs(values[i]) <= std::numeric_limits<float>::max();
+        std::uint32_t bits;
+        std::memcpy(&bits, values + i, sizeof bits);
+        largest = std::max(largest, bits & 0x7FFFFFFFU);
     }
-    return finite;
+    for (int i = 0; i < samples; ++i) keys[i] = core::float_key(values[i]);
+    return largest < 0x7F800000U;
 }
 
 /// The keys of the finite samples to `keys`, which has room for all. Returns how many.
 int finite_keys(const float* values, int samples, std::uint32_t* keys, ValueCounts& infinite) {
-    if (finite_keys_loop(values, samples, keys)) return samples;
+    if (keys_loop(values, samples, keys)) return samples;
     int count = 0;
     for (int i = 0; i < samples; ++i) {
         infinite.minus_infinite += values[i] == -std::numeric_limits<float>::infinity();
