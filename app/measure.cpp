@@ -211,7 +211,11 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
     std::string engine, written;
     const bool by_tables = writes.normalized && tables_;
     if (pass_ == 1) analyse(pixels, writes.normalized && !by_tables, outcome, normalized, engine, clock);
-    if (pass_ == 1 && values_counted_ && image.depth == Depth::f32) outcome.values = gpuhist::count_values(image);
+    if (pass_ == 1 && values_counted_ && image.depth == Depth::f32) {
+        auto floats = std::make_shared<Pool>();
+        floats->add(outcome.analysis, gpuhist::count_values(image));
+        outcome.floats = std::move(floats);
+    }
     if (by_tables) {
         clock.enter(Stage::analyse);
         normalized = apply_tables(pixels);

@@ -35,7 +35,7 @@ struct Outcome {
     bool engine_ended = false;  ///< it is the engine, rather than a full disk
 
     Analysis analysis;
-    std::vector<ValueCounts> values;  ///< of f32, where they are counted
+    std::shared_ptr<const Pool> floats;  ///< where values are counted, an f32 image as a pool of its own
     std::uint64_t pixels = 0;
     std::string stats;                 ///< its lines of stats.csv, where they are wanted
     std::uint64_t rows = 0;            ///< of these

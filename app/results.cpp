@@ -1,6 +1,9 @@
 #include "results.hpp"
 
 #include <fcntl.h>
+#include <oneapi/tbb/parallel_for_each.h>
+#include <oneapi/tbb/parallel_invoke.h>
+#include <oneapi/tbb/task_arena.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,6 +115,19 @@ void remove_temporary_files(const fs::path& directory, const std::string& prefix
             std::error_code ignored;
             fs::remove(entry->path(), ignored);
         }
+}
+
+/// 48 MiB of them.
+constexpr std::size_t most_latest_values = std::size_t{1} << 22;
+
+/// At least one, as one.
+Pool merged(const std::shared_ptr<const Pool>* begin, const std::shared_ptr<const Pool>* end) {
+    if (end - begin == 1) return **begin;
+    const auto middle = begin + (end - begin) / 2;
+    Pool left, right;
+    tbb::parallel_invoke([&] { left = merged(begin, middle); }, [&] { right = merged(middle, end); });
+    left.merge(right);
+    return left;
 }
 
 }  // namespace
@@ -364,27 +380,25 @@ Pool& Results::pool(const std::string& group) {
 }
 
 void Results::add_to_pool(const std::string& group, const Outcome& outcome) {
-    if (outcome.values.empty()) return pool(group).add(outcome.analysis);
-    const auto size = [](const Pool& floats) {
-        std::size_t values = 0;
-        for (const PooledChannel& channel : floats.find(Depth::f32)->channels) values += channel.values.keys.size();
-        return values;
-    };
-    std::vector<Pool>& latest = latest_[group];
-    latest.emplace_back().add(outcome.analysis, outcome.values);
-    for (std::size_t i = latest.size() - 1; i > 0 && size(latest[i - 1]) <= 2 * size(latest[i]); --i) {
-        latest[i - 1].merge(latest[i]);
-        latest.pop_back();
-    }
-    if (size(latest.front()) < ValueCounts::most) return;
-    pool(group).merge(latest.front());
-    latest.erase(latest.begin());
+    if (!outcome.floats) return pool(group).add(outcome.analysis);
+    latest_[group].push_back(outcome.floats);
+    for (const PooledChannel& channel : outcome.floats->find(Depth::f32)->channels)
+        latest_values_ += channel.values.keys.size();
+    if (latest_values_ >= most_latest_values) settle_pools();
 }
 
-/// The pools have all images.
+/// The pools have all images afterwards.
 void Results::settle_pools() {
-    for (auto& [group, latest] : std::exchange(latest_, {}))
-        for (auto floats = latest.rbegin(); floats != latest.rend(); ++floats) pool(group).merge(*floats);
+    std::vector<std::pair<Pool*, const std::vector<std::shared_ptr<const Pool>>*>> sums;
+    for (const auto& [group, latest] : latest_) pool(group);  // before any is pointed to
+    for (const auto& [group, latest] : latest_) sums.emplace_back(&pool(group), &latest);
+    tbb::this_task_arena::isolate([&] {  // while waiting, no other image is begun on this thread
+        tbb::parallel_for_each(sums, [](const auto& sum) {
+            sum.first->merge(merged(sum.second->data(), sum.second->data() + sum.second->size()));
+        });
+    });
+    latest_.clear();
+    latest_values_ = 0;
 }
 
 void Results::add_image(Outcome& outcome) {

@@ -46,11 +46,11 @@ void merge(ValueCounts& sum, const ValueCounts& more) {
     std::vector<std::uint32_t> keys(n + m);
     std::vector<std::uint64_t> counts(n + m);
     std::size_t i = 0, j = 0, to = 0;
-    for (; i < n && j < m; ++to) {  // without branches that cannot be foreseen
+    for (; i < n && j < m; ++to) {  // without branches, which could not be foreseen
         const std::uint32_t a = sum.keys[i], b = more.keys[j];
-        const bool from_sum = a <= b, from_more = b <= a;
-        keys[to] = from_sum ? a : b;
-        counts[to] = (from_sum ? sum.counts[i] : 0) + (from_more ? more.counts[j] : 0);
+        const std::uint64_t from_sum = a <= b, from_more = b <= a;
+        keys[to] = std::min(a, b);
+        counts[to] = (sum.counts[i] & (0 - from_sum)) + (more.counts[j] & (0 - from_more));
         i += from_sum;
         j += from_more;
     }
