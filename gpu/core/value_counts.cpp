@@ -17,13 +17,15 @@ void drop(ValueCounts& values, int bits) {
     values.dropped_bits = bits;
     if (more == 0 || values.keys.empty()) return;
     std::size_t last = 0;
-    for (std::size_t i = 0; i < values.keys.size(); ++i) {
-        const std::uint32_t key = values.keys[i] >> more;
-        const std::uint64_t count = values.counts[i];
-        const bool fresh = i > 0 && key != values.keys[last];
+    std::uint32_t key = values.keys[0] >> more;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < values.keys.size(); ++i) {  // without branches, which could not be foreseen
+        const std::uint32_t next = values.keys[i] >> more;
+        const std::uint64_t fresh = next != key;
         last += fresh;
-        values.counts[last] = count + (fresh || i == 0 ? 0 : values.counts[last]);
-        values.keys[last] = key;
+        sum = values.counts[i] + (sum & (fresh - 1));
+        values.keys[last] = key = next;
+        values.counts[last] = sum;
     }
     values.keys.resize(last + 1);
     values.counts.resize(last + 1);
