@@ -117,8 +117,15 @@ void remove_temporary_files(const fs::path& directory, const std::string& prefix
         }
 }
 
-/// 48 MiB of them.
-constexpr std::size_t most_latest_values = std::size_t{1} << 22;
+/// What an f32 image's pool takes in memory, about.
+std::size_t bytes_of(const Pool& floats) {
+    std::size_t bytes = 0;
+    for (const PooledChannel& channel : floats.find(Depth::f32)->channels)
+        bytes += sizeof channel + 8 * channel.counts.size() + 12 * channel.values.keys.size();
+    return bytes;
+}
+
+constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
 
 /// At least one, as one.
 Pool merged(const std::shared_ptr<const Pool>* begin, const std::shared_ptr<const Pool>* end) {
@@ -382,13 +389,13 @@ Pool& Results::pool(const std::string& group) {
 void Results::add_to_pool(const std::string& group, const Outcome& outcome) {
     if (!outcome.floats) return pool(group).add(outcome.analysis);
     latest_[group].push_back(outcome.floats);
-    for (const PooledChannel& channel : outcome.floats->find(Depth::f32)->channels)
-        latest_values_ += channel.values.keys.size();
-    if (latest_values_ >= most_latest_values) settle_pools();
+    latest_bytes_ += bytes_of(*outcome.floats);
+    if (latest_bytes_ >= most_latest_bytes) settle_pools();
 }
 
 /// The pools have all images afterwards.
 void Results::settle_pools() {
+    if (latest_.empty()) return;
     std::vector<std::pair<Pool*, const std::vector<std::shared_ptr<const Pool>>*>> sums;
     for (const auto& [group, latest] : latest_) pool(group);  // before any is pointed to
     for (const auto& [group, latest] : latest_) sums.emplace_back(&pool(group), &latest);
@@ -398,7 +405,7 @@ void Results::settle_pools() {
         });
     });
     latest_.clear();
-    latest_values_ = 0;
+    latest_bytes_ = 0;
 }
 
 void Results::add_image(Outcome& outcome) {

@@ -121,7 +121,7 @@ class Results {
     /// Of each group the latest f32 images. They are merged many at a time, on all threads: merging one with all values
     /// of the set takes a millisecond or more.
     std::map<std::string, std::vector<std::shared_ptr<const Pool>>> latest_;
-    std::size_t latest_values_ = 0;  ///< different ones in these
+    std::size_t latest_bytes_ = 0;
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
