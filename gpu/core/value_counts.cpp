@@ -92,6 +92,10 @@ void add(ValueCounts& sum, const ValueCounts& more, std::size_t most) {
         merge(sum, more);
     }
     drop_to(sum, most);
+    if (sum.keys.capacity() - sum.keys.size() > ValueCounts::most / 2) {
+        sum.keys.shrink_to_fit();
+        sum.counts.shrink_to_fit();
+    }
 }
 
 void add_sorted(ValueCounts& sum, std::uint32_t first, const std::uint32_t* distances, std::size_t n,
