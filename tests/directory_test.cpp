@@ -413,6 +413,35 @@ TEST_F(Directory, OneTableForAllKeepsASeriesOfFloatsComparable) {
         }
 }
 
+TEST_F(Directory, OneTableOfManyFloatValuesSurvivesKills) {
+    save_floats("set", 9, CV_32FC3);  // 360,000 values
+    std::vector<std::string> words{"set",      "-q",      "--link",           "dataset",   "--normalize",
+                                   "equalize", "--write", "stats,normalized", "--lut-out", "table.csv"};
+    const auto link_into = [&](const std::string& output, const Setting& setting) {
+        auto arguments = words;
+        arguments.insert(arguments.end(), {"-o", output, "--checkpoint", "0.01", "--resume"});
+        return run(arguments, setting);
+    };
+    const Outcome whole = link_into("whole", {});
+    ASSERT_EQ(whole.code, all_done) << whole.err;
+    const std::string table = read_text(at("table.csv"));
+    std::mt19937 random(6);
+    int kills = 0;
+    Outcome outcome;
+    for (int attempt = 0; attempt < 40; ++attempt) {
+        Setting setting;
+        setting.signal = attempt < 39 ? SIGKILL : 0;
+        setting.after_seconds = whole.seconds * (0.1 + 0.01 * static_cast<double>(random() % 80));
+        outcome = link_into("out", setting);
+        if (outcome.code == all_done) break;
+        ++kills;
+    }
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_GE(kills, 1);
+    EXPECT_TRUE(read_text(at("table.csv")) == table);
+    expect_same_files("out", "whole");
+}
+
 TEST_F(Directory, JsonComesInOrder) {
     make_tree("dir", 60);
     const Outcome json = run({"dir", "--format", "json", "-q", "-o", "j"}),
