@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t version = 1;
+constexpr std::uint64_t version = 2;
 
 }  // namespace
 

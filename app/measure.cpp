@@ -158,8 +158,7 @@ cv::Mat Measurer::apply_tables(const cv::Mat& pixels) const {
             gpuhist::apply_tables(tables, image, io::mutable_view(normalized));
             return normalized;
         }
-    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images" +
-                          (image.depth == Depth::f32 ? ", whose values are too many" : ""));
+    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images");
 }
 
 /// Analyses, and normalises where asked. What the GPU cannot do goes to the CPU if the choice is ours.
@@ -212,6 +211,11 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
     std::string engine, written;
     const bool by_tables = writes.normalized && tables_;
     if (pass_ == 1) analyse(pixels, writes.normalized && !by_tables, outcome, normalized, engine, clock);
+    if (pass_ == 1 && values_counted_ && image.depth == Depth::f32) {
+        auto floats = std::make_shared<Pool>();
+        floats->add(outcome.analysis, gpuhist::count_values(image));
+        outcome.floats = std::move(floats);
+    }
     if (by_tables) {
         clock.enter(Stage::analyse);
         normalized = apply_tables(pixels);

@@ -35,6 +35,7 @@ struct Outcome {
     bool engine_ended = false;  ///< it is the engine, rather than a full disk
 
     Analysis analysis;
+    std::shared_ptr<const Pool> floats;  ///< where values are counted, an f32 image as a pool of its own
     std::uint64_t pixels = 0;
     std::string stats;                 ///< its lines of stats.csv, where they are wanted
     std::uint64_t rows = 0;            ///< of these
@@ -52,6 +53,8 @@ class Measurer {
     void reuse_memory(std::size_t bytes);
     /// From now on images are normalised by these tables.
     void use_tables(std::vector<Tables> tables) { tables_ = std::move(tables); }
+    /// The values of f32 images are counted: a pool wants them.
+    void count_values() { values_counted_ = true; }
     /// From now on images are normalised, and nothing else is done.
     void begin_second_pass() { pass_ = 2; }
 
@@ -78,6 +81,7 @@ class Measurer {
     StageTimes& times_;
     const bool single_;  ///< there is one input: its files are written at the same time
     int pass_ = 1;
+    bool values_counted_ = false;
     std::optional<std::vector<Tables>> tables_;
     std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
     std::unique_ptr<io::PinnedAllocator> allocator_;

@@ -31,7 +31,9 @@ constexpr const char* definitions = R"(Definitions:
   skewness     m3 / m2^1.5; kurtosis is the excess, m4 / m2^2 - 3; both population
   entropy      -sum p log2 p in bits, one bin per possible value
   p01 ... p99  linear interpolation at index q (n - 1), as numpy.percentile;
-               percentiles that stretch are nearest-rank: the smallest v with cum(v) >= ceil(q n)
+               percentiles that stretch are nearest-rank: the smallest v with cum(v) >= ceil(q n);
+               of a set of floats with more than 2^18 values from these rounded toward zero to
+               percentile_bits significant bits
   bins         N equal bins over [LO, HI); values outside are counted as below and above
   clipped      fraction of pixels at the type's lowest and highest value
   effective_bits
@@ -222,8 +224,8 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     add_text("--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
     add_choice(app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
                "Normalise the colours joint [default] or separate", "HOW");
-    add_choice(app, "--link", options.linked, {{"dataset", true}},
-               "dataset: one table for all, from the whole set's histogram", "WHAT");
+    add_choice(app, "--link", options.linked, {{"dataset", true}}, "dataset: one table for all, from the whole set",
+               "WHAT");
     app.add_option("--lut-out", options.tables_to, "Keep the table that normalises the whole set")->type_name("FILE");
     app.add_option("--lut-in", options.tables_from, "Normalise by a table that was kept")->type_name("FILE");
     add_text(

@@ -1,6 +1,9 @@
 #include "results.hpp"
 
 #include <fcntl.h>
+#include <oneapi/tbb/parallel_for_each.h>
+#include <oneapi/tbb/parallel_invoke.h>
+#include <oneapi/tbb/task_arena.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -114,6 +117,26 @@ void remove_temporary_files(const fs::path& directory, const std::string& prefix
         }
 }
 
+/// What an f32 image's pool takes in memory, about.
+std::size_t bytes_of(const Pool& floats) {
+    std::size_t bytes = 0;
+    for (const PooledChannel& channel : floats.find(Depth::f32)->channels)
+        bytes += sizeof channel + 8 * channel.counts.size() + 12 * channel.values.keys.size();
+    return bytes;
+}
+
+constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
+
+/// At least one, as one.
+Pool merged(const std::shared_ptr<const Pool>* begin, const std::shared_ptr<const Pool>* end) {
+    if (end - begin == 1) return **begin;
+    const auto middle = begin + (end - begin) / 2;
+    Pool left, right;
+    tbb::parallel_invoke([&] { left = merged(begin, middle); }, [&] { right = merged(middle, end); });
+    left.merge(right);
+    return left;
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------- RowFile
@@ -220,7 +243,8 @@ Results::Results(const Options& options, Console& console, bool single)
       journaled_(!single && (!options.write || options.write->any())),
       stats_wanted_(!options.write || options.write->stats),
       table_wanted_(options.format == Format::table && !options.table_of_each),
-      pooled_(table_wanted_ || (journaled_ && stats_wanted_) || options.linked || !options.tables_to.empty()),
+      pooled_((!single && table_wanted_) || (journaled_ && stats_wanted_) || options.linked ||
+              !options.tables_to.empty()),
       sharded_(options.shard.has_value()),
       journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
       stats_(options.output / stats_name(options)),
@@ -303,8 +327,7 @@ bool Results::is_bad(const Input& input) const {
 std::vector<Tables> Results::tables() const {
     const Pool& all = journal_.part.groups.front().pool;
     std::vector<Tables> tables;
-    for (const PooledDepth& part : all.depths())
-        if (part.depth != Depth::f32) tables.push_back(make_tables(all, part.depth, options_.normalization));
+    for (const PooledDepth& part : all.depths()) tables.push_back(make_tables(all, part.depth, options_.normalization));
     return tables;
 }
 
@@ -363,14 +386,36 @@ Pool& Results::pool(const std::string& group) {
     return place->pool;
 }
 
+void Results::add_to_pool(const std::string& group, const Outcome& outcome) {
+    if (!outcome.floats) return pool(group).add(outcome.analysis);
+    latest_[group].push_back(outcome.floats);
+    latest_bytes_ += bytes_of(*outcome.floats);
+    if (latest_bytes_ >= most_latest_bytes) settle_pools();
+}
+
+/// The pools have all images afterwards.
+void Results::settle_pools() {
+    if (latest_.empty()) return;
+    std::vector<std::pair<Pool*, const std::vector<std::shared_ptr<const Pool>>*>> sums;
+    for (const auto& [group, latest] : latest_) pool(group);  // before any is pointed to
+    for (const auto& [group, latest] : latest_) sums.emplace_back(&pool(group), &latest);
+    tbb::this_task_arena::isolate([&] {  // while waiting, no other image is begun on this thread
+        tbb::parallel_for_each(sums, [](const auto& sum) {
+            sum.first->merge(merged(sum.second->data(), sum.second->data() + sum.second->size()));
+        });
+    });
+    latest_.clear();
+    latest_bytes_ = 0;
+}
+
 void Results::add_image(Outcome& outcome) {
     if (journal_.pass == 2) return;
     stats_.append(outcome.stats);
     journal_.part.rows += outcome.rows;
     if (pooled_) {
-        pool("").add(outcome.analysis);
+        add_to_pool("", outcome);
         from_directory_ = from_directory_ || outcome.input.from_directory;
-        if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis);
+        if (options_.group_by_directory) add_to_pool(outcome.input.group, outcome);
     }
     ++journal_.images;
     ++images_;
@@ -396,6 +441,7 @@ void Results::record(Outcome& outcome) {
 }
 
 void Results::checkpoint() {
+    settle_pools();
     if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
@@ -503,6 +549,7 @@ void Results::print_set() {
 }
 
 void Results::finish() {
+    settle_pools();
     if (!begun_) return;
     if (journal_.pass == 2 && !complete_ && hash_.text() != journal_.part.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");

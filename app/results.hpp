@@ -68,6 +68,8 @@ class Results {
     int pass() const { return journal_.pass; }
     /// All inputs are measured, and are now gone through again. Throws IoError.
     void begin_second_pass();
+    /// Whether the images are pooled.
+    bool pooled() const { return pooled_; }
     /// Whether the first pass found nothing in this input.
     bool is_bad(const Input& input) const;
     /// What normalises the whole set. Throws InvalidArgument.
@@ -98,6 +100,8 @@ class Results {
     void add_error(const Input& input, const Failure& failure);
     void add_image(Outcome& outcome);
     Pool& pool(const std::string& group);
+    void add_to_pool(const std::string& group, const Outcome& outcome);
+    void settle_pools();
     void print(const std::string& text);
     void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
     void finish_part();
@@ -114,6 +118,10 @@ class Results {
     std::filesystem::path journal_path_;
     RowFile stats_, errors_;
     Journal journal_;
+    /// Of each group the latest f32 images. They are merged many at a time, on all threads: merging one with all values
+    /// of the set takes a millisecond or more.
+    std::map<std::string, std::vector<std::shared_ptr<const Pool>>> latest_;
+    std::size_t latest_bytes_ = 0;
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;

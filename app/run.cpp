@@ -78,6 +78,7 @@ class Run {
           budget_(memory_),
           measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
           results_(options, console_, single_) {
+        if (results_.pooled()) measurer_.count_values();
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from);
         measurer_.use_tables(io::parse_tables(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
@@ -156,12 +157,13 @@ void Run::measure_one() {
     record(outcome);
 }
 
-/// Enough that all threads have work while one image takes its time, but no more than memory allows: an analysis waits
-/// in memory for its turn.
+/// Enough that all threads have work while one image takes its time, but no more than memory allows: an analysis, of
+/// f32 with the counts of its values, waits in memory for its turn.
 std::size_t Run::images_in_flight() const {
-    const std::uint64_t analysis = std::max<std::uint64_t>(5 * 65536, 5 * options_.histogram.bins) * 8;
+    const std::uint64_t analysis =
+        5 * (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + ValueCounts::most * 12);
     const auto threads = static_cast<std::uint64_t>(threads_);
-    return std::clamp<std::uint64_t>(memory_ / 8 / analysis, threads + 1, 32 * threads);
+    return std::clamp<std::uint64_t>(memory_ / 4 / analysis, threads + 1, 32 * threads);
 }
 
 std::optional<Input> Run::next_input(InputStream& stream) {

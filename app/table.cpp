@@ -100,8 +100,8 @@ std::vector<Column> number_columns(const std::vector<Statistics>& rows) {
         for (const Statistics& row : rows) values.push_back(field(row));
         return values;
     };
-    const auto any = [&](auto count) {
-        return std::any_of(rows.begin(), rows.end(), [&](const Statistics& row) { return row.*count != 0; });
+    const auto any = [&](auto number) {
+        return std::any_of(rows.begin(), rows.end(), [&](const Statistics& row) { return !!(row.*number); });
     };
     const auto add = [&](const char* title, auto field) { columns.push_back(number_column(title, collect(field))); };
     add("min", [](const Statistics& row) { return row.min; });
@@ -111,10 +111,9 @@ std::vector<Column> number_columns(const std::vector<Statistics>& rows) {
     add("max", [](const Statistics& row) { return row.max; });
     add("mean", [](const Statistics& row) { return row.mean; });
     add("std", [](const Statistics& row) { return row.std; });
-    const bool counted = std::any_of(rows.begin(), rows.end(), [](const Statistics& row) { return row.unique; });
-    if (counted) {
-        add("entropy", [](const Statistics& row) { return row.entropy; });
-        add("unique", [](const Statistics& row) { return row.unique; });
+    if (any(&Statistics::entropy)) add("entropy", [](const Statistics& row) { return row.entropy; });
+    if (any(&Statistics::unique)) add("unique", [](const Statistics& row) { return row.unique; });
+    if (any(&Statistics::clipped_low)) {
         columns.push_back(percent_column("low %", collect([](const Statistics& row) { return row.clipped_low; })));
         columns.push_back(percent_column("high %", collect([](const Statistics& row) { return row.clipped_high; })));
     }

@@ -29,13 +29,17 @@ std::vector<const Group*> sorted(const std::vector<Group>& groups) {
     return order;
 }
 
-/// The pool's histogram in the bins asked for as far as the depth can: floats in those they were counted in, integers
-/// over whole numbers.
+/// The pool's histogram in the bins asked for as far as the depth can: floats in those they were counted in where these
+/// are all there is or their range was given, integers over whole numbers.
 std::optional<Histogram> histogram_of(const Pool& pool, Depth depth, HistogramOptions options) {
     if (depth == Depth::f32) {
         const PooledDepth* found = pool.find(depth);
-        if (!found || !found->range) return std::nullopt;
-        options = {static_cast<std::uint32_t>(found->channels.front().counts.size()), std::nullopt};
+        if (!found) return std::nullopt;
+        if (found->range && (!found->upper_closed || !found->values_counted))
+            options = {static_cast<std::uint32_t>(found->channels.front().counts.size()), std::nullopt};
+        if (options.bins == 0) options.bins = HistogramOptions{}.bins;
+        if (options.range && !std::isfinite(options.bins / (options.range->upper - options.range->lower)))
+            options.range.reset();
     } else if (options.range && (options.range->lower != std::floor(options.range->lower) ||
                                  options.range->upper != std::floor(options.range->upper))) {
         options.range.reset();
@@ -82,6 +86,7 @@ Json depth_value(const Group& group, const std::vector<PooledRow>& rows, const P
         const auto mean = unit_scale(row.statistics.mean, depth), std = unit_scale(row.statistics.std, depth);
         fields["mean_01"] = mean ? Json(*mean) : Json(nullptr);
         fields["std_01"] = std ? Json(*std) : Json(nullptr);
+        fields["percentile_bits"] = row.percentile_bits ? Json(*row.percentile_bits) : Json(nullptr);
         value["channels"].push_back(std::move(fields));
     }
     const auto histogram = histogram_of(group.pool, depth, options);
@@ -94,7 +99,7 @@ Json depth_value(const Group& group, const std::vector<PooledRow>& rows, const P
 std::string dataset_csv(const std::vector<Group>& groups) {
     std::string lines = "group,depth,channel,images";
     visit_fields(Statistics{}, [&](const char* name, const auto&) { lines.append(",").append(name); });
-    lines += ",mean_01,std_01\n";
+    lines += ",mean_01,std_01,percentile_bits\n";
     for (const Group* group : sorted(groups))
         for (const PooledRow& row : group->pool.statistics()) {
             const Statistics& numbers = row.statistics;
@@ -102,7 +107,9 @@ std::string dataset_csv(const std::vector<Group>& groups) {
             lines.append(to_string(numbers.channel)).append(",").append(text(row.images));
             visit_fields(numbers, [&](const char*, const auto& value) { lines.append(",").append(text(value)); });
             lines.append(",").append(text(unit_scale(numbers.mean, row.depth)));
-            lines.append(",").append(text(unit_scale(numbers.std, row.depth))).append("\n");
+            lines.append(",").append(text(unit_scale(numbers.std, row.depth))).append(",");
+            if (row.percentile_bits) lines += std::to_string(*row.percentile_bits);
+            lines += '\n';
         }
     return lines;
 }

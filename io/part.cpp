@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 1";
+constexpr const char* format = "gpuhist part 2";
 constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
 constexpr std::size_t longest_row = std::size_t{1} << 20;
 
@@ -210,7 +210,11 @@ std::string part_json(const Part& part) {
 Part parse_part(std::string_view json, const std::string& name) {
     const Json root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
-    value["format"].one_of({format});
+    if (const std::string& found = value["format"].text(); found != format)
+        value["format"].refuse(found.rfind("gpuhist part ", 0) == 0
+                                   ? "'" + found + "', which another version of gpuhist wrote, while this one reads '" +
+                                         format + "': run this part again, or merge with that version"
+                                   : "this is no part: '" + std::string(format) + "' is wanted");
     value.members(
         {"format", "part", "parts", "inputs", "inputs_hash", "rows", "options", "histogram", "groups", "errors"});
     Part part;

@@ -1,6 +1,7 @@
 #include "pool_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -81,6 +82,84 @@ PowerSums::Integer read_hexadecimal(const JsonReader& value) {
     return number;
 }
 
+constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// A whole number in Base64 VLQ without a sign: five bits a digit, the lowest first, and 32 where more follow.
+void append_vlq(std::string& text, std::uint64_t number) {
+    for (; number >= 32; number >>= 5) text += digits[32 | (number & 31)];
+    text += digits[number];
+}
+
+/// Reads a text of such numbers.
+class VlqReader {
+  public:
+    explicit VlqReader(const JsonReader& value) : value_(value), text_(value.text()) {}
+    bool more() const { return at_ < text_.size(); }
+    std::uint64_t next() {
+        static const std::array<std::int8_t, 256> values = [] {
+            std::array<std::int8_t, 256> table;
+            table.fill(-1);
+            for (std::size_t i = 0; i < digits.size(); ++i)
+                table[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
+            return table;
+        }();
+        std::uint64_t number = 0;
+        for (int shift = 0; more() && shift < 60; shift += 5) {
+            const int digit = values[static_cast<unsigned char>(text_[at_++])];
+            if (digit < 0) break;
+            number |= std::uint64_t(digit & 31) << shift;
+            if (digit < 32 && (digit > 0 || shift == 0)) return number;
+            if (digit < 32) break;  // a leading zero
+        }
+        value_.refuse("whole numbers below 2^60 in Base64 VLQ are wanted");
+    }
+
+  private:
+    const JsonReader& value_;
+    const std::string& text_;
+    std::size_t at_ = 0;
+};
+
+/// For each key the distance from the one before, less 1, and its count, less 1.
+std::string delta_coded(const ValueCounts& values) {
+    std::string text;
+    std::uint32_t next = 0;  // the first key that may follow
+    for (std::size_t i = 0; i < values.keys.size(); ++i) {
+        append_vlq(text, values.keys[i] - next);
+        append_vlq(text, values.counts[i] - 1);
+        next = values.keys[i] + 1;
+    }
+    return text;
+}
+
+Json values_value(const ValueCounts& values) {
+    return Json{{"dropped_bits", values.dropped_bits},
+                {"minus_infinite", whole_number(values.minus_infinite)},
+                {"plus_infinite", whole_number(values.plus_infinite)},
+                {"keys_counts", delta_coded(values)}};
+}
+
+ValueCounts read_values(const JsonReader& value) {
+    value.members({"dropped_bits", "minus_infinite", "plus_infinite", "keys_counts"});
+    ValueCounts values;
+    values.dropped_bits = static_cast<int>(value["dropped_bits"].whole(ValueCounts::most_dropped_bits));
+    values.minus_infinite = value["minus_infinite"].whole();
+    values.plus_infinite = value["plus_infinite"].whole();
+    const JsonReader text = value["keys_counts"];
+    const std::uint64_t end = std::uint64_t{1} << (32 - values.dropped_bits);
+    std::uint64_t next = 0;
+    for (VlqReader numbers(text); numbers.more();) {
+        const std::uint64_t distance = numbers.next();
+        if (distance >= end - next) text.refuse("a key beyond those of floats");
+        if (values.keys.size() == ValueCounts::most)
+            text.refuse("more than " + std::to_string(ValueCounts::most) + " keys");
+        values.keys.push_back(static_cast<std::uint32_t>(next + distance));
+        values.counts.push_back(numbers.next() + 1);
+        next += distance + 1;
+    }
+    return values;
+}
+
 Json channel_value(const PooledDepth& pool, const PooledChannel& channel) {
     Json value{{"channel", to_string(channel.channel)},
                {"images", whole_number(channel.images)},
@@ -95,6 +174,7 @@ Json channel_value(const PooledDepth& pool, const PooledChannel& channel) {
     value["maximum"] = static_cast<double>(channel.maximum);
     value["power_sums"] = Json::array();
     for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
+    value["values"] = pool.values_counted ? values_value(channel.values) : Json(nullptr);
     return value;
 }
 
@@ -116,7 +196,7 @@ PooledChannel read_channel(const JsonReader& value, Depth depth, std::size_t bin
         return channel;
     }
     value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "minimum", "maximum",
-                   "power_sums"});
+                   "power_sums", "values"});
     channel.nan = value["nan"].whole();
     channel.infinite = value["infinite"].whole();
     channel.below = value["below"].whole();
@@ -126,6 +206,7 @@ PooledChannel read_channel(const JsonReader& value, Depth depth, std::size_t bin
     const JsonReader sums = value["power_sums"];
     if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
     for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
+    if (const JsonReader values = value["values"]; !values.is_null()) channel.values = read_values(values);
     return channel;
 }
 
@@ -147,6 +228,11 @@ PooledDepth read_depth(const JsonReader& value) {
     if (channels.size() > 6) channels.refuse("there are at most six channels");
     for (std::size_t i = 0; i < channels.size(); ++i)
         pool.channels.push_back(read_channel(channels[i], pool.depth, bins));
+    if (pool.depth != Depth::f32) return pool;
+    const auto counted = [&](std::size_t i) { return !channels[i]["values"].is_null(); };
+    for (std::size_t i = 0; i < channels.size(); ++i)
+        if (counted(i) != counted(0)) channels[i]["values"].refuse("values are counted in all channels or in none");
+    pool.values_counted = channels.size() > 0 && counted(0);
     return pool;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/report.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -13,8 +14,9 @@ namespace {
 constexpr std::array<const char*, 3> depths{"u8", "u16", "f32"};  // in the order of the enumerations
 constexpr std::array<const char*, 4> modes{"minmax", "percentile", "equalize", "zscore"};
 constexpr std::array<const char*, 2> joints{"separate", "joint"};
+constexpr std::size_t float_bins = 65536;  // that equalize gives f32
 
-std::string shortest(float value) {
+std::string shortest_float(float value) {
     std::array<char, 32> buffer;
     return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
@@ -31,6 +33,11 @@ std::vector<std::string_view> split(std::string_view line) {
         fields.push_back(line.substr(0, comma));
     fields.push_back(line);
     return fields;
+}
+
+/// What the rows are named by.
+const char* first_column(const Tables& tables) {
+    return tables.depth == Depth::f32 ? "number" : "value";
 }
 
 class TablesReader {
@@ -84,10 +91,13 @@ class TablesReader {
         tables.mode = static_cast<NormalizeMode>(take(", mode ", modes));
         tables.joint = take(", channels ", joints) == 1;
         if (!line_.empty()) refuse("more than is wanted there: " + quoted(line_));
-        if (tables.depth == Depth::f32) refuse("there are no tables of f32");
         read_header(tables);
-        const std::size_t values = tables.depth == Depth::u8 ? 256 : 65536;
-        for (std::size_t value = 0; value < values; ++value) read_row(tables, value);
+        if (tables.depth == Depth::f32) {
+            read_float_rows(tables);
+        } else {
+            const std::size_t values = tables.depth == Depth::u8 ? 256 : 65536;
+            for (std::size_t value = 0; value < values; ++value) read_row(tables, value);
+        }
         next();
         return tables;
     }
@@ -100,35 +110,83 @@ class TablesReader {
                 : std::vector<std::vector<Channel>>{{Channel::gray},
                                                     {Channel::red, Channel::green, Channel::blue},
                                                     {Channel::gray, Channel::red, Channel::green, Channel::blue}};
+        const std::string first = first_column(tables);
         for (const auto& layout : layouts) {
-            std::string header = "value";
+            std::string header = first;
             for (Channel channel : layout) header.append(",").append(to_string(channel));
             if (line_ != header) continue;
             for (Channel channel : layout) tables.columns.push_back({channel, {}});
             return;
         }
-        refuse(tables.joint ? "a header 'value', then 'gray', 'all' or both is wanted"
-                            : "a header 'value', then 'gray', 'red,green,blue' or all of them is wanted");
+        refuse(
+            "a header '" + first + "', then " +
+            (tables.joint ? "'gray', 'all' or both is wanted" : "'gray', 'red,green,blue' or all of them is wanted"));
     }
 
-    void read_row(Tables& tables, std::size_t value) {
+    /// The fields of the next row, the name first.
+    std::vector<std::string_view> row_of(const Tables& tables, const std::string& name) {
         next();
         const auto fields = split(line_);
-        if (!more_ || fields[0] != std::to_string(value))
-            refuse("the row of value " + std::to_string(value) + " is wanted");
+        if (!more_ || fields[0] != name)
+            refuse("the row of " + std::string(first_column(tables)) + " " + name + " is wanted");
         if (fields.size() != 1 + tables.columns.size())
             refuse(std::to_string(fields.size()) + " fields, the header has " +
                    std::to_string(1 + tables.columns.size()));
+        return fields;
+    }
+
+    /// Into a float or a double; finite.
+    template <class Number>
+    void read_number(std::string_view field, Number& number) const {
+        const char* end = field.data() + field.size();
+        const auto read = std::from_chars(field.data(), end, number);
+        if (read.ec != std::errc() || read.ptr != end || !(number - number == 0))
+            refuse(quoted(field) + " is no number in " + (sizeof(Number) == sizeof(float) ? "single" : "double") +
+                   " precision");
+    }
+
+    /// As validate() of the library has it, so that messages name the line.
+    void read_float_rows(Tables& tables) {
+        const auto read = [&](const char* name, auto member) {
+            const auto fields = row_of(tables, name);
+            for (std::size_t i = 0; i < tables.columns.size(); ++i)
+                read_number(fields[i + 1], tables.columns[i].*member);
+        };
+        if (tables.mode == NormalizeMode::zscore) {
+            read("mean", &Tables::Column::mean);
+            read("std", &Tables::Column::std);
+            for (const Tables::Column& column : tables.columns)
+                if (column.std < 0) refuse("a std is not below 0");
+            return;
+        }
+        read("lower", &Tables::Column::lower);
+        read("upper", &Tables::Column::upper);
+        for (const Tables::Column& column : tables.columns)
+            if (column.lower > column.upper) refuse("an upper value is not below the lower one");
+        if (tables.mode != NormalizeMode::equalize) return;
+        for (std::size_t bin = 0; bin < float_bins; ++bin) {
+            const auto fields = row_of(tables, std::to_string(bin));
+            for (std::size_t i = 0; i < tables.columns.size(); ++i) {
+                Tables::Column& column = tables.columns[i];
+                if (column.lower < column.upper) {
+                    read_number(fields[i + 1], column.values.emplace_back());
+                    if (!(column.values.back() >= 0 && column.values.back() <= 1))
+                        refuse(quoted(fields[i + 1]) + " is no number from 0 to 1");
+                } else if (!fields[i + 1].empty()) {
+                    refuse("a channel that stays as it is has no values");
+                }
+            }
+        }
+    }
+
+    void read_row(Tables& tables, std::size_t value) {
+        const auto fields = row_of(tables, std::to_string(value));
         const std::uint32_t top = tables.depth == Depth::u8 ? 255 : 65535;
         for (std::size_t i = 0; i < tables.columns.size(); ++i) {
             const std::string_view field = fields[i + 1];
             const char* end = field.data() + field.size();
             if (tables.mode == NormalizeMode::zscore) {
-                float number = 0;
-                const auto read = std::from_chars(field.data(), end, number);
-                if (read.ec != std::errc() || read.ptr != end || !(number - number == 0))
-                    refuse(quoted(field) + " is no number in single precision");
-                tables.columns[i].values.push_back(number);
+                read_number(field, tables.columns[i].values.emplace_back());
             } else {
                 std::uint32_t number = 0;
                 const auto read = std::from_chars(field.data(), end, number);
@@ -152,15 +210,28 @@ std::string tables_csv(const std::vector<Tables>& tables) {
     for (const Tables& part : tables) {
         lines.append("# gpuhist tables: depth ").append(to_string(part.depth));
         lines.append(", mode ").append(modes[static_cast<std::size_t>(part.mode)]);
-        lines.append(", channels ").append(joints[part.joint]).append("\nvalue");
-        for (const Tables::Column& column : part.columns) lines.append(",").append(to_string(column.channel));
-        lines += '\n';
-        const std::size_t values = part.columns.empty() ? 0 : part.columns.front().values.size();
-        for (std::size_t value = 0; value < values; ++value) {
-            lines += std::to_string(value);
-            for (const Tables::Column& column : part.columns) lines.append(",").append(shortest(column.values[value]));
+        lines.append(", channels ").append(joints[part.joint]).append("\n");
+        const auto row = [&](const std::string& name, auto field) {
+            lines += name;
+            for (const Tables::Column& column : part.columns) lines.append(",").append(field(column));
             lines += '\n';
+        };
+        using Column = Tables::Column;
+        row(first_column(part), [](const Column& column) { return std::string(to_string(column.channel)); });
+        std::size_t values = part.depth == Depth::u8 ? 256 : 65536;
+        if (part.depth == Depth::f32 && part.mode == NormalizeMode::zscore) {
+            row("mean", [](const Column& column) { return io::shortest(column.mean); });
+            row("std", [](const Column& column) { return io::shortest(column.std); });
+            values = 0;
+        } else if (part.depth == Depth::f32) {
+            row("lower", [](const Column& column) { return shortest_float(column.lower); });
+            row("upper", [](const Column& column) { return shortest_float(column.upper); });
+            values = part.mode == NormalizeMode::equalize ? float_bins : 0;
         }
+        for (std::size_t value = 0; value < values; ++value)
+            row(std::to_string(value), [&](const Column& column) {
+                return column.values.empty() ? std::string() : shortest_float(column.values[value]);
+            });
     }
     return lines;
 }

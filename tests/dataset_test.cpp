@@ -39,6 +39,15 @@ Analysis analyze(const std::vector<Sample>& samples, int channels = 1, const Ana
     return engine->analyze(image, request);
 }
 
+void add_counted(Pool& pool, const std::vector<float>& samples, const AnalysisRequest& request = {}) {
+    ImageView image;
+    image.data = samples.data();
+    image.width = static_cast<std::int64_t>(samples.size());
+    image.height = 1;
+    image.depth = Depth::f32;
+    pool.add(analyze(samples, 1, request), count_values(image));
+}
+
 Pool small_pool() {
     Pool pool;
     pool.add(analyze<std::uint8_t>({0, 255, 10, 20}));
@@ -56,10 +65,10 @@ std::vector<Group> mixed_groups() {
     request.range = Range{-1, 1};
     request.bins = 4;
     const float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
-    dogs.pool.add(analyze<float>({-0.5F, 0.25F, nan, infinite, 1e-30F}, 1, request));
-    dogs.pool.add(analyze<float>({0.5F, -3.0F}, 1, request));
-    bytes.pool.add(analyze<float>({1.5F, 2.5F}));
-    bytes.pool.add(analyze<float>({nan, nan}));
+    add_counted(dogs.pool, {-0.5F, 0.25F, nan, infinite, 1e-30F}, request);
+    add_counted(dogs.pool, {0.5F, -3.0F}, request);
+    add_counted(bytes.pool, {1.5F, 2.5F, 2.5F, -infinite});
+    add_counted(bytes.pool, {nan, nan});
     Group all;
     for (const Group* group : {&dogs, &cats, &bytes}) all.pool.merge(group->pool);
     return {dogs, all, bytes, cats};
@@ -187,8 +196,13 @@ TEST(Dataset, APlotADepthTheLargestUnderThePlainName) {
     EXPECT_EQ(names(small_pool()), std::vector<std::string>{"dataset.histogram.png"});
     EXPECT_EQ(names(mixed_groups()[0].pool),
               (std::vector<std::string>{"dataset.histogram.png", "dataset.f32.histogram.png"}));
-    EXPECT_EQ(names(mixed_groups()[1].pool),  // floats of two ranges have no histogram
-              (std::vector<std::string>{"dataset.histogram.png", "dataset.u16.histogram.png"}));
+    EXPECT_EQ(
+        names(mixed_groups()[1].pool),
+        (std::vector<std::string>{"dataset.histogram.png", "dataset.u16.histogram.png", "dataset.f32.histogram.png"}));
+    Pool uncounted = small_pool();
+    uncounted.add(analyze<float>({1, 2}));
+    uncounted.add(analyze<float>({1, 3}));  // of two ranges, without counts of values
+    EXPECT_EQ(names(uncounted), std::vector<std::string>{"dataset.histogram.png"});
     EXPECT_TRUE(names({}).empty());
 }
 
@@ -253,6 +267,78 @@ TEST(PoolFile, IsReadStrictly) {
     EXPECT_EQ(changed("[9,1]", "[9]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("gray", "all"), "my.json/0/channels/0/channel: 'all' is not known here");
     EXPECT_EQ(changed("gray", "red"), "my.json: pool: u8: red, green and blue come together");
+}
+
+TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
+    Pool pool;
+    add_counted(pool, {-1, 0, 0, 1, 1.5F, std::numeric_limits<float>::infinity()});
+    const std::string good = pool_json(pool);
+    const auto value = good.find(R"("values":{"dropped_bits":0,"minus_infinite":0,"plus_infinite":1,"keys_counts":")");
+    ASSERT_NE(value, good.npos) << good;
+    const auto start = good.find("keys_counts\":\"") + 14, end = good.find('"', start);
+    const std::string text = good.substr(start, end - start);
+    // The keys are 0x407FFFFF, 0x80000000, 0xBF800000 and 0xBFC00000.
+    EXPECT_EQ(text,
+              "////ngB"
+              "A"
+              "gggg4f"
+              "B"
+              "////3f"
+              "A"
+              "////D"
+              "A");
+    const auto changed = [&](const std::string& from, const std::string& to) {
+        std::string damaged = good;
+        const auto at = damaged.find(from, value);
+        EXPECT_NE(at, damaged.npos) << from;
+        damaged.replace(at, from.size(), to);
+        return failure_of([&] { parse_pool(damaged, "p"); });
+    };
+    const std::string place = "p/0/channels/0/values/keys_counts: ";
+    const std::string not_the_samples = "p: pool: f32 gray: the counts of values are not those of the samples";
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1)),
+              place + "whole numbers below 2^60 in Base64 VLQ are wanted");
+    EXPECT_EQ(changed(text, text + "?"), place + "whole numbers below 2^60 in Base64 VLQ are wanted");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1) + "gA"),
+              place + "whole numbers below 2^60 in Base64 VLQ are wanted");  // a leading zero
+    EXPECT_EQ(changed(text, text + "//////////////A"), place + "whole numbers below 2^60 in Base64 VLQ are wanted");
+    EXPECT_EQ(changed(text, text + "ggggggCA"), place + "a key beyond those of floats");
+    EXPECT_EQ(changed(text, text + "AA"), not_the_samples);
+    EXPECT_EQ(changed(text, ""), not_the_samples);
+    EXPECT_EQ(changed("\"dropped_bits\":0", "\"dropped_bits\":1"), place + "a key beyond those of floats");
+    EXPECT_EQ(changed("\"dropped_bits\":0", "\"dropped_bits\":15"),
+              "p/0/channels/0/values/dropped_bits: 15 is more than 14");
+    EXPECT_EQ(changed("\"plus_infinite\":1", "\"plus_infinite\":0"), not_the_samples);
+    EXPECT_EQ(changed("\"minus_infinite\":0", "\"minus_infinite\":\"18446744073709551615\""), not_the_samples);
+    EXPECT_EQ(changed("\"values\":{", "\"values\":null,\"more\":{"), "p/0/channels/0: 'more' does not belong here");
+    std::string many;
+    for (std::size_t i = 0; i <= ValueCounts::most; ++i) many += "AA";
+    EXPECT_EQ(changed(text, many), place + "more than 262144 keys");
+}
+
+TEST(PoolFile, ManyValuesReadBack) {
+    std::vector<float> samples;
+    for (int i = 0; i < 1'000'000; ++i) samples.push_back(static_cast<float>(i) * 0.37F - 1e5F);
+    Pool pool;
+    add_counted(pool, samples);
+    ASSERT_GT(pool.depths()[0].channels[0].values.dropped_bits, 0);
+    const std::string text = pool_json(pool);
+    EXPECT_LT(text.size(), 5 * ValueCounts::most);
+    EXPECT_TRUE(parse_pool(text, "p") == pool);
+    // No more bits are dropped than must be: of half of them another program would have kept one more.
+    PooledDepth depth = pool.depths()[0];
+    ValueCounts& values = depth.channels[0].values;
+    for (std::size_t i = 0; i < values.keys.size(); ++i) values.keys[i] >>= 4;
+    ValueCounts coarse{values.dropped_bits + 4, {}, {}, 0, 0};
+    for (std::size_t i = 0; i < values.keys.size(); ++i) {
+        if (coarse.keys.empty() || coarse.keys.back() != values.keys[i]) {
+            coarse.keys.push_back(values.keys[i]);
+            coarse.counts.push_back(0);
+        }
+        coarse.counts.back() += values.counts[i];
+    }
+    values = coarse;
+    EXPECT_THROW(Pool({depth}), InvalidArgument);
 }
 
 /// Whatever comes: an IoError, or a pool that reads back.
@@ -324,8 +410,12 @@ TEST(PartFile, IsReadStrictly) {
         change(json);
         return failure_of([&] { parse_part(json.dump(), "p"); });
     };
-    EXPECT_EQ(changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
-              "p/format: 'gpuhist part 2' is not known here");
+    EXPECT_EQ(
+        changed([](auto& part) { part["format"] = "gpuhist part 1"; }),
+        "p/format: 'gpuhist part 1', which another version of gpuhist wrote, while this one reads 'gpuhist part 2': "
+        "run this part again, or merge with that version");
+    EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
+              "p/format: this is no part: 'gpuhist part 2' is wanted");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: parts are counted from 1");
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");

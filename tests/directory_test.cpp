@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <random>
@@ -40,18 +41,76 @@ class Directory : public Command {
     void make_tree(const std::string& root, int count, unsigned seed = 1) const {
         std::mt19937 random(seed);
         const Names directories{"", "a/", "a/b/", "a b/", "\xc3\xbc/", "a/b/c/d/"};
-        const std::array types{CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3};
+        const std::array types{CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3, CV_32FC1, CV_32FC3};
         for (int i = 0; i < count; ++i) {
-            const std::string name =
-                root + "/" + directories[random() % directories.size()] + "image" + std::to_string(i) + ".png";
+            std::string name = root + "/" + directories[random() % directories.size()] + "image" + std::to_string(i);
             cv::Mat image(1 + static_cast<int>(random() % 24), 1 + static_cast<int>(random() % 24),
                           types[random() % types.size()]);
-            cv::randu(image, 0, image.depth() == CV_8U ? 256 : 65536);
+            name += image.depth() == CV_32F ? ".pfm" : ".png";
+            cv::randu(image, 0, image.depth() == CV_8U ? 256 : image.depth() == CV_16U ? 65536 : 1);
             save(name, image);
             const unsigned luck = random() % 40;
             if (luck == 0) write_text(at(name), read_text(at(name)).substr(0, 30));
             if (luck == 1) write_text(at(name), "no image");
         }
+    }
+
+    /// Images of floats, each with 40,000 values of its own in a channel.
+    std::vector<cv::Mat> save_floats(const std::string& root, int count, int type) const {
+        std::vector<cv::Mat> images;
+        for (int i = 0; i < count; ++i) {
+            cv::Mat image(200, 200, type);
+            cv::randn(image, cv::Scalar::all(0.1 * i), cv::Scalar::all(1 + i));
+            image.at<float>(3, 4) = std::nanf("");
+            image.at<float>(5, i) = -INFINITY;
+            save(root + "/" + std::to_string(i % 3) + "/" + std::to_string(i) + ".pfm", image);
+            images.push_back(image);
+        }
+        return images;
+    }
+
+    /// A table of CSV whose fields hold no commas, each row by the names of the columns.
+    std::vector<std::map<std::string, std::string>> table(const std::string& csv) const {
+        std::vector<std::map<std::string, std::string>> rows;
+        Names names;
+        std::istringstream lines(csv);
+        for (std::string line; std::getline(lines, line);) {
+            Names fields(1);
+            for (const char byte : line)
+                if (byte == ',')
+                    fields.emplace_back();
+                else
+                    fields.back() += byte;
+            if (names.empty()) {
+                names = fields;
+                continue;
+            }
+            auto& row = rows.emplace_back();
+            for (std::size_t i = 0; i < fields.size(); ++i) row[names.at(i)] = fields[i];
+        }
+        return rows;
+    }
+
+    /// A run into a directory that is killed again and again and goes on, until it ends as another has.
+    void expect_end_after_kills(std::vector<std::string> words, const std::string& output, const Outcome& whole) const {
+        words.insert(words.end(), {"--checkpoint", "0.01", "--resume"});
+        std::mt19937 random(5);
+        int kills = 0;
+        for (int round = 0; kills == 0 && round < 20; ++round) {  // a busy machine kills late
+            fs::remove_all(at(output));
+            Outcome outcome;
+            for (int attempt = 0; attempt < 40; ++attempt) {
+                Setting setting;
+                setting.signal = attempt < 39 ? SIGKILL : 0;
+                setting.after_seconds = whole.seconds * static_cast<double>(random() % 1000) / 1000;
+                outcome = run(words, setting);
+                if (outcome.code == whole.code) break;
+                ASSERT_EQ(outcome.code, -SIGKILL) << outcome.err;
+                ++kills;
+            }
+            ASSERT_EQ(outcome.code, whole.code) << outcome.err;
+        }
+        EXPECT_GE(kills, 1);
     }
 
     /// Every file below a directory, with its bytes.
@@ -202,6 +261,73 @@ TEST_F(Directory, TheSetIsMeasuredAsOneImageOfAllPixels) {
     }
 }
 
+TEST_F(Directory, ASetOfFloatsIsMeasuredAsOneImageOfAllPixels) {
+    for (const int type : {CV_32FC1, CV_32FC3}) {
+        fs::remove_all(at("dir"));
+        const std::vector<cv::Mat> images = save_floats("dir", 4, type);
+        cv::Mat all;
+        cv::vconcat(images, all);
+        save("all.pfm", all);
+        const Outcome outcome = run({"dir", "-o", "set", "--bins", "50"});
+        ASSERT_EQ(outcome.code, all_done) << outcome.err;
+        ASSERT_EQ(run({"all.pfm", "-o", "one", "--bins", "50", "--write", "stats,histogram"}).code, all_done);
+        const auto set = table(read_text(at("set/dataset.csv"))), one = table(read_text(at("one/stats.csv")));
+        ASSERT_EQ(set.size(), one.size());
+        for (std::size_t i = 0; i < set.size(); ++i) {
+            for (const char* column : {"channel", "pixels", "nan", "inf", "min", "max", "entropy", "clipped_low"})
+                EXPECT_EQ(set[i].at(column), one[i].at(column)) << column;
+            for (const char* column : {"mean", "std", "skewness", "kurtosis"})
+                EXPECT_NEAR(std::stod(set[i].at(column)), std::stod(one[i].at(column)), 1e-11) << column;
+            const int bits = std::stoi(set[i].at("percentile_bits"));
+            EXPECT_EQ(bits == 24, set[i].at("channel") != "all") << bits;  // 160,000 values, of all channels 480,000
+            EXPECT_EQ(set[i].at("unique").empty(), bits < 24);
+            for (const char* column : {"p01", "p05", "p25", "median", "p75", "p95", "p99"}) {
+                const double exact = std::stod(one[i].at(column)), got = std::stod(set[i].at(column));
+                EXPECT_LE(std::abs(got - exact), bits == 24 ? 0 : std::abs(exact) * std::ldexp(1, 1 - bits)) << column;
+            }
+        }
+        std::map<std::string, std::string> counts;  // of each channel, as the dataset writes them
+        for (const auto& bin : table(read_text(at("one/all.pfm.histogram.csv"))))
+            for (const auto& [channel, count] : bin)
+                if (std::isdigit(bin.at("bin")[0])) counts[channel] += (counts[channel].empty() ? "" : ",") + count;
+        const std::string json = read_text(at("set/dataset.json"));
+        for (const char* channel : {"gray", "red", "green", "blue", "luma"})
+            if (counts.count(channel)) {
+                EXPECT_TRUE(contains(json, "\"counts\":[" + counts[channel] + "]")) << channel;
+            }
+        EXPECT_TRUE(fs::exists(at("set/dataset.histogram.png")));
+    }
+}
+
+TEST_F(Directory, SetsOfManyFloatValuesDoNotDependOnCutThreadsOrInterruption) {
+    save_floats("dir", 9, CV_32FC3);
+    make_tree("dir", 12, 3);
+    const std::vector<std::string> common{"dir", "-q", "--group-by", "dir"};
+    const auto arguments = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), common.begin(), common.end());
+        return more;
+    };
+    const Outcome whole = run(arguments({"-o", "whole", "--threads", "1"}));
+    ASSERT_LE(whole.code, inputs_failed) << whole.err;
+    std::map<std::string, int> bits;  // of red, by group: 360,000 values in all, 120,000 in each directory
+    for (const auto& row : table(read_text(at("whole/dataset.csv"))))
+        if (row.at("depth") == "f32" && row.at("channel") == "red")
+            bits[row.at("group")] = std::stoi(row.at("percentile_bits"));
+    EXPECT_LT(bits.at(""), 24);
+    EXPECT_EQ(bits.at("1"), 24);
+
+    EXPECT_EQ(run(arguments({"-o", "five", "--threads", "5", "--memory", "1M"})).code, whole.code);
+    expect_same_files("five", "whole");
+    for (const char* part : {"3/4", "1/4", "4/4", "2/4"})
+        EXPECT_LE(run(arguments({"-o", "parts", "--shard", part})).code, inputs_failed);
+    EXPECT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, whole.code);
+    expect_same_files("merged", "whole");
+
+    auto words = arguments({"-o", "out"});
+    expect_end_after_kills(words, "out", whole);
+    expect_same_files("out", "whole");
+}
+
 TEST_F(Directory, GroupsAreDirectories) {
     save_gray("set/cat/1.png", 10);
     save_gray("set/cat/2.png", 20);
@@ -254,6 +380,65 @@ TEST_F(Directory, OneTableForAllKeepsASeriesComparable) {
     expect_same_files("again", "gpuhist-out");
     EXPECT_EQ(run({"set", "--lut-in", "missing.csv", "--write", "normalized"}).code, inputs_failed);
     EXPECT_EQ(run({"set", "--lut-in", "table.csv", "--link", "dataset", "--write", "normalized"}).code, usage_error);
+}
+
+TEST_F(Directory, OneTableForAllKeepsASeriesOfFloatsComparable) {
+    for (const int type : {CV_32FC1, CV_32FC3})
+        for (const std::string mode : {"minmax", "percentile", "equalize", "zscore"}) {
+            SCOPED_TRACE(mode);
+            for (const char* old : {"set", "linked", "again", "one"}) fs::remove_all(at(old));
+            const std::vector<cv::Mat> images = save_floats("set", 4, type);
+            cv::Mat all;
+            cv::vconcat(images, all);
+            save("all.pfm", all);
+            const std::vector<std::string> common{"-q",         "--normalize", mode, "--write", "stats,normalized",
+                                                  "--channels", "separate"};
+            const auto normalize = [&](std::vector<std::string> more) {
+                more.insert(more.end(), common.begin(), common.end());
+                return run(more).code;
+            };
+            ASSERT_EQ(normalize({"set", "--link", "dataset", "--lut-out", "table.csv", "-o", "linked"}), all_done);
+            ASSERT_EQ(normalize({"all.pfm", "-o", "one"}), all_done);
+            const auto read = [&](const std::string& name) {
+                return cv::imread(at(name).string(), cv::IMREAD_UNCHANGED);
+            };
+            const cv::Mat expected = read("one/all.pfm.normalized.tiff");
+            ASSERT_EQ(expected.rows, 800);
+            for (int i = 0; i < 4; ++i) {
+                const cv::Mat got =
+                    read("linked/" + std::to_string(i % 3) + "/" + std::to_string(i) + ".pfm.normalized.tiff");
+                const cv::Mat wanted = expected.rowRange(200 * i, 200 * i + 200);
+                ASSERT_EQ(got.size(), wanted.size());
+                for (int y = 0; y < 200; ++y)
+                    for (int x = 0; x < 200 * got.channels(); ++x) {
+                        const float a = got.ptr<float>(y)[x], b = wanted.ptr<float>(y)[x];
+                        if (mode == "zscore" && std::isfinite(b))
+                            ASSERT_NEAR(a, b, 1e-6 * std::max(1.0F, std::abs(b)));
+                        else
+                            ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << a << " " << b;
+                    }
+            }
+            ASSERT_EQ(run({"set", "-q", "--lut-in", "table.csv", "--write", "stats,normalized", "-o", "again"}).code,
+                      all_done);
+            expect_same_files("again", "linked");
+        }
+}
+
+TEST_F(Directory, OneTableOfManyFloatValuesSurvivesKills) {
+    save_floats("set", 9, CV_32FC3);  // 360,000 values
+    std::vector<std::string> words{"set",      "-q",      "--link",           "dataset",   "--normalize",
+                                   "equalize", "--write", "stats,normalized", "--lut-out", "table.csv"};
+    const auto link_into = [&](const std::string& output) {
+        auto arguments = words;
+        arguments.insert(arguments.end(), {"-o", output});
+        return arguments;
+    };
+    const Outcome whole = run(link_into("whole"));
+    ASSERT_EQ(whole.code, all_done) << whole.err;
+    const std::string table = read_text(at("table.csv"));
+    expect_end_after_kills(link_into("out"), "out", whole);
+    EXPECT_TRUE(read_text(at("table.csv")) == table);
+    expect_same_files("out", "whole");
 }
 
 TEST_F(Directory, JsonComesInOrder) {

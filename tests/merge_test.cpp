@@ -51,6 +51,7 @@ struct Outcome {
 struct Measured {
     std::string path, group;
     std::vector<Analysis> images;  ///< none or one
+    std::vector<ValueCounts> values;
 };
 
 class Merge : public testing::Test {
@@ -110,7 +111,10 @@ class Merge : public testing::Test {
             image.channels = i % 4 == 0 ? 1 : i % 4 == 1 ? 4 : 3;
             image.depth = static_cast<Depth>(i % 3);
             image.row_bytes = image.packed_row_bytes();
-            if (i % 5 != 3) input.images.push_back(engine->analyze(image));
+            if (i % 5 != 3) {
+                input.images.push_back(engine->analyze(image));
+                if (image.depth == Depth::f32) input.values = count_values(image);
+            }
             inputs.push_back(std::move(input));
         }
         return inputs;
@@ -146,8 +150,8 @@ class Merge : public testing::Test {
             }
             rows += io::part_stats_rows(i, info_of(inputs[i]), rows_of(inputs[i]));
             part.rows += rows_of(inputs[i]).size();
-            pools[""].add(inputs[i].images[0]);
-            pools[inputs[i].group].add(inputs[i].images[0]);
+            pools[""].add(inputs[i].images[0], inputs[i].values);
+            pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
         }
         for (auto& [name, pool] : pools) part.groups.push_back({name, pool});
         fs::create_directories(at(directory));
@@ -165,8 +169,8 @@ class Merge : public testing::Test {
                 continue;
             }
             rows += io::stats_csv_rows(info_of(inputs[i]), rows_of(inputs[i]));
-            pools[""].add(inputs[i].images[0]);
-            pools[inputs[i].group].add(inputs[i].images[0]);
+            pools[""].add(inputs[i].images[0], inputs[i].values);
+            pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
         }
         std::vector<io::Group> groups;
         for (auto& [name, pool] : pools) groups.push_back({name, pool});

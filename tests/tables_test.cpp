@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+#include <limits>
 #include <random>
 
 #include "gpuhist/engine.hpp"
@@ -22,7 +25,11 @@ class TablesTest : public testing::Test {
   protected:
     Pool pool_of(const std::vector<const Picture*>& pictures) {
         Pool pool;
-        for (const Picture* picture : pictures) pool.add(engine->analyze(picture->view()));
+        for (const Picture* picture : pictures) {
+            const ImageView image = picture->view();
+            const bool floats = image.depth == Depth::f32;
+            pool.add(engine->analyze(image), floats ? count_values(image) : std::vector<ValueCounts>());
+        }
         return pool;
     }
     std::unique_ptr<Engine> engine = make_engine("cpu", {.threads = 1});
@@ -72,6 +79,131 @@ TEST_F(TablesTest, OfASetAreThoseOfOneImageOfAllPixels) {
             apply_tables(tables, both.view(), got.mutable_view());
             EXPECT_EQ(difference(got.view(), wanted.view()), "") << static_cast<int>(mode) << joint;
         }
+}
+
+/// Where f32 images differ by more than the last digits, which the mean and std of a pool may leave to be otherwise.
+std::string large_difference(const Picture& got, const Picture& wanted, NormalizeMode mode) {
+    if (mode != NormalizeMode::zscore) return difference(got.view(), wanted.view());
+    const ImageView a = got.view(), b = wanted.view();
+    for (std::int64_t y = 0; y < a.height; ++y)
+        for (std::int64_t i = 0; i < a.width * a.channels; ++i) {
+            const auto at = [&](const ImageView& image) {
+                return reinterpret_cast<const float*>(static_cast<const std::byte*>(image.data) +
+                                                      y * image.row_bytes)[i];
+            };
+            const bool same = std::isnan(at(b))   ? std::isnan(at(a))
+                              : std::isinf(at(b)) ? at(a) == at(b)
+                                                  : std::abs(at(a) - at(b)) <= 3e-7F * std::max(1.0F, std::abs(at(b)));
+            if (!same) return std::to_string(at(a)) + " instead of " + std::to_string(at(b));
+        }
+    return "";
+}
+
+TEST_F(TablesTest, OfFloatsNormalizeASetAsOneImageOfAllPixels) {
+    for (int channels : {1, 3, 4})
+        for (NormalizeMode mode :
+             {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+            for (bool joint : {true, false})
+                for (Content content : contents_of(Depth::f32)) {
+                    SCOPED_TRACE(std::to_string(channels) + " mode " + std::to_string(static_cast<int>(mode)) +
+                                 (joint ? " joint" : " separate") + " content " +
+                                 std::to_string(static_cast<int>(content)));
+                    const Picture picture({23, 19, channels, Depth::f32}, layouts[2], content);
+                    const Normalization normalization{mode, 2.5, 97, joint};
+                    Picture wanted(picture.shape(), packed), got(picture.shape(), layouts[1]);
+                    Analysis analysis;
+                    engine->normalize(picture.view(), {}, normalization, wanted.mutable_view(), analysis);
+                    ImageView upper = picture.view(), lower = upper;
+                    upper.height = 7;
+                    lower.height -= upper.height;
+                    lower.data = static_cast<const std::byte*>(lower.data) + upper.height * upper.row_bytes;
+                    Pool pool;
+                    for (const ImageView& part : {lower, upper}) pool.add(engine->analyze(part), count_values(part));
+                    const Tables tables = make_tables(pool, Depth::f32, normalization);
+                    const auto read = io::parse_tables(io::tables_csv({tables}), "tables");
+                    ASSERT_EQ(read.size(), 1U);
+                    ASSERT_TRUE(read[0] == tables);
+                    apply_tables(read[0], picture.view(), got.mutable_view(), joint ? 1 : 3);
+                    ASSERT_EQ(large_difference(got, wanted, mode), "");
+                }
+}
+
+TEST_F(TablesTest, OfFloatsOfManyValuesKeepToTheRoundedOnes) {
+    std::vector<float> samples;
+    for (int i = 0; i < 1 << 19; ++i) samples.push_back(1 + static_cast<float>(i) * 0x1p-19F);  // 1 to 2
+    ImageView image;
+    image.data = samples.data();
+    image.width = static_cast<std::int64_t>(samples.size());
+    image.height = 1;
+    image.depth = Depth::f32;
+    Pool pool;
+    pool.add(engine->analyze(image), count_values(image));
+    EXPECT_EQ(pool.statistics()[0].percentile_bits, 24 - 5);  // four bits are never set: one more halves the values
+    const auto column = [&](NormalizeMode mode) {
+        return make_tables(pool, Depth::f32, {mode, 25.0001, 75}).columns.at(0);
+    };
+    EXPECT_EQ(column(NormalizeMode::minmax).upper, samples.back());
+    EXPECT_EQ(column(NormalizeMode::percentile).lower, 1.25F);  // of rank 131072, rounded from 1.25 + 2^-19
+    EXPECT_EQ(column(NormalizeMode::percentile).upper, 1.75F - 0x1p-18F);
+    const std::vector<float> equalized = column(NormalizeMode::equalize).values;
+    ASSERT_EQ(equalized.size(), 65536U);
+    for (std::size_t bin = 0; bin < 65536; ++bin) ASSERT_NEAR(equalized[bin], bin / 65535.0, 1e-4) << bin;
+}
+
+TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
+    const Picture gray({8, 8, 1, Depth::f32}, packed, Content::ramp);
+    const Picture colour({8, 8, 3, Depth::f32}, packed, Content::constant);
+    const Pool pool = pool_of({&gray, &colour});
+    const auto csv = [&](NormalizeMode mode) { return io::tables_csv({make_tables(pool, Depth::f32, {mode, 1, 99})}); };
+    const auto message = [](const std::string& text) -> std::string {
+        try {
+            io::parse_tables(text, "my.csv");
+            return "no error";
+        } catch (const IoError& error) {
+            return error.what();
+        }
+    };
+    const std::string head = "# gpuhist tables: depth f32, mode ";
+    const std::string minmax = head + "minmax, channels joint\nnumber,gray\nlower,0\nupper,1.5\n";
+    EXPECT_EQ(message(minmax), "no error");
+    EXPECT_EQ(csv(NormalizeMode::minmax).substr(0, csv(NormalizeMode::minmax).find("lower")),
+              head + "minmax, channels joint\nnumber,gray,all\n");
+    EXPECT_EQ(message(head + "minmax, channels joint\nvalue,gray\n"),
+              "my.csv: line 2: a header 'number', then 'gray', 'all' or both is wanted");
+    const auto changed = [&](std::string text, const std::string& from, const std::string& to) {
+        const auto at = text.find(from);
+        EXPECT_NE(at, text.npos) << from;
+        return message(text.replace(at, from.size(), to));
+    };
+    EXPECT_EQ(changed(minmax, "upper", "uper"), "my.csv: line 4: the row of number upper is wanted");
+    EXPECT_EQ(changed(minmax, "1.5", "-1.5"), "my.csv: line 4: an upper value is not below the lower one");
+    EXPECT_EQ(changed(minmax, "1.5", "1e39"), "my.csv: line 4: '1e39' is no number in single precision");
+    EXPECT_EQ(changed(minmax, "1.5", "1,5"), "my.csv: line 4: 3 fields, the header has 2");
+    EXPECT_EQ(message(minmax + "0,1\n"),
+              "my.csv: line 5: '# gpuhist tables: depth ' and one of u8, u16, f32 are wanted");
+    const std::string zscore = head + "zscore, channels joint\nnumber,gray\nmean,-2.5\nstd,0\n";
+    EXPECT_EQ(message(zscore), "no error");
+    EXPECT_EQ(changed(zscore, "std,0", "std,-1"), "my.csv: line 4: a std is not below 0");
+    EXPECT_EQ(changed(zscore, "-2.5", "inf"), "my.csv: line 3: 'inf' is no number in double precision");
+    const std::string equalize = csv(NormalizeMode::equalize);  // the colours are constant
+    EXPECT_EQ(message(equalize), "no error");
+    EXPECT_NE(equalize.find("\n65535,1,\n"), equalize.npos);
+    EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1.5,"), "my.csv: line 65540: '1.5' is no number from 0 to 1");
+    EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1,1"),
+              "my.csv: line 65540: a channel that stays as it is has no values");
+    EXPECT_EQ(changed(equalize, "\n65535,1,\n", "\n"), "my.csv: line 65540: the row of number 65535 is wanted");
+
+    Tables tables = make_tables(pool, Depth::f32, {NormalizeMode::equalize, 1, 99});
+    Picture out(gray.shape(), packed);
+    EXPECT_NO_THROW(apply_tables(tables, gray.view(), out.mutable_view()));
+    for (const auto& change : std::vector<std::function<void(Tables::Column&)>>{
+             [](auto& column) { column.values.pop_back(); }, [](auto& column) { column.values[7] = 2; },
+             [](auto& column) { column.lower = column.upper; }, [](auto& column) { column.std = 2; },
+             [](auto& column) { column.upper = std::numeric_limits<float>::infinity(); }}) {
+        Tables broken = tables;
+        change(broken.columns[0]);
+        EXPECT_THROW(apply_tables(broken, gray.view(), out.mutable_view()), InvalidArgument);
+    }
 }
 
 TEST_F(TablesTest, InPlace) {

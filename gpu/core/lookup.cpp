@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <string>
 #include <type_traits>
 
+#include "core/bins.hpp"
+#include "core/float_analysis.hpp"
 #include "core/integers.hpp"
+#include "core/pool.hpp"
+#include "core/power_sums.hpp"
 #include "core/statistics.hpp"
 #include "core/tables.hpp"
 #include "core/validate.hpp"
+#include "core/value_counts.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
@@ -94,11 +98,42 @@ template void fill_table(const std::vector<std::uint64_t>&, const Normalization&
 template void fill_table(const std::vector<std::uint64_t>&, const Normalization&, std::uint16_t*);
 template void fill_table(const std::vector<std::uint64_t>&, const Normalization&, float*);
 
-void validate(const Tables& tables) {
-    const auto refuse = [](const std::string& what) { throw InvalidArgument("tables: " + what); };
-    if (tables.depth == Depth::f32) refuse("there are none of f32");
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) {
+    throw InvalidArgument("tables: " + what);
+}
+
+void validate_integers(const Tables& tables, const Tables::Column& column, const std::string& name) {
     const std::size_t values = tables.depth == Depth::u8 ? 256 : 65536;
     const auto top = static_cast<float>(values - 1);
+    if (column.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
+    for (const float value : column.values)
+        if (!std::isfinite(value) ||
+            (tables.mode != NormalizeMode::zscore && (value != std::floor(value) || value < 0 || value > top)))
+            refuse("'" + name + "' has a value that is not " +
+                   (tables.mode == NormalizeMode::zscore ? "finite" : "a whole number within the depth"));
+    if (column.lower != 0 || column.upper != 0 || column.mean != 0 || column.std != 1)
+        refuse("'" + name + "' has numbers that are for f32");
+}
+
+void validate_floats(const Tables& tables, const Tables::Column& column, const std::string& name) {
+    const bool zscore = tables.mode == NormalizeMode::zscore, equalize = tables.mode == NormalizeMode::equalize;
+    if (!std::isfinite(column.lower) || !std::isfinite(column.upper) || column.lower > column.upper ||
+        (zscore && (column.lower != 0 || column.upper != 0)))
+        refuse("'" + name + "' has a lower and an upper value that are none");
+    if (!std::isfinite(column.mean) || !std::isfinite(column.std) || column.std < 0 ||
+        (!zscore && (column.mean != 0 || column.std != 1)))
+        refuse("'" + name + "' has a mean and a std that are none");
+    const std::size_t values = equalize && column.lower < column.upper ? equalize_float_bins : 0;
+    if (column.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
+    for (const float value : column.values)
+        if (!(value >= 0 && value <= 1)) refuse("'" + name + "' has a value that is not from 0 to 1");
+}
+
+}  // namespace
+
+void validate(const Tables& tables) {
     int last = -1;
     for (const Tables::Column& column : tables.columns) {
         const std::string name = to_string(column.channel);
@@ -108,12 +143,7 @@ void validate(const Tables& tables) {
         if (!known) refuse("'" + name + "' has no place in " + (tables.joint ? "joint" : "separate") + " tables");
         if (static_cast<int>(column.channel) <= last) refuse("'" + name + "' comes twice or out of order");
         last = static_cast<int>(column.channel);
-        if (column.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
-        for (const float value : column.values)
-            if (!std::isfinite(value) ||
-                (tables.mode != NormalizeMode::zscore && (value != std::floor(value) || value < 0 || value > top)))
-                refuse("'" + name + "' has a value that is not " +
-                       (tables.mode == NormalizeMode::zscore ? "finite" : "a whole number within the depth"));
+        tables.depth == Depth::f32 ? validate_floats(tables, column, name) : validate_integers(tables, column, name);
     }
     if (tables.columns.empty()) refuse("there is none");
     const auto missing = [&](Channel channel) { return tables.find(channel) == nullptr; };
@@ -137,6 +167,81 @@ std::vector<float> table_of(const std::vector<std::uint64_t>& counts, const Norm
     return values;
 }
 
+/// The values that equal bins over the extremes become, of a row whose values lie within them.
+void equalize_floats(const PooledChannel& row, const PooledChannel& extremes, Tables::Column& column) {
+    constexpr std::uint32_t bins = core::equalize_float_bins;
+    if (!(extremes.minimum < extremes.maximum)) return;
+    const core::FloatBins equal(extremes.minimum, extremes.maximum, bins, true);
+    std::vector<std::uint64_t> counts(bins);
+    const core::OrderedValues values(row.values, row.minimum, row.maximum);
+    for (std::size_t i = 0; i < values.size(); ++i) counts[equal(values.value(i))] += values.count(i);
+    const auto first = std::find_if(counts.begin(), counts.end(), [](std::uint64_t n) { return n > 0; });
+    if (first == counts.end() || *first == core::finite(row)) return;  // within one bin: left as they are
+    column.lower = extremes.minimum;
+    column.upper = extremes.maximum;
+    column.values.resize(bins);
+    const float scale = core::equalize_scale(core::finite(row), *first, 1);
+    *first = 0;
+    std::uint64_t cumulative = 0;
+    for (std::uint32_t bin = 0; bin < bins; ++bin)
+        column.values[bin] = core::equalize(cumulative += counts[bin], scale);
+}
+
+/// `row` decides; equal bins go over `extremes`.
+Tables::Column float_column(Channel channel, const PooledChannel& row, const PooledChannel& extremes,
+                            const Normalization& normalization) {
+    Tables::Column column;
+    column.channel = channel;
+    const std::uint64_t n = core::finite(row);
+    if (n == 0) return column;
+    switch (normalization.mode) {
+        case NormalizeMode::minmax:
+            column.lower = row.minimum;
+            column.upper = row.maximum;
+            break;
+        case NormalizeMode::percentile: {
+            core::OrderedValues values(row.values, row.minimum, row.maximum);
+            column.lower = values.at_rank(core::nearest_rank(normalization.low, n) - 1);
+            column.upper = values.at_rank(core::nearest_rank(normalization.high, n) - 1);
+            break;
+        }
+        case NormalizeMode::equalize:
+            equalize_floats(row, extremes, column);
+            break;
+        case NormalizeMode::zscore: {
+            Statistics numbers;
+            core::set_moments(numbers, n, row.power_sums, Detail::brief);
+            column.mean = *numbers.mean;
+            column.std = *numbers.std;
+            break;
+        }
+    }
+    return column;
+}
+
+Tables make_float_tables(const PooledDepth& pool, const Normalization& normalization) {
+    const bool equalize = normalization.mode == NormalizeMode::equalize;
+    if (!pool.values_counted && (equalize || normalization.mode == NormalizeMode::percentile))
+        throw InvalidArgument("tables of f32 images: this pool has no counts of their values");
+    Tables tables{Depth::f32, normalization.mode, normalization.joint, {}};
+    const auto add = [&](Channel channel, const PooledChannel& row, const PooledChannel& extremes) {
+        tables.columns.push_back(float_column(channel, row, extremes, normalization));
+    };
+    if (const PooledChannel* gray = pool.find(Channel::gray)) add(Channel::gray, *gray, *gray);
+    if (!pool.find(Channel::red)) return tables;
+    constexpr Channel colours[] = {Channel::red, Channel::green, Channel::blue};
+    const PooledChannel* luma = pool.find(Channel::luma);
+    if (!luma) throw InvalidArgument("tables of f32 images: this pool has colours without luma");
+    PooledChannel extremes;
+    for (Channel colour : colours) core::add_extremes(extremes, *pool.find(colour));
+    core::add_extremes(extremes, *luma);
+    if (!normalization.joint)
+        for (Channel colour : colours) add(colour, *pool.find(colour), extremes);
+    else
+        add(Channel::all, equalize ? *luma : core::pool_colours(pool), extremes);
+    return tables;
+}
+
 }  // namespace
 
 const Tables::Column* Tables::find(Channel channel) const {
@@ -148,12 +253,14 @@ const Tables::Column* Tables::find(Channel channel) const {
 
 Tables make_tables(const Pool& pool, Depth depth, const Normalization& normalization) {
     core::validate(normalization);
-    if (depth == Depth::f32) throw InvalidArgument("tables of f32 images: only their pixels tell");
     const PooledDepth* found = pool.find(depth);
     if (!found) throw InvalidArgument(std::string("tables of ") + to_string(depth) + " images: the pool has none");
+    if (depth == Depth::f32) return make_float_tables(*found, normalization);
     Tables tables{depth, normalization.mode, normalization.joint, {}};
     const auto add = [&](Channel channel, const std::vector<std::uint64_t>& counts) {
-        tables.columns.push_back({channel, table_of(counts, normalization)});
+        Tables::Column& column = tables.columns.emplace_back();
+        column.channel = channel;
+        column.values = table_of(counts, normalization);
     };
     constexpr Channel colours[] = {Channel::red, Channel::green, Channel::blue};
     if (const PooledChannel* gray = found->find(Channel::gray)) add(Channel::gray, gray->counts);
@@ -165,11 +272,7 @@ Tables make_tables(const Pool& pool, Depth depth, const Normalization& normaliza
         if (!luma) throw InvalidArgument("joint equalisation needs the luma counts, which this pool does not have");
         add(Channel::all, luma->counts);
     } else {
-        std::vector<std::uint64_t> counts = found->find(Channel::red)->counts;
-        for (Channel colour : {Channel::green, Channel::blue})
-            std::transform(counts.begin(), counts.end(), found->find(colour)->counts.begin(), counts.begin(),
-                           std::plus<>());
-        add(Channel::all, counts);
+        add(Channel::all, core::pool_colours(*found).counts);
     }
     return tables;
 }

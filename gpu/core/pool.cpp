@@ -8,24 +8,23 @@
 #include <utility>
 
 #include "core/bins.hpp"
+#include "core/pool.hpp"
 #include "core/power_sums.hpp"
 #include "core/statistics.hpp"
 #include "core/validate.hpp"
+#include "core/value_counts.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
 namespace {
 
+using core::finite;
 using Counts = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 60;
 
 [[noreturn]] void refuse(const std::string& what) {
     throw InvalidArgument("pool: " + what);
-}
-
-std::uint64_t finite(const PooledChannel& channel) {
-    return channel.samples - channel.nan - channel.infinite;
 }
 
 /// Whether they add up to so much, and not by passing 2^64.
@@ -54,11 +53,21 @@ std::size_t values_of(Depth depth) {
 }
 
 /// What is about to be pooled. The counts stay where they are, those in `pool` are not looked at: an image's may be
-/// half a megabyte a channel.
+/// megabytes a channel.
 struct Findings {
     const PooledDepth& pool;
     std::vector<const Counts*> counts;  ///< a channel each
+    std::vector<const ValueCounts*> values;
 };
+
+Findings findings_of(const PooledDepth& pool) {
+    Findings findings{pool, {}, {}};
+    for (const PooledChannel& channel : pool.channels) {
+        findings.counts.push_back(&channel.counts);
+        findings.values.push_back(&channel.values);
+    }
+    return findings;
+}
 
 void validate_floats(const Findings& findings, std::size_t at, const std::string& name) {
     const PooledDepth& pool = findings.pool;
@@ -78,6 +87,14 @@ void validate_floats(const Findings& findings, std::size_t at, const std::string
     if (!std::isfinite(channel.minimum) || !std::isfinite(channel.maximum) || channel.minimum > channel.maximum ||
         (none && (channel.minimum != 0 || channel.maximum != 0)))
         refuse(name + ": extremes that are none");
+    const ValueCounts& values = *findings.values[at];
+    if (pool.values_counted
+            ? !core::plausible(values, finite(channel), channel.minimum, channel.maximum) ||
+                  values.minus_infinite > channel.infinite ||
+                  values.plus_infinite != channel.infinite - values.minus_infinite ||
+                  (counted && (values.minus_infinite > channel.below || values.plus_infinite > channel.above))
+            : !(values == ValueCounts{}))
+        refuse(name + ": the counts of values are not those of the samples");
     const PowerSums::Integer zero{};
     for (std::size_t k = pool.detail == Detail::full ? 4 : 2; k < 4; ++k)
         if (channel.power_sums.sums[k] != zero) refuse(name + ": a brief analysis has no third and fourth powers");
@@ -89,8 +106,8 @@ void validate_integers(const Findings& findings, std::size_t at, const std::stri
     if (findings.counts[at]->size() != values_of(findings.pool.depth)) refuse(name + ": not one count for each value");
     if (!adds_up(*findings.counts[at], {}, channel.samples)) refuse(name + ": the counts do not add up to the samples");
     if (channel.nan || channel.infinite || channel.below || channel.above || channel.minimum != 0 ||
-        channel.maximum != 0 || !(channel.power_sums == PowerSums{}))
-        refuse(name + ": integer samples have neither NaN nor power sums");
+        channel.maximum != 0 || !(channel.power_sums == PowerSums{}) || !(*findings.values[at] == ValueCounts{}))
+        refuse(name + ": integer samples have neither NaN nor power sums nor counts of values");
 }
 
 void validate(const Findings& findings) {
@@ -98,8 +115,8 @@ void validate(const Findings& findings) {
     const std::string depth = to_string(pool.depth);
     if (pool.channels.empty()) refuse(depth + ": no channel");
     if (pool.depth != Depth::f32 && (pool.range != Range{0, static_cast<double>(values_of(pool.depth))} ||
-                                     pool.upper_closed || pool.detail != Detail::full))
-        refuse(depth + ": the range is that of the type, and the detail full");
+                                     pool.upper_closed || pool.detail != Detail::full || pool.values_counted))
+        refuse(depth + ": the range is that of the type, the detail full, and values are not counted");
     if (pool.range) core::validate(*pool.range);
     if (!pool.range && pool.upper_closed) refuse(depth + ": no range, so none that is closed");
     int last = -1;
@@ -166,14 +183,8 @@ void add_counts(Counts& counts, const Counts& more) {
 }
 
 void add_channel(PooledChannel& sum, const PooledChannel& more) {
-    if (finite(more) > 0) {
-        sum.minimum = finite(sum) > 0 ? std::min(sum.minimum, more.minimum) : more.minimum;
-        sum.maximum = finite(sum) > 0 ? std::max(sum.maximum, more.maximum) : more.maximum;
-    }
+    core::add_extremes(sum, more);
     sum.images += more.images;
-    sum.samples += more.samples;
-    sum.nan += more.nan;
-    sum.infinite += more.infinite;
     sum.below += more.below;
     sum.above += more.above;
     if (finite(more) > 0) core::add(sum.power_sums, more.power_sums);
@@ -213,6 +224,12 @@ void agree_on_detail(PooledDepth& sum, Detail detail) {
         for (PooledChannel& channel : sum.channels) drop_high_powers(channel);
 }
 
+void agree_on_values(PooledDepth& sum, bool counted) {
+    if (!counted)
+        for (PooledChannel& channel : sum.channels) channel.values = {};
+    sum.values_counted = counted;
+}
+
 void check_room(const PooledDepth* sum, const PooledDepth& more) {
     for (const PooledChannel& channel : more.channels) {
         const PooledChannel* there = sum ? sum->find(channel.channel) : nullptr;
@@ -228,6 +245,7 @@ void join(std::vector<PooledDepth>& depths, const Findings& more) {
         at->depth = more.pool.depth;
     }
     PooledDepth& sum = *at;
+    agree_on_values(sum, more.pool.values_counted && (sum.channels.empty() || sum.values_counted));
     agree_on_range(sum, more);
     for (std::size_t i = 0; i < more.pool.channels.size(); ++i) {
         PooledChannel& channel = place(sum, more.pool.channels[i].channel);
@@ -238,6 +256,7 @@ void join(std::vector<PooledDepth>& depths, const Findings& more) {
         } else {
             channel.below = channel.above = 0;
         }
+        if (sum.values_counted) core::add(channel.values, *more.values[i]);
     }
     agree_on_detail(sum, more.pool.detail);
 }
@@ -261,22 +280,8 @@ Analysis as_analysis(const PooledDepth& pool) {
     return analysis;
 }
 
-/// Red, green and blue as one population.
-PooledChannel pool_colours(const PooledDepth& pool) {
-    PooledChannel all;
-    for (Channel colour : {Channel::red, Channel::green, Channel::blue}) {
-        const PooledChannel& channel = *pool.find(colour);
-        add_channel(all, channel);
-        all.counts.resize(channel.counts.size());
-        add_counts(all.counts, channel.counts);
-    }
-    all.channel = Channel::all;
-    all.images = pool.find(Channel::red)->images;
-    return all;
-}
-
 PooledRow row_of(const PooledDepth& pool, const PooledChannel& channel) {
-    PooledRow row{pool.depth, channel.images, {}};
+    PooledRow row{pool.depth, channel.images, {}, {}};
     if (pool.depth != Depth::f32) {
         row.statistics = core::from_counts(channel.channel, channel.counts);
         return row;
@@ -290,10 +295,73 @@ PooledRow row_of(const PooledDepth& pool, const PooledChannel& channel) {
     numbers.min = channel.minimum;
     numbers.max = channel.maximum;
     core::set_moments(numbers, finite(channel), channel.power_sums, pool.detail);
+    if (!pool.values_counted) return row;
+    core::OrderedValues values(channel.values, channel.minimum, channel.maximum);
+    core::set_percentiles(numbers, finite(channel), [&](std::uint64_t rank) { return values.at_rank(rank); });
+    row.percentile_bits = channel.values.significant_bits();
+    if (channel.values.dropped_bits == 0) numbers.unique = values.size();
     return row;
 }
 
+/// The range of bins where none was given, as of one image.
+Range found_range(const PooledDepth& pool) {
+    PooledChannel all;
+    for (const PooledChannel& channel : pool.channels) core::add_extremes(all, channel);
+    return core::found_range(finite(all) > 0, all.minimum, all.maximum);
+}
+
+/// From the counts of values.
+Histogram float_histogram(const PooledDepth& pool, const HistogramOptions& options) {
+    if (options.bins == 0) throw InvalidArgument("one bin per value needs 8- or 16-bit samples, these are f32");
+    if (options.bins > core::max_bins)
+        throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));
+    Histogram histogram;
+    histogram.range = options.range ? *options.range : found_range(pool);
+    core::validate(histogram.range);
+    if (!std::isfinite(options.bins / (histogram.range.upper - histogram.range.lower)))
+        throw InvalidArgument("a range too narrow for bins of floats");
+    const core::FloatBins bins(histogram.range.lower, histogram.range.upper, options.bins, !options.range);
+    for (const PooledChannel& channel : pool.channels) {
+        Histogram::Column column{channel.channel, Counts(options.bins), channel.values.minus_infinite,
+                                 channel.values.plus_infinite, channel.nan};
+        const core::OrderedValues values(channel.values, channel.minimum, channel.maximum);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const std::uint32_t bin = bins(values.value(i));
+            std::uint64_t& count = bin == core::FloatBins::below   ? column.below
+                                   : bin == core::FloatBins::above ? column.above
+                                                                   : column.counts[bin];
+            count += values.count(i);
+        }
+        histogram.columns.push_back(std::move(column));
+    }
+    return histogram;
+}
+
 }  // namespace
+
+void core::add_extremes(PooledChannel& sum, const PooledChannel& more) {
+    if (finite(more) > 0) {
+        sum.minimum = finite(sum) > 0 ? std::min(sum.minimum, more.minimum) : more.minimum;
+        sum.maximum = finite(sum) > 0 ? std::max(sum.maximum, more.maximum) : more.maximum;
+    }
+    sum.samples += more.samples;
+    sum.nan += more.nan;
+    sum.infinite += more.infinite;
+}
+
+PooledChannel core::pool_colours(const PooledDepth& pool) {
+    PooledChannel all;
+    for (Channel colour : {Channel::red, Channel::green, Channel::blue}) {
+        const PooledChannel& channel = *pool.find(colour);
+        add_channel(all, channel);
+        all.counts.resize(channel.counts.size());
+        add_counts(all.counts, channel.counts);
+        core::add(all.values, channel.values);
+    }
+    all.channel = Channel::all;
+    all.images = pool.find(Channel::red)->images;
+    return all;
+}
 
 const PooledChannel* PooledDepth::find(Channel channel) const {
     for (const PooledChannel& candidate : channels)
@@ -304,16 +372,21 @@ const PooledChannel* PooledDepth::find(Channel channel) const {
 Pool::Pool(std::vector<PooledDepth> depths) : depths_(std::move(depths)) {
     for (std::size_t i = 0; i < depths_.size(); ++i) {
         if (i > 0 && depths_[i - 1].depth >= depths_[i].depth) refuse("depths are in the order u8 u16 f32, each once");
-        Findings findings{depths_[i], {}};
-        for (const PooledChannel& channel : depths_[i].channels) findings.counts.push_back(&channel.counts);
-        validate(findings);
+        validate(findings_of(depths_[i]));
     }
 }
 
-void Pool::add(const Analysis& image) {
-    const PooledDepth one = pooled(image);
-    Findings findings{one, {}};
-    for (const ChannelAnalysis& channel : image.channels) findings.counts.push_back(&channel.counts);
+void Pool::add(const Analysis& image, const std::vector<ValueCounts>& values) {
+    if (!values.empty() && values.size() != image.channels.size())
+        refuse("counts of values of " + std::to_string(values.size()) + " channels, the image has " +
+               std::to_string(image.channels.size()));
+    PooledDepth one = pooled(image);
+    one.values_counted = !values.empty();
+    Findings findings = findings_of(one);
+    for (std::size_t i = 0; i < image.channels.size(); ++i) {
+        findings.counts[i] = &image.channels[i].counts;
+        if (one.values_counted) findings.values[i] = &values[i];
+    }
     validate(findings);
     check_room(find(image.depth), one);
     join(depths_, findings);
@@ -321,11 +394,7 @@ void Pool::add(const Analysis& image) {
 
 void Pool::merge(const Pool& other) {
     for (const PooledDepth& depth : other.depths_) check_room(find(depth.depth), depth);
-    for (const PooledDepth& depth : other.depths_) {
-        Findings findings{depth, {}};
-        for (const PooledChannel& channel : depth.channels) findings.counts.push_back(&channel.counts);
-        join(depths_, findings);
-    }
+    for (const PooledDepth& depth : other.depths_) join(depths_, findings_of(depth));
 }
 
 const PooledDepth* Pool::find(Depth depth) const {
@@ -340,7 +409,7 @@ std::vector<PooledRow> Pool::statistics() const {
         for (const PooledChannel& channel : pool.channels) {
             if (channel.channel != Channel::alpha) rows.push_back(row_of(pool, channel));
         }
-        if (pool.find(Channel::red)) rows.push_back(row_of(pool, pool_colours(pool)));
+        if (pool.find(Channel::red)) rows.push_back(row_of(pool, core::pool_colours(pool)));
         if (const PooledChannel* alpha = pool.find(Channel::alpha)) rows.push_back(row_of(pool, *alpha));
     }
     return rows;
@@ -348,7 +417,12 @@ std::vector<PooledRow> Pool::statistics() const {
 
 std::optional<Histogram> Pool::histogram(Depth depth, const HistogramOptions& options) const {
     const PooledDepth* pool = find(depth);
-    if (!pool || !pool->range) return std::nullopt;
+    if (!pool) return std::nullopt;
+    const bool counted_so = pool->range && !pool->upper_closed &&
+                            options.bins == pool->channels.front().counts.size() &&
+                            options.range.value_or(*pool->range) == *pool->range;
+    if (pool->values_counted && !counted_so) return float_histogram(*pool, options);
+    if (!pool->range) return std::nullopt;
     return gpuhist::histogram(as_analysis(*pool), options);
 }
 

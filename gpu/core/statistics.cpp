@@ -22,18 +22,6 @@ double interpolate(double a, double b, std::uint64_t numerator) {
     return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
 }
 
-/// The reported percentiles of n samples, given the value at each rank.
-template <class ValueAt>
-void set_percentiles(Statistics& row, std::uint64_t n, ValueAt value_at) {
-    for (std::size_t i = 0; i < reported_percentiles.size(); ++i) {
-        const u128 position = static_cast<u128>(n - 1) * static_cast<unsigned>(reported_percentiles[i]);
-        const auto rank = static_cast<std::uint64_t>(position / 100);
-        const auto hundredths = static_cast<std::uint64_t>(position % 100);
-        const double value = value_at(rank);
-        row.percentiles[i] = hundredths ? interpolate(value, value_at(rank + 1), hundredths) : value;
-    }
-}
-
 /// g1 and g2 of a population; undefined for a constant one.
 void set_shape(Statistics& row, double m2, double m3, double m4) {
     if (!(m2 > 0)) return;
@@ -53,6 +41,17 @@ std::uint64_t effective_bits(std::uint64_t ever, std::uint64_t always) {
 }
 
 }  // namespace
+
+void core::set_percentiles(Statistics& row, std::uint64_t n,
+                           const std::function<double(std::uint64_t rank)>& value_at) {
+    for (std::size_t i = 0; i < reported_percentiles.size(); ++i) {
+        const u128 position = static_cast<u128>(n - 1) * static_cast<unsigned>(reported_percentiles[i]);
+        const auto rank = static_cast<std::uint64_t>(position / 100);
+        const auto hundredths = static_cast<std::uint64_t>(position % 100);
+        const double value = value_at(rank);
+        row.percentiles[i] = hundredths ? interpolate(value, value_at(rank + 1), hundredths) : value;
+    }
+}
 
 core::MeanStd core::pooled_mean_std(std::uint64_t n, u128 sum, u128 sum_squares) {
     return {ratio(sum, n), std::sqrt(to_double(squares_about_mean(n, sum, sum_squares))) / static_cast<double>(n)};
@@ -132,7 +131,7 @@ void set_moments(Statistics& row, Detail detail, const core::CentralMoments& mom
 }
 
 void set_order_statistics(Statistics& row, std::uint64_t n, const std::vector<OrderStatistic>& order) {
-    set_percentiles(row, n, [&](std::uint64_t rank) {
+    core::set_percentiles(row, n, [&](std::uint64_t rank) {
         auto found = std::lower_bound(order.begin(), order.end(), rank,
                                       [](const OrderStatistic& s, std::uint64_t r) { return s.rank < r; });
         if (found == order.end() || found->rank != rank)

@@ -117,6 +117,37 @@ struct FloatMap {
     }
 };
 
+/// Maps each channel, by position.
+void map_floats(Workers& workers, const ImageView& image, const MutableImageView& output,
+                const std::array<FloatMap, 4>& maps) {
+    for_pairs<float, float>(workers, image, output, [&](const float* in, float* out, std::int64_t pixels) {
+        for (int c = 0; c < image.channels; ++c)
+            for (std::int64_t i = c; i < pixels * image.channels; i += image.channels) out[i] = maps[c](in[i]);
+    });
+}
+
+/// What the given tables do to a channel.
+FloatMap map_of(const Tables::Column& column, NormalizeMode mode) {
+    if (mode == NormalizeMode::zscore) return {FloatMap::Kind::zscore, column.mean, column.std, {}, nullptr};
+    if (!(column.lower < column.upper)) return {};
+    switch (mode) {
+        case NormalizeMode::percentile:
+            return {FloatMap::Kind::clamped_stretch, column.lower, column.upper, {}, nullptr};
+        case NormalizeMode::equalize:
+            return {FloatMap::Kind::equalize, 0, 0,
+                    core::FloatBins(column.lower, column.upper, core::equalize_float_bins, true), column.values.data()};
+        default:
+            return {FloatMap::Kind::stretch, column.lower, column.upper, {}, nullptr};
+    }
+}
+
+void map_floats(Workers& workers, const Tables& given, const ImageView& image, const MutableImageView& output) {
+    const auto at = channels_at(image);
+    std::array<FloatMap, 4> maps;  // alpha is copied
+    for (int c = 0; c < std::min(image.channels, 3); ++c) maps[c] = map_of(*given.find(at[c]), given.mode);
+    map_floats(workers, image, output, maps);
+}
+
 }  // namespace
 
 template <class In>
@@ -263,10 +294,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
             break;
     }
 
-    for_pairs<float, float>(workers, image, output, [&](const float* in, float* out, std::int64_t pixels) {
-        for (int c = 0; c < image.channels; ++c)
-            for (std::int64_t i = c; i < pixels * image.channels; i += image.channels) out[i] = maps[c](in[i]);
-    });
+    map_floats(workers, image, output, maps);
 }
 
 }  // namespace gpuhist::cpu
@@ -289,7 +317,9 @@ void apply_tables(const Tables& tables, const ImageView& image, const MutableIma
     if (threads < 1) throw InvalidArgument("tables: " + std::to_string(threads) + " threads: at least 1");
     cpu::Workers workers(threads);
     const bool floats = tables.mode == NormalizeMode::zscore;
-    if (image.depth == Depth::u8)
+    if (image.depth == Depth::f32)
+        cpu::map_floats(workers, tables, image, output);
+    else if (image.depth == Depth::u8)
         floats ? cpu::map_image<std::uint8_t, float>(workers, tables, image, output)
                : cpu::map_image<std::uint8_t, std::uint8_t>(workers, tables, image, output);
     else

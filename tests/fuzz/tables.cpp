@@ -1,8 +1,10 @@
 // Files of lookup tables: whatever the bytes, an IoError or tables that read back and can be applied.
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 
 #include "gpuhist/error.hpp"
@@ -18,10 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (io::parse_tables(io::tables_csv(all), "tables") != all) std::abort();
     for (const Tables& tables : all) {
-        std::array<std::uint16_t, 6> pixels{0, 255, 7, 65535, 256, 13};
+        const std::array<std::uint16_t, 6> whole{0, 255, 7, 65535, 256, 13};
+        const std::array<float, 6> floats{0, -1e38F, 0.5F, std::numeric_limits<float>::infinity(), 256, std::nanf("")};
         std::array<float, 6> normalized{};
         ImageView image;
-        image.data = pixels.data();
+        image.data = tables.depth == Depth::f32 ? static_cast<const void*>(floats.data()) : whole.data();
         image.width = 2;
         image.height = 1;
         image.channels = tables.find(Channel::red) ? 3 : 1;

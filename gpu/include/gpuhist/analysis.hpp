@@ -119,7 +119,7 @@ struct Analysis {
 
     /// Merges another image's findings: afterwards the result is that of both images' pixels together, in any order and
     /// grouping. Throws InvalidArgument where depths or channels differ, and for f32, whose order statistics cannot be
-    /// merged.
+    /// merged: a Pool merges these with ValueCounts.
     Analysis& operator+=(const Analysis& other);
 
     friend bool operator==(const Analysis& a, const Analysis& b) {

@@ -11,3 +11,4 @@
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
 #include "gpuhist/tables.hpp"
+#include "gpuhist/value_counts.hpp"

@@ -8,6 +8,7 @@
 
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/statistics.hpp"
+#include "gpuhist/value_counts.hpp"
 
 namespace gpuhist {
 
@@ -35,11 +36,12 @@ struct PooledChannel {
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;
     float minimum = 0, maximum = 0;  ///< of the finite samples; 0 when there is none
     PowerSums power_sums;            ///< of brief analyses k = 1 and 2 alone, the rest zero
+    ValueCounts values;              ///< where they came with all images
 
     friend bool operator==(const PooledChannel& a, const PooledChannel& b) {
         return a.channel == b.channel && a.images == b.images && a.samples == b.samples && a.counts == b.counts &&
                a.nan == b.nan && a.infinite == b.infinite && a.below == b.below && a.above == b.above &&
-               a.minimum == b.minimum && a.maximum == b.maximum && a.power_sums == b.power_sums;
+               a.minimum == b.minimum && a.maximum == b.maximum && a.power_sums == b.power_sums && a.values == b.values;
     }
 };
 
@@ -50,6 +52,7 @@ struct PooledDepth {
                                    ///< counted in the same bins, else absent, and there are no counts
     bool upper_closed = false;     ///< f32: as in Analysis
     Detail detail = Detail::full;  ///< f32: brief where any image's was; 8 and 16 bits: full
+    bool values_counted = false;   ///< f32: ValueCounts came with all images; 8 and 16 bits: false
     std::vector<PooledChannel> channels;  ///< in the order of `Channel`, never `all`
 
     /// The channel's findings, or null.
@@ -57,7 +60,7 @@ struct PooledDepth {
 
     friend bool operator==(const PooledDepth& a, const PooledDepth& b) {
         return a.depth == b.depth && a.range == b.range && a.upper_closed == b.upper_closed && a.detail == b.detail &&
-               a.channels == b.channels;
+               a.values_counted == b.values_counted && a.channels == b.channels;
     }
 };
 
@@ -66,6 +69,9 @@ struct PooledRow {
     Depth depth = Depth::u8;
     std::uint64_t images = 0;
     Statistics statistics;
+    /// f32: the significant bits of the values that percentiles and histogram are made from. 24: all, the numbers are
+    /// exact; fewer: the values were rounded toward zero, see ValueCounts. Absent where values were not counted.
+    std::optional<int> percentile_bits;
 };
 
 /// Images added and pools merged in any order and grouping give equal pools.
@@ -75,9 +81,10 @@ class Pool {
     /// From what `depths()` said. Throws InvalidArgument where that breaks what these structures promise.
     explicit Pool(std::vector<PooledDepth> depths);
 
-    /// Adds an image. Throws InvalidArgument, the pool unchanged, for findings that no engine gives or more than 2^60
-    /// samples in a channel.
-    void add(const Analysis& image);
+    /// Adds an image; one of f32 with what `count_values` says of it, without which the pool's f32 images have neither
+    /// percentiles nor, unless all were counted over one range, a histogram. Throws InvalidArgument, the pool
+    /// unchanged, for findings that no engine gives or more than 2^60 samples in a channel.
+    void add(const Analysis& image, const std::vector<ValueCounts>& values = {});
     /// Adds all images of another pool. Throws as `add`.
     void merge(const Pool& other);
 
@@ -89,11 +96,15 @@ class Pool {
 
     /// The rows of each depth: `gray red green blue luma all alpha`, those there are; `all` pools the depth's colours.
     /// u8 and u16: every number is that of one image of all these pixels, bit for bit. f32: mean, std, skewness and
-    /// kurtosis come from the exact power sums; percentiles are absent, since order statistics cannot be merged.
+    /// kurtosis come from the exact power sums; percentiles and `unique` from the counts of values, where there are
+    /// such: those of one image of all pixels, bit for bit, where no bits were dropped; else percentiles of the rounded
+    /// values, held within the extremes, and no `unique`.
     std::vector<PooledRow> statistics() const;
 
-    /// The histogram of one depth, as of one image of all its pixels. Absent where there is no image of this depth or,
-    /// for f32, where the images were not counted in one range. Throws InvalidArgument as `gpuhist::histogram`.
+    /// The histogram of one depth, as of one image of all its pixels. f32: in the bins in which all images were counted
+    /// over a given range, where these are asked for; else in any, made from the counts of values as the percentiles
+    /// are. Absent where there is no image of this depth or, for f32, neither. Throws InvalidArgument as
+    /// `gpuhist::histogram`.
     std::optional<Histogram> histogram(Depth depth, const HistogramOptions& options = {}) const;
 
     friend bool operator==(const Pool& a, const Pool& b) { return a.depths_ == b.depths_; }

@@ -14,8 +14,8 @@ namespace gpuhist {
 inline constexpr std::array<int, 7> reported_percentiles{1, 5, 25, 50, 75, 95, 99};
 
 /// One row of `stats.csv`. Absent means undefined: no finite sample, a constant channel (skewness, kurtosis), one
-/// sample (std_sample), or f32 (entropy, clipped_*, unique, effective_bits); or not found out: skewness, kurtosis and
-/// percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
+/// sample (std_sample), or f32 (entropy, clipped_*, effective_bits); or not found out: unique of one f32 image,
+/// skewness, kurtosis and percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
 struct Statistics {
     Channel channel = Channel::gray;
     std::uint64_t pixels = 0;  ///< samples of this row; of `all`, the colour channels' together

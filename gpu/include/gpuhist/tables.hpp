@@ -9,13 +9,20 @@
 
 namespace gpuhist {
 
-/// What becomes of each value of u8 or u16 samples.
+/// What becomes of each value of u8 or u16 samples, and the numbers in the formulas for f32.
 struct Tables {
     struct Column {
         Channel channel = Channel::gray;  ///< joint: `gray`, and `all` for the colours; else `gray red green blue`
-        std::vector<float> values;        ///< 256 or 65536; whole numbers within the depth, of zscore any finite ones
+        /// u8 and u16: 256 or 65536; whole numbers within the depth, of zscore any finite ones. f32: of equalize, where
+        /// lower < upper, 65536 from 0 to 1, one for each equal bin from `lower` to `upper`; else none.
+        std::vector<float> values;
+        /// f32 but for zscore: of minmax and percentile the values that become 0 and 1, of equalize the ends of the
+        /// bins. Where both are the same, samples stay as they are.
+        float lower = 0, upper = 0;
+        double mean = 0, std = 1;  ///< f32, zscore
         friend bool operator==(const Column& a, const Column& b) {
-            return a.channel == b.channel && a.values == b.values;
+            return a.channel == b.channel && a.values == b.values && a.lower == b.lower && a.upper == b.upper &&
+                   a.mean == b.mean && a.std == b.std;
         }
     };
     Depth depth = Depth::u8;
@@ -32,9 +39,10 @@ struct Tables {
 };
 
 /// The tables that normalise the pool's images of one depth, with the bits that `Engine::normalize` gives to one image
-/// of all their pixels. Grey images make a table of their own beside that of the colours. Throws InvalidArgument for a
-/// normalisation out of bounds, f32 (whose pixels are needed), a depth of which the pool has no image, and joint
-/// equalisation where luma was not counted.
+/// of all their pixels; f32 by the same formulas, with the mean and std of the pool and, where it dropped bits, its
+/// rounded values. Grey images make a table of their own beside that of the colours. Throws InvalidArgument for a
+/// normalisation out of bounds, a depth of which the pool has no image, joint equalisation where luma was not counted,
+/// and percentile and equalize of f32 without counts of values.
 Tables make_tables(const Pool& pool, Depth depth, const Normalization& normalization);
 
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which

@@ -18,19 +18,20 @@ struct Group {
     Pool pool;
 };
 
-/// dataset.csv: `group,depth,channel,images,`, the columns of stats.csv from `pixels` on, and `mean_01,std_01`, which
-/// are mean and std over the type's highest value (255, 65535; f32 unchanged). Groups in byte order of their names.
+/// dataset.csv: `group,depth,channel,images,`, the columns of stats.csv from `pixels` on, `mean_01,std_01`, which are
+/// mean and std over the type's highest value (255, 65535; f32 unchanged), and `percentile_bits` (PooledRow; f32 only).
+/// Groups in byte order of their names.
 std::string dataset_csv(const std::vector<Group>& groups);
 
 /// dataset.json: an array with an object, and a line, a group and depth: `"normalize": {"mean": [red, green, blue],
 /// "std": [...]}` on the 0–1 scale, ready to paste into training code (of grey images one number each, under
 /// `normalize_gray` where there are colours too); the rows of dataset.csv; and the histogram in the bins of `options`,
-/// null where there is none: 8 and 16 bits take a range of whole numbers only, else that of the type, and f32 stays in
-/// the bins it was counted in. Bytes of names that are not UTF-8 are replaced by U+FFFD.
+/// null where there is none: 8 and 16 bits take a range of whole numbers only, else that of the type; f32 that was
+/// counted over a given range stays in those bins. Bytes of names that are not UTF-8 are replaced by U+FFFD.
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {});
 
 /// The histograms as pictures, each with its file's name: `dataset.histogram.png` of the depth with most samples, of
-/// further depths `dataset.u8.histogram.png`, …. A depth without a common histogram (f32) has none.
+/// further depths `dataset.u8.histogram.png`, …. A depth without a histogram (f32) has none.
 std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, const HistogramOptions& options = {},
                                                            bool log_counts = false);
 
@@ -42,7 +43,7 @@ void write_dataset(const std::filesystem::path& directory, const std::vector<Gro
                    const HistogramOptions& options = {}, bool log_counts = false);
 
 /// A pool as one JSON value without line ends, the same text for equal pools: integers (from 2^53 on in strings),
-/// counts as runs, power sums as hexadecimal strings.
+/// counts as runs, power sums as hexadecimal strings, counts of float values in Base64 VLQ, two to five bytes a value.
 std::string pool_json(const Pool& pool);
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what `pool_json`

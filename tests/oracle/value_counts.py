@@ -1,0 +1,54 @@
+"""Writes tests/value_counts.inc: what numpy finds in made f32 samples, too many different ones to count each, and just few enough.
+tests/value_counts_test.cpp makes the same samples from the same recipes.
+
+python -m venv /tmp/venv && /tmp/venv/bin/pip install numpy
+/tmp/venv/bin/python tests/oracle/value_counts.py > tests/value_counts.inc
+"""
+
+import numpy as np
+
+MOST = 2 ** 18
+BINS = 16
+SIZE = 600001  # every percentile is a value of the set
+
+
+def random(count):
+    """31-bit numbers: Knuth's MMIX generator, started from 1."""
+    state, numbers = 1, np.empty(count, np.int64)
+    for i in range(count):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+        numbers[i] = state >> 33
+    return numbers
+
+
+r = random(3 * SIZE)
+
+# Name, samples.
+CASES = [
+    ("few", (r[:SIZE] % MOST - MOST // 2) * 2.0 ** -9),
+    ("many", (r[:SIZE] % 2 ** 24) * 2.0 ** -24),
+    ("scales", np.ldexp(1 + (r[:SIZE] & 0xFFFFF) / 2 ** 20, (r[:SIZE] >> 20) % 64 - 40) * np.where(r[:SIZE] & 1, 1, -1)),
+    ("offset", 1000 + ((r[:SIZE] & 0x3FFFF) + (r[SIZE:2 * SIZE] & 0x3FFFF) + (r[2 * SIZE:] & 0x3FFFF)) * 2.0 ** -14),
+]
+
+
+def rounded(samples, bits):
+    """Toward zero, without so many of their lowest bits."""
+    return (samples.view(np.uint32) >> bits << bits).view(np.float32)
+
+
+print("// Written by tests/oracle/value_counts.py with numpy " + np.__version__ + ".")
+for name, samples in CASES:
+    exact = samples
+    samples = samples.astype(np.float32) + np.float32(0)
+    if name != "offset":
+        assert np.array_equal(samples, exact)
+    dropped = 0
+    while len(np.unique(samples.view(np.uint32) >> dropped)) > MOST:
+        dropped += 1
+    kept = np.clip(rounded(samples, dropped), samples.min(), samples.max()).astype(np.float64)
+    percentiles = np.percentile(kept, [1, 5, 25, 50, 75, 95, 99])
+    counts, edges = np.histogram(kept, BINS, (float(samples.min()), float(samples.max())))
+    keys = len(np.unique(samples.view(np.uint32) >> dropped))
+    print(f'{{"{name}", {dropped}, {keys}, {{{", ".join(repr(float(p)) for p in percentiles)}}},')
+    print(f' {{{", ".join(str(c) for c in counts)}}}}},')
