@@ -223,14 +223,14 @@ void CudaEngine::run(Job* jobs, std::size_t count) {
 }
 
 void CudaEngine::do_batch(const Batch& batch) {
-    if (batch.jobs.size() > 1) try {
-            return launch(batch);
-        } catch (const OutOfMemory&) {  // one may still fit
-        } catch (const CudaError&) {
-            for (Job* job : batch.jobs) job->error = std::current_exception();
-            return;
-        } catch (const std::exception&) {  // one of them will say it again
-        }
+    try {
+        if (batch.jobs.size() > 1) return launch(batch);
+    } catch (const OutOfMemory&) {  // one may still fit
+    } catch (const CudaError&) {
+        for (Job* job : batch.jobs) job->error = std::current_exception();
+        return;
+    } catch (const std::exception&) {  // one of them will say it again
+    }
     for (Job* job : batch.jobs) Engine::run(job, 1);
 }
 
@@ -242,11 +242,12 @@ void CudaEngine::launch(const Batch& batch) {
     Analyzer& analyzer = analyzer_for(first.image, first.request);
     const std::size_t result_bytes = analyzer.layout(first.request, normalization).bytes;
 
-    // Powers of two, so that batches a little larger than those before need no new memory.
-    char* packed = static_cast<char*>(packed_.reserve(std::bit_ceil(batch.up)));
-    char* pixels = static_cast<char*>(input_.reserve(std::bit_ceil(batch.up)));
-    char* results = static_cast<char*>(reserve_results(std::bit_ceil(batch.down)));
-    char* fetched = static_cast<char*>(result_.reserve(std::bit_ceil(batch.down)));
+    // Room for more, so that batches somewhat larger than those before need no new memory.
+    const auto room = [](std::size_t bytes) { return std::bit_ceil(std::max(bytes, Batch::most_job_bytes)); };
+    char* packed = static_cast<char*>(packed_.reserve(room(batch.up)));
+    char* pixels = static_cast<char*>(input_.reserve(room(batch.up)));
+    char* results = static_cast<char*>(reserve_results(room(batch.down)));
+    char* fetched = static_cast<char*>(result_.reserve(room(batch.down)));
 
     std::vector<ImageView> sources;
     std::vector<MutableImageView> targets;
