@@ -298,7 +298,9 @@ int Run::execute() {
 int run(const Options& options, Summary* summary) {
     // What the decoders have to say comes with our errors, which name the file.
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-    if (options.engine_options.threads > 0) cv::setNumThreads(options.engine_options.threads);
+    // More threads than processors would be complained about by the library that makes them.
+    if (const int threads = options.engine_options.threads; threads > 0)
+        cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));
     Console console(options.quiet);
     Summary own;
     try {
