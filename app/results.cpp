@@ -355,23 +355,12 @@ void Results::print(const std::string& text) {
     console_.print(first + text);
 }
 
-Pool& Results::pool(const std::string& group) {
-    auto& groups = journal_.part.groups;
-    auto place = std::lower_bound(groups.begin(), groups.end(), group,
-                                  [](const io::Group& one, const std::string& name) { return one.name < name; });
-    if (place == groups.end() || place->name != group) place = groups.insert(place, {group, {}});
-    return place->pool;
-}
-
 void Results::add_image(Outcome& outcome) {
     if (journal_.pass == 2) return;
     stats_.append(outcome.stats);
     journal_.part.rows += outcome.rows;
-    if (pooled_) {
-        pool("").add(outcome.analysis);
-        from_directory_ = from_directory_ || outcome.input.from_directory;
-        if (options_.group_by_directory) pool(outcome.input.group).add(outcome.analysis);
-    }
+    for (const io::Group& group : outcome.pools) pool_of(journal_.part.groups, group.name).merge(group.pool);
+    from_directory_ = from_directory_ || outcome.input.from_directory;
     ++journal_.images;
     ++images_;
     pixels_ += outcome.pixels;
@@ -380,6 +369,7 @@ void Results::add_image(Outcome& outcome) {
 
 void Results::record(Outcome& outcome) {
     const Input& input = outcome.input;
+    in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
     hash_.add(input.path);
     ++journal_.inputs;
@@ -392,11 +382,15 @@ void Results::record(Outcome& outcome) {
             add_image(outcome);
         }
     }
+    in_doubt_ = false;
+}
+
+void Results::checkpoint_now_and_then() {
     if (journaled_ && std::chrono::steady_clock::now() - last_checkpoint_ >= pause_) checkpoint();
 }
 
 void Results::checkpoint() {
-    if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
+    if (!journaled_ || !begun_ || in_doubt_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
         stats_.sync();
@@ -485,7 +479,7 @@ void Results::finish_dataset() {
 void Results::print_set() {
     const auto& arguments = options_.inputs.arguments;
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
-    const Pool& whole = pool("");
+    const Pool& whole = journal_.part.groups.front().pool;
     std::map<Depth, std::vector<Statistics>> rows;
     std::map<Depth, std::uint64_t> images;
     for (const PooledRow& row : whole.statistics()) {
