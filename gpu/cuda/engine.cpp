@@ -80,6 +80,7 @@ std::size_t bytes_back(const Job& job) {
 struct Batch {
     // Bounds for the memory of an engine; most batches stay far below.
     static constexpr std::size_t most_bytes = std::size_t{1} << 24, most_job_bytes = most_bytes / 4;
+    static constexpr std::size_t least_room = most_bytes / 16;
 
     std::vector<Job*> jobs;
     std::size_t up = 0, down = 0;  ///< bytes to the GPU and back
@@ -243,7 +244,7 @@ void CudaEngine::launch(const Batch& batch) {
     const std::size_t result_bytes = analyzer.layout(first.request, normalization).bytes;
 
     // Room for more, so that batches somewhat larger than those before need no new memory.
-    const auto room = [](std::size_t bytes) { return std::bit_ceil(std::max(bytes, Batch::most_job_bytes)); };
+    const auto room = [](std::size_t bytes) { return std::bit_ceil(std::max(bytes, Batch::least_room)); };
     char* packed = static_cast<char*>(packed_.reserve(room(batch.up)));
     char* pixels = static_cast<char*>(input_.reserve(room(batch.up)));
     char* results = static_cast<char*>(reserve_results(room(batch.down)));
