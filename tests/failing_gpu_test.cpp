@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gpuhist/error.hpp"
@@ -215,6 +217,7 @@ TEST_F(FailingGpu, WithRoomForOneEngineIsUsedByOne) {
     gpu.make = [&](int) {
         if (gpu.alive > 0) throw OutOfMemory("CUDA: out of memory");
     };
+    gpu.look = [](int, auto&) { std::this_thread::sleep_for(std::chrono::microseconds(200)); };  // others come to wait
     for (const char* engine : {"auto", "cuda"}) {
         const Result result = run_with(options(engine, engine));
         EXPECT_EQ(result.code, inputs_failed) << result.err;
@@ -231,6 +234,7 @@ TEST_F(FailingGpu, TriesAgainAloneWhenMemoryIsShort) {
     const Result expected = truth(options("cuda", ""));
     std::atomic<int> refused{0};
     gpu.look = [&](int, const ImageView& image) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // others come to wait, and get engines
         if (image.height == 300 && gpu.alive > 1) {
             ++refused;
             throw OutOfMemory("CUDA: out of memory");
