@@ -1,18 +1,20 @@
 /// The memory that images in flight share.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 
 namespace gpuhist::app {
 
-/// So many bytes, asked for before memory is taken. An image that needs more than all of them waits until it is alone.
+/// So many bytes, asked for before memory is taken. Who needs more than all of them waits until nobody else has any.
 class MemoryBudget {
   public:
-    explicit MemoryBudget(std::uint64_t bytes) : limit_(bytes) {}
+    explicit MemoryBudget(std::uint64_t bytes)
+        : limit_(bytes), step_(std::clamp<std::uint64_t>(bytes / 1024, 1, std::uint64_t{1} << 18)) {}
 
-    /// What one image holds, until it goes out of scope.
+    /// What one thread's images hold, until it goes out of scope.
     class Share {
       public:
         explicit Share(MemoryBudget& budget) : budget_(budget) {}
@@ -20,11 +22,15 @@ class MemoryBudget {
         Share(const Share&) = delete;
         Share& operator=(const Share&) = delete;
         /// Waits until there is room for so many bytes in all. Nobody holds on to bytes while waiting for more: that
-        /// could last for ever. So those who have begun and need more come before those who begin.
+        /// could last for ever. So those who have begun and need more come before those who begin. Small amounts are
+        /// rounded up, and kept, so that small images seldom come here.
         void require(std::uint64_t bytes) {
-            if (bytes > bytes_) budget_.exchange(bytes_, bytes);
-            if (bytes < bytes_) budget_.give_back(bytes_ - bytes);
-            bytes_ = bytes;
+            const std::uint64_t step = budget_.step_;
+            const std::uint64_t rounded = std::max(bytes, std::min((bytes + step - 1) / step * step, 16 * step));
+            if (rounded == bytes_ || (bytes <= bytes_ && bytes_ <= 16 * step)) return;
+            if (rounded > bytes_) budget_.exchange(bytes_, rounded);
+            if (rounded < bytes_) budget_.give_back(bytes_ - rounded);
+            bytes_ = rounded;
         }
 
       private:
@@ -59,7 +65,7 @@ class MemoryBudget {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    const std::uint64_t limit_;
+    const std::uint64_t limit_, step_;
     std::uint64_t used_ = 0;
     std::uint64_t turn_ = 0, next_turn_ = 0;  ///< of those who begin, first come first served
     int growing_ = 0;

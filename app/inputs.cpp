@@ -367,20 +367,19 @@ InputStream::~InputStream() {
     shared_->changed.notify_all();
 }
 
-std::optional<Input> InputStream::next(const std::function<bool()>& stopped) {
+std::vector<Input> InputStream::next(std::size_t most, const std::function<bool()>& stopped) {
     std::unique_lock lock(shared_->mutex);
-    const auto ready = [&] { return !shared_->waiting.empty() || shared_->ended; };
+    std::deque<Input>& waiting = shared_->waiting;
+    const auto ready = [&] { return !waiting.empty() || shared_->ended; };
     while (!shared_->changed.wait_for(lock, std::chrono::milliseconds(50), ready))
-        if (stopped()) return std::nullopt;
-    if (stopped()) return std::nullopt;
-    if (shared_->waiting.empty()) {
-        if (shared_->failure) std::rethrow_exception(std::exchange(shared_->failure, nullptr));
-        return std::nullopt;
-    }
-    Input input = std::move(shared_->waiting.front());
-    shared_->waiting.pop_front();
-    if (shared_->waiting.size() == Shared::ahead / 2) shared_->changed.notify_all();
-    return input;
+        if (stopped()) return {};
+    if (stopped()) return {};
+    if (waiting.empty() && shared_->failure) std::rethrow_exception(std::exchange(shared_->failure, nullptr));
+    std::vector<Input> inputs;
+    const bool many = waiting.size() > Shared::ahead / 2;
+    for (; inputs.size() < most && !waiting.empty(); waiting.pop_front()) inputs.push_back(std::move(waiting.front()));
+    if (many && waiting.size() <= Shared::ahead / 2) shared_->changed.notify_all();
+    return inputs;
 }
 
 }  // namespace gpuhist::app

@@ -61,8 +61,9 @@ class InputStream {
   public:
     explicit InputStream(std::shared_ptr<InputList> list);
     ~InputStream();
-    /// Waits for the next input; absent at the end, or soon after `stopped()` says true.
-    std::optional<Input> next(const std::function<bool()>& stopped);
+    /// Waits for the next input, and takes those that follow and are there, `most` in all; none at the end, or soon
+    /// after `stopped()` says true.
+    std::vector<Input> next(std::size_t most, const std::function<bool()>& stopped);
 
   private:
     struct Shared;

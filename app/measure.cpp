@@ -1,5 +1,6 @@
 #include "measure.hpp"
 
+#include <algorithm>
 #include <future>
 #include <new>
 #include <opencv2/core.hpp>
@@ -41,7 +42,35 @@ Failure current_failure(const std::string& path) {
     }
 }
 
+/// Runs a step of the work for an input. Returns whether it went well; else the outcome says why it did not.
+template <class Step>
+bool attempt(Outcome& outcome, Step step) {
+    const std::string& path = outcome.input.path;
+    try {
+        step();
+        return true;
+    } catch (const OutOfMemory&) {  // smaller images may still fit
+        outcome.failure = current_failure(path);
+    } catch (const CudaError&) {
+        outcome.end = current_failure(path);
+        outcome.engine_ended = true;
+    } catch (const EngineUnavailable& error) {
+        outcome.end = Failure{"engine", error.what()};
+        outcome.engine_ended = true;
+    } catch (...) {
+        outcome.failure = current_failure(path);
+    }
+    return false;
+}
+
 }  // namespace
+
+Pool& pool_of(std::vector<io::Group>& groups, const std::string& name) {
+    auto place = std::lower_bound(groups.begin(), groups.end(), name,
+                                  [](const io::Group& one, const std::string& other) { return one.name < other; });
+    if (place == groups.end() || place->name != name) place = groups.insert(place, {name, {}});
+    return place->pool;
+}
 
 const char* word(IoError::Kind kind) {
     switch (kind) {
@@ -89,34 +118,143 @@ void Measurer::reuse_memory(std::size_t bytes) {
     allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
 }
 
-void Measurer::measure(Outcome& outcome) {
-    const Input& input = outcome.input;
-    if (outcome.left_out) return;
-    if (input.failure) {
-        outcome.failure = failure_of(*input.failure);
-        return;
+/// An image from reading to writing.
+struct Measurer::Image {
+    Outcome* outcome;
+    Writes writes;
+    ImageView view{};  ///< of `pixels`
+    cv::Mat pixels{}, normalized{};
+    Analysis analysis{};
+    std::vector<ValueCounts> values{};  ///< of f32, for a pool
+    std::string engine{};
+
+    /// Of its pixels and counts: those of a small image of 16 bits are the larger part.
+    std::uint64_t bytes(std::uint32_t bins) const {
+        const std::uint64_t counts = view.depth == Depth::u8 ? 256 : view.depth == Depth::u16 ? 65536 : bins;
+        const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
+        return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8;
     }
+};
+
+/// The images of a batch that is being measured. Small ones wait, since an engine is better asked for many at once.
+class Measurer::Images {
+  public:
+    Images(Measurer& measurer, StageClock& clock) : measurer_(measurer), clock_(clock), share_(measurer.budget_) {}
+
+    void read(Outcome& outcome) {
+        Image image{&outcome, measurer_.writes_of(outcome.input)};
+        if (measurer_.pass_ == 2 && !image.writes.normalized) return;
+        clock_.enter(Stage::read);
+        const bool done = attempt(outcome, [&] {
+            image.pixels = measurer_.read(outcome.input, image.writes.normalized, held_, share_, clock_);
+            image.view = io::view(image.pixels);
+            outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
+        });
+        if (!done) return;
+        const bool small = Engines::is_small(image.view);
+        if (!small) finish();
+        if (!spare_.empty()) {
+            image.analysis = std::move(spare_.back());
+            spare_.pop_back();
+        }
+        held_ += image.bytes(measurer_.options_.histogram.bins);
+        waiting_.push_back(std::move(image));
+        if (!small || held_ >= most_held) finish();
+    }
+
+    /// All that were read.
+    void finish() {
+        if (measurer_.pass_ == 1) analyse();
+        for (Image& image : waiting_) {
+            Outcome& outcome = *image.outcome;
+            if (!outcome.failure && !outcome.end)
+                attempt(outcome, [&] {
+                    measurer_.write_results(image, clock_);
+                    if (!outcome.end) add_up(image);
+                });
+            ended_ = ended_ || outcome.end;
+            spare_.push_back(std::move(image.analysis));
+        }
+        waiting_.clear();
+        held_ = 0;
+    }
+
+    /// Whether one of them ends the run.
+    bool ended() const { return ended_; }
+
+    /// All are finished.
+    void end() {
+        finish();
+        give_pools();
+    }
+
+  private:
+    static constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
+
+    void analyse() {
+        std::vector<Task> tasks;
+        std::vector<Image*> images;
+        for (Image& image : waiting_)
+            attempt(*image.outcome, [&] {
+                tasks.push_back(measurer_.task_of(image));
+                images.push_back(&image);
+            });
+        measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
+        for (std::size_t i = 0; i < tasks.size(); ++i) {
+            images[i]->engine = tasks[i].engine;
+            if (const auto& error = tasks[i].job.error)
+                attempt(*images[i]->outcome, [&] { std::rethrow_exception(error); });
+        }
+    }
+
+    void add_up(const Image& image) {
+        if (!measurer_.pools_ || measurer_.pass_ == 2) return;
+        clock_.enter(Stage::analyse);
+        if (last_ && std::any_of(last_ + 1, image.outcome,
+                                 [](const Outcome& between) { return between.failure || between.end; }))
+            give_pools();
+        if (measurer_.options_.group_by_directory)
+            pool_of(pools_, image.outcome->input.group).add(image.analysis, image.values);
+        pool_of(pools_, "").add(image.analysis, image.values);
+        last_ = image.outcome;
+    }
+    void give_pools() {
+        if (last_) last_->pools = std::exchange(pools_, {});
+    }
+
+    Measurer& measurer_;
+    StageClock& clock_;
+    MemoryBudget::Share share_;
+    std::vector<Image> waiting_;
+    std::uint64_t held_ = 0;       ///< bytes of these
+    std::vector<Analysis> spare_;  ///< whose memory is used again
+    std::vector<io::Group> pools_;
+    Outcome* last_ = nullptr;  ///< that is in `pools_`
+    bool ended_ = false;
+};
+
+void Measurer::measure(Batch& batch) {
     ++in_flight_;
-    StageClock clock(times_, Stage::read);
-    MemoryBudget::Share share(budget_);
-    try {
-        measure_pixels(outcome, share, clock);
-    } catch (const OutOfMemory&) {  // smaller images may still fit
-        outcome.failure = current_failure(input.path);
-    } catch (const CudaError&) {
-        outcome.end = current_failure(input.path);
-        outcome.engine_ended = true;
-    } catch (const EngineUnavailable& error) {
-        outcome.end = Failure{"engine", error.what()};
-        outcome.engine_ended = true;
-    } catch (...) {
-        outcome.failure = current_failure(input.path);
+    StageTimes times;
+    {
+        StageClock clock(times, Stage::read);
+        Images images(*this, clock);
+        for (Outcome& outcome : batch) {
+            if (outcome.left_out || images.ended()) continue;
+            if (outcome.input.failure)
+                outcome.failure = failure_of(*outcome.input.failure);
+            else
+                images.read(outcome);
+        }
+        images.end();
     }
+    times_.add(times);
     --in_flight_;
 }
 
-/// Reads and decodes, once there is memory for it.
-cv::Mat Measurer::read(const Input& input, bool normalized, MemoryBudget::Share& share, StageClock& clock) const {
+/// Reads and decodes, once there is memory for it beside what is held.
+cv::Mat Measurer::read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
+                       StageClock& clock) const {
     io::DecodeOptions decode = options_.decode;
     decode.allocator = allocator_.get();
     bool header_known = false;
@@ -124,7 +262,7 @@ cv::Mat Measurer::read(const Input& input, bool normalized, MemoryBudget::Share&
         clock.enter(Stage::memory);
         // The copy is as large as the pixels, as floats up to four times.
         const bool floats = options_.normalization.mode == NormalizeMode::zscore;
-        share.require(header_known && normalized ? bytes * (floats ? 5 : 2) : bytes);
+        share.require(held + (header_known && normalized ? bytes * (floats ? 5 : 2) : bytes));
         clock.enter(header_known ? Stage::decode : Stage::read);
         header_known = true;
     };
@@ -161,78 +299,53 @@ cv::Mat Measurer::apply_tables(const cv::Mat& pixels) const {
     throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images");
 }
 
-/// Analyses, and normalises where asked. What the GPU cannot do goes to the CPU if the choice is ours.
-void Measurer::analyse(const cv::Mat& pixels, bool normalize, Outcome& outcome, cv::Mat& normalized, std::string& name,
-                       StageClock& clock) {
-    AnalysisRequest request;
-    if (options_.histogram.bins != 0) request.bins = options_.histogram.bins;
-    request.range = options_.histogram.range;
-    const ImageView image = io::view(pixels);
-    if (image.depth == Depth::f32 && options_.histogram.bins == 0)
+/// To analyse it, and to normalise it where that is asked.
+Task Measurer::task_of(Image& image) const {
+    Task task;
+    Job& job = task.job;
+    job.image = image.view;
+    job.result = &image.analysis;
+    if (options_.histogram.bins != 0) job.request.bins = options_.histogram.bins;
+    job.request.range = options_.histogram.range;
+    if (job.image.depth == Depth::f32 && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which f32 does not have: give --bins N");
-    if (normalize) normalized = like(pixels, options_.normalization.mode);
-    const auto work = [&](const Engines::Lease& engine) {
-        clock.enter(Stage::analyse);
-        name = engine->name();
-        if (normalize)
-            engine->normalize(image, request, options_.normalization, io::mutable_view(normalized), outcome.analysis);
-        else
-            engine->analyze(image, request, outcome.analysis);
-    };
-    clock.enter(Stage::engine);
-    const bool alone = in_flight_ == 1;
-    try {
-        try {
-            work(engines_.take(alone));
-        } catch (const OutOfMemory&) {  // what others use there may be all that it lacks
-            clock.enter(Stage::engine);
-            work(engines_.take_whole_gpu());
-        }
-        return;
-    } catch (const OutOfMemory& error) {
-        if (!engines_.automatic()) throw;
-        engines_.pass_over_gpu(error.what());
-    } catch (const CudaError& error) {
-        if (!engines_.automatic()) throw;
-        engines_.abandon_gpu(error.what());
+    if (image.writes.normalized && !tables_) {
+        image.normalized = like(image.pixels, options_.normalization.mode);
+        job.normalization = options_.normalization;
+        job.output = io::mutable_view(image.normalized);
     }
-    work(engines_.take_cpu(alone));
+    return task;
 }
 
-void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, StageClock& clock) {
+void Measurer::write_results(Image& image, StageClock& clock) const {
+    Outcome& outcome = *image.outcome;
     const Input& input = outcome.input;
-    const Writes writes = writes_of(input);
-    if (pass_ == 2 && !writes.normalized) return;
-    cv::Mat pixels = read(input, writes.normalized, share, clock), normalized;
-    const ImageView image = io::view(pixels);
-    outcome.pixels = static_cast<std::uint64_t>(image.pixels());
-    const io::ImageInfo info{input.path, image.width, image.height, image.depth};
-    const int channels = image.channels;
-    std::string engine, written;
-    const bool by_tables = writes.normalized && tables_;
-    if (pass_ == 1) analyse(pixels, writes.normalized && !by_tables, outcome, normalized, engine, clock);
-    if (pass_ == 1 && values_counted_ && image.depth == Depth::f32) {
-        auto floats = std::make_shared<Pool>();
-        floats->add(outcome.analysis, gpuhist::count_values(image));
-        outcome.floats = std::move(floats);
-    }
-    if (by_tables) {
+    const Writes& writes = image.writes;
+    if (pass_ == 1 && pools_ && image.view.depth == Depth::f32) {
         clock.enter(Stage::analyse);
-        normalized = apply_tables(pixels);
+        image.values = count_values(image.view);
     }
-    pixels.release();
+    if (writes.normalized && tables_) {
+        clock.enter(Stage::analyse);
+        image.normalized = apply_tables(image.pixels);
+    }
+    image.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
-        write_files(outcome, writes, {}, {}, normalized);
+        write_files(outcome, writes, {}, {}, image.normalized);
         return;
     }
 
-    const std::vector<Statistics> rows = statistics(outcome.analysis);
+    clock.enter(Stage::analyse);
+    const io::ImageInfo info{input.path, image.view.width, image.view.height, image.view.depth};
+    const std::string& engine = image.engine;
+    const std::vector<Statistics> rows = statistics(image.analysis);
     Histogram histogram;
     if (writes.histogram || writes.plot || options_.table_of(input))
-        histogram = gpuhist::histogram(outcome.analysis, options_.histogram);
+        histogram = gpuhist::histogram(image.analysis, options_.histogram);
     clock.enter(Stage::write);
-    for (const std::string& suffix : write_files(outcome, writes, histogram, rows, normalized))
+    std::string written;
+    for (const std::string& suffix : write_files(outcome, writes, histogram, rows, image.normalized))
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     if (writes.stats) {
         outcome.rows = rows.size();
@@ -241,8 +354,8 @@ void Measurer::measure_pixels(Outcome& outcome, MemoryBudget::Share& share, Stag
     if (options_.format == Format::csv) outcome.printed = io::stats_csv_rows(info, rows);
     if (options_.format == Format::json) outcome.printed = io::stats_json(info, engine, rows);
     if (options_.table_of(input))
-        outcome.printed =
-            format_table(heading_of(info, channels, engine, options_.style), rows, histogram, written, options_.style);
+        outcome.printed = format_table(heading_of(info, image.view.channels, engine, options_.style), rows, histogram,
+                                       written, options_.style);
 }
 
 /// Runs one writer. Returns what goes wrong.
@@ -261,6 +374,7 @@ std::optional<Failure> Measurer::write(const fs::path& path, const std::function
 /// Returns the suffixes of the files that were written.
 std::vector<std::string> Measurer::write_files(Outcome& outcome, const Writes& writes, const Histogram& histogram,
                                                const std::vector<Statistics>& rows, const cv::Mat& normalized) const {
+    if (!writes.histogram && !writes.plot && !writes.normalized) return {};
     const Input& input = outcome.input;
     const std::string stem = (options_.output / input.output_name).string();
     std::vector<std::pair<std::string, std::function<void(const fs::path&)>>> files;
@@ -277,8 +391,6 @@ std::vector<std::string> Measurer::write_files(Outcome& outcome, const Writes& w
     if (writes.normalized)
         files.emplace_back(normalized.depth() == CV_32F ? ".normalized.tiff" : ".normalized.png",
                            [&](const fs::path& path) { io::write_image(path, normalized); });
-    if (files.empty()) return {};
-
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;
         if (failure->kind == word(IoError::Kind::no_space) && !single_)

@@ -1,4 +1,4 @@
-/// All that is done for one image, on one thread.
+/// All that is done for an image, on one thread.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include "budget.hpp"
 #include "engines.hpp"
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/pinned_pool.hpp"
 #include "gpuhist/tables.hpp"
@@ -34,14 +35,18 @@ struct Outcome {
     std::optional<Failure> end;
     bool engine_ended = false;  ///< it is the engine, rather than a full disk
 
-    Analysis analysis;
-    std::shared_ptr<const Pool> floats;  ///< where values are counted, an f32 image as a pool of its own
     std::uint64_t pixels = 0;
     std::string stats;                 ///< its lines of stats.csv, where they are wanted
     std::uint64_t rows = 0;            ///< of these
     std::string printed;               ///< for standard output
     std::vector<Failure> not_written;  ///< files that could not be
+    /// What this image and those before it in its batch that have none add up to, where that is wanted. What follows a
+    /// failure is apart, so that a run can end there.
+    std::vector<io::Group> pools;
 };
+
+/// Inputs that follow each other, which one thread takes at once.
+using Batch = std::vector<Outcome>;
 
 class Measurer {
   public:
@@ -51,25 +56,29 @@ class Measurer {
     /// From now on pixels lie in memory that is reused, of which so many bytes are kept; pinned for the GPU, if one
     /// works.
     void reuse_memory(std::size_t bytes);
+    /// From now on images are added up, by groups too if these are wanted.
+    void pool_images() { pools_ = true; }
     /// From now on images are normalised by these tables.
     void use_tables(std::vector<Tables> tables) { tables_ = std::move(tables); }
-    /// The values of f32 images are counted: a pool wants them.
-    void count_values() { values_counted_ = true; }
     /// From now on images are normalised, and nothing else is done.
     void begin_second_pass() { pass_ = 2; }
 
-    /// Reads, analyses and writes the files about one input. Throws nothing. Safe to call from several threads.
-    void measure(Outcome& outcome);
+    /// Reads, analyses and writes the files about each input, up to one that ends the run. Throws nothing. Safe to call
+    /// from several threads.
+    void measure(Batch& batch);
 
   private:
-    cv::Mat read(const Input& input, bool normalized, MemoryBudget::Share& share, StageClock& clock) const;
+    struct Image;
+    class Images;
+
+    cv::Mat read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
+                 StageClock& clock) const;
     Writes writes_of(const Input& input) const;
-    void analyse(const cv::Mat& pixels, bool normalize, Outcome& outcome, cv::Mat& normalized, std::string& engine,
-                 StageClock& clock);
+    Task task_of(Image& image) const;
     cv::Mat apply_tables(const cv::Mat& pixels) const;
     /// Memory for the normalised copy.
     cv::Mat like(const cv::Mat& pixels, NormalizeMode mode) const;
-    void measure_pixels(Outcome& outcome, MemoryBudget::Share& share, StageClock& clock);
+    void write_results(Image& image, StageClock& clock) const;
     std::vector<std::string> write_files(Outcome& outcome, const Writes& writes, const Histogram& histogram,
                                          const std::vector<Statistics>& rows, const cv::Mat& normalized) const;
     std::optional<Failure> write(const std::filesystem::path& path, const std::function<void()>& writer) const;
@@ -81,12 +90,15 @@ class Measurer {
     StageTimes& times_;
     const bool single_;  ///< there is one input: its files are written at the same time
     int pass_ = 1;
-    bool values_counted_ = false;
+    bool pools_ = false;
     std::optional<std::vector<Tables>> tables_;
     std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
     std::unique_ptr<io::PinnedAllocator> allocator_;
-    std::atomic<int> in_flight_{0};  ///< images being measured
+    std::atomic<int> in_flight_{0};  ///< batches being measured
 };
+
+/// The pool of a group, made where it is not there yet.
+Pool& pool_of(std::vector<io::Group>& groups, const std::string& name);
 
 /// The word for a kind of failure in errors.csv.
 const char* word(IoError::Kind kind);

@@ -117,20 +117,22 @@ void remove_temporary_files(const fs::path& directory, const std::string& prefix
         }
 }
 
-/// What an f32 image's pool takes in memory, about.
-std::size_t bytes_of(const Pool& floats) {
+/// What the values of floats take in memory, and with them the rest, about; 0 where there are none.
+std::size_t bytes_of_values(const Pool& pool) {
+    const PooledDepth* floats = pool.find(Depth::f32);
     std::size_t bytes = 0;
-    for (const PooledChannel& channel : floats.find(Depth::f32)->channels)
-        bytes += sizeof channel + 8 * channel.counts.size() + 12 * channel.values.keys.size();
+    if (floats)
+        for (const PooledChannel& channel : floats->channels)
+            bytes += sizeof channel + 8 * channel.counts.size() + 12 * channel.values.keys.size();
     return bytes;
 }
 
 constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
 
 /// At least one, as one.
-Pool merged(const std::shared_ptr<const Pool>* begin, const std::shared_ptr<const Pool>* end) {
-    if (end - begin == 1) return **begin;
-    const auto middle = begin + (end - begin) / 2;
+Pool merged(const Pool* begin, const Pool* end) {
+    if (end - begin == 1) return *begin;
+    const Pool* middle = begin + (end - begin) / 2;
     Pool left, right;
     tbb::parallel_invoke([&] { left = merged(begin, middle); }, [&] { right = merged(middle, end); });
     left.merge(right);
@@ -174,6 +176,8 @@ void RowFile::flush() {
         }
         done += static_cast<std::size_t>(part);
     }
+    // The disk begins with it now, so that a checkpoint, which waits for the disk, finds little left to do.
+    sync_file_range(file_, static_cast<off_t>(written_), static_cast<off_t>(done), SYNC_FILE_RANGE_WRITE);
     written_ += done;
     buffer_.clear();
 }
@@ -378,27 +382,21 @@ void Results::print(const std::string& text) {
     console_.print(first + text);
 }
 
-Pool& Results::pool(const std::string& group) {
-    auto& groups = journal_.part.groups;
-    auto place = std::lower_bound(groups.begin(), groups.end(), group,
-                                  [](const io::Group& one, const std::string& name) { return one.name < name; });
-    if (place == groups.end() || place->name != group) place = groups.insert(place, {group, {}});
-    return place->pool;
-}
-
-void Results::add_to_pool(const std::string& group, const Outcome& outcome) {
-    if (!outcome.floats) return pool(group).add(outcome.analysis);
-    latest_[group].push_back(outcome.floats);
-    latest_bytes_ += bytes_of(*outcome.floats);
+/// Values of floats take long to merge: what has some waits for more of its kind.
+void Results::add_to_pool(io::Group& group) {
+    const std::size_t bytes = bytes_of_values(group.pool);
+    if (bytes == 0) return pool_of(journal_.part.groups, group.name).merge(group.pool);
+    latest_[group.name].push_back(std::move(group.pool));
+    latest_bytes_ += bytes;
     if (latest_bytes_ >= most_latest_bytes) settle_pools();
 }
 
 /// The pools have all images afterwards.
 void Results::settle_pools() {
     if (latest_.empty()) return;
-    std::vector<std::pair<Pool*, const std::vector<std::shared_ptr<const Pool>>*>> sums;
-    for (const auto& [group, latest] : latest_) pool(group);  // before any is pointed to
-    for (const auto& [group, latest] : latest_) sums.emplace_back(&pool(group), &latest);
+    std::vector<std::pair<Pool*, const std::vector<Pool>*>> sums;
+    for (const auto& [group, latest] : latest_) pool_of(journal_.part.groups, group);  // before any is pointed to
+    for (const auto& [group, latest] : latest_) sums.emplace_back(&pool_of(journal_.part.groups, group), &latest);
     tbb::this_task_arena::isolate([&] {  // while waiting, no other image is begun on this thread
         tbb::parallel_for_each(sums, [](const auto& sum) {
             sum.first->merge(merged(sum.second->data(), sum.second->data() + sum.second->size()));
@@ -412,11 +410,8 @@ void Results::add_image(Outcome& outcome) {
     if (journal_.pass == 2) return;
     stats_.append(outcome.stats);
     journal_.part.rows += outcome.rows;
-    if (pooled_) {
-        add_to_pool("", outcome);
-        from_directory_ = from_directory_ || outcome.input.from_directory;
-        if (options_.group_by_directory) add_to_pool(outcome.input.group, outcome);
-    }
+    for (io::Group& group : outcome.pools) add_to_pool(group);
+    from_directory_ = from_directory_ || outcome.input.from_directory;
     ++journal_.images;
     ++images_;
     pixels_ += outcome.pixels;
@@ -425,6 +420,7 @@ void Results::add_image(Outcome& outcome) {
 
 void Results::record(Outcome& outcome) {
     const Input& input = outcome.input;
+    in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
     hash_.add(input.path);
     ++journal_.inputs;
@@ -437,10 +433,15 @@ void Results::record(Outcome& outcome) {
             add_image(outcome);
         }
     }
+    in_doubt_ = false;
+}
+
+void Results::checkpoint_now_and_then() {
     if (journaled_ && std::chrono::steady_clock::now() - last_checkpoint_ >= pause_) checkpoint();
 }
 
 void Results::checkpoint() {
+    if (in_doubt_) return;
     settle_pools();
     if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
@@ -531,7 +532,7 @@ void Results::finish_dataset() {
 void Results::print_set() {
     const auto& arguments = options_.inputs.arguments;
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
-    const Pool& whole = pool("");
+    const Pool& whole = journal_.part.groups.front().pool;
     std::map<Depth, std::vector<Statistics>> rows;
     std::map<Depth, std::uint64_t> images;
     for (const PooledRow& row : whole.statistics()) {

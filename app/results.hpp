@@ -68,8 +68,6 @@ class Results {
     int pass() const { return journal_.pass; }
     /// All inputs are measured, and are now gone through again. Throws IoError.
     void begin_second_pass();
-    /// Whether the images are pooled.
-    bool pooled() const { return pooled_; }
     /// Whether the first pass found nothing in this input.
     bool is_bad(const Input& input) const;
     /// What normalises the whole set. Throws InvalidArgument.
@@ -79,8 +77,12 @@ class Results {
     /// All was done but for the names of the files.
     bool only_to_finish() const { return complete_; }
 
-    /// The next input's. Throws IoError where a file cannot be written: nothing of this input then counts.
+    /// Whether images are to be added up.
+    bool pooled() const { return pooled_; }
+    /// The next input's. Throws IoError where a file cannot be written: nothing since the last checkpoint then counts.
     void record(Outcome& outcome);
+    /// `checkpoint`, if it is time for one. To be called where what was recorded ends with pools.
+    void checkpoint_now_and_then();
     /// Makes sure that what was recorded is on disk, and says so in the journal. Throws IoError.
     void checkpoint();
     /// Gives the files their names. Throws IoError.
@@ -99,8 +101,7 @@ class Results {
     void begin_files();
     void add_error(const Input& input, const Failure& failure);
     void add_image(Outcome& outcome);
-    Pool& pool(const std::string& group);
-    void add_to_pool(const std::string& group, const Outcome& outcome);
+    void add_to_pool(io::Group& group);
     void settle_pools();
     void print(const std::string& text);
     void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
@@ -120,11 +121,12 @@ class Results {
     Journal journal_;
     /// Of each group the latest f32 images. They are merged many at a time, on all threads: merging one with all values
     /// of the set takes a millisecond or more.
-    std::map<std::string, std::vector<std::shared_ptr<const Pool>>> latest_;
+    std::map<std::string, std::vector<Pool>> latest_;
     std::size_t latest_bytes_ = 0;
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
+    bool in_doubt_ = false;  ///< an input is recorded in part
     bool begun_ = false, complete_ = false, journal_saved_ = false, printed_ = false, from_directory_ = false;
     std::vector<std::string> written_;
     std::chrono::steady_clock::time_point last_checkpoint_;

@@ -65,7 +65,7 @@ enum class End { none, interrupted, errors, output, engine, reader };
 /// Inputs in, results out.
 class Run {
   public:
-    Run(const Options& options, Summary& summary)
+    Run(const Options& options, Summary& summary, const EngineFactory& make)
         : options_(options),
           summary_(summary),
           console_(options.quiet),
@@ -73,12 +73,12 @@ class Run {
                                               [this](const std::string& text) { console_.note(text); })),
           single_(inputs_->single()),
           threads_(threads_of(options)),
-          engines_(options.engine, options.engine_options, console_),
+          engines_(options.engine, options.engine_options, make, console_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
           budget_(memory_),
           measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
           results_(options, console_, single_) {
-        if (results_.pooled()) measurer_.count_values();
+        if (results_.pooled()) measurer_.pool_images();
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from);
         measurer_.use_tables(io::parse_tables(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
@@ -90,8 +90,12 @@ class Run {
     void measure_one();
     void measure_many();
     void pass_through(std::uint64_t done);
-    std::size_t images_in_flight() const;
-    std::optional<Input> next_input(InputStream& stream);
+    std::size_t batches_in_flight() const;
+    std::vector<Input> next_inputs(InputStream& stream, std::size_t most);
+    std::size_t inputs_at_once() const;
+    Batch batch_of(std::vector<Input> inputs) const;
+    void measure(Batch& batch);
+    void record(Batch& batch);
     void record(Outcome& outcome);
     void end(End why);
     int exit_code() const;
@@ -110,7 +114,9 @@ class Run {
     Results results_;
     std::unique_ptr<Progress> progress_;
     std::atomic<End> end_{End::none};
-    bool nothing_more_counts_ = false;  ///< of what is in flight
+    bool nothing_more_counts_ = false;         ///< of what is in flight
+    std::atomic<double> seconds_an_input_{0};  ///< of a thread, lately
+    std::atomic<std::size_t> inputs_in_flight_{0};
 };
 
 /// The first reason is the one that is told.
@@ -119,23 +125,27 @@ void Run::end(End why) {
     end_.compare_exchange_strong(none, why);
 }
 
-void Run::record(Outcome& outcome) {
-    if (nothing_more_counts_) return;
+void Run::record(Batch& batch) {
     const StageClock clock(summary_.stages, Stage::rows);
+    try {
+        for (Outcome& outcome : batch)
+            if (!nothing_more_counts_) record(outcome);
+        if (!nothing_more_counts_) results_.checkpoint_now_and_then();
+    } catch (const Error& error) {
+        console_.say(error.what());
+        end(End::output);
+        nothing_more_counts_ = true;
+    }
+}
+
+void Run::record(Outcome& outcome) {
     if (outcome.end) {
         console_.say(outcome.end->message);
         end(outcome.engine_ended ? End::engine : End::output);
         nothing_more_counts_ = true;
         return;
     }
-    try {
-        results_.record(outcome);
-    } catch (const Error& error) {
-        console_.say(error.what());
-        end(End::output);
-        nothing_more_counts_ = true;
-        return;
-    }
+    results_.record(outcome);
     if (progress_) progress_->add(outcome.pixels, outcome.failure.has_value());
     if (outcome.failure && options_.max_errors && results_.failed() >= *options_.max_errors) {
         end(End::errors);
@@ -150,26 +160,26 @@ void Run::measure_one() {
     // A CUDA context takes longer than most images: it is made while the image is read.
     auto engine =
         std::async(options_.engine == "cpu" ? std::launch::deferred : std::launch::async, [this] { engines_.start(); });
-    Outcome outcome;
-    outcome.input = *inputs_->next();
-    measurer_.measure(outcome);
+    Batch batch(1);
+    batch.front().input = *inputs_->next();
+    measurer_.measure(batch);
     engine.get();
-    record(outcome);
+    record(batch);
 }
 
-/// Enough that all threads have work while one image takes its time, but no more than memory allows: an analysis, of
-/// f32 with the counts of its values, waits in memory for its turn.
-std::size_t Run::images_in_flight() const {
+/// Enough that all threads have work while one image takes its time, but no more than memory allows: a batch's counts,
+/// of f32 with those of its values, wait in memory for its turn.
+std::size_t Run::batches_in_flight() const {
     const std::uint64_t analysis =
         5 * (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + ValueCounts::most * 12);
     const auto threads = static_cast<std::uint64_t>(threads_);
     return std::clamp<std::uint64_t>(memory_ / 4 / analysis, threads + 1, 32 * threads);
 }
 
-std::optional<Input> Run::next_input(InputStream& stream) {
+std::vector<Input> Run::next_inputs(InputStream& stream, std::size_t most) {
     const StageClock clock(summary_.stages, Stage::list);
     try {
-        return stream.next([this] {
+        return stream.next(most, [this] {
             if (interrupted()) end(End::interrupted);
             return end_ != End::none;
         });
@@ -177,48 +187,75 @@ std::optional<Input> Run::next_input(InputStream& stream) {
         console_.say(error.what());
         end(End::errors);
     }
-    return std::nullopt;
+    return {};
+}
+
+/// Small images come many at once, since what is done for each batch would cost as much as they do; large ones one by
+/// one, so that all threads have work to the end, as do all where many wait for one that takes long.
+std::size_t Run::inputs_at_once() const {
+    constexpr double seconds = 2e-3, most = 32;
+    const double each = seconds_an_input_;
+    const bool many_wait = inputs_in_flight_ > 2 * static_cast<std::size_t>(most) * static_cast<std::size_t>(threads_);
+    return each > 0 && !many_wait ? static_cast<std::size_t>(std::clamp(seconds / each, 1.0, most)) : 1;
+}
+
+Batch Run::batch_of(std::vector<Input> inputs) const {
+    Batch batch(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Outcome& outcome = batch[i];
+        outcome.input = std::move(inputs[i]);
+        const auto& shard = options_.shard;
+        outcome.left_out = (shard && outcome.input.index % shard->parts != shard->part - 1) ||
+                           (results_.pass() == 2 && results_.is_bad(outcome.input));
+    }
+    return batch;
+}
+
+void Run::measure(Batch& batch) {
+    const auto start = Clock::now();
+    measurer_.measure(batch);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double now = seconds / static_cast<double>(batch.size()), before = seconds_an_input_;
+    seconds_an_input_ = before > 0 ? 0.75 * before + 0.25 * now : now;
 }
 
 /// Goes through the inputs, but for those that are done.
 void Run::pass_through(std::uint64_t done) {
     InputStream stream(inputs_);
-    for (std::uint64_t i = 0; i < done && end_ == End::none; ++i) {
-        const auto input = next_input(stream);
-        if (!input && end_ == End::none)
+    for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
+        const auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
+        if (inputs.empty() && end_ == End::none)
             throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
                              options_.output.string() + ": start anew without --resume");
-        if (input) results_.skip(*input);
+        for (const Input& input : inputs) results_.skip(input);
+        left -= inputs.size();
     }
     progress_ = std::make_unique<Progress>(console_, options_.inputs, options_.output);
     progress_->skip(done);
 
-    using OutcomePointer = std::shared_ptr<Outcome>;
-    const auto begin = [&](tbb::flow_control& flow) -> OutcomePointer {
-        auto input = next_input(stream);
-        if (!input) {
-            flow.stop();
-            return nullptr;
-        }
-        auto outcome = std::make_shared<Outcome>();
-        outcome->input = std::move(*input);
-        const auto& shard = options_.shard;
-        outcome->left_out = (shard && outcome->input.index % shard->parts != shard->part - 1) ||
-                            (results_.pass() == 2 && results_.is_bad(outcome->input));
-        return outcome;
+    using BatchPointer = std::shared_ptr<Batch>;
+    const auto begin = [&](tbb::flow_control& flow) -> BatchPointer {
+        auto inputs = next_inputs(stream, inputs_at_once());
+        inputs_in_flight_ += inputs.size();
+        if (!inputs.empty()) return std::make_shared<Batch>(batch_of(std::move(inputs)));
+        flow.stop();
+        return nullptr;
     };
-    const auto measure = [&](OutcomePointer outcome) {
-        measurer_.measure(*outcome);
-        return outcome;
+    const auto work = [&](BatchPointer batch) {
+        measure(*batch);
+        return batch;
     };
-    const auto end = [&](const OutcomePointer& outcome) { record(*outcome); };
+    const auto finish = [&](const BatchPointer& batch) {
+        record(*batch);
+        inputs_in_flight_ -= batch->size();
+    };
     tbb::task_arena arena(threads_);
     arena.execute([&] {
         using tbb::filter_mode;
-        tbb::parallel_pipeline(images_in_flight(),
-                               tbb::make_filter<void, OutcomePointer>(filter_mode::serial_in_order, begin) &
-                                   tbb::make_filter<OutcomePointer, OutcomePointer>(filter_mode::parallel, measure) &
-                                   tbb::make_filter<OutcomePointer, void>(filter_mode::serial_in_order, end));
+        tbb::parallel_pipeline(batches_in_flight(),
+                               tbb::make_filter<void, BatchPointer>(filter_mode::serial_in_order, begin) &
+                                   tbb::make_filter<BatchPointer, BatchPointer>(filter_mode::parallel, work) &
+                                   tbb::make_filter<BatchPointer, void>(filter_mode::serial_in_order, finish));
     });
     progress_.reset();
 }
@@ -297,10 +334,12 @@ int Run::execute() {
 
 }  // namespace
 
-int run(const Options& options, Summary* summary) {
+int run(const Options& options, Summary* summary, const EngineFactory& make) {
     // What the decoders have to say comes with our errors, which name the file.
     cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-    if (options.engine_options.threads > 0) cv::setNumThreads(options.engine_options.threads);
+    // More threads than processors would be complained about by the library that makes them.
+    if (const int threads = options.engine_options.threads; threads > 0)
+        cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));
     Console console(options.quiet);
     Summary own;
     try {
@@ -310,7 +349,7 @@ int run(const Options& options, Summary* summary) {
         return output_failed;
     }
     try {
-        return Run(options, summary ? *summary : own).execute();
+        return Run(options, summary ? *summary : own, make).execute();
     } catch (const IoError& error) {
         console.say(error.what());
         return inputs_failed;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "engines.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/image_file.hpp"
 #include "gpuhist/normalization.hpp"
@@ -93,8 +94,8 @@ struct Summary {
 };
 
 /// Measures the inputs. Prints results on standard output, and failures, each with its file and cause, on standard
-/// error. Returns an ExitCode. `summary` receives what was done, where it is wanted.
-int run(const Options& options, Summary* summary = nullptr);
+/// error. Returns an ExitCode. `summary` receives what was done, where it is wanted; engines come from `make`.
+int run(const Options& options, Summary* summary = nullptr, const EngineFactory& make = make_engine);
 
 /// Prints the engines, the GPUs, and which engine `auto` takes and why. Returns an ExitCode.
 int show_devices();

@@ -21,6 +21,11 @@ class StageTimes {
         nanoseconds_[static_cast<std::size_t>(stage)].fetch_add(
             std::chrono::duration_cast<std::chrono::nanoseconds>(time).count(), std::memory_order_relaxed);
     }
+    void add(const StageTimes& others) {
+        for (std::size_t i = 0; i < nanoseconds_.size(); ++i)
+            nanoseconds_[i].fetch_add(others.nanoseconds_[i].load(std::memory_order_relaxed),
+                                      std::memory_order_relaxed);
+    }
     double seconds(Stage stage) const {
         return static_cast<double>(nanoseconds_[static_cast<std::size_t>(stage)].load()) * 1e-9;
     }

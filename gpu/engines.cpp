@@ -84,6 +84,20 @@ void PinnedResults::clear() {
 }
 #endif
 
+void Engine::run(Job* jobs, std::size_t count) {
+    for (Job* job = jobs; job != jobs + count; ++job) {
+        job->error = nullptr;
+        try {
+            if (job->normalization)
+                normalize(job->image, job->request, *job->normalization, job->output, *job->result);
+            else
+                analyze(job->image, job->request, *job->result);
+        } catch (...) {
+            job->error = std::current_exception();
+        }
+    }
+}
+
 std::vector<EngineInfo> engines() {
     return {cuda::info(), cpu::info()};
 }

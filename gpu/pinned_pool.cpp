@@ -86,7 +86,7 @@ class PinnedPool::Implementation {
     }
 
     Block allocate(std::size_t bytes) {
-        if (gpu_ >= 0)
+        if (gpu_ >= 0 && bytes > static_cast<std::size_t>(Engine::small_image_bytes))
             if (void* memory = cuda::allocate_pinned(bytes, gpu_)) return {memory, true};
         void* memory = std::aligned_alloc(alignment, bytes);
         if (!memory) throw std::bad_alloc();

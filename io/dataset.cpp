@@ -104,10 +104,13 @@ std::string dataset_csv(const std::vector<Group>& groups) {
         for (const PooledRow& row : group->pool.statistics()) {
             const Statistics& numbers = row.statistics;
             lines.append(csv_field(group->name)).append(",").append(to_string(row.depth)).append(",");
-            lines.append(to_string(numbers.channel)).append(",").append(text(row.images));
-            visit_fields(numbers, [&](const char*, const auto& value) { lines.append(",").append(text(value)); });
-            lines.append(",").append(text(unit_scale(numbers.mean, row.depth)));
-            lines.append(",").append(text(unit_scale(numbers.std, row.depth))).append(",");
+            lines.append(to_string(numbers.channel));
+            const auto append = [&](const auto& value) { append_text(lines += ',', value); };
+            append(row.images);
+            visit_fields(numbers, [&](const char*, const auto& value) { append(value); });
+            append(unit_scale(numbers.mean, row.depth));
+            append(unit_scale(numbers.std, row.depth));
+            lines += ',';
             if (row.percentile_bits) lines += std::to_string(*row.percentile_bits);
             lines += '\n';
         }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,15 +35,20 @@ void visit_fields(const Statistics& row, Visit visit) {
     visit("effective_bits", row.effective_bits);
 }
 
-inline std::string text(std::uint64_t value) {
-    return std::to_string(value);
+inline void append_text(std::string& line, std::uint64_t value) {
+    std::array<char, 20> digits;
+    line.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
 }
-inline std::string text(double value) {
-    return shortest(value);
+/// As `shortest`, which writes whole numbers of up to five digits without an exponent; these are quicker by themselves.
+inline void append_text(std::string& line, double value) {
+    if (value > 0 && value < 1e5 && value == static_cast<double>(static_cast<std::uint32_t>(value)))
+        return append_text(line, static_cast<std::uint64_t>(value));
+    std::array<char, 32> text;
+    line.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
 }
 template <class T>
-std::string text(const std::optional<T>& value) {
-    return value ? text(*value) : std::string();
+void append_text(std::string& line, const std::optional<T>& value) {
+    if (value) append_text(line, *value);
 }
 
 /// A field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end.

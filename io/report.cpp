@@ -33,7 +33,7 @@ std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>
     std::string lines;
     for (const Statistics& row : rows) {
         lines.append(start).append(to_string(row.channel));
-        visit_fields(row, [&](const char*, const auto& value) { lines.append(",").append(text(value)); });
+        visit_fields(row, [&](const char*, const auto& value) { append_text(lines += ',', value); });
         lines += '\n';
     }
     return lines;

@@ -2,7 +2,9 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "engines_under_test.hpp"
 #include "gpuhist/error.hpp"
@@ -71,6 +73,47 @@ struct Placement {
     int row_padding, offset;
 };
 constexpr Placement placements[] = {{0, 0}, {0, 1}, {3, 5}, {16, 0}, {13, 15}};
+
+// Lists of jobs, where some pixels lie on the host and some on the GPU.
+TEST_P(DeviceTest, small_jobs) {
+    std::vector<std::unique_ptr<Picture>> hosts, outputs;
+    std::vector<std::unique_ptr<DevicePicture>> devices, device_outputs;
+    std::vector<Analysis> results(24);
+    std::vector<Job> jobs(results.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto n = static_cast<std::int64_t>(i);
+        const Shape shape{5 + n, 30 - n, i % 2 ? 3 : 1, i % 6 < 3 ? Depth::u8 : Depth::f32};
+        hosts.push_back(std::make_unique<Picture>(shape, layouts[i % 5], Content::natural));
+        outputs.push_back(std::make_unique<Picture>(shape, packed));
+        const auto& at = placements[i % 5];
+        devices.push_back(std::make_unique<DevicePicture>(hosts[i]->view(), at.row_padding, at.offset));
+        device_outputs.push_back(std::make_unique<DevicePicture>(outputs[i]->view(), at.row_padding, at.offset));
+        const bool on_device = i % 3 != 0;
+        jobs[i].image = on_device ? devices[i]->view() : hosts[i]->view();
+        jobs[i].result = &results[i];
+        if (i % 4 < 2) continue;
+        jobs[i].normalization = Normalization{};
+        jobs[i].output = on_device ? device_outputs[i]->view() : outputs[i]->mutable_view();
+    }
+    engine->run(jobs.data(), jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        SCOPED_TRACE(i);
+        ASSERT_FALSE(jobs[i].error);
+        Analysis expected;
+        if (!jobs[i].normalization) {
+            reference->analyze(hosts[i]->view(), {}, expected);
+        } else {
+            Picture copy(hosts[i]->shape(), packed);
+            reference->normalize(hosts[i]->view(), {}, *jobs[i].normalization, copy.mutable_view(), expected);
+            if (jobs[i].image.memory == Memory::device) {
+                device_outputs[i]->copy_to(*outputs[i]);
+                EXPECT_TRUE(device_outputs[i]->surroundings_untouched());
+            }
+            EXPECT_EQ(difference(outputs[i]->view(), copy.view()), "");
+        }
+        EXPECT_EQ(difference(results[i], expected), "");
+    }
+}
 
 TEST_P(DeviceTest, small_analyze) {
     for (Depth depth : {Depth::u8, Depth::u16, Depth::f32})

@@ -164,6 +164,16 @@ TEST_F(Directory, NamesOfAnyBytesSurvive) {
     EXPECT_EQ(std::count(json.out.begin(), json.out.end(), '\n'), 5);
 }
 
+TEST_F(Directory, MoreThreadsThanProcessorsAreNoMatter) {
+    make_tree("dir", 30, 3);
+    const Outcome two = run({"dir", "-q", "--format", "csv", "--threads", "2", "-o", "two"});
+    const Outcome many = run({"dir", "-q", "--format", "csv", "--threads", "1000", "-o", "many"});
+    EXPECT_EQ(many.code, two.code);
+    EXPECT_EQ(many.err, two.err);
+    EXPECT_EQ(many.out, two.out);
+    expect_same_files("many", "two");
+}
+
 TEST_F(Directory, GlobsChooseFilesAndDirectories) {
     for (const char* name : {"dir/a1.png", "dir/a2.png", "dir/b1.png", "dir/sub/a1.png", "dir/skip/a1.png"})
         save_gray(name);

@@ -1,7 +1,10 @@
 /// The engines: one interface, picked at run time by name.
 #pragma once
 
+#include <cstddef>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +14,17 @@
 #include "gpuhist/normalization.hpp"
 
 namespace gpuhist {
+
+/// One image of a list: what is asked of it, and what came of that. Views, result and request as in Engine::analyze and
+/// Engine::normalize; nothing here is owned.
+struct Job {
+    ImageView image;
+    AnalysisRequest request;
+    std::optional<Normalization> normalization;  ///< set: a normalised copy is written to `output`
+    MutableImageView output;
+    Analysis* result = nullptr;  ///< its storage is reused
+    std::exception_ptr error;    ///< set by Engine::run: why there is no result
+};
 
 /// Looks at pixels. Every engine gives the same bits. An engine owns its workspace and reuses it: after the first image
 /// of a size there is no allocation beyond the result's. One engine serves one thread at a time.
@@ -34,6 +48,16 @@ class Engine {
     /// between rows are left alone.
     virtual void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                            const MutableImageView& output, Analysis& result) = 0;
+
+    /// Images of so many bytes of pixels or fewer gain by being handed over many at a time.
+    static constexpr std::int64_t small_image_bytes = std::int64_t{1} << 18;
+
+    /// Does `count` jobs, which may be of any size, type and request: the same bits as one call of `analyze` or
+    /// `normalize` for each. On a GPU small images that are asked the same share an upload, a launch and a download.
+    /// What one of the calls would throw is the `error` of its job, and does not disturb the others; a GPU that fails
+    /// is the error of all that it had not done. No output may lie in another job's image or output. Throws nothing
+    /// else than std::bad_alloc.
+    virtual void run(Job* jobs, std::size_t count);
 
     Analysis analyze(const ImageView& image, const AnalysisRequest& request = {}) {
         Analysis result;

@@ -8,7 +8,8 @@ namespace gpuhist {
 
 /// Host memory that is kept and handed out again. With CUDA it is pinned, and copies to and from the GPU run at the
 /// bus's full speed and at the same time as kernels; without a GPU, or where no more can be pinned, it is plain: what
-/// is kept still saves the system's work of clearing new pages. Safe to use from several threads.
+/// is kept still saves the system's work of clearing new pages. Pieces of up to Engine::small_image_bytes are plain
+/// too: Engine::run gathers them in pinned memory of its own. Safe to use from several threads.
 class PinnedPool {
   public:
     /// Keeps at most `keep_bytes` that nobody uses. Memory is pinned for this GPU; -1: it is plain.
