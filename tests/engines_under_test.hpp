@@ -63,6 +63,7 @@ inline const EngineUnderTest engines_under_test[] = {
     {"cpu", "cpu", {}},
     {"cuda", "cuda", {}},
     {"cuda_separate_launches", "cuda", {.cooperative = false}},
+    {"cuda_small_gpu", "cuda", {.shared_bytes = 65536}},
 };
 
 inline std::string label_of(const testing::TestParamInfo<EngineUnderTest>& info) {

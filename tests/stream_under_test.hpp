@@ -315,9 +315,10 @@ inline std::vector<Normalization> normalizations(int channels) {
 struct Path {
     const char* label;
     bool cooperative;
+    std::size_t shared_bytes;
     friend void PrintTo(const Path& path, std::ostream* out) { *out << path.label; }
 };
-inline constexpr Path paths[] = {{"cooperative", true}, {"separate_launches", false}};
+inline constexpr Path paths[] = {{"cooperative", true, 0}, {"separate_launches", false, 0}, {"small_gpu", true, 65536}};
 inline std::string label_of_path(const testing::TestParamInfo<Path>& info) {
     return info.param.label;
 }
@@ -352,6 +353,7 @@ class StreamTest : public testing::TestWithParam<Path> {
         plan.bins = 65536;
         plan.normalize = true;
         plan.cooperative = GetParam().cooperative;
+        plan.shared_bytes = GetParam().shared_bytes;
         return plan;
     }
     StreamAnalyzer& analyzer(Depth depth, int channels) {

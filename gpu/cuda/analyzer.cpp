@@ -106,12 +106,14 @@ std::string why_unavailable(int gpu) {
     return "";
 }
 
-Launch launch_on(int gpu, bool cooperative) {
+Launch launch_on(const StreamPlan& plan) {
+    const int gpu = plan.gpu;
     Launch launch;
     launch.gpu = gpu;
     launch.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, gpu);
     launch.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu));
-    launch.cooperative = cooperative && attribute(cudaDevAttrCooperativeLaunch, gpu) != 0;
+    if (plan.shared_bytes != 0) launch.shared_bytes = std::min(launch.shared_bytes, plan.shared_bytes);
+    launch.cooperative = plan.cooperative && attribute(cudaDevAttrCooperativeLaunch, gpu) != 0;
     return launch;
 }
 
@@ -120,7 +122,7 @@ std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
         case Depth::u8:
             return round_up(bytes_workspace(plan.channels, launch));
         case Depth::u16:
-            return round_up(words_workspace(plan.channels, plan.normalize, launch));
+            return round_up(words_workspace(plan.channels, launch));
         default:
             return round_up(floats_workspace(plan.channels, plan.bins, plan.normalize, launch));
     }
@@ -151,10 +153,7 @@ void validate(const StreamPlan& plan) {
 }
 
 Analyzer::Analyzer(const StreamPlan& plan, void* workspace)
-    : plan_(plan),
-      launch_(launch_on(plan.gpu, plan.cooperative)),
-      workspace_(workspace),
-      list_(std::make_unique<List>()) {
+    : plan_(plan), launch_(launch_on(plan)), workspace_(workspace), list_(std::make_unique<List>()) {
     const std::size_t bytes = workspace_bytes(plan, launch_);
     if (!workspace_) workspace_ = owned_.reserve(bytes);
     GPUHIST_CUDA(cudaMemset(workspace_, 0, bytes));

@@ -16,7 +16,7 @@ namespace gpuhist::cuda {
 std::string why_unavailable(int gpu);
 
 /// How this GPU is launched on, without a stream. Makes no context.
-Launch launch_on(int gpu, bool cooperative);
+Launch launch_on(const StreamPlan& plan);
 
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch);
 

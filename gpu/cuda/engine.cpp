@@ -107,7 +107,7 @@ struct Batch {
 
 class CudaEngine final : public Engine {
   public:
-    explicit CudaEngine(const EngineOptions& options) : gpu_(options.gpu), cooperative_(options.cooperative) {}
+    explicit CudaEngine(const EngineOptions& options) : options_(options) {}
     std::string_view name() const override { return "cuda"; }
 
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
@@ -127,8 +127,7 @@ class CudaEngine final : public Engine {
     void* reserve_results(std::size_t bytes);
     Analyzer& analyzer_for(const ImageView& image, const AnalysisRequest& request);
 
-    int gpu_;
-    bool cooperative_;
+    const EngineOptions options_;
     Stream stream_;
     std::array<std::optional<Analyzer>, 9> analyzers_;  ///< one for each type of image met so far
     DeviceBuffer input_, output_, device_result_;
@@ -144,8 +143,9 @@ Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest
         plan.channels = image.channels;
         plan.bins = request.bins;
         plan.normalize = true;
-        plan.gpu = gpu_;
-        plan.cooperative = cooperative_;
+        plan.gpu = options_.gpu;
+        plan.cooperative = options_.cooperative;
+        plan.shared_bytes = options_.shared_bytes;
         analyzer.reset();
         analyzer.emplace(plan);
     }
@@ -163,7 +163,7 @@ void* CudaEngine::reserve_results(std::size_t bytes) {
 void CudaEngine::do_one(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
                         const MutableImageView* output, Analysis& result) {
     validate(image, request, normalization, output);
-    const CurrentDevice current(gpu_);
+    const CurrentDevice current(options_.gpu);
     Analyzer& analyzer = analyzer_for(image, request);
     const auto rows = static_cast<std::size_t>(image.height);
     const bool upload = image.memory == Memory::host;
@@ -239,7 +239,7 @@ void CudaEngine::do_batch(const Batch& batch) {
 void CudaEngine::launch(const Batch& batch) {
     const Job& first = *batch.jobs.front();
     const Normalization* normalization = first.normalization ? &*first.normalization : nullptr;
-    const CurrentDevice current(gpu_);
+    const CurrentDevice current(options_.gpu);
     Analyzer& analyzer = analyzer_for(first.image, first.request);
     const std::size_t result_bytes = analyzer.layout(first.request, normalization).bytes;
 

@@ -36,8 +36,6 @@ __device__ void second_sweep(const Task<C>& task, BlockPlan& plan, bool* last) {
             const std::int64_t first = core::float_key(facts.minimum) >> 16,
                                end = (core::float_key(facts.maximum) >> 16) + 1;
             for (std::int64_t half = first + all.first; half < end; half += all.step) task.high(r)[half] = 0;
-            if (!fresh(task.row(r).found.carried)) continue;
-            for (std::int64_t i = all.first; i < 65536; i += all.step) task.carries(r)[i] = 0;
         }
     } else {
         count_details<C, false>(task, plan, 0, all);
@@ -188,7 +186,7 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         work.wide = rows_of(C) * std::uint64_t{p.common.bins} > wide_counts;
         std::size_t bytes = low_bytes + std::max(work.slots_fit ? slot_bytes : 0,
                                                  work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
-        if (full || equalized) bytes = std::max(bytes, std::size_t{131072} >> p.parts_log2);
+        if (full || equalized) bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes);
         const Shape shape{blocks_for(largest, pixels_per_block) * (full ? rows_of(C) : 1), threads_of<C>, bytes};
         launch_phases(launch, floats_kernel<C, Images>, shape, 0, static_cast<int>(images.count) * work.steps, images,
                       work);

@@ -316,9 +316,6 @@ struct HalfPlace {
         const std::uint32_t bits = __float_as_uint(value + 0.0f);  // −0 counts as +0
         return (bits >> 15 & 0xFFFEu) | bits >> 31;
     }
-    __device__ static std::uint32_t of_half(std::uint32_t half) {
-        return half & 0x8000u ? (half & 0x7FFFu) << 1 : (0x7FFFu - half) << 1 | 1u;
-    }
     /// The high halves of a pair of places.
     __device__ static std::uint32_t positive(std::uint32_t pair) { return pair | 0x8000u; }
     __device__ static std::uint32_t negative(std::uint32_t pair) { return 0x7FFFu - pair; }

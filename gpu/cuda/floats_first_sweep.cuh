@@ -118,13 +118,50 @@ __device__ __noinline__ void find_extremes(const Task<C>& task) {
     for (int r = 0; r < rows; ++r) extremes.merge(r, task.row(r).found);
 }
 
-/// 65536 places: of high halves, or of the bins of an equalisation. Neighbours lie in different banks as they are.
-using Counters = PackedCounters<false>;
+using Counters = PackedCounters<16>;
+using Crowded = CrowdedPlaces<4>;
+constexpr std::size_t crowded_bytes = Crowded::words * sizeof(std::uint32_t);
+
+/// Counts a row's 65536 places, or a slice of them: high halves, or bins of an equalisation. Neighbours lie in
+/// different banks as they are. `Carry` adds to the counts in device memory.
+template <class Carry>
+struct PlaceCounter {
+    std::uint32_t words, crowded;  ///< shared addresses: of place 0 (before those of a slice), and of Crowded
+    std::uint32_t first, places;
+    Carry carry;
+
+    template <int N>
+    __device__ void add(const std::uint32_t (&place)[N]) const {
+        if (places == Counters::places) return add_samples<Counters, Crowded>(words, crowded, place, carry);
+#pragma unroll
+        for (std::uint32_t p : place) add_one(p);
+    }
+    __device__ void add_one(std::uint32_t place) const {
+        const std::uint32_t one[1] = {place};
+        if (place - first < places) Counters::add(words, one, carry);
+    }
+};
+
+/// Adds to the counts of high halves.
+struct AddHalves {
+    Word* counts;
+
+    __device__ static std::uint32_t half(std::uint32_t place) {
+        return place & 1u ? HalfPlace::negative(place >> 1) : HalfPlace::positive(place >> 1);
+    }
+    __device__ void add(std::uint32_t place, Word samples) const { atomicAdd(counts + half(place), samples); }
+    /// The second counter of a word was carried into by the first.
+    __device__ void operator()(std::uint32_t place, std::uint32_t times) const {
+        add(place, Word{times} << 16);
+        if (place % 2 == 0) add(place + 1, Word{0} - times);
+    }
+    __device__ void noted() const {}
+};
 
 /// Full: extremes of one row, and counts of the high halves of its keys.
 template <int C>
 struct HalfCounter {
-    Counters counters;
+    PlaceCounter<AddHalves> counters;
     float minimum, maximum;
     OddCounts* odd;
     int row;
@@ -148,10 +185,7 @@ struct HalfCounter {
             std::uint32_t place[N];
 #pragma unroll
             for (int i = 0; i < N; ++i) place[i] = HalfPlace::of_value(value[i]);
-            if constexpr (N == 1)
-                counters.add_one(place[0]);
-            else
-                counters.add(place);
+            counters.add(place);
             return;
         }
 #pragma unroll 1
@@ -180,35 +214,35 @@ template <int C>
 constexpr int half_unroll = 2;
 
 /// Counts 65536 places of one row in shared memory, in slices where it is small, `counter` telling them, and adds them
-/// up in device memory by `merge(place, count)`. Carries stay where they are, and `carried` says that there are some.
-/// Barriers: any thread may count any place, and merge it.
-template <int C, class Counter, class Merge>
-__device__ inline void count_places(const Task<C>& task, const Share& share, int row, bool* carried, Counter& counter,
-                                    Merge merge) {
-    const int places = 65536 >> task.work->parts_log2;
-    if (threadIdx.x == 0) *carried = false;
+/// up in device memory by its `carry`. Barriers: any thread may count any place, and merge it.
+template <int C, class Counter, class Carry>
+__device__ inline void count_places(const Task<C>& task, const Share& share, Counter& counter, Carry carry) {
+    const int places = 65536 >> task.work->parts_log2, words = places / Counters::per_word;
+    std::uint32_t* crowded = dynamic_shared + words;
     for (int first = 0; first < 65536; first += places) {
-        auto* words = reinterpret_cast<uint4*>(dynamic_shared);
-        for (int w = threadIdx.x; w < places / 8; w += blockDim.x) words[w] = uint4{};
+        for (int w = threadIdx.x; w < words / 4; w += blockDim.x) reinterpret_cast<uint4*>(dynamic_shared)[w] = uint4{};
+        for (int w = threadIdx.x; w < Crowded::words; w += blockDim.x) crowded[w] = Crowded::initial(w);
         __syncthreads();
-        counter.counters = {shared_address(dynamic_shared), static_cast<std::uint32_t>(first),
-                            static_cast<std::uint32_t>(places), task.carries(row) + first, carried};
+        const std::uint32_t address = shared_address(dynamic_shared) - first / Counters::per_word * 4;
+        counter.counters = {address, shared_address(crowded), static_cast<std::uint32_t>(first),
+                            static_cast<std::uint32_t>(places), carry};
         sweep_floats<C, half_unroll<C>>(task.image, share, counter);
         __syncthreads();
-        for (int pair = threadIdx.x; pair < places / 2; pair += blockDim.x) {
-            const std::uint32_t word = dynamic_shared[Counters::place(pair)];
-            if (word & 0xFFFFu) merge(first + 2 * pair, word & 0xFFFFu);
-            if (word >> 16) merge(first + 2 * pair + 1, word >> 16);
+        Crowded::merge<Counters>(crowded, address, carry);
+        __syncthreads();
+        for (int w = threadIdx.x; w < words; w += blockDim.x) {
+            const std::uint32_t word = dynamic_shared[w];
+            for (int k = 0; k < Counters::per_word; ++k)
+                if (const std::uint32_t n = Counters::counter(word, k); n != 0)
+                    carry.add(first + w * Counters::per_word + k, n);
         }
         __syncthreads();
     }
-    if (threadIdx.x == 0 && *carried) atomicOr(&task.row(row).found.carried, 1u);
 }
 
 template <int C>
 __device__ __noinline__ void count_high_halves(const Task<C>& task, int row, Share share) {
     __shared__ BlockExtremes<1> extremes;
-    __shared__ bool carried;
     extremes.clear();
     HalfCounter<C> counter;
     counter.minimum = INFINITY;
@@ -216,11 +250,7 @@ __device__ __noinline__ void count_high_halves(const Task<C>& task, int row, Sha
     counter.odd = extremes.odd;
     counter.row = row;
     counter.rgb = task.common().rgb;
-    Word* counts = task.high(row);
-    count_places(task, share, row, &carried, counter, [&](std::uint32_t place, std::uint64_t count) {
-        const std::uint32_t half = place & 1u ? HalfPlace::negative(place >> 1) : HalfPlace::positive(place >> 1);
-        atomicAdd(counts + half, Word{count});
-    });
+    count_places(task, share, counter, AddHalves{task.high(row)});
     extremes.add(0, counter.minimum, counter.maximum);
     if (threadIdx.x == 0 && task.work->parts_log2) {  // every slice looked at them
         OddCounts& odd = extremes.odd[0];

@@ -14,10 +14,23 @@
 namespace gpuhist::cuda {
 namespace {
 
+/// Adds to the counts of bins.
+struct AddBins {
+    Word* counts;
+
+    __device__ void add(std::uint32_t bin, Word samples) const { atomicAdd(counts + bin, samples); }
+    /// The second counter of a word was carried into by the first.
+    __device__ void operator()(std::uint32_t bin, std::uint32_t times) const {
+        add(bin, Word{times} << 16);
+        if (bin % 2 == 0) add(bin + 1, Word{0} - times);
+    }
+    __device__ void noted() const {}
+};
+
 /// One row's finite values counted into the bins of an equalisation.
 template <int C>
 struct EqualizeCounter {
-    Counters counters;
+    PlaceCounter<AddBins> counters;
     EstimatedBins bins;
     int row;
     bool rgb;
@@ -40,16 +53,13 @@ struct EqualizeCounter {
 template <int C>
 __device__ __noinline__ void count_equalized_row(const Task<C>& task, int row, Share share) {
     __shared__ core::FloatBins bins;
-    __shared__ bool carried;
     const Range& range = task.state().equalized;
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(range.lower), fresh(range.upper), core::equalize_float_bins, true);
     __syncthreads();  // the bins, for all
     EqualizeCounter<C> counter{{}, EstimatedBins(&bins), row, task.common().rgb};
-    Word* counts = task.high(row);
-    count_places(task, share, row, &carried, counter,
-                 [&](std::uint32_t bin, std::uint64_t count) { atomicAdd(counts + bin, Word{count}); });
+    count_places(task, share, counter, AddBins{task.high(row)});
     __syncthreads();
 }
 
@@ -75,15 +85,7 @@ __device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
     const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes,
                         each = 65536 / (blockDim.x / warp_lanes), begin = warp * each, end = begin + each;
     Word* counts = task.high(row);
-    std::uint32_t* carries = task.carries(row);
     float* table = task.table(row);
-    const bool carried = fresh(task.row(row).found.carried) != 0;
-    if (carried)
-        for (std::uint32_t bin = begin + lane; bin < end; bin += warp_lanes) {
-            counts[bin] = fresh_word(counts + bin) + (Word{fresh(carries[bin])} << 16);
-            carries[bin] = 0;
-        }
-    __syncthreads();  // all carries are in the counts: from here on a count is one load
     std::uint64_t own = 0, total = 0;
     std::uint32_t filled = 0, complement_first = 0;
 #pragma unroll 1
@@ -114,7 +116,6 @@ __device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
         cumulative = __shfl_sync(0xFFFFFFFFu, through, warp_lanes - 1);
     }
     __syncthreads();  // first_count may be written again
-    if (threadIdx.x == 0) task.row(row).found.carried = 0;
 }
 
 template <int C>

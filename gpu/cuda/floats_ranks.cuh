@@ -98,16 +98,12 @@ __device__ __noinline__ void plan_row(const Task<C>& task, int index, RankScratc
         }
         return;
     }
-    std::uint32_t carried = 0;
-    for (int r = 0; r < (pooled ? 3 : 1); ++r) carried |= fresh(task.row(pooled ? r : index).found.carried);
     auto count = [&](std::uint32_t half) {
         std::uint64_t sum = 0;
 #pragma unroll
         for (int r = 0; r < 3; ++r) {
             if (!pooled && r > 0) break;
-            const int of = pooled ? r : index;
-            sum += fresh_word(task.high(of) + half);
-            if (carried) sum += std::uint64_t{__ldcg(task.carries(of) + HalfPlace::of_half(half))} << 16;
+            sum += fresh_word(task.high(pooled ? r : index) + half);
         }
         return sum;
     };

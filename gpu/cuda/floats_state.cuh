@@ -18,7 +18,6 @@ struct Findings {
     // sweep 1
     Word nan, positive_infinite, negative_infinite;
     std::uint32_t complement_minimum_key, maximum_key;
-    std::uint32_t carried;  ///< whether high halves were counted more often than their counters hold
     // sweep 2, of the finite samples
     Word below, above;
     Word sums[4][3];  ///< Σ of the moments' low, middle 32 and high 64 bits
@@ -48,15 +47,14 @@ struct FloatState {
 };
 
 /// The workspace: two states, used by images in turn, so that the next image's first sweep may begin while the last
-/// block writes a result; counts of high halves, then of bins of an equalisation, with carries; counts of low halves;
+/// block writes a result; counts of high halves, then of bins of an equalisation; counts of low halves;
 /// tables of an equalisation; and the counts of the bins, which are last since their number varies. Zero between images
 /// but for what is always written before it is read.
 template <int C>
 struct Places {
     static constexpr std::size_t rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows, mapped = C == 1 ? 1 : 4;
     static constexpr std::size_t high = (2 * sizeof(FloatState) + 255) / 256 * 256;
-    static constexpr std::size_t carries = high + rows * 65536 * sizeof(Word);
-    static constexpr std::size_t low = carries + rows * 65536 * sizeof(std::uint32_t);
+    static constexpr std::size_t low = high + rows * 65536 * sizeof(Word);
     static constexpr std::size_t tables = low + ranked * core::max_ranks * 65536 * sizeof(Word);
     static constexpr std::size_t counts = tables + mapped * 65536 * sizeof(float);
 };
@@ -93,7 +91,6 @@ struct Task {
     __device__ FloatState& state() const { return place<FloatState>(0)[index & 1]; }
     __device__ FloatRow& row(int row) const { return state().rows[row]; }
     __device__ Word* high(int row) const { return place<Word>(Places<C>::high) + row * 65536; }
-    __device__ std::uint32_t* carries(int row) const { return place<std::uint32_t>(Places<C>::carries) + row * 65536; }
     __device__ Word* low(int row) const { return place<Word>(Places<C>::low) + row * (core::max_ranks * 65536); }
     __device__ float* table(int row) const { return place<float>(Places<C>::tables) + row * 65536; }
     __device__ Word* counts(int row) const {

@@ -40,8 +40,10 @@ inline int resident_blocks(const Launch& launch, const void* kernel, const Shape
     try {
         cudaFuncAttributes attributes;
         GPUHIST_CUDA(cudaFuncGetAttributes(&attributes, kernel));
+        int all = 0;  // not launch.shared_bytes: the same kernel may be launched with less, and with more again
+        GPUHIST_CUDA(cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerBlockOptin, launch.gpu));
         GPUHIST_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(launch.shared_bytes - attributes.sharedSizeBytes)));
+                                          all - static_cast<int>(attributes.sharedSizeBytes)));
         int resident = 0;
         GPUHIST_CUDA(
             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));

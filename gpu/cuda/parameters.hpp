@@ -121,7 +121,7 @@ struct CountParameters {
     void* workspace;
     bool count_luma;            ///< false: of luma only the brightness sums
     int columns_log2;           ///< u8: copies of each bin that a block keeps
-    int parts_log2;             ///< u16: slices of the value range
+    bool to_floats;             ///< u16: the normalised copy is of floats
     std::int64_t alone_pixels;  ///< u16: larger images are shared by all blocks
 };
 
@@ -149,7 +149,7 @@ struct Launch {
 /// Bytes of workspace that the launches below need. It must be zero before the first of them, and each leaves it as the
 /// next one needs it.
 std::size_t bytes_workspace(int channels, const Launch& launch);
-std::size_t words_workspace(int channels, bool normalize, const Launch& launch);
+std::size_t words_workspace(int channels, const Launch& launch);
 std::size_t floats_workspace(int channels, std::uint32_t bins, bool normalize, const Launch& launch);
 
 /// Enqueue the analysis of every image, and its normalised copy where one is asked for; what results held before does

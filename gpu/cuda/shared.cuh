@@ -19,6 +19,11 @@ __device__ inline std::uint32_t shared_load(std::uint32_t address, std::uint16_t
     asm volatile("{ .reg .u16 h; ld.shared.u16 h, [%1]; cvt.u32.u16 %0, h; }" : "=r"(value) : "r"(address));
     return value;
 }
+__device__ inline std::uint32_t shared_load(std::uint32_t address, std::uint32_t) {
+    std::uint32_t value;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+    return value;
+}
 __device__ inline std::uint32_t shared_load(std::uint32_t address, float) {
     std::uint32_t bits;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(bits) : "r"(address));
@@ -34,6 +39,32 @@ __device__ inline std::uint32_t shared_add(std::uint32_t address, std::uint32_t 
     std::uint32_t old;
     asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(address), "r"(value) : "memory");
     return old;
+}
+/// The same two where `yes`, without a branch; what is not added to is said to have held 0.
+__device__ inline void shared_increment_if(bool yes, std::uint32_t address) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p red.shared.add.u32 [%1], 1; }" ::"r"(std::uint32_t{yes}),
+                 "r"(address)
+                 : "memory");
+}
+__device__ inline std::uint32_t shared_add_if(bool yes, std::uint32_t address, std::uint32_t value) {
+    std::uint32_t old = 0;
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p atom.shared.add.u32 %0, [%2], %3; }"
+                 : "+r"(old)
+                 : "r"(std::uint32_t{yes}), "r"(address), "r"(value)
+                 : "memory");
+    return old;
+}
+/// Sets a bool.
+__device__ inline void shared_set(std::uint32_t address) {
+    asm volatile("{ .reg .u16 one; mov.u16 one, 1; st.shared.u8 [%0], one; }" ::"r"(address) : "memory");
+}
+/// Writes `value` where `expected` was there.
+__device__ inline void shared_exchange_if(std::uint32_t address, std::uint32_t expected, std::uint32_t value) {
+    [[maybe_unused]] std::uint32_t old;
+    asm volatile("atom.shared.cas.b32 %0, [%1], %2, %3;"
+                 : "=r"(old)
+                 : "r"(address), "r"(expected), "r"(value)
+                 : "memory");
 }
 
 }  // namespace gpuhist::cuda

@@ -38,7 +38,7 @@ std::size_t StreamAnalyzer::workspace_bytes(const StreamPlan& plan) {
     cuda::validate(plan);
     const std::string why = cuda::why_unavailable(plan.gpu);
     if (!why.empty()) throw EngineUnavailable("stream analyser: " + why);
-    return cuda::workspace_bytes(plan, cuda::launch_on(plan.gpu, plan.cooperative));
+    return cuda::workspace_bytes(plan, cuda::launch_on(plan));
 }
 
 StreamAnalyzer::StreamAnalyzer(const StreamPlan& plan, void* workspace)

@@ -12,13 +12,32 @@
 namespace gpuhist::cuda {
 namespace {
 
-constexpr int values = 65536, pairs = values / 2;
+constexpr int values = 65536;
+
+/// How rows of counts share the shared memory: `rows` of them at a time, in counters of `bits` bits. Wide where a block
+/// has 160 KiB or more: grey counts into 16 bits; of colours two rows fit at once, so that pixels are read half as
+/// often, and 8 bits wrap rarely enough. Narrow fits all GPUs.
+template <int C, bool Wide>
+struct Layout {
+    static constexpr bool wide = Wide;
+    static constexpr int bits = Wide ? (C == 1 ? 16 : 8) : 6;
+    static constexpr int rows = Wide && C > 1 ? 2 : 1;
+    static constexpr int roles = C == 1 ? 1 : (C + rows) / rows;  ///< of channels and luma
+    static constexpr int threads = C == 1 ? 1024 : 768;           ///< colours take more registers
+    using Counters = PackedCounters<bits>;
+    using Crowded = CrowdedPlaces<Wide ? 5 : 4>;
+    static constexpr int counter_words = rows * Counters::words, words = counter_words + rows * Crowded::words;
+};
+
+/// Carries are added up by so many of the blocks that count the same rows.
+constexpr int carriers = 8;
 
 /// What one block counted, in device memory.
-struct Slab {
-    std::uint32_t words[pairs];     ///< two counters each
-    std::uint32_t carries[values];  ///< zero but between counting and merging
-    bool carried;                   ///< whether a carry is not
+template <class L>
+struct alignas(256) Slab {
+    std::uint32_t words[L::rows][L::Counters::words];
+    std::uint32_t carries[L::rows][values];  ///< of each place; zero but between counting and merging
+    bool carried;                            ///< whether a carry is not
 };
 
 /// A row's sums over a whole image; Σ x² in parts that 64 bits hold. Zero between images.
@@ -53,100 +72,137 @@ struct RowSums {
     }
 };
 
-/// Zero but for the slabs' words and flags between launches.
+/// Zero but for the slabs' words between launches.
+template <class L>
 struct WordWorkspace {
     RowSums sums[5];
     std::uint32_t arrived;
-    alignas(256) Slab slabs[1];  ///< one a block
+    Slab<L> slabs[1];  ///< one a block
 };
 
-/// Blocks are dealt in turn to the roles: a row of counts and a slice of its values each.
-struct Role {
-    int row, first, values;
-    int rank, blocks;  ///< this block's place among those of the role
+/// A role is to count some rows together. Blocks are dealt to the roles in turn: those of one read a pixel at about the
+/// time when those of the others do.
+struct Crew {
+    int role, roles;
+
+    __device__ int blocks() const { return (static_cast<int>(gridDim.x) - role + roles - 1) / roles; }
+    __device__ int block(int rank) const { return role + rank * roles; }
 };
-__device__ inline Role role_of(int block, int blocks, int rows, int parts_log2) {
-    const int roles = rows << parts_log2, role = block % roles;
-    Role result;
-    result.row = role >> parts_log2;
-    result.values = values >> parts_log2;
-    result.first = (role - (result.row << parts_log2)) * result.values;
-    result.rank = block / roles;
-    result.blocks = blocks / roles + (blocks % roles > role);
-    return result;
-}
 
-/// The value of a pixel in one row: a channel's, or luma in row C.
-template <int C, int Row, class Sample>
-__device__ inline std::uint32_t row_value(const Sample& sample, const Luma& luma) {
-    if constexpr (Row < C)
-        return sample(Row);
-    else
-        return luma(sample(0), sample(1), sample(2));
-}
+/// Counts what packed counters carry, of each place.
+struct Carries {
+    std::uint32_t* counts;  ///< in device memory
+    std::uint32_t any;      ///< shared address of a bool: set when there is one
 
-template <int C, int Row, bool Mixed>
+    __device__ void operator()(std::uint32_t place, std::uint32_t times) const { atomicAdd(counts + place, times); }
+    __device__ void noted() const { shared_set(any); }
+};
+
+/// What counting needs of a block.
+struct Counting {
+    std::uint32_t counters, crowded, carried;  ///< shared addresses
+    std::uint32_t* carries;                    ///< of the first row
+    bool rgb;
+};
+
+/// Counts rows [First, Last) of each pixel, row C being luma; or adds luma up, where that is not counted. Limit: fewer
+/// than 2^32 pixels a block, whose Σ luma² < 2^64.
+template <int C, class L, int First, int Last, bool CountLuma>
 struct WordCounter {
-    PackedCounters<Mixed> counters;
-    Luma luma;
-
-    __device__ void group(std::int64_t, std::int64_t, const Group<std::uint16_t, C>& g) const {
-        std::uint32_t value[Group<std::uint16_t, C>::pixels];
-#pragma unroll
-        for (int p = 0; p < Group<std::uint16_t, C>::pixels; ++p)
-            value[p] = row_value<C, Row>([&](int c) -> std::uint32_t { return g[p * C + c]; }, luma);
-        counters.add(value);
-    }
-    __device__ void pixel(std::int64_t, std::int64_t, const std::uint16_t (&sample)[C]) const {
-        counters.add_one(row_value<C, Row>([&](int c) -> std::uint32_t { return sample[c]; }, luma));
-    }
-};
-
-/// Of luma that is not counted. Limit: fewer than 2^32 pixels a block, whose Σ x² < 2^64.
-template <int C>
-struct LumaSummer {
+    using Pixels = Group<std::uint16_t, C>;
+    Counting counting;
     Luma luma;
     BrightnessSums sums;
 
-    __device__ void group(std::int64_t, std::int64_t, const Group<std::uint16_t, C>& g) {
+    template <int Row, int N>
+    __device__ void count(const std::uint32_t (&place)[N]) const {
+        constexpr int at = Row - First;
+        add_samples<typename L::Counters, typename L::Crowded>(
+            counting.counters + at * L::Counters::words * 4, counting.crowded + at * L::Crowded::words * 4, place,
+            Carries{counting.carries + at * values, counting.carried});
+        asm volatile("" ::: "memory");  // one row after the other: else all of them take up registers
+    }
+    template <int N>
+    __device__ void look_at_luma(std::uint32_t (&value)[N]) {
+        if constexpr (CountLuma) {
 #pragma unroll
-        for (int p = 0; p < Group<std::uint16_t, C>::pixels; ++p) sums.add(luma(g[p * C], g[p * C + 1], g[p * C + 2]));
+            for (std::uint32_t& v : value) v = spread(v);
+            count<C>(value);
+        } else {
+#pragma unroll
+            for (std::uint32_t v : value) sums.add(v);
+        }
+    }
+    template <int Row>
+    __device__ void count_channels(const Pixels& spread_pixels) const {
+        if constexpr (Row < C && Row < Last) {
+            std::uint32_t place[Pixels::pixels];
+#pragma unroll
+            for (int p = 0; p < Pixels::pixels; ++p) place[p] = spread_pixels[p * C + Row];
+            count<Row>(place);
+            count_channels<Row + 1>(spread_pixels);
+        }
+    }
+    __device__ void group(std::int64_t, std::int64_t, const Pixels& loaded) {
+        Pixels pixels = loaded;
+        if constexpr (C > 1 && Last > C) {
+            std::uint32_t value[Pixels::pixels];
+#pragma unroll
+            for (int p = 0; p < Pixels::pixels; ++p)
+                value[p] = luma(pixels[p * C], pixels[p * C + 1], pixels[p * C + 2]);
+            look_at_luma(value);
+        }
+#pragma unroll
+        for (uint4& word : pixels.word)
+            word = {spread_both(word.x), spread_both(word.y), spread_both(word.z), spread_both(word.w)};
+        count_channels<First>(pixels);
+    }
+    template <int Row>
+    __device__ void count_sample(const std::uint16_t (&sample)[C]) const {
+        if constexpr (Row < C && Row < Last) {
+            const std::uint32_t place[1] = {spread(sample[Row])};
+            count<Row>(place);
+            count_sample<Row + 1>(sample);
+        }
     }
     __device__ void pixel(std::int64_t, std::int64_t, const std::uint16_t (&sample)[C]) {
-        sums.add(luma(sample[0], sample[1], sample[2]));
+        if constexpr (C > 1 && Last > C) {
+            std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
+            look_at_luma(value);
+        }
+        count_sample<First>(sample);
     }
 };
 
 /// The hot loops: functions of their own, so that what the kernel keeps does not crowd their registers.
-template <int C, int Row, bool OneRow, bool Mixed>
-__device__ __noinline__ void count_row(Image image, Share share, PackedCounters<Mixed> counters, bool rgb) {
-    WordCounter<C, Row, Mixed> counter{counters, Luma(rgb)};
+template <int C, class L, int Role, bool CountLuma, bool OneRow>
+__device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting) {
+    constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
+                  last = first + L::rows < all ? first + L::rows : all;
+    WordCounter<C, L, first, last, CountLuma> counter{counting, Luma(counting.rgb), BrightnessSums{}};
     if constexpr (OneRow)
-        sweep_one_row<std::uint16_t, C, C == 1 ? 4 : 1, C != 1>(image, share, counter);
+        sweep_one_row<std::uint16_t, C, C == 1 ? 4 : 1, C == 3>(image, share, counter);
     else
         sweep_rows<std::uint16_t, C>(image, share, counter);
+    __syncwarp();  // what follows a call may be a barrier
+    return counter.sums;
 }
-template <int C, bool OneRow, bool Mixed>
-__device__ inline void count_row(int row, const Image& image, const Share& share, const PackedCounters<Mixed>& counters,
-                                 bool rgb) {
-    if (C == 1 || row == 0) return count_row<C, 0, OneRow>(image, share, counters, rgb);
-    if constexpr (C > 1) {
-        if (row == 1) return count_row<C, 1, OneRow>(image, share, counters, rgb);
-        if (row == 2) return count_row<C, 2, OneRow>(image, share, counters, rgb);
-        if (row == C) return count_row<C, C, OneRow>(image, share, counters, rgb);
-        if constexpr (C == 4) count_row<C, 3, OneRow>(image, share, counters, rgb);
-    }
+template <int C, class L, int Role, bool CountLuma>
+__device__ inline BrightnessSums count_role(const Image& image, const Share& share, const Counting& counting) {
+    if constexpr (L::wide)  // small GPUs do without: sweep_rows takes any image
+        if (in_one_row<std::uint16_t, C>(image)) return count_role<C, L, Role, CountLuma, true>(image, share, counting);
+    return count_role<C, L, Role, CountLuma, false>(image, share, counting);
 }
-template <int C>
-__device__ __noinline__ BrightnessSums sum_luma(Image image, Share share, bool rgb) {
-    LumaSummer<C> summer{Luma(rgb), BrightnessSums{}};
-    if constexpr (C > 1) {
-        if (in_one_row<std::uint16_t, C>(image))
-            sweep_one_row<std::uint16_t, C, 1, C == 3>(image, share, summer);
-        else
-            sweep_rows<std::uint16_t, C>(image, share, summer);
+template <int C, class L, int Role = 0>
+__device__ inline BrightnessSums count_role(int role, const Image& image, const Share& share, const Counting& counting,
+                                            bool count_luma) {
+    if constexpr (Role + 1 < L::roles) {
+        if (role != Role) return count_role<C, L, Role + 1>(role, image, share, counting, count_luma);
+        return count_role<C, L, Role, true>(image, share, counting);
+    } else {  // the one that luma belongs to
+        if (C == 1 || count_luma) return count_role<C, L, Role, true>(image, share, counting);
+        return count_role<C, L, Role, C == 1>(image, share, counting);
     }
-    return summer.sums;
 }
 template <int C, typename O, bool Shared>
 __device__ __noinline__ void apply_table(Image image, Share share, TableWriter<std::uint16_t, C, O, Shared> writer) {
@@ -155,22 +211,139 @@ __device__ __noinline__ void apply_table(Image image, Share share, TableWriter<s
         sweep_one_row<std::uint16_t, W, W == 1 ? 2 : 1, false>(image, share, writer);
     else
         sweep_rows<std::uint16_t, W>(image, share, writer);
+    __syncwarp();
 }
 
-/// What a block finds while it counts, in shared memory.
-struct Counting {
-    bool carried;                ///< a carry was booked
-    std::uint32_t ever, always;  ///< bits of some first samples
-};
+/// Writes a row's counts from a block's own counters and carries (null: there are none), which are zero afterwards. By
+/// all threads; returns each one's sums.
+template <class L>
+__device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::uint32_t* carries, Word* counts) {
+    using Counters = typename L::Counters;
+    RowSums sums{};
+    for (int w = threadIdx.x; w < static_cast<int>(Counters::words); w += blockDim.x) {
+        std::uint32_t before = 0;
+#pragma unroll
+        for (int k = 0; k < Counters::per_word; ++k) {
+            const std::uint32_t place = w * Counters::per_word + k;
+            if (place >= Counters::places) break;
+            std::uint64_t n = Counters::counter(words[w], k);
+            if (carries) {
+                const std::uint32_t here = __ldcg(carries + place);
+                if (here != 0) carries[place] = 0;
+                n += (std::uint64_t{here} << L::bits) - before;
+                before = here;
+            }
+            counts[spread(place)] = n;
+            sums.add(spread(place), n);
+        }
+    }
+    return sums;
+}
 
-template <int C, typename O, class Images>
+/// Adds up what the blocks of each role counted, and each row's sums in the workspace. 64 words at a time, by as
+/// many groups of threads as a block has, which take turns reading the blocks' counters.
+template <int C, class L>
+__device__ __noinline__ void add_up_slabs(const CountParameters& p, std::int64_t i, RowSums* sums) {
+    using Counters = typename L::Counters;
+    auto& workspace = *static_cast<WordWorkspace<L>*>(p.workspace);
+    const int rows = C == 1 ? 1 : C + p.count_luma;
+    constexpr int chunk = 64, per_word = Counters::per_word, places = chunk * per_word,
+                  chunks = (Counters::words + chunk - 1) / chunk;
+    const int groups = blockDim.x / chunk, group = threadIdx.x / chunk, lane = threadIdx.x % chunk;
+    auto* partial = reinterpret_cast<Word*>(dynamic_shared);  // groups × places
+    if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+    for (int c = blockIdx.x; c < rows * chunks; c += gridDim.x) {
+        const int row = c / chunks, role = row / L::rows, at = row % L::rows, first = c % chunks * chunk,
+                  w = first + lane;
+        const Crew crew{role, L::roles};
+        std::uint32_t counts[per_word] = {};
+        std::int64_t carried[per_word] = {};
+        if (w < static_cast<int>(Counters::words)) {
+#pragma unroll 4
+            for (int rank = group; rank < crew.blocks(); rank += groups) {
+                const std::uint32_t word = __ldcg(&workspace.slabs[crew.block(rank)].words[at][w]);
+#pragma unroll
+                for (int k = 0; k < per_word; ++k) counts[k] += Counters::counter(word, k);
+            }
+            for (int carrier = group; carrier < min(carriers, crew.blocks()); carrier += groups) {
+                Slab<L>& slab = workspace.slabs[crew.block(carrier)];
+                if (!*static_cast<volatile bool*>(&slab.carried)) continue;
+                std::uint32_t before = 0;
+#pragma unroll
+                for (int k = 0; k < per_word; ++k) {
+                    const std::uint32_t place = w * per_word + k;
+                    if (place >= Counters::places) break;
+                    const std::uint32_t here = __ldcg(&slab.carries[at][place]);
+                    if (here != 0) slab.carries[at][place] = 0;
+                    carried[k] += (std::int64_t{here} << L::bits) - before;
+                    before = here;
+                }
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < per_word; ++k)
+            partial[group * places + lane * per_word + k] = static_cast<Word>(counts[k] + carried[k]);
+        __syncthreads();  // every group's part is there
+        if (static_cast<int>(threadIdx.x) < (places + warp_lanes - 1) / warp_lanes * warp_lanes) {
+            const std::uint32_t place = first * per_word + threadIdx.x;
+            RowSums own{};
+            if (static_cast<int>(threadIdx.x) < places && place < Counters::places) {
+                Word n = 0;
+                for (int g = 0; g < groups; ++g) n += partial[g * places + threadIdx.x];
+                counts_of(p.common, i, counted_row(row, C, p.common.rgb))[spread(place)] = n;
+                own.add(spread(place), n);
+            }
+            own.reduce_over_warp();
+            if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+        }
+        __syncthreads();  // the parts may be written again
+    }
+    __syncthreads();  // the block's sums, for all
+    if (threadIdx.x < 5) sums[threadIdx.x].add_to(workspace.sums[threadIdx.x]);
+    __syncwarp();
+}
+
+template <int C>
+__device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i, std::int64_t pixels,
+                                        const RowSums* sums) {
+    if (threadIdx.x % warp_lanes == 0 && static_cast<int>(threadIdx.x) / warp_lanes < rows_of(C)) {
+        const int row = threadIdx.x / warp_lanes;
+        const RowSums& s = sums[row];
+        write_channel(result_of(p.common, i)->channels[counted_row(row, C, p.common.rgb)], pixels, s.sum,
+                      static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
+                      ~s.complement_minimum, s.maximum);
+    }
+    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, Depth::u16, rows_of(C));
+    __syncwarp();
+}
+
+template <typename O>
+__device__ inline O* table_of(const Common& common, std::int64_t i, int t) {
+    return reinterpret_cast<O*>(common.results + i * common.layout.bytes + common.layout.tables_offset) + t * values;
+}
+template <int C, typename O>
+__device__ __noinline__ void build_row_table(const Common& common, std::int64_t i, int t) {
+    const Normalization& normalization = common.normalization;
+    const bool joint = C > 1 && normalization.joint, pooled = joint && normalization.mode != NormalizeMode::equalize;
+    const Word* row = counts_of(common, i, joint ? luma_row : result_row(t, C, common.rgb));
+    const Word *red = counts_of(common, i, 0), *green = red + values, *blue = green + values;
+    auto count = [&](int v) -> std::uint64_t {
+        return pooled ? __ldcg(red + v) + __ldcg(green + v) + __ldcg(blue + v) : __ldcg(row + v);
+    };
+    build_table<values>(count, normalization, table_of<O>(common, i, t));
+}
+
+template <int C, class L, class Images>
 class WordKernel {
   public:
+    using Counters = typename L::Counters;
+    using Crowded = typename L::Crowded;
+
     __device__ WordKernel(const Images& images, const CountParameters& p)
         : images_(images),
           p_(p),
           rows_(C == 1 ? 1 : C + p.count_luma),
-          workspace_(*static_cast<WordWorkspace*>(p.workspace)) {}
+          workspace_(*static_cast<WordWorkspace<L>*>(p.workspace)) {}
 
     __device__ bool alone(std::int64_t i) const { return images_.image(i).pixels() <= p_.alone_pixels; }
     __device__ std::int64_t pieces(std::int64_t i) const {
@@ -184,262 +357,157 @@ class WordKernel {
 
     // ---- Images that one block has alone
 
-    __device__ void do_alone(std::int64_t i, RowSums* sums, Counting& state) const {
+    __device__ void do_alone(std::int64_t i, RowSums* sums, bool* carried) const {
         const Image image = images_.image(i);
-        const int slice = values >> p_.parts_log2;
-        Slab& slab = workspace_.slabs[blockIdx.x];
+        Slab<L>& slab = workspace_.slabs[blockIdx.x];
         if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
-        for (int row = 0; row < rows_; ++row) {
-            Word* counts = counts_of(p_.common, i, counted_row(row, C, p_.common.rgb));
-            RowSums own{};
-            for (int first = 0; first < values; first += slice) {
-                const bool mixed = count(row, image, block_share(i), first, slice, slab, state);
-                for (int v = threadIdx.x; v < slice; v += blockDim.x) {
-                    const std::uint32_t word = word_of_pair(v >> 1, mixed);
-                    std::uint64_t n = v & 1 ? word >> 16 : word & 0xFFFFu;
-                    if (state.carried) n += std::uint64_t{atomicExch(&slab.carries[v], 0u)} << 16;
-                    counts[first + v] = n;
-                    own.add(first + v, n);
-                }
-                __syncthreads();  // the counters and the flag may be written again
+        for (int role = 0; role < L::roles; ++role) {
+            count(role, image, block_share(i), slab, sums, carried);
+            for (int row = role * L::rows; row < min((role + 1) * L::rows, rows_); ++row) {
+                const int at = row - role * L::rows;
+                RowSums own =
+                    write_counts<L>(dynamic_shared + at * Counters::words, *carried ? slab.carries[at] : nullptr,
+                                    counts_of(p_.common, i, counted_row(row, C, p_.common.rgb)));
+                own.reduce_over_warp();
+                if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
             }
-            own.reduce_over_warp();
-            if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+            __syncthreads();  // the counters and the flag may be written again
         }
-        if (C > 1 && !p_.count_luma) {
-            BrightnessSums luma = sum_luma<C>(image, block_share(i), p_.common.rgb);
-            add_luma(luma, sums[C]);
-        }
-        __syncthreads();  // the sums, for all
-        write_rows(i, image, sums);
-        if constexpr (!std::is_void_v<O>) {
+        write_rows<C>(p_, i, image.pixels(), sums);
+        __syncthreads();
+        if (p_.common.normalize)
             for (int t = 0; t < tables(); ++t) build(i, t);
-            __syncthreads();
-        }
         __syncthreads();
         if (threadIdx.x == 0) publish(result_of(p_.common, i));
-        if constexpr (!std::is_void_v<O>) apply(i, 0, 1);
+        if (p_.common.normalize) apply(i, 0, 1);
         __syncthreads();  // shared memory may be written again
     }
 
     // ---- Images that all blocks share: count, merge, build, apply, with all blocks at the same step
 
-    __device__ void count_shared(std::int64_t i, RowSums* sums, Counting& state) const {
-        const Image image = images_.image(i);
-        const Role role = role_of(blockIdx.x, gridDim.x, rows_of(C), p_.parts_log2);
-        if (role.row == rows_) {  // luma that is not counted: one block's look at each pixel
-            if (role.first != 0) return;
-            if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
-            __syncthreads();  // the sums, for all
-            add_luma(sum_luma<C>(image, team_share(i, role.rank, role.blocks), p_.common.rgb), sums[C]);
-            __syncthreads();
-            if (threadIdx.x == 0) sums[C].add_to(workspace_.sums[C]);
-            return;
-        }
-        Slab& slab = workspace_.slabs[blockIdx.x];
-        const bool mixed =
-            count(role.row, image, team_share(i, role.rank, role.blocks), role.first, role.values, slab, state);
-        for (int w = threadIdx.x; w < role.values / 2; w += blockDim.x) slab.words[w] = word_of_pair(w, mixed);
-        if (threadIdx.x == 0) slab.carried = state.carried;
+    __device__ void count_shared(std::int64_t i, RowSums* sums, bool* carried) const {
+        const int role = static_cast<int>(blockIdx.x) % L::roles, rank = static_cast<int>(blockIdx.x) / L::roles;
+        const Crew crew{role, L::roles};
+        Slab<L>& carrier = workspace_.slabs[crew.block(rank % carriers)];
+        if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+        count(role, images_.image(i), team_share(i, rank, crew.blocks()), carrier, sums, carried);
+        auto* to = reinterpret_cast<uint4*>(workspace_.slabs[blockIdx.x].words);
+        const auto* from = reinterpret_cast<const uint4*>(dynamic_shared);
+        for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) to[w] = from[w];
+        if (threadIdx.x != 0) return;
+        if (*carried) carrier.carried = true;
+        if (C > 1 && rows_ == C && role == L::roles - 1) sums[C].add_to(workspace_.sums[C]);
     }
 
-    /// Adds up what the blocks of each role counted. 64 pairs of values at a time, by 16 groups of threads, each of
-    /// which reads every 16th block's counters.
     __device__ void merge_shared(std::int64_t i, RowSums* sums, bool* last) const {
-        constexpr int chunk = 64, chunks = pairs / chunk;
-        const int groups = blockDim.x / chunk, group = threadIdx.x / chunk, pair = threadIdx.x % chunk;
-        const int roles = rows_of(C) << p_.parts_log2, slice_pairs = pairs >> p_.parts_log2;
-        auto* partial = reinterpret_cast<Word*>(dynamic_shared);  // groups × 2 · chunk
-        if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
-        for (int c = blockIdx.x; c < rows_ * chunks; c += gridDim.x) {
-            const int row = c / chunks, first_pair = c % chunks * chunk;
-            const int role = (row << p_.parts_log2) + first_pair / slice_pairs, at = first_pair % slice_pairs + pair;
-            Word low = 0, high = 0;
-#pragma unroll 4
-            for (int block = role + group * roles; block < static_cast<int>(gridDim.x); block += groups * roles) {
-                Slab& slab = workspace_.slabs[block];
-                const std::uint32_t word = __ldcg(&slab.words[at]);
-                low += word & 0xFFFFu;
-                high += word >> 16;
-                if (*static_cast<volatile bool*>(&slab.carried)) {
-                    low += Word{atomicExch(&slab.carries[2 * at], 0u)} << 16;
-                    high += Word{atomicExch(&slab.carries[2 * at + 1], 0u)} << 16;
-                }
-            }
-            partial[group * 2 * chunk + 2 * pair] = low;
-            partial[group * 2 * chunk + 2 * pair + 1] = high;
-            __syncthreads();  // every group's part is there
-            if (threadIdx.x < 2 * chunk) {
-                Word n = 0;
-                for (int g = 0; g < groups; ++g) n += partial[g * 2 * chunk + threadIdx.x];
-                const int value = 2 * first_pair + threadIdx.x;
-                counts_of(p_.common, i, counted_row(row, C, p_.common.rgb))[value] = n;
-                RowSums own{};
-                own.add(value, n);
-                own.reduce_over_warp();
-                if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
-            }
-            __syncthreads();  // the parts may be written again
-        }
-        __syncthreads();  // the block's sums, for all
-        if (threadIdx.x < 5) sums[threadIdx.x].add_to(workspace_.sums[threadIdx.x]);
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            __threadfence();  // all that this block wrote is visible before it counts as arrived
-            *last = atomicAdd(&workspace_.arrived, 1u) + 1 == gridDim.x;
-            __threadfence();
-        }
-        __syncthreads();
-        if (!*last) return;
+        add_up_slabs<C, L>(p_, i, sums);
+        if (!arrive_last(&workspace_.arrived, gridDim.x, last)) return;
         if (threadIdx.x < 5) {
             RowSums& all = workspace_.sums[threadIdx.x];
             sums[threadIdx.x] = {__ldcg(&all.sum), __ldcg(&all.squares_low), __ldcg(&all.squares_high),
                                  __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
             all = RowSums{};
         }
-        if (threadIdx.x == 0) workspace_.arrived = 0;
+        for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x)
+            workspace_.slabs[block].carried = false;
         __syncthreads();  // the image's sums, for all
-        write_rows(i, images_.image(i), sums);
+        write_rows<C>(p_, i, images_.image(i).pixels(), sums);
         __syncthreads();
-        if (threadIdx.x == 0 && std::is_void_v<O>) publish(result_of(p_.common, i));
+        if (threadIdx.x == 0 && !p_.common.normalize) publish(result_of(p_.common, i));
     }
 
     __device__ void build_shared(std::int64_t i) const {
-        if constexpr (!std::is_void_v<O>)
-            for (int t = blockIdx.x; t < tables(); t += gridDim.x) build(i, t);
+        for (int t = blockIdx.x; t < tables(); t += gridDim.x) build(i, t);
     }
 
     __device__ void apply_shared(std::int64_t i) const {
-        if constexpr (!std::is_void_v<O>) {
-            if (blockIdx.x == 0 && threadIdx.x == 0) publish(result_of(p_.common, i));
-            apply(i, blockIdx.x, gridDim.x);
-        }
+        if (blockIdx.x == 0 && threadIdx.x == 0) publish(result_of(p_.common, i));
+        apply(i, blockIdx.x, gridDim.x);
     }
 
   private:
-    /// Counts one row's values of a share in shared memory. Returns whether their places are mixed: where the first
-    /// groups' bits do not all vary that choose the bank.
-    __device__ bool count(int row, const Image& image, const Share& share, int first, int slice, Slab& slab,
-                          Counting& state) const {
-        if (threadIdx.x == 0) state = {false, 0, 0xFFFFFFFFu};
+    /// Counts one role's rows of a share in shared memory; luma that is not counted is added to sums[C].
+    __device__ void count(int role, const Image& image, const Share& share, Slab<L>& carrier, RowSums* sums,
+                          bool* carried) const {
+        std::uint32_t* crowded = dynamic_shared + L::counter_words;
         auto* words = reinterpret_cast<uint4*>(dynamic_shared);
-        for (int w = threadIdx.x; w < slice / 8; w += blockDim.x) words[w] = uint4{};
-        __syncthreads();  // the counters and the state, for all
-        const bool one_row = in_one_row<std::uint16_t, C>(image);
-        constexpr std::uint32_t bank_bits = 0x3E;
-        if (one_row && threadIdx.x < 128 && (share.first + 1) * Group<std::uint16_t, C>::pixels < image.width &&
-            share.first < share.last) {
-            const auto* sample =
-                static_cast<const std::uint16_t*>(image.data) + share.first * Group<std::uint16_t, C>::samples;
-            for (int i = 0; i < C; ++i) {
-                atomicOr(&state.ever, std::uint32_t{sample[i]});
-                atomicAnd(&state.always, std::uint32_t{sample[i]});
-            }
+        for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) words[w] = uint4{};
+        for (int w = threadIdx.x; w < L::rows * Crowded::words; w += blockDim.x)
+            crowded[w] = Crowded::initial(w % Crowded::words);
+        if (threadIdx.x == 0) *carried = false;
+        __syncthreads();  // counters, sums and the flag, for all
+        const Counting counting{shared_address(dynamic_shared), shared_address(crowded), shared_address(carried),
+                                carrier.carries[0], p_.common.rgb};
+        BrightnessSums luma = count_role<C, L>(role, image, share, counting, p_.count_luma);
+        if (C > 1 && rows_ == C && role == L::roles - 1) {
+            luma.reduce_over_warp();
+            if (threadIdx.x % warp_lanes == 0)
+                RowSums{luma.sum, luma.squares & 0xFFFFFFFFu, luma.squares >> 32, luma.complement_minimum, luma.maximum}
+                    .add_to(sums[C]);
         }
+        __syncthreads();  // all samples are counted
+        for (int at = 0; at < L::rows; ++at)
+            Crowded::template merge<Counters>(crowded + at * Crowded::words,
+                                              counting.counters + at * Counters::words * 4,
+                                              Carries{carrier.carries[at], counting.carried});
         __syncthreads();
-        const bool mixed = !one_row || (state.ever & ~state.always & bank_bits) != bank_bits;
-        const PackedCounters<true> counters{shared_address(dynamic_shared), static_cast<std::uint32_t>(first),
-                                            static_cast<std::uint32_t>(slice), slab.carries, &state.carried};
-        const PackedCounters<false> plain{counters.words, counters.first, counters.values, counters.carries,
-                                          counters.carried};
-        if (!one_row)
-            count_row<C, false>(row, image, share, counters, p_.common.rgb);
-        else if (mixed)
-            count_row<C, true>(row, image, share, counters, p_.common.rgb);
-        else
-            count_row<C, true>(row, image, share, plain, p_.common.rgb);
-        __syncthreads();
-        return mixed;
     }
-    static __device__ std::uint32_t word_of_pair(int pair, bool mixed) {
-        return dynamic_shared[mixed ? PackedCounters<true>::place(pair) : pair];
-    }
-    __device__ static void add_luma(BrightnessSums luma, RowSums& all) {
-        luma.reduce_over_warp();
-        if (threadIdx.x % warp_lanes == 0)
-            RowSums{luma.sum, luma.squares & 0xFFFFFFFFu, luma.squares >> 32, luma.complement_minimum, luma.maximum}
-                .add_to(all);
-    }
-    __device__ void write_rows(std::int64_t i, const Image& image, const RowSums* sums) const {
-        if (threadIdx.x % warp_lanes == 0 && static_cast<int>(threadIdx.x) / warp_lanes < rows_of(C)) {
-            const int row = threadIdx.x / warp_lanes;
-            const RowSums& s = sums[row];
-            write_channel(result_of(p_.common, i)->channels[counted_row(row, C, p_.common.rgb)], image.pixels(), s.sum,
-                          static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
-                          ~s.complement_minimum, s.maximum);
-        }
-        if (threadIdx.x == blockDim.x - 1) write_header(p_.common, i, image.pixels(), Depth::u16, rows_of(C));
-    }
-    __device__ int tables() const {
-        return C == 1 || p_.common.normalization.joint ? 1 : 3;
-    }
-    template <typename T = O>
-    __device__ T* table(std::int64_t i, int t) const {
-        return reinterpret_cast<T*>(p_.common.results + i * p_.common.layout.bytes + p_.common.layout.tables_offset) +
-               t * values;
-    }
+    __device__ int tables() const { return C == 1 || p_.common.normalization.joint ? 1 : 3; }
     __device__ void build(std::int64_t i, int t) const {
-        const Normalization& normalization = p_.common.normalization;
-        const bool joint = C > 1 && normalization.joint,
-                   pooled = joint && normalization.mode != NormalizeMode::equalize;
-        const Word* row = counts_of(p_.common, i, joint ? luma_row : result_row(t, C, p_.common.rgb));
-        const Word *red = counts_of(p_.common, i, 0), *green = red + values, *blue = green + values;
-        auto count = [&](int v) -> std::uint64_t {
-            return pooled ? __ldcg(red + v) + __ldcg(green + v) + __ldcg(blue + v) : __ldcg(row + v);
-        };
-        build_table<values>(count, normalization, table(i, t));
+        if (p_.to_floats)
+            build_row_table<C, float>(p_.common, i, t);
+        else
+            build_row_table<C, std::uint16_t>(p_.common, i, t);
     }
-    /// One table for all is copied into shared memory where it fits; others are read through the caches.
     __device__ void apply(std::int64_t i, int rank, int blocks) const {
-        const O* source = table(i, 0);
-        const Image image = samples_of<C>(images_.image(i));
         const Share share{static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x,
                           pieces_of_samples<std::uint16_t, C>(images_.image(i)),
                           static_cast<std::int64_t>(blocks) * blockDim.x};
+        const Image image = samples_of<C>(images_.image(i));
         const Output output = images_.output_of(i);
-        if constexpr (sizeof(O) == 2)
-            if (tables() == 1 && p_.parts_log2 == 0) {
-                const auto* from = reinterpret_cast<const uint4*>(source);
-                auto* near = reinterpret_cast<uint4*>(dynamic_shared);
-                for (int w = threadIdx.x; w < values / 8; w += blockDim.x) near[w] = __ldcg(from + w);
-                __syncthreads();
-                return apply_table<C, O, true>(image, share,
-                                               {reinterpret_cast<const O*>(dynamic_shared), false, output});
-            }
-        apply_table<C, O, false>(image, share, {source, tables() > 1, output});
+        if (p_.to_floats)
+            return apply_table<C, float, false>(image, share, {table_of<float>(p_.common, i, 0), tables() > 1, output});
+        const std::uint16_t* table = table_of<std::uint16_t>(p_.common, i, 0);
+        // One table for all is copied into shared memory where it fits; others are read through the caches.
+        if (tables() > 1 || L::words < values / 2)
+            return apply_table<C, std::uint16_t, false>(image, share, {table, tables() > 1, output});
+        const auto* from = reinterpret_cast<const uint4*>(table);
+        auto* near = reinterpret_cast<uint4*>(dynamic_shared);
+        for (int w = threadIdx.x; w < values / 8; w += blockDim.x) near[w] = __ldcg(from + w);
+        __syncthreads();
+        apply_table<C, std::uint16_t, true>(image, share,
+                                            {reinterpret_cast<const std::uint16_t*>(dynamic_shared), false, output});
     }
 
     const Images& images_;
     const CountParameters& p_;
     int rows_;
-    WordWorkspace& workspace_;
+    WordWorkspace<L>& workspace_;
 };
 
-/// Counts per value of every channel and of luma, and the brightness sums, from counts or pixels. Then, for O not void,
-/// each image's tables from its counts, and its normalised copy.
-/// Launch: cooperative, one block a multiprocessor of whole warps, at least rows × slices; or one launch a phase.
-/// 65536 counters of 16 bits fill 128 KiB, so a block counts one row of the result (and, where shared memory is
-/// smaller, one slice of its values). Small images are dealt to the blocks, which do all of them alone: phase 0. Large
-/// ones follow one after the other: blocks are dealt to the roles (row, slice) in turn, and those of a role share the
-/// pixels; blocks of different roles read the same pixels at about the same time, mostly from L2. Each leaves its
-/// counters in its slab, and after a grid barrier all blocks add up the slabs, a stretch of values each; the last one
-/// to finish writes the numbers. Limit: fewer than 2^32 pixels a block.
-/// Barriers in a block: after clearing and before reading counters, since any thread may count any value.
-template <int C, typename O, class Images>
-__global__ void __launch_bounds__(block_threads, 1)
+/// Counts per value of every channel and of luma, and the brightness sums, from counts or pixels. Then, where it is
+/// asked for, each image's tables from its counts, and its normalised copy. Launch: cooperative, one block a
+/// multiprocessor of whole warps, at least as many as roles; or one launch a phase. A block's shared memory holds the
+/// counters of few rows, see Layout. Small images are dealt to the blocks, which do all of them alone, a role after the
+/// other: phase 0. Large ones follow one after the other: blocks are dealt to the roles in turn, and those of a role
+/// share the pixels; blocks of different roles read the same pixels at about the same time, mostly from L2. Each leaves
+/// its counters in its slab, and after a grid barrier all blocks add up the slabs, a stretch of words each; the last
+/// one to finish writes the numbers. Limit: fewer than 2^32 pixels a block. Barriers in a block: after clearing and
+/// before reading counters, since any thread may count any value.
+template <int C, class L, class Images>
+__global__ void __launch_bounds__(L::threads, 1)
     words_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p, int first,
                  int last) {
     __shared__ RowSums sums[5];
-    __shared__ Counting state;
-    __shared__ bool last_block;
-    const WordKernel<C, O, Images> kernel(images, p);
+    __shared__ bool carried, last_block;
+    const WordKernel<C, L, Images> kernel(images, p);
     int phase = first;
     if (phase == 0) {
         for (std::int64_t i = blockIdx.x; i < images.count; i += gridDim.x)
-            if (kernel.alone(i)) kernel.do_alone(i, sums, state);
+            if (kernel.alone(i)) kernel.do_alone(i, sums, &carried);
         ++phase;
     }
-    constexpr int steps = std::is_void_v<O> ? 2 : 4;
+    const int steps = p.common.normalize ? 4 : 2;
     std::int64_t image = -1;
     for (int seen = -1; phase < last; ++phase) {
         wait_for_phase(phase, first);
@@ -447,7 +515,7 @@ __global__ void __launch_bounds__(block_threads, 1)
             if (!kernel.alone(++image)) ++seen;
         switch ((phase - 1) % steps) {
             case 0:
-                kernel.count_shared(image, sums, state);
+                kernel.count_shared(image, sums, &carried);
                 break;
             case 1:
                 kernel.merge_shared(image, sums, &last_block);
@@ -461,16 +529,29 @@ __global__ void __launch_bounds__(block_threads, 1)
     }
 }
 
+/// Calls `function` with the Layout that a GPU has room for.
+template <int C, class Function>
+void with_layout(const Launch& launch, Function function) {
+    if (Layout<C, true>::words * sizeof(std::uint32_t) + static_shared_bytes <= launch.shared_bytes)
+        return function(Layout<C, true>{});
+    function(Layout<C, false>{});
+}
+
 }  // namespace
 
-std::size_t words_workspace(int, bool, const Launch& launch) {
-    return sizeof(WordWorkspace) + sizeof(Slab) * launch.multiprocessors;
+std::size_t words_workspace(int channels, const Launch& launch) {
+    std::size_t bytes = 0;
+    with_channels(channels, [&](auto constant) {
+        with_layout<decltype(constant)::value>(launch, [&](auto layout) {
+            using L = decltype(layout);
+            bytes = sizeof(WordWorkspace<L>) + sizeof(Slab<L>) * launch.multiprocessors;
+        });
+    });
+    return bytes;
 }
 
 template <class Images>
 void launch_words(const Images& images, CountParameters p, int channels, const Launch& launch) {
-    p.parts_log2 = parts_log2(launch);
-    const std::int64_t roles = rows_of(channels) << p.parts_log2;
     // Very many images keep every block busy alone, whatever their size.
     p.alone_pixels = images.count >= 4 * launch.multiprocessors ? INT64_MAX : word_pixels_alone;
     std::int64_t shared = 0, largest = 0;
@@ -479,17 +560,19 @@ void launch_words(const Images& images, CountParameters p, int channels, const L
         if (pixels > p.alone_pixels) ++shared;
         largest = std::max(largest, pixels);
     }
-    std::int64_t blocks = shared < images.count ? images.count - shared : 1;
-    if (shared)
-        blocks = std::max(blocks, std::max<std::int64_t>(blocks_for(largest, word_pixels_per_block), 1) * roles);
-    blocks = std::min<std::int64_t>(blocks, launch.multiprocessors);
-    const Shape shape{blocks, block_threads, std::size_t{131072} >> p.parts_log2};
+    p.to_floats = normalized_depth(Depth::u16, p.common.normalization.mode) == Depth::f32;
     const int steps = p.common.normalize ? 4 : 2, first = shared < images.count ? 0 : 1;
     with_channels(channels, [&](auto constant) {
         constexpr int C = decltype(constant)::value;
-        with_output<std::uint16_t>(p.common, [&](auto* output) {
-            using O = std::remove_pointer_t<decltype(output)>;
-            launch_phases(launch, words_kernel<C, O, Images>, shape, first, 1 + static_cast<int>(shared) * steps,
+        with_layout<C>(launch, [&](auto layout) {
+            using L = decltype(layout);
+            std::int64_t blocks = shared < images.count ? images.count - shared : 1;
+            if (shared)
+                blocks =
+                    std::max(blocks, std::max<std::int64_t>(blocks_for(largest, word_pixels_per_block), 1) * L::roles);
+            const Shape shape{std::min<std::int64_t>(blocks, launch.multiprocessors), L::threads,
+                              L::words * sizeof(std::uint32_t)};
+            launch_phases(launch, words_kernel<C, L, Images>, shape, first, 1 + static_cast<int>(shared) * steps,
                           images, p);
         });
     });

@@ -73,6 +73,8 @@ struct EngineOptions {
     int threads = 0;          ///< cpu: threads to use; 0: as many as the process may run on
     int gpu = 0;              ///< cuda: which GPU, in the order of `gpus()`
     bool cooperative = true;  ///< cuda: false takes the path for GPUs that cannot launch a cooperative grid
+    /// cuda: shared memory that a block may take, at least 65536, which takes the paths for the smallest GPUs; 0: all.
+    std::size_t shared_bytes = 0;
 };
 
 /// What stands behind an engine's name on this machine.

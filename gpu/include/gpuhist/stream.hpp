@@ -79,6 +79,8 @@ struct StreamPlan {
     bool normalize = false;    ///< whether enqueue_normalized may be called
     int gpu = 0;
     bool cooperative = true;  ///< false takes the path for GPUs that cannot launch a cooperative grid
+    /// Shared memory that a block may take, at least 65536, which takes the paths for the smallest GPUs; 0: all.
+    std::size_t shared_bytes = 0;
 };
 
 /// Analyses images in device memory. Made once; `enqueue` then only puts one kernel launch on a stream (one for every
