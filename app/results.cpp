@@ -129,10 +129,10 @@ std::size_t bytes_of_values(const Pool& pool) {
 
 constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
 
-/// At least one, as one.
-Pool merged(const Pool* begin, const Pool* end) {
-    if (end - begin == 1) return *begin;
-    const Pool* middle = begin + (end - begin) / 2;
+/// At least one, as one; they are used up.
+Pool merged(Pool* begin, Pool* end) {
+    if (end - begin == 1) return std::move(*begin);
+    Pool* middle = begin + (end - begin) / 2;
     Pool left, right;
     tbb::parallel_invoke([&] { left = merged(begin, middle); }, [&] { right = merged(middle, end); });
     left.merge(right);
@@ -394,9 +394,9 @@ void Results::add_to_pool(io::Group& group) {
 /// The pools have all images afterwards.
 void Results::settle_pools() {
     if (latest_.empty()) return;
-    std::vector<std::pair<Pool*, const std::vector<Pool>*>> sums;
+    std::vector<std::pair<Pool*, std::vector<Pool>*>> sums;
     for (const auto& [group, latest] : latest_) pool_of(journal_.part.groups, group);  // before any is pointed to
-    for (const auto& [group, latest] : latest_) sums.emplace_back(&pool_of(journal_.part.groups, group), &latest);
+    for (auto& [group, latest] : latest_) sums.emplace_back(&pool_of(journal_.part.groups, group), &latest);
     tbb::this_task_arena::isolate([&] {  // while waiting, no other image is begun on this thread
         tbb::parallel_for_each(sums, [](const auto& sum) {
             sum.first->merge(merged(sum.second->data(), sum.second->data() + sum.second->size()));

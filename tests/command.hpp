@@ -28,6 +28,8 @@
 #include <thread>
 #include <vector>
 
+#include "temporary_directory.hpp"
+
 namespace command {
 
 namespace fs = std::filesystem;
@@ -93,17 +95,7 @@ inline int open_terminal(int& master) {
 
 class Command : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-        directory_ = root_ / "folder";
-        fs::create_directory(directory_);
-    }
-    void TearDown() override {
-        std::error_code ignored;
-        fs::remove_all(root_, ignored);
-    }
+    void SetUp() override { fs::create_directory(directory_); }
 
     fs::path at(const std::string& name) const { return directory_ / name; }
 
@@ -216,7 +208,8 @@ class Command : public testing::Test {
         return outcome;
     }
 
-    fs::path root_, directory_;
+    const gpuhist::test::TemporaryDirectory temporary_;
+    const fs::path root_ = temporary_.path(), directory_ = root_ / "folder";
 };
 
 /// Reproducible pixels with structure and noise, from integers alone, so that expected outputs hold everywhere.

@@ -4,7 +4,6 @@
 #include "gpuhist/io/dataset.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -19,6 +18,7 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/part.hpp"
+#include "temporary_directory.hpp"
 
 namespace {
 
@@ -442,13 +442,6 @@ TEST(PartFile, IsReadStrictly) {
 
 class PartStatsTest : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        directory_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(directory_); }
-
     /// Reads all rows of a file of this text.
     std::vector<std::pair<std::uint64_t, std::string>> read(const std::string& text) {
         const fs::path path = directory_ / "s.csv";
@@ -464,7 +457,8 @@ class PartStatsTest : public testing::Test {
                    : message;
     }
 
-    fs::path directory_;
+    const test::TemporaryDirectory temporary_;
+    const fs::path directory_ = temporary_.path();
 };
 
 TEST_F(PartStatsTest, RowsComeBackWithoutTheirIndex) {

@@ -1,6 +1,5 @@
 // A GPU that fails in the middle of a run: no image is lost, and what happened is said once.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <atomic>
 #include <chrono>
@@ -18,6 +17,7 @@
 
 #include "gpuhist/error.hpp"
 #include "run.hpp"
+#include "temporary_directory.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -64,13 +64,7 @@ struct Result {
 
 class FailingGpu : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-        fs::create_directories(root_ / "dir/sub");
-    }
-    void TearDown() override { fs::remove_all(root_); }
+    void SetUp() override { fs::create_directories(root_ / "dir/sub"); }
 
     /// Images that share launches, and some too large for that. Bad files among them are no matter of the GPU's.
     void make_images(int count) {
@@ -136,7 +130,8 @@ class FailingGpu : public testing::Test {
     }
 
     Gpu gpu;
-    fs::path root_;
+    const test::TemporaryDirectory temporary_;
+    const fs::path root_ = temporary_.path();
 };
 
 constexpr int images = 400, bad = 1;

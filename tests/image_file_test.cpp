@@ -20,6 +20,7 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/io/walk.hpp"
+#include "temporary_directory.hpp"
 
 namespace {
 
@@ -269,13 +270,6 @@ Bytes make_png(std::uint32_t width, std::uint32_t height, int bits, int colour_t
 
 class ImageFile : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string name = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
-        ASSERT_NE(::mkdtemp(name.data()), nullptr);
-        directory = name;
-    }
-    void TearDown() override { fs::remove_all(directory); }
-
     fs::path put(const std::string& name, const Bytes& bytes) const {
         std::ofstream file(directory / name, std::ios::binary);
         file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -295,7 +289,8 @@ class ImageFile : public testing::Test {
         return {};
     }
 
-    fs::path directory;
+    const gpuhist::test::TemporaryDirectory temporary;
+    const fs::path directory = temporary.path();
 };
 
 // --- Formats

@@ -21,6 +21,7 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/part.hpp"
+#include "temporary_directory.hpp"
 
 namespace {
 
@@ -56,16 +57,6 @@ struct Measured {
 
 class Merge : public testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "gpuhist-test-XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        directory_ = pattern;
-    }
-    void TearDown() override {
-        std::error_code ignored;
-        fs::remove_all(directory_, ignored);
-    }
-
     fs::path at(const std::string& name) const { return directory_ / name; }
 
     /// Runs `gpuhist merge` in the test's directory.
@@ -207,7 +198,8 @@ class Merge : public testing::Test {
         write_text(at(file), text.replace(found, from.size(), to));
     }
 
-    fs::path directory_;
+    const test::TemporaryDirectory temporary_;
+    const fs::path directory_ = temporary_.path();
 };
 
 TEST_F(Merge, HoweverTheSetWasCut) {

@@ -21,6 +21,16 @@ Shape output_shape(Shape shape, NormalizeMode mode) {
     return shape;
 }
 
+/// What reading a file of this text says.
+std::string message(const std::string& text) {
+    try {
+        io::parse_tables(text, "my.csv");
+        return "no error";
+    } catch (const IoError& error) {
+        return error.what();
+    }
+}
+
 class TablesTest : public testing::Test {
   protected:
     Pool pool_of(const std::vector<const Picture*>& pictures) {
@@ -155,14 +165,6 @@ TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
     const Picture colour({8, 8, 3, Depth::f32}, packed, Content::constant);
     const Pool pool = pool_of({&gray, &colour});
     const auto csv = [&](NormalizeMode mode) { return io::tables_csv({make_tables(pool, Depth::f32, {mode, 1, 99})}); };
-    const auto message = [](const std::string& text) -> std::string {
-        try {
-            io::parse_tables(text, "my.csv");
-            return "no error";
-        } catch (const IoError& error) {
-            return error.what();
-        }
-    };
     const std::string head = "# gpuhist tables: depth f32, mode ";
     const std::string minmax = head + "minmax, channels joint\nnumber,gray\nlower,0\nupper,1.5\n";
     EXPECT_EQ(message(minmax), "no error");
@@ -246,14 +248,6 @@ TEST_F(TablesTest, FilesAreReadStrictly) {
     for (std::size_t at = 0; (at = dos.find('\n', at)) != dos.npos; at += 2) dos.insert(at, 1, '\r');
     EXPECT_TRUE(io::parse_tables(dos, "t")[0] == tables);
 
-    const auto message = [](const std::string& text) -> std::string {
-        try {
-            io::parse_tables(text, "my.csv");
-            return "no error";
-        } catch (const IoError& error) {
-            return error.what();
-        }
-    };
     const auto changed = [&](const std::string& from, const std::string& to) {
         std::string text = good;
         const auto at = text.find(from);

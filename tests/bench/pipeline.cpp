@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "../temporary_directory.hpp"
 #include "bench.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/image_file.hpp"
@@ -24,7 +25,6 @@
 #include "programs.hpp"
 #include "report.hpp"
 #include "run.hpp"
-#include "temporary_directory.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -139,7 +139,7 @@ struct Way {
 
 void run(const Options& options) {
     require_release();
-    const TemporaryDirectory temporary;
+    const test::TemporaryDirectory temporary;
     std::string directory = options.directory;
     if (directory.empty()) {
         directory = temporary.path() / "images";

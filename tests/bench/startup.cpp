@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "../temporary_directory.hpp"
 #include "bench.hpp"
 #include "programs.hpp"
 #include "report.hpp"
-#include "temporary_directory.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -36,7 +36,7 @@ void run(const Options& options) {
     const std::string program = options.program.empty() ? here / "gpuhist" : fs::path(options.program);
     const std::string reference =
         options.reference.empty() ? here / "gpuhist-bench-imread" : fs::path(options.reference);
-    const TemporaryDirectory directory;
+    const test::TemporaryDirectory directory;
     std::string image = options.image;
     if (image.empty()) {
         image = directory.path() / "tiny.png";

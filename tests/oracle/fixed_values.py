@@ -8,14 +8,7 @@ python -m venv /tmp/venv && /tmp/venv/bin/pip install numpy scipy
 import numpy as np
 import scipy.stats
 
-
-def random(count):
-    """31-bit numbers: Knuth's MMIX generator, started from 1."""
-    state, numbers = 1, np.empty(count, np.int64)
-    for i in range(count):
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
-        numbers[i] = state >> 33
-    return numbers
+from made_numbers import random
 
 
 def holes(i, r):

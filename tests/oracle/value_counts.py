@@ -7,18 +7,11 @@ python -m venv /tmp/venv && /tmp/venv/bin/pip install numpy
 
 import numpy as np
 
+from made_numbers import random
+
 MOST = 2 ** 18
 BINS = 16
 SIZE = 600001  # every percentile is a value of the set
-
-
-def random(count):
-    """31-bit numbers: Knuth's MMIX generator, started from 1."""
-    state, numbers = 1, np.empty(count, np.int64)
-    for i in range(count):
-        state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
-        numbers[i] = state >> 33
-    return numbers
 
 
 r = random(3 * SIZE)

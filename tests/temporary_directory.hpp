@@ -1,4 +1,4 @@
-// Somewhere to put files while a benchmark runs.
+// Somewhere to put files while a test or a benchmark runs.
 #pragma once
 
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include <string>
 #include <system_error>
 
-namespace gpuhist::bench {
+namespace gpuhist::test {
 
 /// A directory that goes away with its contents.
 class TemporaryDirectory {
   public:
     TemporaryDirectory() {
-        std::string name = (std::filesystem::temp_directory_path() / "gpuhist-bench-XXXXXX").string();
+        std::string name = (std::filesystem::temp_directory_path() / "gpuhist-test-XXXXXX").string();
         if (!mkdtemp(name.data())) throw std::system_error(errno, std::generic_category(), name);
         path_ = name;
     }
@@ -30,4 +30,4 @@ class TemporaryDirectory {
     std::filesystem::path path_;
 };
 
-}  // namespace gpuhist::bench
+}  // namespace gpuhist::test
