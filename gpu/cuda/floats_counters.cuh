@@ -316,9 +316,9 @@ struct HalfPlace {
         const std::uint32_t bits = __float_as_uint(value + 0.0f);  // −0 counts as +0
         return (bits >> 15 & 0xFFFEu) | bits >> 31;
     }
-    /// The high halves of a pair of places.
-    __device__ static std::uint32_t positive(std::uint32_t pair) { return pair | 0x8000u; }
-    __device__ static std::uint32_t negative(std::uint32_t pair) { return 0x7FFFu - pair; }
+    __device__ static std::uint32_t half(std::uint32_t place) {
+        return place & 1u ? 0x7FFFu - (place >> 1) : place >> 1 | 0x8000u;
+    }
 };
 
 /// Counts low halves under chosen high halves, of one row's samples: for that row, and for the pooled row.

@@ -142,14 +142,14 @@ struct PlaceCounter {
     }
 };
 
-/// Adds to the counts of high halves.
-struct AddHalves {
+/// Adds to the counts of places in device memory: those of high halves, or of bins, each its own place.
+template <bool Halves>
+struct AddPlaces {
     Word* counts;
 
-    __device__ static std::uint32_t half(std::uint32_t place) {
-        return place & 1u ? HalfPlace::negative(place >> 1) : HalfPlace::positive(place >> 1);
+    __device__ void add(std::uint32_t place, Word samples) const {
+        atomicAdd(counts + (Halves ? HalfPlace::half(place) : place), samples);
     }
-    __device__ void add(std::uint32_t place, Word samples) const { atomicAdd(counts + half(place), samples); }
     /// The second counter of a word was carried into by the first.
     __device__ void operator()(std::uint32_t place, std::uint32_t times) const {
         add(place, Word{times} << 16);
@@ -161,7 +161,7 @@ struct AddHalves {
 /// Full: extremes of one row, and counts of the high halves of its keys.
 template <int C>
 struct HalfCounter {
-    PlaceCounter<AddHalves> counters;
+    PlaceCounter<AddPlaces<true>> counters;
     float minimum, maximum;
     OddCounts* odd;
     int row;
@@ -250,7 +250,7 @@ __device__ __noinline__ void count_high_halves(const Task<C>& task, int row, Sha
     counter.odd = extremes.odd;
     counter.row = row;
     counter.rgb = task.common().rgb;
-    count_places(task, share, counter, AddHalves{task.high(row)});
+    count_places(task, share, counter, AddPlaces<true>{task.high(row)});
     extremes.add(0, counter.minimum, counter.maximum);
     if (threadIdx.x == 0 && task.work->parts_log2) {  // every slice looked at them
         OddCounts& odd = extremes.odd[0];

@@ -14,23 +14,10 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Adds to the counts of bins.
-struct AddBins {
-    Word* counts;
-
-    __device__ void add(std::uint32_t bin, Word samples) const { atomicAdd(counts + bin, samples); }
-    /// The second counter of a word was carried into by the first.
-    __device__ void operator()(std::uint32_t bin, std::uint32_t times) const {
-        add(bin, Word{times} << 16);
-        if (bin % 2 == 0) add(bin + 1, Word{0} - times);
-    }
-    __device__ void noted() const {}
-};
-
 /// One row's finite values counted into the bins of an equalisation.
 template <int C>
 struct EqualizeCounter {
-    PlaceCounter<AddBins> counters;
+    PlaceCounter<AddPlaces<false>> counters;
     EstimatedBins bins;
     int row;
     bool rgb;
@@ -59,7 +46,7 @@ __device__ __noinline__ void count_equalized_row(const Task<C>& task, int row, S
         bins = core::FloatBins(fresh(range.lower), fresh(range.upper), core::equalize_float_bins, true);
     __syncthreads();  // the bins, for all
     EqualizeCounter<C> counter{{}, EstimatedBins(&bins), row, task.common().rgb};
-    count_places(task, share, counter, AddBins{task.high(row)});
+    count_places(task, share, counter, AddPlaces<false>{task.high(row)});
     __syncthreads();
 }
 

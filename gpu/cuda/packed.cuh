@@ -42,8 +42,8 @@ struct PackedCounters {
         return word >> i * Bits & most;
     }
 
-    /// One more sample of each place. `first` is the shared address of the first word. All additions
-    /// are under way before the first is looked at.
+    /// One more sample of each place. `first` is the shared address of the first word. All additions are under way
+    /// before the first is looked at.
     template <int N, class Carry>
     static __device__ void add(std::uint32_t first, const std::uint32_t (&place)[N], Carry carry) {
         std::uint32_t old[N];

@@ -133,7 +133,7 @@ struct FloatParameters {
     bool has_range;
     Range range;
     bool stretch;      ///< the ranks of the stretch percentiles are wanted too
-    int parts_log2;    ///< slices in which 65536 keys are counted, see count_keys
+    int parts_log2;    ///< slices in which 65536 keys are counted, see count_places
     int columns_log2;  ///< copies of each bin a block keeps; negative: bins are counted in device memory
 };
 
