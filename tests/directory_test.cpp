@@ -721,6 +721,15 @@ TEST_F(Directory, PartsOfARunMergeToTheSameBytes) {
     EXPECT_EQ(run({"dir", "--shard", "1/2", "--write", "normalized"}).code, usage_error);
 }
 
+TEST_F(Directory, ASingleInputIsSharedOutToo) {
+    save_gray("a.png");
+    for (const char* part : {"1/2", "2/2"})
+        ASSERT_EQ(run({"a.png", "-q", "--write", "stats", "-o", "parts", "--shard", part}).code, all_done);
+    ASSERT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, all_done);
+    ASSERT_EQ(run({"a.png", "-q", "--write", "stats", "-o", "whole"}).code, all_done);
+    expect_same_files("merged", "whole");
+}
+
 TEST_F(Directory, APartThatIsKilledAndResumedHasTheSameBytes) {
     make_tree("dir", 250);
     for (int i = 0; i < 50; ++i) write_text(at("dir/bad" + std::to_string(i) + ".png"), "no");
