@@ -159,7 +159,7 @@ std::string part_file_name(std::uint64_t part, std::uint64_t parts) {
 }
 
 std::string part_rows_file_name(std::uint64_t part, std::uint64_t parts) {
-    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".csv";
+    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".stats.csv";
 }
 
 std::string part_json(const Part& part) {

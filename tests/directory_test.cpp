@@ -758,11 +758,11 @@ TEST_F(Directory, APartThatIsKilledAtItsEndIsMissingOrWhole) {
     const Names arguments{"dir", "-q", "--shard", "1/1", "--write", "stats", "-o", "parts"};
     ASSERT_EQ(run(arguments).code, all_done);
     const std::string earlier = read_text(at("parts/part-1-of-1.json"));
-    fs::remove(at("parts/part-1-of-1.csv"));
+    fs::remove(at("parts/part-1-of-1.stats.csv"));
     save_floats("dir", 9, CV_32FC1);
     Setting setting;
     setting.signal = SIGKILL;
-    setting.after_file = "parts/part-1-of-1.csv";
+    setting.after_file = "parts/part-1-of-1.stats.csv";
     run(arguments, setting);
     EXPECT_TRUE(!fs::exists(at("parts/part-1-of-1.json")) || read_text(at("parts/part-1-of-1.json")) != earlier);
     auto resumed = arguments;

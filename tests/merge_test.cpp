@@ -250,7 +250,7 @@ TEST_F(Merge, TwiceAndDifferentIsRefused) {
     write_three();
     const auto with = [&](const std::string& part, const std::string& from, const std::string& to) {
         write_part(made_inputs(7), std::stoul(part), 3, "again");
-        change("again/part-" + part + "-of-3.csv", from, to);
+        change("again/part-" + part + "-of-3.stats.csv", from, to);
         const std::string name = "/part-" + part + "-of-3.json";
         expect_refused({"1", "2", "3", "again"}, part + name + " and again" + name +
                                                      " do not belong together: they are the same part of the run and "
@@ -266,8 +266,8 @@ TEST_F(Merge, MissingPartsAreNamed) {
     expect_refused({"2"}, "of 3 parts, as 2/part-2-of-3.json says, these are missing: 1, 3");
     expect_refused({"."}, ".: no part-K-of-N.json");
     expect_refused({"nowhere"}, "nowhere: cannot be listed: No such file or directory");
-    fs::remove(at("3/part-3-of-3.csv"));
-    expect_refused({"1", "2", "3"}, "3/part-3-of-3.csv: cannot be read: No such file or directory");
+    fs::remove(at("3/part-3-of-3.stats.csv"));
+    expect_refused({"1", "2", "3"}, "3/part-3-of-3.stats.csv: cannot be read: No such file or directory");
 }
 
 TEST_F(Merge, PartsOfOtherRunsAreRefused) {
@@ -303,12 +303,12 @@ TEST_F(Merge, DamagedPartsAreRefused) {
 
 TEST_F(Merge, RowsMustBeThePartsOwn) {
     const auto expect_line = [&](const std::string& part, const std::string& message) {
-        expect_refused({"1", "2", "3"}, part + "/part-" + part + "-of-3.csv: line " + message);
+        expect_refused({"1", "2", "3"}, part + "/part-" + part + "-of-3.stats.csv: line " + message);
     };
     const auto with = [&](const std::string& part, const std::string& from, const std::string& to,
                           const std::string& message) {
         write_three();
-        change(part + "/part-" + part + "-of-3.csv", from, to);
+        change(part + "/part-" + part + "-of-3.stats.csv", from, to);
         expect_line(part, message);
     };
     with("2", "\n1,", "\n2,", "2: input 2 is not one of this part's");
@@ -326,9 +326,9 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
     expect_line("1", "17: 1 rows of errors, but the part file says 2");
 
     write_three();
-    const std::string text = read_text(at("2/part-2-of-3.csv"));
+    const std::string text = read_text(at("2/part-2-of-3.stats.csv"));
     const auto with_text = [&](const std::string& changed, const std::string& message) {
-        write_text(at("2/part-2-of-3.csv"), changed);
+        write_text(at("2/part-2-of-3.stats.csv"), changed);
         expect_line("2", message);
     };
     with_text(text.substr(0, text.size() - 1), "8: the last row has no end: the file is truncated");

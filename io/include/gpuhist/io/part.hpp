@@ -27,7 +27,7 @@ struct Part {
     std::vector<Group> groups;  ///< in byte order, "" first
 };
 
-/// `part-K-of-N.json` and `part-K-of-N.csv`.
+/// `part-K-of-N.json` and `part-K-of-N.stats.csv`.
 std::string part_file_name(std::uint64_t part, std::uint64_t parts);
 std::string part_rows_file_name(std::uint64_t part, std::uint64_t parts);
 
