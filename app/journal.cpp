@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t version = 2;
+constexpr std::uint64_t version = 3;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void save_journal(const fs::path& path, const Journal& journal) {
               {"paths_hash", journal.paths_hash},
               {"images", journal.images},
               {"bad", journal.bad},
-              {"stats_bytes", journal.stats_bytes},
+              {"rows_bytes", journal.rows_bytes},
               {"errors_bytes", journal.errors_bytes},
               {"errors", journal.errors}};
     if (const auto& output = journal.standard_output)
@@ -93,7 +93,7 @@ std::optional<Journal> load_journal(const fs::path& path) {
         journal.paths_hash = head.at("paths_hash").get<std::string>();
         journal.images = number(head.at("images"));
         for (const Json& index : head.at("bad")) journal.bad.push_back(number(index));
-        journal.stats_bytes = number(head.at("stats_bytes"));
+        journal.rows_bytes = number(head.at("rows_bytes"));
         journal.errors_bytes = number(head.at("errors_bytes"));
         for (const auto& [kind, count] : head.at("errors").items()) journal.errors[kind] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())

@@ -20,7 +20,7 @@ struct Journal {
     std::string paths_hash;          ///< of these
     std::uint64_t images = 0;        ///< measured
     std::vector<std::uint64_t> bad;  ///< inputs that the second pass leaves out
-    std::uint64_t stats_bytes = 0, errors_bytes = 0;
+    std::uint64_t rows_bytes = 0, errors_bytes = 0;
     /// Standard output where it is a file: which, and how long it was.
     struct Output {
         std::uint64_t device = 0, file = 0, bytes = 0;

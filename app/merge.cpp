@@ -2,8 +2,8 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -103,47 +103,44 @@ void allow_many_files() {
     static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-/// stats.csv, complete but for its name: it appears when all else is there.
-void write_stats(const io::PartSet& parts, StreamedFile& stats) {
+/// Both files, complete but for their names.
+void write_rows(const io::PartSet& parts, StreamedFile& stats, StreamedFile& errors) {
     stats.write(io::stats_csv_header());
-    io::merge_stats(parts, [&](const std::string& row) { stats.write(row); });
+    errors.write(io::errors_csv_header());
+    io::merge_rows(
+        parts, [&](const std::string& row) { stats.write(row); }, [&](const std::string& row) { errors.write(row); });
     stats.close();
+    errors.close();
 }
 
-void write_errors(const std::vector<io::Failure>& failures, const fs::path& path) {
-    std::string rows = io::errors_csv_header();
-    for (const io::Failure& failure : failures) rows += io::errors_csv_row(failure);
-    output([&] { io::write_file(path, rows); });
-}
-
-bool any_rows(const io::PartSet& parts) {
-    return std::any_of(parts.files.begin(), parts.files.end(),
-                       [](const io::PartFile& file) { return file.part.rows > 0; });
+std::uint64_t total(const io::PartSet& parts, std::uint64_t io::Part::*count) {
+    std::uint64_t sum = 0;
+    for (const io::PartFile& file : parts.files) sum += file.part.*count;
+    return sum;
 }
 
 /// Returns how many inputs had failed.
-std::size_t merge_into(const MergeOptions& options) {
+std::uint64_t merge_into(const MergeOptions& options) {
     const io::PartSet parts = io::collect_parts({options.directories.begin(), options.directories.end()});
     const io::Part& first = parts.files.front().part;
-    const std::vector<io::Failure> failures = io::merge_failures(parts);
     const OutputDirectory directory(options.output);
-    StreamedFile stats(options.output / "stats.csv");
-    write_stats(parts, stats);
+    StreamedFile stats(options.output / "stats.csv"), errors(options.output / "errors.csv");
+    write_rows(parts, stats, errors);
+    const std::uint64_t failed = total(parts, &io::Part::errors);
     // What is not written now must not be left from an earlier run: it would be taken for this one's.
     output([&] {
         io::remove_dataset(options.output);
-        fs::remove(options.output / "errors.csv");
         if (first.inputs > 1) io::write_dataset(options.output, parts.groups, first.histogram, first.log_counts);
     });
-    if (!failures.empty()) write_errors(failures, options.output / "errors.csv");
-    stats.keep(any_rows(parts));
-    if (!options.notes) return failures.size();
+    errors.keep(failed > 0);
+    stats.keep(total(parts, &io::Part::rows) > 0);  // last: with it all is there
+    if (!options.notes) return failed;
     const std::string summary = "merged  " + std::to_string(parts.files.size()) + " parts, " +
-                                std::to_string(first.inputs) + " inputs, " + std::to_string(failures.size()) +
+                                std::to_string(first.inputs) + " inputs, " + std::to_string(failed) +
                                 " errors\nwrote   " + printable(options.output.string()) + '\n';
     if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
         throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
-    return failures.size();
+    return failed;
 }
 
 }  // namespace
@@ -151,7 +148,7 @@ std::size_t merge_into(const MergeOptions& options) {
 int merge(const MergeOptions& options) {
     allow_many_files();
     try {
-        const std::size_t failed = merge_into(options);
+        const std::uint64_t failed = merge_into(options);
         if (failed == 0) return all_done;
         say(std::to_string(failed) + (failed == 1 ? " input" : " inputs") + " failed when the parts ran: see " +
             (options.output / "errors.csv").string());

@@ -85,8 +85,8 @@ std::string shard_name(const Options& options, const char* otherwise) {
     return "part-" + std::to_string(options.shard->part) + "-of-" + std::to_string(options.shard->parts);
 }
 
-std::string stats_name(const Options& options) {
-    return options.shard ? io::part_stats_file_name(options.shard->part, options.shard->parts) : "stats.csv";
+std::string rows_name(const Options& options) {
+    return options.shard ? io::part_rows_file_name(options.shard->part, options.shard->parts) : "stats.csv";
 }
 
 /// Where standard output stands, if it is a file.
@@ -251,7 +251,7 @@ Results::Results(const Options& options, Console& console, bool single)
               !options.tables_to.empty()),
       sharded_(options.shard.has_value()),
       journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
-      stats_(options.output / stats_name(options)),
+      rows_(options.output / rows_name(options)),
       errors_(options.output / "errors.csv"),
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -292,7 +292,7 @@ std::uint64_t Results::begin() {
         journal_saved_ = true;
         begun_ = complete_ || journal_.pass == 2 || journal_.inputs > 0;  // else there are no headers yet
         if (!complete_ && stats_wanted_) {
-            stats_.resume(journal_.stats_bytes);
+            rows_.resume(journal_.rows_bytes);
             if (!sharded_) errors_.resume(journal_.errors_bytes);
         }
         remove_temporary_files(options_.output, killed);
@@ -301,7 +301,7 @@ std::uint64_t Results::begin() {
         if (!complete_) save_journal(journal_path_, journal_);
         return to_skip_;
     }
-    stats_.discard();
+    rows_.discard();
     if (!sharded_) errors_.discard();
     if (former) {
         remove_temporary_files(options_.output, former->temporary);
@@ -353,8 +353,8 @@ void Results::begin_files() {
         journal_saved_ = true;
     }
     if (stats_wanted_) {
-        if (journaled_) stats_.begin();
-        stats_.append(sharded_ ? io::part_stats_header() : io::stats_csv_header());
+        if (journaled_) rows_.begin();
+        rows_.append(sharded_ ? io::part_rows_header() : io::stats_csv_header());
         if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
     }
 }
@@ -363,12 +363,13 @@ void Results::add_error(const Input& input, const Failure& failure) {
     console_.say(failure.message);
     ++journal_.errors[failure.kind];
     if (!journaled_ || !stats_wanted_) return;
+    ++journal_.part.errors;
     const std::string prefix = input.path + ": ";
     const std::string cause =
         failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
-    io::Failure row{input.index, input.path, failure.kind, cause};
+    const io::Failure row{input.path, failure.kind, cause};
     if (sharded_)
-        journal_.part.failures.push_back(std::move(row));
+        rows_.append(io::part_error_row(input.index, row));
     else
         errors_.append(io::errors_csv_row(row));
 }
@@ -408,7 +409,7 @@ void Results::settle_pools() {
 
 void Results::add_image(Outcome& outcome) {
     if (journal_.pass == 2) return;
-    stats_.append(outcome.stats);
+    rows_.append(outcome.stats);
     journal_.part.rows += outcome.rows;
     for (io::Group& group : outcome.pools) add_to_pool(group);
     from_directory_ = from_directory_ || outcome.input.from_directory;
@@ -446,8 +447,8 @@ void Results::checkpoint() {
     if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
-        stats_.sync();
-        journal_.stats_bytes = stats_.bytes();
+        rows_.sync();
+        journal_.rows_bytes = rows_.bytes();
         if (!sharded_) {
             errors_.sync();
             journal_.errors_bytes = errors_.bytes();
@@ -488,9 +489,13 @@ void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) 
 
 void Results::finish_part() {
     const io::Part& part = journal_.part;
-    finish_rows(stats_, stats_name(options_).c_str(), journal_.stats_bytes);
     const std::string name = io::part_file_name(part.part, part.parts);
-    io::write_file(options_.output / name, io::part_json(part));  // last: with it the part is there
+    // With this file the part is there: that of an earlier run goes before the rows change, this run's comes after.
+    std::error_code failure;
+    fs::remove(options_.output / name, failure);
+    if (failure) fail(options_.output / name, failure.value());
+    finish_rows(rows_, rows_name(options_).c_str(), journal_.rows_bytes);
+    io::write_file(options_.output / name, io::part_json(part));
     written_.push_back(name);
 }
 
@@ -502,9 +507,9 @@ void Results::finish_dataset() {
         fs::remove(options_.output / name, ignored);
     };
     if (part.rows > 0) {
-        finish_rows(stats_, "stats.csv", journal_.stats_bytes);
+        finish_rows(rows_, "stats.csv", journal_.rows_bytes);
     } else {
-        stats_.discard();
+        rows_.discard();
         remove("stats.csv");
     }
     if (!journaled_) return;

@@ -117,7 +117,8 @@ class Results {
     const bool pooled_;
     const bool sharded_;
     std::filesystem::path journal_path_;
-    RowFile stats_, errors_;
+    RowFile rows_;    ///< stats.csv, or all rows of a part
+    RowFile errors_;  ///< errors.csv, which a part has none of
     Journal journal_;
     /// Of each group the latest f32 images. They are merged many at a time, on all threads: merging one with all values
     /// of the set takes a millisecond or more.

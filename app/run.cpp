@@ -71,7 +71,7 @@ class Run {
           console_(options.quiet),
           inputs_(std::make_shared<InputList>(options.inputs, options.output,
                                               [this](const std::string& text) { console_.note(text); })),
-          single_(inputs_->single()),
+          single_(inputs_->single() && !options.shard),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, make, console_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
@@ -105,7 +105,7 @@ class Run {
     Summary& summary_;
     Console console_;
     std::shared_ptr<InputList> inputs_;
-    const bool single_;
+    const bool single_;  ///< one image, whose results are no part of others
     const int threads_;
     Engines engines_;
     const std::uint64_t memory_;

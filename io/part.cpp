@@ -6,7 +6,6 @@
 #include <cstring>
 #include <deque>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "fields.hpp"
@@ -20,26 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 2";
+constexpr const char* format = "gpuhist part 3";
 constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
-constexpr std::size_t longest_row = std::size_t{1} << 20;
+constexpr std::size_t longest_row = std::size_t{1} << 24;
 
 /// Whether an index is one of the part's.
 bool has(const Part& part, std::uint64_t index) {
     return index < part.inputs && index % part.parts == part.part - 1;
-}
-
-std::vector<Failure> read_failures(const JsonReader& list, const Part& part) {
-    std::vector<Failure> failures;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const JsonReader value = list[i].members({"index", "path", "kind", "message"});
-        failures.push_back(
-            {value["index"].whole(), value["path"].bytes(), value["kind"].text(), value["message"].bytes()});
-        if (!has(part, failures.back().index)) value["index"].refuse("that input is not one of this part's");
-        if (i > 0 && failures[i - 1].index > failures[i].index)
-            value["index"].refuse("failures are in the order of the inputs");
-    }
-    return failures;
 }
 
 std::vector<Group> read_groups(const JsonReader& list) {
@@ -75,7 +61,7 @@ PartFile read_part_file(const fs::path& path) {
     const Part& part = file.part;
     if (path.filename() != part_file_name(part.part, part.parts))
         throw IoError(path.string() + ": this is " + part_file_name(part.part, part.parts) + " under another name");
-    file.stats_path = path.parent_path() / part_stats_file_name(part.part, part.parts);
+    file.rows_path = path.parent_path() / part_rows_file_name(part.part, part.parts);
     return file;
 }
 
@@ -131,53 +117,48 @@ void check_complete(const std::vector<PartFile>& parts) {
                       " says, these are missing: " + missing);
 }
 
-/// A part's rows, the current one ready, and what is still to be checked of them.
-struct PartRows {
-    PartStats stats;
+/// A part's rows, the current one ready, and how many of each file have been.
+struct CheckedRows {
+    PartRows rows;
     const Part& part;
-    std::vector<Failure>::const_iterator failure;
     bool more;
-    std::uint64_t rows = 0;
+    std::uint64_t stats = 0, errors = 0;
 
-    explicit PartRows(const PartFile& file)
-        : stats(file.stats_path), part(file.part), failure(part.failures.begin()), more(stats.next()) {
-        check();
-    }
+    explicit CheckedRows(const PartFile& file) : rows(file.rows_path), part(file.part), more(rows.next()) { check(); }
     void advance() {
-        ++rows;
-        const std::uint64_t last = stats.index();
-        more = stats.next();
+        ++(rows.is_error() ? errors : stats);
+        const std::uint64_t last = rows.index();
+        more = rows.next();
         check();
-        if (more && stats.index() < last) stats.refuse("the rows are not in the order of the inputs");
+        if (more && rows.index() < last) rows.refuse("the rows are not in the order of the inputs");
     }
-    /// Whether the failures know of this input; those before it are then done with.
-    bool failed(std::uint64_t index) {
-        while (failure != part.failures.end() && failure->index < index) ++failure;
-        return failure != part.failures.end() && failure->index == index;
+    void check_counts() const {
+        const auto check_count = [&](std::uint64_t count, std::uint64_t wanted, const char* what) {
+            if (count != wanted)
+                rows.refuse(std::to_string(count) + what + ", but the part file says " + std::to_string(wanted));
+        };
+        check_count(stats, part.rows, " rows of stats");
+        check_count(errors, part.errors, " rows of errors");
     }
 
   private:
     void check() const {
-        if (more && !has(part, stats.index()))
-            stats.refuse("input " + std::to_string(stats.index()) + " is not one of this part's");
+        if (more && !has(part, rows.index()))
+            rows.refuse("input " + std::to_string(rows.index()) + " is not one of this part's");
     }
 };
 
+std::string start_of_row(std::uint64_t index, bool is_error) {
+    return std::to_string(index) + (is_error ? ",errors," : ",stats,");
+}
+
 }  // namespace
-
-std::string errors_csv_header() {
-    return "path,kind,message\n";
-}
-
-std::string errors_csv_row(const Failure& failure) {
-    return csv_field(failure.path) + ',' + csv_field(failure.kind) + ',' + csv_field(failure.message) + '\n';
-}
 
 std::string part_file_name(std::uint64_t part, std::uint64_t parts) {
     return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".json";
 }
 
-std::string part_stats_file_name(std::uint64_t part, std::uint64_t parts) {
+std::string part_rows_file_name(std::uint64_t part, std::uint64_t parts) {
     return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".stats.csv";
 }
 
@@ -188,10 +169,10 @@ std::string part_json(const Part& part) {
                {"inputs", whole_number(part.inputs)},
                {"inputs_hash", part.inputs_hash},
                {"rows", whole_number(part.rows)},
+               {"errors", whole_number(part.errors)},
                {"options", Json::object()},
                {"histogram", Json::object()},
-               {"groups", Json::array()},
-               {"errors", Json::array()}};
+               {"groups", Json::array()}};
     for (const auto& [name, text] : part.options) value["options"][name] = byte_string(text);
     const auto& range = part.histogram.range;
     value["histogram"] = Json{{"bins", part.histogram.bins},
@@ -199,11 +180,6 @@ std::string part_json(const Part& part) {
                               {"log", part.log_counts}};
     for (const Group& group : part.groups)
         value["groups"].push_back(Json{{"group", byte_string(group.name)}, {"pool", pool_value(group.pool)}});
-    for (const Failure& failure : part.failures)
-        value["errors"].push_back(Json{{"index", whole_number(failure.index)},
-                                       {"path", byte_string(failure.path)},
-                                       {"kind", failure.kind},
-                                       {"message", byte_string(failure.message)}});
     return value.dump() + '\n';
 }
 
@@ -216,7 +192,7 @@ Part parse_part(std::string_view json, const std::string& name) {
                                          format + "': run this part again, or merge with that version"
                                    : "this is no part: '" + std::string(format) + "' is wanted");
     value.members(
-        {"format", "part", "parts", "inputs", "inputs_hash", "rows", "options", "histogram", "groups", "errors"});
+        {"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "histogram", "groups"});
     Part part;
     part.parts = value["parts"].whole(most_parts);
     part.part = value["part"].whole(part.parts);
@@ -224,6 +200,7 @@ Part parse_part(std::string_view json, const std::string& name) {
     part.inputs = value["inputs"].whole();
     part.inputs_hash = value["inputs_hash"].text();
     part.rows = value["rows"].whole();
+    part.errors = value["errors"].whole();
     value["options"].each(
         [&](const std::string& option, const JsonReader& text) { part.options[option] = text.bytes(); });
     const JsonReader histogram = value["histogram"].members({"bins", "range", "log"});
@@ -231,36 +208,42 @@ Part parse_part(std::string_view json, const std::string& name) {
     if (const JsonReader range = histogram["range"]; !range.is_null()) part.histogram.range = read_range(range);
     part.log_counts = histogram["log"].truth();
     part.groups = read_groups(value["groups"]);
-    part.failures = read_failures(value["errors"], part);
     return part;
 }
 
-std::string part_stats_header() {
-    return "index," + stats_csv_header();
+std::string part_rows_header() {
+    return "index,file," + stats_csv_header();
 }
 
 std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows) {
     std::string lines;
-    for (const Statistics& row : rows) lines += std::to_string(index) + ',' + stats_csv_rows(image, {row});
+    for (const Statistics& row : rows) lines += start_of_row(index, false) + stats_csv_rows(image, {row});
     return lines;
 }
 
-PartStats::PartStats(const fs::path& path) : name_(path.string()), file_(path, std::ios::binary) {
+std::string part_error_row(std::uint64_t index, const Failure& failure) {
+    return start_of_row(index, true) + errors_csv_row(failure);
+}
+
+PartRows::PartRows(const fs::path& path) : name_(path.string()), file_(path, std::ios::binary) {
     if (!file_) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
-    if (!read_record() || row_ != part_stats_header()) refuse("this is not the header of a part's stats");
+    if (!read_record() || row_ != part_rows_header()) refuse("this is not the header of a part's rows");
 }
 
-bool PartStats::next() {
+bool PartRows::next() {
     if (!read_record()) return false;
-    const auto [end, status] = std::from_chars(row_.data(), row_.data() + row_.size(), index_);
-    const auto digits = static_cast<std::size_t>(end - row_.data());
-    if (status != std::errc() || *end != ',' || std::to_string(index_).size() != digits)
-        refuse("the row does not start with the input's index");
-    row_.erase(0, digits + 1);
-    return true;
+    std::from_chars(row_.data(), row_.data() + row_.size(), index_);  // what is no index starts no row
+    for (const bool is_error : {false, true}) {
+        const std::string start = start_of_row(index_, is_error);
+        if (row_.compare(0, start.size(), start) != 0) continue;
+        row_.erase(0, start.size());
+        is_error_ = is_error;
+        return true;
+    }
+    refuse("the row does not start with the input's index and 'stats' or 'errors'");
 }
 
-bool PartStats::read_record() {
+bool PartRows::read_record() {
     row_.clear();
     line_ = next_line_;
     std::streambuf& bytes = *file_.rdbuf();
@@ -270,13 +253,13 @@ bool PartStats::read_record() {
         if (byte == '"') quoted = !quoted;
         if (byte == '\n') ++next_line_;
         if (byte == '\n' && !quoted) return true;
-        if (row_.size() == longest_row) refuse("a row of 1 MiB or more: a quote is missing");
+        if (row_.size() == longest_row) refuse("a row of 16 MiB or more: a quote is missing");
     }
     if (!row_.empty()) refuse("the last row has no end: the file is truncated");
     return false;
 }
 
-void PartStats::refuse(const std::string& what) const {
+void PartRows::refuse(const std::string& what) const {
     throw IoError(name_ + ": line " + std::to_string(line_) + ": " + what);
 }
 
@@ -298,7 +281,7 @@ PartSet collect_parts(const std::vector<fs::path>& directories) {
         const auto [there, fresh] = files.try_emplace(file.part.part, file);
         if (fresh)
             for (const Group& group : groups) pools[group.name].merge(group.pool);
-        else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.stats_path, file.stats_path))
+        else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.rows_path, file.rows_path))
             refuse_pair(there->second, file, "they are the same part of the run and differ");
     }
     if (files.empty()) {
@@ -313,32 +296,18 @@ PartSet collect_parts(const std::vector<fs::path>& directories) {
     return parts;
 }
 
-std::vector<Failure> merge_failures(const PartSet& parts) {
-    std::vector<Failure> failures;
-    for (const PartFile& file : parts.files)
-        failures.insert(failures.end(), file.part.failures.begin(), file.part.failures.end());
-    std::stable_sort(failures.begin(), failures.end(),
-                     [](const Failure& a, const Failure& b) { return a.index < b.index; });
-    return failures;
-}
-
-void merge_stats(const PartSet& parts, const std::function<void(const std::string& row)>& write) {
-    std::deque<PartRows> rows;
-    for (const PartFile& file : parts.files) rows.emplace_back(file);
+void merge_rows(const PartSet& parts, const std::function<void(const std::string& row)>& write_stats,
+                const std::function<void(const std::string& row)>& write_error) {
+    std::deque<CheckedRows> all;
+    for (const PartFile& file : parts.files) all.emplace_back(file);
     for (std::uint64_t index = 0; index < parts.files.front().part.inputs; ++index) {
-        PartRows& part = rows[index % rows.size()];
-        bool measured = false;
-        for (; part.more && part.stats.index() == index; part.advance()) {
-            write(part.stats.row());
-            measured = true;
-        }
-        if (!measured && !part.failed(index))
-            part.stats.refuse("input " + std::to_string(index) + " has neither a row nor an error");
+        CheckedRows& part = all[index % all.size()];
+        if (!part.more || part.rows.index() != index)
+            part.rows.refuse("input " + std::to_string(index) + " has neither a row of stats nor one of errors");
+        for (; part.more && part.rows.index() == index; part.advance())
+            (part.rows.is_error() ? write_error : write_stats)(part.rows.row());
     }
-    for (const PartRows& part : rows)
-        if (part.rows != part.part.rows)
-            part.stats.refuse(std::to_string(part.rows) + " rows, but the part file says " +
-                              std::to_string(part.part.rows));
+    for (const CheckedRows& part : all) part.check_counts();
 }
 
 }  // namespace gpuhist::io

@@ -39,6 +39,14 @@ std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>
     return lines;
 }
 
+std::string errors_csv_header() {
+    return "path,kind,message\n";
+}
+
+std::string errors_csv_row(const Failure& failure) {
+    return csv_field(failure.path) + ',' + csv_field(failure.kind) + ',' + csv_field(failure.message) + '\n';
+}
+
 std::string histogram_csv(const Histogram& histogram) {
     std::string lines = "bin,lower,upper";
     for (const auto& column : histogram.columns) lines.append(",").append(to_string(column.channel));

@@ -378,10 +378,10 @@ Part small_part() {
     part.inputs = 9;
     part.inputs_hash = "0123abcd";
     part.rows = 4;
+    part.errors = 2;
     part.options = {{"engine", "cpu"}, {"version", "1"}};
     part.histogram.range = Range{0.5, 100};
     part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
-    part.failures = {{1, "x.png", "missing", "no such file"}, {4, "\xfe,\n", "decode", "\"quoted\""}};
     return part;
 }
 
@@ -394,14 +394,13 @@ TEST(PartFile, ReadsBackTheSamePart) {
     EXPECT_EQ(read.parts, 3U);
     EXPECT_EQ(read.inputs, 9U);
     EXPECT_EQ(read.rows, 4U);
+    EXPECT_EQ(read.errors, 2U);
     EXPECT_EQ(read.options, part.options);
     EXPECT_EQ(read.histogram.range, part.histogram.range);
     ASSERT_EQ(read.groups.size(), 2U);
     EXPECT_EQ(read.groups[1].name, "a\xff");
     EXPECT_TRUE(read.groups[1].pool == part.groups[1].pool);
-    EXPECT_EQ(read.failures, part.failures);
     EXPECT_EQ(text.find('\n'), text.size() - 1);
-    EXPECT_EQ(errors_csv_row(part.failures[1]), "\"\xfe,\n\",decode,\"\"\"quoted\"\"\"\n");
 }
 
 TEST(PartFile, IsReadStrictly) {
@@ -411,24 +410,20 @@ TEST(PartFile, IsReadStrictly) {
         return failure_of([&] { parse_part(json.dump(), "p"); });
     };
     EXPECT_EQ(
-        changed([](auto& part) { part["format"] = "gpuhist part 1"; }),
-        "p/format: 'gpuhist part 1', which another version of gpuhist wrote, while this one reads 'gpuhist part 2': "
+        changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
+        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 3': "
         "run this part again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p/format: this is no part: 'gpuhist part 2' is wanted");
+              "p/format: this is no part: 'gpuhist part 3' is wanted");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: parts are counted from 1");
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
-    EXPECT_EQ(changed([](auto& part) { part["errors"][0]["index"] = 2; }),
-              "p/errors/0/index: that input is not one of this part's");
-    EXPECT_EQ(changed([](auto& part) { part["errors"][1]["index"] = 10; }),
-              "p/errors/1/index: that input is not one of this part's");
-    EXPECT_EQ(changed([](auto& part) { std::swap(part["errors"][0], part["errors"][1]); }),
-              "p/errors/1/index: failures are in the order of the inputs");
-    EXPECT_EQ(changed([](auto& part) { part["errors"][1]["path"]["hex"] = "fe2"; }),
-              "p/errors/1/path: two hexadecimal digits a byte are wanted");
-    EXPECT_EQ(changed([](auto& part) { part["errors"][1]["path"]["hex"] = "41"; }),
-              "p/errors/1/path: bytes that are UTF-8 are written as a string");
+    EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
+              "p/errors: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "61f"; }),
+              "p/groups/1/group: two hexadecimal digits a byte are wanted");
+    EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "41"; }),
+              "p/groups/1/group: bytes that are UTF-8 are written as a string");
     EXPECT_EQ(changed([](auto& part) { part["groups"].erase(0); }),
               "p/groups/0/group: groups are in byte order, each once, and the whole set comes first");
     EXPECT_EQ(changed([](auto& part) { part["groups"] = nlohmann::ordered_json::array(); }),
@@ -440,15 +435,20 @@ TEST(PartFile, IsReadStrictly) {
     EXPECT_EQ(changed([](auto& part) { part["options"]["engine"] = 5; }), "p/options/engine: an object is wanted");
 }
 
-class PartStatsTest : public testing::Test {
+class PartRowsTest : public testing::Test {
   protected:
+    struct Row {
+        std::uint64_t index;
+        bool is_error;
+        std::string text;
+    };
     /// Reads all rows of a file of this text.
-    std::vector<std::pair<std::uint64_t, std::string>> read(const std::string& text) {
-        const fs::path path = directory_ / "s.csv";
+    std::vector<Row> read(const std::string& text) {
+        const fs::path path = directory_ / "r.csv";
         write_text(path, text);
-        std::vector<std::pair<std::uint64_t, std::string>> rows;
-        for (PartStats stats(path); stats.next();) rows.emplace_back(stats.index(), stats.row());
-        return rows;
+        std::vector<Row> found;
+        for (PartRows rows(path); rows.next();) found.push_back({rows.index(), rows.is_error(), rows.row()});
+        return found;
     }
     std::string failure(const std::string& text) {
         const std::string message = failure_of([&] { read(text); });
@@ -461,31 +461,39 @@ class PartStatsTest : public testing::Test {
     const fs::path directory_ = temporary_.path();
 };
 
-TEST_F(PartStatsTest, RowsComeBackWithoutTheirIndex) {
+TEST_F(PartRowsTest, RowsComeBackAsThoseOfTheirFiles) {
     const ImageInfo odd{"line\nend, \"quote\"", 4, 1, Depth::u8}, plain{"x.png", 2, 1, Depth::u8};
+    const Failure bad{"\xfe,\r\n\"", "decode", "\"quoted\"\n3,stats,"};
     const auto first = statistics(analyze<std::uint8_t>({0, 255, 10, 20, 1, 2}, 3));
     const auto second = statistics(analyze<std::uint8_t>({255, 255}));
-    const auto rows =
-        read(part_stats_header() + part_stats_rows(1, odd, first) + part_stats_rows(12345678901, plain, second));
-    ASSERT_EQ(rows.size(), first.size() + 1);
-    std::string joined;
-    for (const auto& [index, row] : rows) joined += row;
-    EXPECT_EQ(joined, stats_csv_rows(odd, first) + stats_csv_rows(plain, second));
-    EXPECT_EQ(rows.front().first, 1U);
-    EXPECT_EQ(rows.back().first, 12345678901U);
-    EXPECT_TRUE(read(part_stats_header()).empty());
+    const auto rows = read(part_rows_header() + part_stats_rows(1, odd, first) + part_error_row(3, bad) +
+                           part_stats_rows(12345678901, plain, second));
+    ASSERT_EQ(rows.size(), first.size() + 2);
+    std::string stats, errors;
+    for (const Row& row : rows) (row.is_error ? errors : stats) += row.text;
+    EXPECT_EQ(stats, stats_csv_rows(odd, first) + stats_csv_rows(plain, second));
+    EXPECT_EQ(errors, errors_csv_row(bad));
+    EXPECT_EQ(rows.front().index, 1U);
+    EXPECT_EQ(rows[first.size()].index, 3U);
+    EXPECT_EQ(rows.back().index, 12345678901U);
+    EXPECT_TRUE(read(part_rows_header()).empty());
 }
 
-TEST_F(PartStatsTest, DamageIsNamedWithItsLine) {
-    EXPECT_EQ(failure(""), "s.csv: line 1: this is not the header of a part's stats");
-    EXPECT_EQ(failure(stats_csv_header()), "s.csv: line 1: this is not the header of a part's stats");
-    EXPECT_EQ(failure(part_stats_header() + "1,\"a\nb\",2\nx\n"),
-              "s.csv: line 4: the row does not start with the input's index");
-    EXPECT_EQ(failure(part_stats_header() + "01,a\n"), "s.csv: line 2: the row does not start with the input's index");
-    EXPECT_EQ(failure(part_stats_header() + "1,a"), "s.csv: line 2: the last row has no end: the file is truncated");
-    EXPECT_EQ(failure(part_stats_header() + "1,\"" + std::string(2'000'000, 'a')),
-              "s.csv: line 2: a row of 1 MiB or more: a quote is missing");
-    EXPECT_NE(failure_of([&] { PartStats(directory_ / "none.csv"); }).find("cannot be read"), std::string::npos);
+TEST_F(PartRowsTest, DamageIsNamedWithItsLine) {
+    const std::string header = part_rows_header();
+    EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a part's rows");
+    EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a part's rows");
+    EXPECT_EQ(failure(header + "1,stats,\"a\nb\",2\nx\n"),
+              "r.csv: line 4: the row does not start with the input's index and 'stats' or 'errors'");
+    for (const char* row : {"01,stats,a\n", "-1,stats,a\n", ",stats,a\n", "1,a\n", "1,error,a\n", "1,stats\n", "1\n",
+                            "\n", "18446744073709551616,stats,a\n"})
+        EXPECT_EQ(failure(header + row),
+                  "r.csv: line 2: the row does not start with the input's index and 'stats' or 'errors'")
+            << row;
+    EXPECT_EQ(failure(header + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
+    EXPECT_EQ(failure(header + "1,stats,\"" + std::string(17'000'000, 'a')),
+              "r.csv: line 2: a row of 16 MiB or more: a quote is missing");
+    EXPECT_NE(failure_of([&] { PartRows(directory_ / "none.csv"); }).find("cannot be read"), std::string::npos);
 }
 
 }  // namespace

@@ -710,6 +710,7 @@ TEST_F(Directory, AFullDiskIsAnErrorThatCanBeResumed) {
 
 TEST_F(Directory, PartsOfARunMergeToTheSameBytes) {
     make_tree("dir", 120);
+    for (const char* name : {"dir/\xff.png", "dir/a, \"b\".png", "dir/a/line\nend.png"}) write_text(at(name), "no");
     ASSERT_EQ(run({"dir", "-q", "--group-by", "dir", "-o", "whole"}).code, inputs_failed);
     for (const char* part : {"2/3", "1/3", "3/3"})
         EXPECT_LE(run({"dir", "-q", "--group-by", "dir", "-o", "parts", "--shard", part}).code, inputs_failed);
@@ -718,6 +719,57 @@ TEST_F(Directory, PartsOfARunMergeToTheSameBytes) {
     expect_same_files("merged", "whole");
     EXPECT_EQ(run({"dir", "--shard", "4/3"}).code, usage_error);
     EXPECT_EQ(run({"dir", "--shard", "1/2", "--write", "normalized"}).code, usage_error);
+}
+
+TEST_F(Directory, ASingleInputIsSharedOutToo) {
+    save_gray("a.png");
+    for (const char* part : {"1/2", "2/2"})
+        ASSERT_EQ(run({"a.png", "-q", "--write", "stats", "-o", "parts", "--shard", part}).code, all_done);
+    ASSERT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, all_done);
+    ASSERT_EQ(run({"a.png", "-q", "--write", "stats", "-o", "whole"}).code, all_done);
+    expect_same_files("merged", "whole");
+}
+
+TEST_F(Directory, APartThatIsKilledAndResumedHasTheSameBytes) {
+    make_tree("dir", 250);
+    for (int i = 0; i < 50; ++i) write_text(at("dir/bad" + std::to_string(i) + ".png"), "no");
+    const Outcome whole = run({"dir", "-q", "--shard", "2/2", "-o", "whole"});
+    ASSERT_EQ(whole.code, inputs_failed);
+    expect_end_after_kills({"dir", "-q", "--shard", "2/2", "-o", "out"}, "out", whole);
+    expect_same_files("out", "whole");
+}
+
+TEST_F(Directory, APartThatRunsAgainHasNothingOfItsEarlierRun) {
+    make_tree("dir", 20);
+    write_text(at("dir/image.png"), "no");
+    const Names arguments{"dir", "-q", "--shard", "1/1", "-o", "parts"};
+    ASSERT_EQ(run(arguments).code, inputs_failed);
+    fs::remove_all(at("dir"));
+    save_gray("dir/0.png");
+    save_gray("dir/image.png");
+    ASSERT_EQ(run(arguments).code, all_done);
+    ASSERT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, all_done);
+    ASSERT_EQ(run({"dir", "-q", "-o", "whole"}).code, all_done);
+    expect_same_files("merged", "whole");
+}
+
+TEST_F(Directory, APartThatIsKilledAtItsEndIsMissingOrWhole) {
+    save_floats("dir", 9, CV_32FC3);  // 360,000 values a channel: its part file takes a while
+    const Names arguments{"dir", "-q", "--shard", "1/1", "--write", "stats", "-o", "parts"};
+    ASSERT_EQ(run(arguments).code, all_done);
+    const std::string earlier = read_text(at("parts/part-1-of-1.json"));
+    fs::remove(at("parts/part-1-of-1.stats.csv"));
+    save_floats("dir", 9, CV_32FC1);
+    Setting setting;
+    setting.signal = SIGKILL;
+    setting.after_file = "parts/part-1-of-1.stats.csv";
+    run(arguments, setting);
+    EXPECT_TRUE(!fs::exists(at("parts/part-1-of-1.json")) || read_text(at("parts/part-1-of-1.json")) != earlier);
+    auto resumed = arguments;
+    resumed.push_back("--resume");
+    ASSERT_EQ(run(resumed).code, all_done);
+    ASSERT_EQ(run({"dir", "-q", "--shard", "1/1", "--write", "stats", "-o", "whole"}).code, all_done);
+    expect_same_files("parts", "whole");
 }
 
 /// Runs a shell command in the directory, as a scheduler would: the program is found by the PATH.
@@ -794,6 +846,33 @@ TEST_F(Directory, LargeNumbersOfFilesTakeNoMoreMemory) {
     EXPECT_LT(many.most_memory, some.most_memory + (8 << 20));
     const std::string stats = read_text(at("gpuhist-out/stats.csv"));
     EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 500001);
+}
+
+TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
+    const auto most_memory = [&](int count) {
+        std::ofstream list(at("list"));
+        for (int i = 0; i < count; ++i) list << std::string(100, 'x') << "/there is no image " << i << ".png\n";
+        list.close();
+        fs::remove_all(at("parts"));
+        std::array<std::int64_t, 2> most{};  // of the parts, of the merge
+        for (const char* part : {"1/2", "2/2"}) {
+            const Outcome outcome = run({"--files-from", "list", "-q", "--write", "stats", "--threads", "2", "--shard",
+                                         part, "--checkpoint", "0.1", "-o", "parts"});
+            EXPECT_EQ(outcome.code, inputs_failed);
+            most[0] = std::max(most[0], outcome.most_memory);
+        }
+        const Outcome outcome = run({"merge", "-q", "parts"});
+        EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
+        most[1] = outcome.most_memory;
+        const std::string errors = read_text(at("gpuhist-out/errors.csv"));
+        EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), count + 1);
+        return most;
+    };
+    const auto some = most_memory(5000), many = most_memory(200000);
+    std::printf("5,000 failures: %.1f MB, merged %.1f MB; 200,000: %.1f MB, merged %.1f MB\n", some[0] * 1e-6,
+                some[1] * 1e-6, many[0] * 1e-6, many[1] * 1e-6);
+    EXPECT_LT(many[0], some[0] + (8 << 20));
+    EXPECT_LT(many[1], some[1] + (8 << 20));
 }
 
 }  // namespace

@@ -48,11 +48,12 @@ struct Outcome {
     std::string out, err;
 };
 
-/// What a made input is: an image, or a failure where it has no rows.
+/// What a made input is: an image, of which files may not have been written, or a failure.
 struct Measured {
     std::string path, group;
     std::vector<Analysis> images;  ///< none or one
     std::vector<ValueCounts> values;
+    std::vector<io::Failure> failures;
 };
 
 class Merge : public testing::Test {
@@ -105,6 +106,9 @@ class Merge : public testing::Test {
             if (i % 5 != 3) {
                 input.images.push_back(engine->analyze(image));
                 if (image.depth == Depth::f32) input.values = count_values(image);
+                if (i % 11 == 10) input.failures = {{input.path, "output", "1"}, {input.path, "output", "2"}};
+            } else {
+                input.failures = {{input.path, "decode", "no image, but\r\n\"text\" and \xfe"}};
             }
             inputs.push_back(std::move(input));
         }
@@ -124,21 +128,17 @@ class Merge : public testing::Test {
 
     static std::vector<Statistics> rows_of(const Measured& input) { return statistics(input.images[0]); }
     static io::ImageInfo info_of(const Measured& input) { return {input.path, 4, 3, input.images[0].depth}; }
-    static io::Failure failure_of(std::size_t index, const Measured& input) {
-        return {index, input.path, "decode", "no image, but \"text\""};
-    }
 
     /// Writes one part into a directory.
     void write_part(const std::vector<Measured>& inputs, std::uint64_t number, std::uint64_t parts,
                     const std::string& directory) const {
         io::Part part = empty_part(inputs.size(), number, parts);
-        std::string rows = io::part_stats_header();
+        std::string rows = io::part_rows_header();
         std::map<std::string, Pool> pools{{"", {}}};
         for (std::size_t i = number - 1; i < inputs.size(); i += parts) {
-            if (inputs[i].images.empty()) {
-                part.failures.push_back(failure_of(i, inputs[i]));
-                continue;
-            }
+            for (const io::Failure& failure : inputs[i].failures) rows += io::part_error_row(i, failure);
+            part.errors += inputs[i].failures.size();
+            if (inputs[i].images.empty()) continue;
             rows += io::part_stats_rows(i, info_of(inputs[i]), rows_of(inputs[i]));
             part.rows += rows_of(inputs[i]).size();
             pools[""].add(inputs[i].images[0], inputs[i].values);
@@ -146,7 +146,7 @@ class Merge : public testing::Test {
         }
         for (auto& [name, pool] : pools) part.groups.push_back({name, pool});
         fs::create_directories(at(directory));
-        write_text(at(directory) / io::part_stats_file_name(number, parts), rows);
+        write_text(at(directory) / io::part_rows_file_name(number, parts), rows);
         write_text(at(directory) / io::part_file_name(number, parts), io::part_json(part));
     }
 
@@ -155,10 +155,8 @@ class Merge : public testing::Test {
         std::string rows = io::stats_csv_header(), errors = io::errors_csv_header();
         std::map<std::string, Pool> pools{{"", {}}};
         for (std::size_t i = 0; i < inputs.size(); ++i) {
-            if (inputs[i].images.empty()) {
-                errors += io::errors_csv_row(failure_of(i, inputs[i]));
-                continue;
-            }
+            for (const io::Failure& failure : inputs[i].failures) errors += io::errors_csv_row(failure);
+            if (inputs[i].images.empty()) continue;
             rows += io::stats_csv_rows(info_of(inputs[i]), rows_of(inputs[i]));
             pools[""].add(inputs[i].images[0], inputs[i].values);
             pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
@@ -214,8 +212,8 @@ TEST_F(Merge, HoweverTheSetWasCut) {
         }
         const Outcome outcome = merge(arguments);
         EXPECT_EQ(outcome.code, inputs_failed);
-        EXPECT_EQ(outcome.err, "gpuhist: 12 inputs failed when the parts ran: see out/errors.csv\n");
-        EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " parts, 60 inputs, 12 errors\nwrote   out\n");
+        EXPECT_EQ(outcome.err, "gpuhist: 20 inputs failed when the parts ran: see out/errors.csv\n");
+        EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " parts, 60 inputs, 20 errors\nwrote   out\n");
         expect_single_run(inputs, "out");
     }
 }
@@ -250,11 +248,17 @@ TEST_F(Merge, APartThatRanTwiceIsFine) {
 
 TEST_F(Merge, TwiceAndDifferentIsRefused) {
     write_three();
-    write_part(made_inputs(7), 2, 3, "again");
-    change("again/part-2-of-3.stats.csv", ",gray,", ",grey,");
-    expect_refused({"1", "2", "3", "again"},
-                   "2/part-2-of-3.json and again/part-2-of-3.json do not belong together: they are the same part of "
-                   "the run and differ");
+    const auto with = [&](const std::string& part, const std::string& from, const std::string& to) {
+        write_part(made_inputs(7), std::stoul(part), 3, "again");
+        change("again/part-" + part + "-of-3.stats.csv", from, to);
+        const std::string name = "/part-" + part + "-of-3.json";
+        expect_refused({"1", "2", "3", "again"}, part + name + " and again" + name +
+                                                     " do not belong together: they are the same part of the run and "
+                                                     "differ");
+        fs::remove_all(at("again"));
+    };
+    with("2", ",gray,", ",grey,");
+    with("1", ",decode,", ",missing,");
 }
 
 TEST_F(Merge, MissingPartsAreNamed) {
@@ -298,28 +302,42 @@ TEST_F(Merge, DamagedPartsAreRefused) {
 }
 
 TEST_F(Merge, RowsMustBeThePartsOwn) {
-    const auto with = [&](const std::string& from, const std::string& to, const std::string& message) {
-        write_three();
-        change("2/part-2-of-3.stats.csv", from, to);
-        expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line " + message);
+    const auto expect_line = [&](const std::string& part, const std::string& message) {
+        expect_refused({"1", "2", "3"}, part + "/part-" + part + "-of-3.stats.csv: line " + message);
     };
-    with("\n1,", "\n2,", "2: input 2 is not one of this part's");
-    with("\n1,", "\n7,", "2: input 7 is not one of this part's");
-    with("\n1,", "\n4,", "2: input 1 has neither a row nor an error");
-    with("\n1,", "\nx,", "2: the row does not start with the input's index");
-    with("index,", "", "1: this is not the header of a part's stats");
+    const auto with = [&](const std::string& part, const std::string& from, const std::string& to,
+                          const std::string& message) {
+        write_three();
+        change(part + "/part-" + part + "-of-3.stats.csv", from, to);
+        expect_line(part, message);
+    };
+    with("2", "\n1,", "\n2,", "2: input 2 is not one of this part's");
+    with("2", "\n1,", "\n7,", "2: input 7 is not one of this part's");
+    with("2", "\n1,", "\n4,", "2: input 1 has neither a row of stats nor one of errors");
+    with("2", "\n1,", "\nx,", "2: the row does not start with the input's index and 'stats' or 'errors'");
+    with("2", "index,", "", "1: this is not the header of a part's rows");
+    with("1", "\n3,", "\n2,", "4: input 2 is not one of this part's");
+    with("1", "\n3,", "\n0,", "7: input 3 has neither a row of stats nor one of errors");
+    with("1", "\n3,", "\n6,", "4: input 3 has neither a row of stats nor one of errors");
+    with("1", "\n3,errors,", "\n3,error,", "4: the row does not start with the input's index and 'stats' or 'errors'");
+    with("1", "\n3,errors,", "\n3,stats,", "17: 7 rows of stats, but the part file says 6");
+    write_three();
+    change("1/part-1-of-3.json", "\"errors\":1", "\"errors\":2");
+    expect_line("1", "17: 1 rows of errors, but the part file says 2");
+
     write_three();
     const std::string text = read_text(at("2/part-2-of-3.stats.csv"));
-    write_text(at("2/part-2-of-3.stats.csv"), text.substr(0, text.size() - 1));
-    expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line 8: the last row has no end: the file is truncated");
+    const auto with_text = [&](const std::string& changed, const std::string& message) {
+        write_text(at("2/part-2-of-3.stats.csv"), changed);
+        expect_line("2", message);
+    };
+    with_text(text.substr(0, text.size() - 1), "8: the last row has no end: the file is truncated");
     const std::size_t second = text.find("\n1,", text.find("\n1,") + 1);
     const std::size_t third = text.find("\n1,", second + 1);
-    write_text(at("2/part-2-of-3.stats.csv"), text.substr(0, second) + text.substr(third));
-    expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line 8: 6 rows, but the part file says 7");
-    write_text(at("2/part-2-of-3.stats.csv"), text.substr(0, second) + "\n4" + text.substr(second + 2));
-    expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line 4: the rows are not in the order of the inputs");
-    write_text(at("2/part-2-of-3.stats.csv"), text.substr(0, text.find('\n') + 1));
-    expect_refused({"1", "2", "3"}, "2/part-2-of-3.stats.csv: line 2: input 1 has neither a row nor an error");
+    with_text(text.substr(0, second) + text.substr(third), "8: 6 rows of stats, but the part file says 7");
+    with_text(text.substr(0, second) + "\n4" + text.substr(second + 2),
+              "4: the rows are not in the order of the inputs");
+    with_text(text.substr(0, text.find('\n') + 1), "2: input 1 has neither a row of stats nor one of errors");
 }
 
 TEST_F(Merge, ManyMorePartsThanFilesMayBeOpen) {

@@ -90,6 +90,12 @@ TEST(Report, PathsAreQuoted) {
     EXPECT_EQ(stats_csv_rows({"a,\"b\"", 1, 1, Depth::u8}, {full_row()}).substr(0, 11), "\"a,\"\"b\"\"\",1");
 }
 
+TEST(Report, FailuresAreQuotedWhereverTheyNeedIt) {
+    EXPECT_EQ(errors_csv_header(), "path,kind,message\n");
+    EXPECT_EQ(errors_csv_row({"x.png", "missing", "no such file"}), "x.png,missing,no such file\n");
+    EXPECT_EQ(errors_csv_row({"\xfe,\n", "decode", "\"quoted\"\r"}), "\"\xfe,\n\",decode,\"\"\"quoted\"\"\r\"\n");
+}
+
 TEST(Report, NumbersReadBack) {
     EXPECT_EQ(shortest(12), "12");
     EXPECT_EQ(shortest(-0.5), "-0.5");

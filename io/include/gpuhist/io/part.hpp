@@ -15,37 +15,21 @@
 
 namespace gpuhist::io {
 
-/// An input that could not be measured, or one of whose files could not be written: a row of errors.csv.
-struct Failure {
-    std::uint64_t index = 0;  ///< of the input, from 0, among those of all parts
-    std::string path;         ///< any bytes
-    std::string kind;
-    std::string message;
-    friend bool operator==(const Failure& a, const Failure& b) {
-        return a.index == b.index && a.path == b.path && a.kind == b.kind && a.message == b.message;
-    }
-};
-
-/// errors.csv: `path,kind,message`.
-std::string errors_csv_header();
-std::string errors_csv_row(const Failure& failure);
-
 /// Part K of N has the inputs whose index i, counted from 0 over all inputs, is K − 1 modulo N.
 struct Part {
     std::uint64_t part = 1, parts = 1;           ///< K, N
     std::uint64_t inputs = 0;                    ///< of all parts together
     std::string inputs_hash;                     ///< of all inputs' paths
-    std::uint64_t rows = 0;                      ///< in its stats file
+    std::uint64_t rows = 0, errors = 0;          ///< of stats.csv and of errors.csv, in its rows file
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all parts
     HistogramOptions histogram;                  ///< of dataset.json and the plots; alike in all parts
     bool log_counts = false;
-    std::vector<Group> groups;      ///< in byte order, "" first
-    std::vector<Failure> failures;  ///< in the order of the inputs
+    std::vector<Group> groups;  ///< in byte order, "" first
 };
 
 /// `part-K-of-N.json` and `part-K-of-N.stats.csv`.
 std::string part_file_name(std::uint64_t part, std::uint64_t parts);
-std::string part_stats_file_name(std::uint64_t part, std::uint64_t parts);
+std::string part_rows_file_name(std::uint64_t part, std::uint64_t parts);
 
 /// The part file: one line of JSON, the same text for equal parts.
 std::string part_json(const Part& part);
@@ -54,21 +38,24 @@ std::string part_json(const Part& part);
 /// writes.
 Part parse_part(std::string_view json, const std::string& name);
 
-/// The part's stats file: stats.csv with a column `index` before all others.
-std::string part_stats_header();
+/// The part's rows file: those of stats.csv and of errors.csv, in the order of the inputs, after the columns `index`,
+/// of the input, and `file`, which is `stats` or `errors`. The header is that of stats.csv.
+std::string part_rows_header();
 std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows);
+std::string part_error_row(std::uint64_t index, const Failure& failure);
 
-/// Reads a part's stats file row by row, whose quoted fields may hold line ends.
-class PartStats {
+/// Reads a part's rows file row by row, whose quoted fields may hold line ends.
+class PartRows {
   public:
     /// Throws IoError where the file cannot be opened or its header is another.
-    explicit PartStats(const std::filesystem::path& path);
+    explicit PartRows(const std::filesystem::path& path);
 
-    /// Goes to the next row; false at the end. Throws IoError, with the line, for a row without index or end, one of
-    /// more than 1 MiB, and where reading fails.
+    /// Goes to the next row; false at the end. Throws IoError, with the line, for a row without the first two columns
+    /// or without end, one of more than 16 MiB, and where reading fails.
     bool next();
     std::uint64_t index() const { return index_; }
-    const std::string& row() const { return row_; }  ///< without the index, with its LF
+    bool is_error() const { return is_error_; }      ///< a row of errors.csv, not of stats.csv
+    const std::string& row() const { return row_; }  ///< of that file, with its LF
 
     [[noreturn]] void refuse(const std::string& what) const;
 
@@ -79,12 +66,13 @@ class PartStats {
     std::ifstream file_;
     std::uint64_t line_ = 0, next_line_ = 1;
     std::uint64_t index_ = 0;
+    bool is_error_ = false;
     std::string row_;
 };
 
 /// A part and its two files. Its groups are not here but in PartSet.
 struct PartFile {
-    std::filesystem::path path, stats_path;
+    std::filesystem::path path, rows_path;
     Part part;
 };
 
@@ -98,12 +86,11 @@ struct PartSet {
 /// twice must be the same, byte for byte, with their rows. Throws IoError naming the files and what is wrong.
 PartSet collect_parts(const std::vector<std::filesystem::path>& directories);
 
-/// The failures of all parts, in the order of the inputs.
-std::vector<Failure> merge_failures(const PartSet& parts);
-
-/// Hands out the rows of all parts, in the order of the inputs: the lines of stats.csv after its header. All stats
-/// files are open at a time; memory does not grow with the rows. Throws IoError for a file that cannot be read, rows
-/// that are not the part's, and an input with neither row nor failure; and what `write` throws.
-void merge_stats(const PartSet& parts, const std::function<void(const std::string& row)>& write);
+/// Hands out the rows of all parts, in the order of the inputs: the lines of stats.csv and those of errors.csv, after
+/// their headers. All rows files are open at a time; memory does not grow with the rows. Throws IoError for a file that
+/// cannot be read, rows that are not the part's or not as many as it says, and an input without any; and what the
+/// functions throw.
+void merge_rows(const PartSet& parts, const std::function<void(const std::string& row)>& write_stats,
+                const std::function<void(const std::string& row)>& write_error);
 
 }  // namespace gpuhist::io

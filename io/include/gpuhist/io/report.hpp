@@ -26,6 +26,17 @@ std::string stats_csv_header();
 /// One line a row, each with its LF. What is undefined is an empty field.
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows);
 
+/// An input that could not be measured, or one of whose files could not be written.
+struct Failure {
+    std::string path;  ///< any bytes
+    std::string kind;
+    std::string message;
+};
+
+/// errors.csv: `path,kind,message`, and a line a failure.
+std::string errors_csv_header();
+std::string errors_csv_row(const Failure& failure);
+
 /// bin,lower,upper, and a column a channel; then rows `below`, `above`, `nan` where any is not zero.
 std::string histogram_csv(const Histogram& histogram);
 
