@@ -66,6 +66,26 @@ TEST(Wide, ComputesAsPython) {
     }
 }
 
+struct RatioRow {
+    const char* numerator;
+    std::uint64_t denominator;
+    double ratio;
+};
+#define RATIO_ROWS
+const RatioRow ratio_rows[] = {
+#include "exact_sums.inc"
+};
+#undef RATIO_ROWS
+
+TEST(Integers, RatiosAreRoundedOnceAsInPython) {
+    ASSERT_GT(std::size(ratio_rows), 100U);
+    for (const RatioRow& row : ratio_rows) {
+        const auto words = words_of<2>(row.numerator);
+        const core::u128 numerator = static_cast<core::u128>(words[1]) << 64 | words[0];
+        EXPECT_EQ(core::ratio(numerator, row.denominator), row.ratio) << row.numerator << " / " << row.denominator;
+    }
+}
+
 // ---- floats -----------------------------------------------------------------------------------------------------
 
 struct FloatImage {

@@ -147,8 +147,8 @@ struct CentralMoments {
 GPUHIST_HD inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments) {
     if (n == 0) return {};
     double raw[4];  // about the pivot, in units of R^k
-    for (int k = 0; k < 4; ++k) raw[k] = ldexp(ratio(from_public(moments.sums[k]), n), -80);
-    const double shift = raw[0], r = ldexp(1.0, moments.exponent), r2 = r * r;
+    for (int k = 0; k < 4; ++k) raw[k] = ratio(from_public(moments.sums[k]), n) * 0x1p-80;
+    const double shift = raw[0], r = power_of_two(moments.exponent), r2 = r * r;
     CentralMoments result;
     result.n = static_cast<double>(n);
     result.mean = moments.pivot + shift * r;

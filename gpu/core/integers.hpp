@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "core/portable.hpp"
 #include "gpuhist/analysis.hpp"
@@ -20,18 +21,31 @@ GPUHIST_HD inline i128 from_public(Int128 v) {
     return static_cast<i128>(static_cast<u128>(static_cast<std::uint64_t>(v.high)) << 64 | v.low);
 }
 
+/// Zeros above the highest bit that is set; v > 0.
+GPUHIST_HD inline int leading_zeros(std::uint64_t v) {
+#ifdef __CUDA_ARCH__
+    return __clzll(static_cast<long long>(v));
+#else
+    return std::countl_zero(v);
+#endif
+}
+
+/// 2^exponent, for exponents of normal numbers. Multiplying by it is ldexp, but for what becomes denormal.
+GPUHIST_HD inline double power_of_two(int exponent) {
+    const std::uint64_t bits = static_cast<std::uint64_t>(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 /// v rounded to the nearest double, ties to even.
 GPUHIST_HD inline double to_double(u128 v) {
     const auto high = static_cast<std::uint64_t>(v >> 64);
     if (high == 0) return static_cast<double>(static_cast<std::uint64_t>(v));
-        // Keep 64 bits: more than 53 + guard, so the bits dropped matter only as "some were set".
-#ifdef __CUDA_ARCH__
-    const int shift = 64 - __clzll(static_cast<long long>(high));
-#else
-    const int shift = 64 - std::countl_zero(high);
-#endif
+    // Keep 64 bits: more than 53 + guard, so the bits dropped matter only as "some were set".
+    const int shift = 64 - leading_zeros(high);
     const bool sticky = (v & ((static_cast<u128>(1) << shift) - 1)) != 0;
-    return ldexp(static_cast<double>(static_cast<std::uint64_t>(v >> shift) | (sticky ? 1u : 0u)), shift);
+    return static_cast<double>(static_cast<std::uint64_t>(v >> shift) | (sticky ? 1u : 0u)) * power_of_two(shift);
 }
 GPUHIST_HD inline double to_double(i128 v) {
     return v < 0 ? -to_double(static_cast<u128>(-v)) : to_double(static_cast<u128>(v));
@@ -43,19 +57,33 @@ GPUHIST_HD inline double ratio(u128 numerator, std::uint64_t denominator) {
     constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // both are doubles: dividing rounds once
     if (numerator <= exact && denominator <= exact)
         return static_cast<double>(static_cast<std::uint64_t>(numerator)) / static_cast<double>(denominator);
-    u128 quotient = numerator / denominator;
-    std::uint64_t remainder = static_cast<std::uint64_t>(numerator % denominator);
-    int exponent = 0;
-    while (quotient >> 63 == 0) {  // long division until 64 bits are there; the remainder then only decides ties
-        quotient <<= 1;
-        remainder <<= 1;
-        if (remainder >= denominator) {
-            remainder -= denominator;
-            quotient |= 1;
+    // With its highest bit in front, the numerator gives a quotient of more than 64 bits; the remainder decides ties.
+    const auto high = static_cast<std::uint64_t>(numerator >> 64);
+    const int shift = high ? leading_zeros(high) : 64 + leading_zeros(static_cast<std::uint64_t>(numerator));
+    numerator <<= shift;
+    u128 quotient = 0;
+    std::uint64_t remainder = 0;
+    if (denominator >> 32 == 0) {  // digits of 32 bits: a GPU takes long to divide whole numbers
+        const double inverse = 1 / static_cast<double>(denominator);
+        for (int at = 96; at >= 0; at -= 32) {
+            const std::uint64_t part = remainder << 32 | static_cast<std::uint32_t>(numerator >> at);
+            auto digit = static_cast<std::uint64_t>(static_cast<double>(part) * inverse);  // or one beside it
+            auto left = static_cast<std::int64_t>(part - digit * denominator);
+            if (left < 0) {
+                --digit;
+                left += static_cast<std::int64_t>(denominator);
+            } else if (left >= static_cast<std::int64_t>(denominator)) {
+                ++digit;
+                left -= static_cast<std::int64_t>(denominator);
+            }
+            quotient = quotient << 32 | digit;
+            remainder = static_cast<std::uint64_t>(left);
         }
-        --exponent;
+    } else {
+        quotient = numerator / denominator;
+        remainder = static_cast<std::uint64_t>(numerator % denominator);
     }
-    return ldexp(to_double(quotient << 1 | (remainder ? 1u : 0u)), exponent - 1);
+    return to_double(quotient | (remainder ? 1u : 0u)) * power_of_two(-shift);
 }
 GPUHIST_HD inline double ratio(i128 numerator, std::uint64_t denominator) {
     return numerator < 0 ? -ratio(static_cast<u128>(-numerator), denominator)

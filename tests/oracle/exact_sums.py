@@ -104,11 +104,25 @@ def population_rows():
         print("}, {" + ", ".join(quoted(p.numerator) for p in integers) + "}, {" + numbers + "}},")
 
 
+def ratio_rows():
+    """128-bit numerators over what 32-bit digits divide and what they do not, ties and what lies beside them among them."""
+    divisors = [1, 2, 3, 7, 10, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 32 + 1, 2 ** 63 - 1, 12_000_000, 268_435_399]
+    numerators = [1, 2 ** 53, 2 ** 53 + 1, 2 ** 64 - 1, 2 ** 64, 2 ** 127, 2 ** 128 - 1]
+    for divisor in divisors:
+        tie = (2 ** 54 + 2 * random.getrandbits(50) + 1) * divisor * 2 ** random.randrange(10)
+        near = [tie, tie - 1, tie + 1, divisor * random.getrandbits(60), random.getrandbits(128), random.getrandbits(90)]
+        for numerator in numerators + [n for n in near if 0 < n < 2 ** 128]:
+            yield f"{{{quoted(numerator)}, {divisor}u, {float(Fraction(numerator, divisor)).hex()}}},"
+
+
 random.seed(1)
 print("// Written by tests/oracle/exact_sums.py.")
 print("#ifdef WIDE_ROWS")
 for row in wide_rows():
     print(row)
-print("#else")
+print("#elif !defined RATIO_ROWS")
 population_rows()
+print("#else")
+for row in ratio_rows():
+    print(row)
 print("#endif")
