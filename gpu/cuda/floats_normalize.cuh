@@ -111,10 +111,30 @@ __device__ void equalize(const Task<C>& task) {
     for (int row = blockIdx.x; row < of.rows; row += gridDim.x) equalize_row(task, of.first + row);
 }
 
-/// Each mode has its own loop: together they would be too long for the instruction cache.
+/// static_cast<float>(x / divisor), in a third of the time: a product is as good unless its digits beyond a float's lie
+/// so near the middle of two floats that what it is off by, under 8 of its last digit, may decide.
+struct Quotient {
+    double divisor, inverse;
+
+    __device__ float operator()(double x) const {
+        const double product = x * inverse, size = fabs(product);
+        const std::uint32_t beyond = static_cast<std::uint32_t>(__double2loint(product)) & 0x1FFFFFFFu;
+        const bool normal = (size >= 0x1p-120 && size <= 0x1p120) || x == 0;
+        return static_cast<float>(normal && beyond - (0x10000000u - 8) > 16 ? product : x / divisor);
+    }
+};
+/// A Mapping, as it is applied.
+struct AppliedMapping {
+    bool keep;
+    double low;
+    Quotient quotient;
+};
+
+/// The formulas of core::stretch and core::zscore. Each mode has its own loop: together they would be too long for the
+/// instruction cache.
 template <int C, NormalizeMode mode>
 struct FloatWriter {
-    const Mapping* maps;  ///< in shared memory, as the bins
+    const AppliedMapping* maps;  ///< in shared memory, as the bins
     EstimatedBins bins;
     const float* tables;  ///< of the first row equalised
     int table_stride;
@@ -122,19 +142,19 @@ struct FloatWriter {
 
     __device__ float map(int channel, float value) const {
         if (channel == 3) return value;  // alpha is left alone
-        const Mapping& map = maps[channel];
+        const AppliedMapping& map = maps[channel];
         if (map.keep || value != value) return value;
         if constexpr (mode == NormalizeMode::zscore) {
-            return core::zscore(value, map.low, map.high);
+            return map.quotient.divisor > 0 ? map.quotient(value - map.low) : 0;
         } else if constexpr (mode == NormalizeMode::equalize) {
             const std::uint32_t bin = bins(value);
             if (bin == core::FloatBins::below) return 0;
             if (bin == core::FloatBins::above) return 1;
             return __ldcg(tables + channel * table_stride + bin);
         } else if constexpr (mode == NormalizeMode::percentile) {
-            return core::clamp_unit(core::stretch(value, map.low, map.high));
+            return core::clamp_unit(map.quotient(value - map.low));
         } else {
-            return core::stretch(value, map.low, map.high);
+            return map.quotient(value - map.low);
         }
     }
     __device__ float* place(std::int64_t y, std::int64_t x) const {
@@ -155,7 +175,7 @@ struct FloatWriter {
 };
 
 template <int C, NormalizeMode mode>
-__device__ __noinline__ void apply_mode(const Image& image, const Share& share, const Mapping* maps,
+__device__ __noinline__ void apply_mode(const Image& image, const Share& share, const AppliedMapping* maps,
                                         const core::FloatBins* bins, const float* tables, int table_stride,
                                         const Output& output) {
     FloatWriter<C, mode> writer{maps, EstimatedBins(bins), tables, table_stride, output};
@@ -164,13 +184,15 @@ __device__ __noinline__ void apply_mode(const Image& image, const Share& share, 
 
 template <int C>
 __device__ void apply(const Task<C>& task) {
-    __shared__ Mapping maps[3];
+    __shared__ AppliedMapping maps[3];
     __shared__ core::FloatBins bins;
     const FloatState& state = task.state();
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x < (C == 1 ? 1 : 3)) {
         const Mapping& map = state.maps[threadIdx.x];
-        maps[threadIdx.x] = {*static_cast<const volatile bool*>(&map.keep), fresh(map.low), fresh(map.high)};
+        const double low = fresh(map.low), high = fresh(map.high),
+                     divisor = task.common().normalization.mode == NormalizeMode::zscore ? high : high - low;
+        maps[threadIdx.x] = {*static_cast<const volatile bool*>(&map.keep), low, {divisor, 1 / divisor}};
     }
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(state.equalized.lower), fresh(state.equalized.upper), core::equalize_float_bins,

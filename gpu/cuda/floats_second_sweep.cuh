@@ -206,30 +206,34 @@ __device__ __noinline__ void take_back(const Task<C>& task, const BlockPlan& pla
     }
 }
 
-/// Adds every thread's sums of one row to those of the image. By all threads.
-template <int powers>
-__device__ __noinline__ void merge_moments(const MomentTotals<powers>& totals, std::uint32_t samples, Findings& found,
-                                           int stored) {
-    __shared__ Word scratch[powers * 3 * warp_lanes];
+/// Adds every thread's sums over `samples` of each row to those of the image. By all threads. `stored`: the powers that
+/// are kept.
+template <int rows, int powers>
+__device__ __noinline__ void merge_moments(const MomentTotals<powers> (&totals)[rows],
+                                           const std::uint32_t (&samples)[rows], FloatRow* to, int stored) {
+    constexpr int parts = powers * 3;
+    __shared__ Word scratch[rows * parts * warp_lanes];
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     __syncthreads();  // scratch may be written again
 #pragma unroll 1
-    for (int k = 0; k < powers; ++k) {
-        const auto bits = static_cast<core::u128>(MomentSums<powers>::total(totals, k, samples));
-        const Word low = reduce_warp(static_cast<Word>(bits) & 0xFFFFFFFFu, Sum{});
-        const Word middle = reduce_warp(static_cast<Word>(bits) >> 32, Sum{});
-        const Word high = reduce_warp(static_cast<Word>(bits >> 64), Sum{});
-        if (lane == 0) {
-            scratch[(3 * k + 0) * warp_lanes + warp] = low;
-            scratch[(3 * k + 1) * warp_lanes + warp] = middle;
-            scratch[(3 * k + 2) * warp_lanes + warp] = high;
+    for (int i = 0; i < rows * powers; ++i) {
+        const int r = i / powers, k = i % powers;
+        const auto bits = static_cast<core::u128>(MomentSums<powers>::total(totals[r], k, samples[r]));
+        const Word part[3] = {static_cast<Word>(bits) & 0xFFFFFFFFu, static_cast<Word>(bits) >> 32,
+                              static_cast<Word>(bits >> 64)};
+#pragma unroll
+        for (int p = 0; p < 3; ++p) {
+            const Word sum = sum_over_warp(part[p]);
+            if (lane == 0) scratch[(i * 3 + p) * warp_lanes + warp] = sum;
         }
     }
     __syncthreads();  // every warp's sums are there
-    for (int i = warp; i < stored * 3; i += warps) {
-        const Word sum = reduce_warp(lane < warps ? scratch[i * warp_lanes + lane] : Word{0}, Sum{});
-        if (lane == 0 && sum != 0) atomicAdd(&found.sums[i / 3][i % 3], sum);
+    for (int i = warp; i < rows * parts; i += warps) {
+        const Word sum = sum_over_warp(lane < warps ? scratch[i * warp_lanes + lane] : Word{0});
+        const int k = i % parts / 3;
+        if (lane == 0 && k < stored && sum != 0) atomicAdd(&to[i / parts].found.sums[k][i % 3], sum);
     }
+    __syncwarp();
 }
 
 /// The loop alone: what its caller keeps would crowd out what it has in registers.
@@ -373,10 +377,11 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
         count_slots<C, Full, true>(task.image, share, plan, table, row, found);
     else
         count_slots<C, Full, false>(task.image, share, plan, table, row, found);
-    for (int r = 0; r < rows; ++r) {
-        Findings& to = task.row(Full ? row : r).found;
-        merge_moments(found.totals[r], found.samples - found.odd[r], to, Full ? 4 : 2);
-        if (plan.slots) continue;
+    std::uint32_t samples[rows];
+    for (int r = 0; r < rows; ++r) samples[r] = found.samples - found.odd[r];
+    merge_moments(found.totals, samples, &task.row(row), Full ? 4 : 2);
+    for (int r = 0; r < rows && !plan.slots; ++r) {
+        Findings& to = task.row(row + r).found;
         const Word below = reduce_warp(found.below[r], Sum{}), above = reduce_warp(found.above[r], Sum{});
         if (threadIdx.x % warp_lanes != 0) continue;
         if (below) atomicAdd(&to.below, below);
@@ -409,7 +414,7 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
 template <int C>
 struct MomentCounter {
     MomentSums<4> sums;
-    MomentTotals<4> totals;
+    MomentTotals<4> totals[1];
     MomentScale scale;
     std::uint32_t samples = 0;
     float fill;
@@ -425,7 +430,7 @@ struct MomentCounter {
         for (float& value : values) value = is_finite(value) ? value : fill;
         sums.add(values, scale.unit, scale.offset);
         samples += N;
-        if ((samples & (MomentSums<4>::fold_every - 1)) < N) sums.fold(totals);
+        if ((samples & (MomentSums<4>::fold_every - 1)) < N) sums.fold(totals[0]);
     }
     __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
         look_at(group);
@@ -448,14 +453,15 @@ __device__ __noinline__ void sum_again(const Task<C>& task, BlockPlan& plan, int
     __syncthreads();  // the plan, for all
     MomentCounter<C> counter;
     counter.sums.clear();
-    counter.totals = {};
+    counter.totals[0] = {};
     counter.scale = plan.rows[row].scale;
     counter.fill = plan.rows[row].fill;
     counter.row = row;
     counter.rgb = task.common().rgb;
     sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
-    counter.sums.fold(counter.totals);
-    merge_moments(MomentTotals<4>(counter.totals), counter.samples, task.row(row).found, task.full() ? 4 : 2);
+    counter.sums.fold(counter.totals[0]);
+    const std::uint32_t samples[] = {counter.samples};
+    merge_moments(counter.totals, samples, &task.row(row), task.full() ? 4 : 2);
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     if (task.full())
         take_back<C, true>(task, plan, row, false);
