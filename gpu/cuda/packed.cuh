@@ -68,37 +68,34 @@ struct PackedCounters {
     template <int>
     friend struct CrowdedPlaces;
 
+    /// A place's counter begins at the bit of its word that is the place times Bits, modulo 32, and shifts are best
+    /// written so. Not of two counters a word: 0.56 of the sweep for 0.65, u16 grey.
+    static constexpr bool modular = per_word * Bits == 32 && Bits < 16;
+
     /// Bits above a place's counter in its word.
     static __device__ std::uint32_t above(std::uint32_t place) {
         return 32 - Bits - Bits * place + Bits * per_word * word_of(place);
     }
     static __device__ std::uint32_t one(std::uint32_t place) {
+        if constexpr (modular) return __funnelshift_l(0, 1, Bits * place);
         return (1u << (32 - Bits)) >> above(place);
     }
     static __device__ bool wraps(std::uint32_t place, std::uint32_t old) {
+        if constexpr (modular) return (~__funnelshift_r(old, old, Bits * place) & most) == 0;
         return old << above(place) >= most << (32 - Bits);
     }
     /// Books what additions of 1 carried.
     template <int N, class Carry>
     static __device__ void book(const std::uint32_t (&place)[N], const std::uint32_t (&old)[N], Carry carry) {
         bool any = false;
-        if constexpr (Bits < 16) {  // not rare enough for a branch
 #pragma unroll
-            for (int i = 0; i < N; ++i)
-                if (wraps(place[i], old[i])) {
-                    any = true;
-                    carry(place[i], 1);
-                }
-        } else {
-#pragma unroll
-            for (int i = 0; i < N; ++i) any = any || wraps(place[i], old[i]);
-        }
+        for (int i = 0; i < N; ++i) any = any || wraps(place[i], old[i]);
         if (!any) return;
         carry.noted();
 #pragma unroll
         for (int i = 0; i < N; ++i)
             if (wraps(place[i], old[i])) {
-                if constexpr (Bits >= 16) carry(place[i], 1);
+                carry(place[i], 1);
                 // The next counter was carried into: did it wrap, too?
                 if (place[i] + 1 < (word_of(place[i]) + 1) * per_word &&
                     (old[i] >> (32 - above(place[i])) & most) == most)

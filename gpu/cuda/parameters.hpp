@@ -122,6 +122,7 @@ struct CountParameters {
     bool count_luma;            ///< false: of luma only the brightness sums
     int columns_log2;           ///< u8: copies of each bin that a block keeps
     bool to_floats;             ///< u16: the normalised copy is of floats
+    bool rings;                 ///< u16: a block's shared memory has room for rings
     std::int64_t alone_pixels;  ///< u16: larger images are shared by all blocks
 };
 

@@ -54,6 +54,10 @@ __device__ inline std::uint32_t shared_add_if(bool yes, std::uint32_t address, s
                  : "memory");
     return old;
 }
+/// To device memory. What atomicAdd compiles to returns the old value where it cannot tell the kind of memory.
+__device__ inline void global_add(std::uint32_t* counter, std::uint32_t value) {
+    asm volatile("red.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "r"(value) : "memory");
+}
 /// Sets a bool.
 __device__ inline void shared_set(std::uint32_t address) {
     asm volatile("{ .reg .u16 one; mov.u16 one, 1; st.shared.u8 [%0], one; }" ::"r"(address) : "memory");

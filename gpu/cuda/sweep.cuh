@@ -32,6 +32,15 @@ struct Group {
                          : "=r"(word[w].x), "=r"(word[w].y), "=r"(word[w].z), "=r"(word[w].w)
                          : "l"(source + 16 * w));
     }
+    /// From shared memory, by its own address.
+    __device__ void load_shared(std::uint32_t source) {
+#pragma unroll
+        for (int w = 0; w < words; ++w)
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(word[w].x), "=r"(word[w].y), "=r"(word[w].z), "=r"(word[w].w)
+                         : "r"(source + 16 * w)
+                         : "memory");
+    }
     __device__ std::uint32_t bits(int i) const {
         return (*this)[i];
     }  // u8 and u16
@@ -83,6 +92,20 @@ __device__ inline void visit_pixels(std::int64_t y, const char* row, std::int64_
     }
 }
 
+/// Of an image that is in_one_row, the pieces behind its groups: what lies before the first and after the last one.
+/// `piece`: this thread's first that may be one.
+template <typename T, int C, class Visit>
+__device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::int64_t piece, const Share& share,
+                                  Visit& visit) {
+    const char* data = static_cast<const char*>(image.data);
+    const int head = head_pixels<T, C>(data);
+#pragma unroll 1
+    for (; piece < share.last && piece <= groups + 1; piece += share.step) {
+        const bool tail = piece != groups;
+        visit_pixels<T, C>(0, data, tail ? head + groups * Group<T, C>::pixels : 0, tail ? image.width : head, visit);
+    }
+}
+
 /// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, x being the
 /// (first) pixel's place in row y. The threads of a warp must take neighbouring pieces. `Unroll` groups are loaded
 /// before any is looked at; `Ahead`: one is, and the next before it is looked at. Of an image that is in_one_row. In
@@ -131,12 +154,7 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
         group.load(at);
         visit.group(0, x, group);
     }
-#pragma unroll 1
-    for (std::int64_t piece = share.first + count * share.step; piece < share.last && piece <= groups + 1;
-         piece += share.step) {
-        const bool tail = piece != groups;
-        visit_pixels<T, C>(0, data, tail ? head + groups * G::pixels : 0, tail ? image.width : head, visit);
-    }
+    sweep_ends<T, C>(image, groups, share.first + count * share.step, share, visit);
 }
 
 /// Of any image: rows with gaps between, and pixels that never meet a 16-byte boundary.

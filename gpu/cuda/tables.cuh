@@ -14,16 +14,44 @@
 
 namespace gpuhist::cuda {
 
+/// How a table's values follow from what is known of a colour channel, or of all together.
+struct TableRecipe {
+    NormalizeMode mode;
+    std::uint32_t low, high, top;  ///< extremes or percentiles; the largest value of all
+    std::uint64_t skipped;         ///< equalisation: samples of the lowest value
+    float scale;                   ///< likewise
+    core::MeanStd mean_std;        ///< z-score
+
+    /// By one thread, for all but percentiles, which replace `low` and `high`. `total`: of all samples.
+    __device__ void set(NormalizeMode of, std::uint32_t lowest, std::uint32_t highest, std::uint32_t largest,
+                        std::uint64_t total, std::uint64_t lowest_samples, std::uint64_t sum, core::u128 squares) {
+        mode = of;
+        low = lowest;
+        high = highest;
+        top = largest;
+        skipped = lowest_samples;
+        scale = low == high ? 0 : core::equalize_scale(total, skipped, top);
+        if (mode == NormalizeMode::zscore) mean_std = core::mean_std(total, sum, squares);
+    }
+    /// `through`: samples up to this value, for an equalisation.
+    template <typename O>
+    __device__ O value(std::uint32_t v, std::uint64_t through) const {
+        if (mode == NormalizeMode::zscore) return static_cast<O>(core::zscore(v, mean_std.mean, mean_std.std));
+        if (low == high) return static_cast<O>(v);
+        if (mode == NormalizeMode::equalize)
+            return static_cast<O>(core::equalize(through > skipped ? through - skipped : 0, scale, top));
+        return static_cast<O>(core::stretch(v, low, high, top));
+    }
+};
+
 /// The table of one colour channel (or of all) from `count(value)`, by one block; all its threads must call it, and
 /// wait at a barrier before they use the table. O is the output's type.
 /// Each warp looks after a stretch of values, whose counts its lanes read side by side: once for totals and extremes,
 /// once more, for the modes that need them, as running sums.
 template <int values, typename Count, typename O>
 __device__ void build_table(Count count, const Normalization& normalization, O* table) {
-    constexpr std::uint32_t top = values - 1;
     __shared__ std::uint64_t scratch[warp_lanes];
-    __shared__ std::uint64_t shared_low, shared_high;
-    __shared__ core::MeanStd shared_mean_std;
+    __shared__ TableRecipe recipe;
 
     const NormalizeMode mode = normalization.mode;
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
@@ -48,13 +76,15 @@ __device__ void build_table(Count count, const Normalization& normalization, O* 
     const std::uint64_t before = scan_warps(reduce_warp(own, Sum{}), scratch, total);
     complement_minimum = reduce_block(std::uint64_t{complement_minimum}, scratch, std::uint64_t{0}, Max{});
     maximum = reduce_block(std::uint64_t{maximum}, scratch, std::uint64_t{0}, Max{});
-    if (threadIdx.x == 0) {
-        shared_low = ~complement_minimum;
-        shared_high = maximum;
+    if (mode == NormalizeMode::zscore) {
+        sum = reduce_block(sum, scratch, std::uint64_t{0}, Sum{});
+        squares_low = reduce_block(squares_low, scratch, std::uint64_t{0}, Sum{});
+        squares_high = reduce_block(squares_high, scratch, std::uint64_t{0}, Sum{});
     }
-    __syncthreads();  // the extremes, for all
-    const auto lowest = static_cast<std::uint32_t>(shared_low), highest = static_cast<std::uint32_t>(shared_high);
-    const bool constant = lowest == highest;
+    if (threadIdx.x == 0)
+        recipe.set(mode, ~complement_minimum, maximum, values - 1, total, count(~complement_minimum), sum,
+                   static_cast<core::u128>(squares_low) + (static_cast<core::u128>(squares_high) << 32));
+    __syncthreads();  // the recipe, for all
     /// Calls `each(value, samples before it, its samples)`.
     auto running = [&](auto visit) {
         std::uint64_t cumulative = before;
@@ -68,38 +98,18 @@ __device__ void build_table(Count count, const Normalization& normalization, O* 
     };
 
     if (mode == NormalizeMode::equalize) {
-        const std::uint64_t skipped = count(lowest);
-        const float scale = core::equalize_scale(total, constant ? 0 : skipped, top);
-        running([&](int v, std::uint64_t before_it, std::uint64_t n) {
-            const std::uint64_t cumulative = before_it + n, after = cumulative > skipped ? cumulative - skipped : 0;
-            table[v] = static_cast<O>(constant ? v : core::equalize(after, scale, top));
-        });
-    } else if (mode == NormalizeMode::zscore) {
-        sum = reduce_block(sum, scratch, std::uint64_t{0}, Sum{});
-        squares_low = reduce_block(squares_low, scratch, std::uint64_t{0}, Sum{});
-        squares_high = reduce_block(squares_high, scratch, std::uint64_t{0}, Sum{});
-        if (threadIdx.x == 0)
-            shared_mean_std = core::mean_std(
-                total, sum, static_cast<core::u128>(squares_low) + (static_cast<core::u128>(squares_high) << 32));
-        __syncthreads();  // mean and std, for all
-        for (int v = threadIdx.x; v < values; v += blockDim.x)
-            table[v] = static_cast<O>(core::zscore(v, shared_mean_std.mean, shared_mean_std.std));
+        running([&](int v, std::uint64_t before_it, std::uint64_t n) { table[v] = recipe.value<O>(v, before_it + n); });
     } else {
-        std::uint32_t lo = lowest, hi = highest;
         if (mode == NormalizeMode::percentile) {
             const std::uint64_t low_rank = core::nearest_rank(normalization.low, total),
                                 high_rank = core::nearest_rank(normalization.high, total);
-            __syncthreads();  // all have read the extremes
             running([&](int v, std::uint64_t before_it, std::uint64_t n) {
-                if (before_it < low_rank && low_rank <= before_it + n) shared_low = v;
-                if (before_it < high_rank && high_rank <= before_it + n) shared_high = v;
+                if (before_it < low_rank && low_rank <= before_it + n) recipe.low = v;
+                if (before_it < high_rank && high_rank <= before_it + n) recipe.high = v;
             });
             __syncthreads();  // the percentiles, for all
-            lo = static_cast<std::uint32_t>(shared_low);
-            hi = static_cast<std::uint32_t>(shared_high);
         }
-        for (int v = threadIdx.x; v < values; v += blockDim.x)
-            table[v] = static_cast<O>(lo == hi ? v : core::stretch(v, lo, hi, top));
+        for (int v = threadIdx.x; v < values; v += blockDim.x) table[v] = recipe.value<O>(v, 0);
     }
     __syncthreads();  // the shared values may be written again
 }

@@ -1,5 +1,5 @@
-// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20, 1 GiB of pixels, as a fraction
-// of the read-only sweep in the same run (4460 to 4590 GB/s).
+// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20 and 21, 1 GiB of pixels, as a
+// fraction of the read-only sweep in the same run (4460 to 4590 GB/s).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ inline constexpr int block_threads = 1024;
 
 /// Of a batch's images, each of which is one block's: two such blocks a multiprocessor, of grey images four, so that
 /// one counts while another gathers.
-///   4096 × 224 × 224 BGR   2 × 384  0.60   2 × 512  0.58   2 × 256  0.59   1 × 1024  0.55
+///   4096 × 224 × 224 BGR   2 × 384  0.60   2 × 512  0.58   2 × 448  0.59   2 × 416  0.58
+///                          2 × 256  0.59   1 × 1024  0.55
 ///                    grey  4 × 256  0.71   2 × 512  0.57   2 × 384  0.60
 constexpr int batch_threads_of(int channels) {
     return channels == 1 ? 256 : 384;
@@ -32,6 +33,11 @@ inline constexpr int blocks_per_multiprocessor = 2;
 inline constexpr std::int64_t byte_pixels_per_block = 16 * 1024;
 inline constexpr std::int64_t word_pixels_per_block = 64 * 1024;  ///< 65536 counters to clear and merge
 inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: images up to this are one block's
+
+/// u16 BGR with luma counted: of 32 blocks, those that count the two rows which are less work. Random, natural,
+/// constant, two values:
+///   12  0.34 0.30 0.36 0.27   14  0.38 0.36 0.50 0.29   15  0.39 0.36 0.46 0.27   16  0.36 0.33 0.41 0.26
+inline constexpr int lighter_role_blocks = 14;
 
 // What else was tried, and lost:
 //   one image as a stretch a block instead of dealt in turn     u8 grey 0.952 to 0.966 for 0.985
@@ -50,7 +56,12 @@ inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: imag
 //   u16 BGR: counters of 6 bits, all four rows in a block   0.42, but few values 0.18
 //   u16 BGR: three rows a block, luma added up              0.39
 //   u16 BGR: more blocks, side by side, for the row with luma 0.20 for 0.28
-//   u16: shifts modulo 32, one branch for eight samples     grey 0.55 for 0.65, BGR 0.26 for 0.27
+//   u16 BGR: loads into registers, not by the copy engine   0.29 for 0.35
+//   u16 BGR: a ring a block, not a warp                     0.35 for 0.37
+//   u16 BGR: shifts not modulo 32                           0.35 for 0.37; but of grey 0.65 for 0.56
+//   u16 grey: loads by the copy engine                      0.58 for 0.65
+//   f32: loads by the copy engine, 512 to 2048 bytes a warp grey 0.20 to 0.38 for 0.40, BGR 0.31 for 0.31
+//   what is left of a thread's groups loaded together       24 MB: f32 74.6 µs for 57.6, u16 grey 68.4 for 59.4
 //   f32: the next round loaded ahead of this one            spilled: 0.28 for 0.40
 //   f32: a ring in shared memory, filled by cp.async        second sweep alone: grey 0.74 for 0.84, BGR 0.51 for 0.55
 //   f32: moments by add.rm, without integers                second sweep alone: grey 0.84 for 0.81, BGR 0.54 for 0.52

@@ -6,6 +6,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/packed.cuh"
 #include "cuda/results.cuh"
+#include "cuda/ring.cuh"
 #include "cuda/sweep.cuh"
 #include "cuda/tables.cuh"
 
@@ -13,6 +14,8 @@ namespace gpuhist::cuda {
 namespace {
 
 constexpr int values = 65536;
+/// Values that share the high byte. Of each page the samples are added up too, for what needs running sums.
+constexpr int page_values = 256, page_count = values / page_values;
 
 /// How rows of counts share the shared memory: `rows` of them at a time, in counters of `bits` bits. Wide where a block
 /// has 160 KiB or more: grey counts into 16 bits; of colours two rows fit at once, so that pixels are read half as
@@ -26,6 +29,8 @@ struct Layout {
     static constexpr int threads = C == 1 ? 1024 : 768;           ///< colours take more registers
     using Counters = PackedCounters<bits>;
     using Crowded = CrowdedPlaces<Wide ? 5 : 4>;
+    using Rings = Ring<std::uint16_t, C, C == 3 ? 1 : 2, C == 3 ? 2 : 3>;  ///< of a warp, where there is room
+    static constexpr bool ringed = has_copy_engine && Wide && C > 1;
     static constexpr int counter_words = rows * Counters::words, words = counter_words + rows * Crowded::words;
 };
 
@@ -76,17 +81,40 @@ struct RowSums {
 template <class L>
 struct WordWorkspace {
     RowSums sums[5];
+    Word pages[5][page_count];  ///< a row's samples in each page, where tables follow
     std::uint32_t arrived;
     Slab<L> slabs[1];  ///< one a block
 };
 
-/// A role is to count some rows together. Blocks are dealt to the roles in turn: those of one read a pixel at about the
-/// time when those of the others do.
-struct Crew {
-    int role, roles;
+/// The blocks of one role, which is to count some rows together. They are dealt to the roles in turn; of two, by the
+/// work that each has, so that both go through the image at the same pace: what those of one read from memory those of
+/// the other then find in L2. Two rows and luma's sums of the pixels are as much work as two rows. Limit: 3 blocks.
+class Crew {
+  public:
+    __device__ Crew(int role, int roles, bool count_luma)
+        : role_(role),
+          roles_(roles),
+          part_(count_luma ? role == 0 ? lighter_role_blocks : 32 - lighter_role_blocks : 16) {}
 
-    __device__ int blocks() const { return (static_cast<int>(gridDim.x) - role + roles - 1) / roles; }
-    __device__ int block(int rank) const { return role + rank * roles; }
+    static __device__ int role_of(int block, int roles, bool count_luma) {
+        if (roles != 2) return block % roles;
+        return Crew(0, 2, count_luma).before(block + 1) > Crew(0, 2, count_luma).before(block) ? 0 : 1;
+    }
+    __device__ int blocks() const { return before(static_cast<int>(gridDim.x)); }
+    __device__ int rank(int block) const { return before(block); }
+    __device__ int block(int rank) const {
+        if (roles_ != 2) return role_ + rank * roles_;
+        return role_ == 0 ? rank * 32 / part_ : ((rank + 1) * 32 + part_ - 1) / part_ - 1;
+    }
+
+  private:
+    /// Of the first `count` blocks of the grid, those of this role.
+    __device__ int before(int count) const {
+        if (roles_ != 2) return (count - role_ + roles_ - 1) / roles_;
+        return role_ == 0 ? (count * part_ + 31) / 32 : count * part_ / 32;
+    }
+
+    int role_, roles_, part_;
 };
 
 /// Counts what packed counters carry, of each place.
@@ -94,13 +122,14 @@ struct Carries {
     std::uint32_t* counts;  ///< in device memory
     std::uint32_t any;      ///< shared address of a bool: set when there is one
 
-    __device__ void operator()(std::uint32_t place, std::uint32_t times) const { atomicAdd(counts + place, times); }
+    __device__ void operator()(std::uint32_t place, std::uint32_t times) const { global_add(counts + place, times); }
     __device__ void noted() const { shared_set(any); }
 };
 
 /// What counting needs of a block.
 struct Counting {
     std::uint32_t counters, crowded, carried;  ///< shared addresses
+    std::uint32_t rings;                       ///< likewise; 0: there are none
     std::uint32_t* carries;                    ///< of the first row
     bool rgb;
 };
@@ -180,7 +209,9 @@ __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Coun
     constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
                   last = first + L::rows < all ? first + L::rows : all;
     WordCounter<C, L, first, last, CountLuma> counter{counting, Luma(counting.rgb), BrightnessSums{}};
-    if constexpr (OneRow)
+    if constexpr (OneRow && L::ringed)
+        sweep_ring<typename L::Rings, std::uint16_t, C>(image, share, counting.rings, counter);
+    else if constexpr (OneRow)
         sweep_one_row<std::uint16_t, C, C == 1 ? 4 : 1, C == 3>(image, share, counter);
     else
         sweep_rows<std::uint16_t, C>(image, share, counter);
@@ -190,7 +221,8 @@ __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Coun
 template <int C, class L, int Role, bool CountLuma>
 __device__ inline BrightnessSums count_role(const Image& image, const Share& share, const Counting& counting) {
     if constexpr (L::wide)  // small GPUs do without: sweep_rows takes any image
-        if (in_one_row<std::uint16_t, C>(image)) return count_role<C, L, Role, CountLuma, true>(image, share, counting);
+        if ((!L::ringed || counting.rings != 0) && in_one_row<std::uint16_t, C>(image))
+            return count_role<C, L, Role, CountLuma, true>(image, share, counting);
     return count_role<C, L, Role, CountLuma, false>(image, share, counting);
 }
 template <int C, class L, int Role = 0>
@@ -240,63 +272,85 @@ __device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::ui
     return sums;
 }
 
-/// Adds up what the blocks of each role counted, and each row's sums in the workspace. 64 words at a time, by as
-/// many groups of threads as a block has, which take turns reading the blocks' counters.
+/// Side by side in memory, at an address divisible by their size; not from this multiprocessor's own cache.
+__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[2]) {
+    const uint2 two = __ldcg(reinterpret_cast<const uint2*>(from));
+    words[0] = two.x;
+    words[1] = two.y;
+}
+__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[4]) {
+    const uint4 four = __ldcg(reinterpret_cast<const uint4*>(from));
+    words[0] = four.x;
+    words[1] = four.y;
+    words[2] = four.z;
+    words[3] = four.w;
+}
+
+/// Adds up what the blocks of each role counted, and each row's sums and pages in the workspace. A chunk of words at a
+/// time, several a lane, by as many groups of threads as a block has, which take turns reading the blocks' counters.
 template <int C, class L>
 __device__ __noinline__ void add_up_slabs(const CountParameters& p, std::int64_t i, RowSums* sums) {
     using Counters = typename L::Counters;
     auto& workspace = *static_cast<WordWorkspace<L>*>(p.workspace);
     const int rows = C == 1 ? 1 : C + p.count_luma;
-    constexpr int chunk = 64, per_word = Counters::per_word, places = chunk * per_word,
-                  chunks = (Counters::words + chunk - 1) / chunk;
-    const int groups = blockDim.x / chunk, group = threadIdx.x / chunk, lane = threadIdx.x % chunk;
-    auto* partial = reinterpret_cast<Word*>(dynamic_shared);  // groups × places
+    constexpr int lanes = 64, each = L::wide ? 4 : 2, per_word = Counters::per_word, chunk = lanes * each,
+                  places = chunk * per_word, chunks = (Counters::words + chunk - 1) / chunk;
+    static_assert(places % warp_lanes == 0);  // a warp's places lie in one page
+    const int groups = blockDim.x / lanes, group = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    std::uint32_t* partial = dynamic_shared;  // groups × places; all blocks' counters together fit 32 bits
     if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
     for (int c = blockIdx.x; c < rows * chunks; c += gridDim.x) {
         const int row = c / chunks, role = row / L::rows, at = row % L::rows, first = c % chunks * chunk,
-                  w = first + lane;
-        const Crew crew{role, L::roles};
-        std::uint32_t counts[per_word] = {};
-        std::int64_t carried[per_word] = {};
+                  w = first + lane * each;
+        const Crew crew(role, L::roles, p.count_luma);
+        std::uint32_t counts[each * per_word] = {};
         if (w < static_cast<int>(Counters::words)) {
 #pragma unroll 4
             for (int rank = group; rank < crew.blocks(); rank += groups) {
-                const std::uint32_t word = __ldcg(&workspace.slabs[crew.block(rank)].words[at][w]);
+                std::uint32_t word[each];
+                load_words(&workspace.slabs[crew.block(rank)].words[at][w], word);
 #pragma unroll
-                for (int k = 0; k < per_word; ++k) counts[k] += Counters::counter(word, k);
-            }
-            for (int carrier = group; carrier < min(carriers, crew.blocks()); carrier += groups) {
-                Slab<L>& slab = workspace.slabs[crew.block(carrier)];
-                if (!*static_cast<volatile bool*>(&slab.carried)) continue;
-                std::uint32_t before = 0;
-#pragma unroll
-                for (int k = 0; k < per_word; ++k) {
-                    const std::uint32_t place = w * per_word + k;
-                    if (place >= Counters::places) break;
-                    const std::uint32_t here = __ldcg(&slab.carries[at][place]);
-                    if (here != 0) slab.carries[at][place] = 0;
-                    carried[k] += (std::int64_t{here} << L::bits) - before;
-                    before = here;
-                }
+                for (int k = 0; k < each * per_word; ++k)
+                    counts[k] += Counters::counter(word[k / per_word], k % per_word);
             }
         }
 #pragma unroll
-        for (int k = 0; k < per_word; ++k)
-            partial[group * places + lane * per_word + k] = static_cast<Word>(counts[k] + carried[k]);
+        for (int k = 0; k < each * per_word; ++k) partial[group * places + lane * each * per_word + k] = counts[k];
+        const int used = min(carriers, crew.blocks());
+        bool carried[carriers];
+#pragma unroll
+        for (int k = 0; k < carriers; ++k)
+            carried[k] = k < used && *static_cast<volatile bool*>(&workspace.slabs[crew.block(k)].carried);
         __syncthreads();  // every group's part is there
-        if (static_cast<int>(threadIdx.x) < (places + warp_lanes - 1) / warp_lanes * warp_lanes) {
-            const std::uint32_t place = first * per_word + threadIdx.x;
-            RowSums own{};
-            if (static_cast<int>(threadIdx.x) < places && place < Counters::places) {
-                Word n = 0;
-                for (int g = 0; g < groups; ++g) n += partial[g * places + threadIdx.x];
+        RowSums own{};
+        for (int q = threadIdx.x; q < places; q += blockDim.x) {
+            const std::uint32_t place = first * per_word + q;
+            Word n = 0;
+            if (place < Counters::places) {
+                for (int g = 0; g < groups; ++g) n += partial[g * places + q];
+#pragma unroll
+                for (int k = 0; k < carriers; ++k) {
+                    if (!carried[k]) continue;
+                    const std::uint32_t* carries = workspace.slabs[crew.block(k)].carries[at] + place;
+                    n += Word{__ldcg(carries)} << L::bits;
+                    if (place % per_word != 0) n -= __ldcg(carries - 1);
+                }
                 counts_of(p.common, i, counted_row(row, C, p.common.rgb))[spread(place)] = n;
                 own.add(spread(place), n);
             }
-            own.reduce_over_warp();
-            if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+            if (p.common.normalize) {
+                const Word of_page = reduce_warp(n, Sum{});
+                if (threadIdx.x % warp_lanes == 0) atomicAdd(&workspace.pages[row][place / page_values], of_page);
+            }
         }
-        __syncthreads();  // the parts may be written again
+        own.reduce_over_warp();
+        if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+        __syncthreads();  // the parts may be written again, and the carries
+        for (int q = threadIdx.x; q < places; q += blockDim.x)
+#pragma unroll
+            for (int k = 0; k < carriers; ++k)
+                if (const std::uint32_t place = first * per_word + q; carried[k] && place < Counters::places)
+                    workspace.slabs[crew.block(k)].carries[at][place] = 0;
     }
     __syncthreads();  // the block's sums, for all
     if (threadIdx.x < 5) sums[threadIdx.x].add_to(workspace.sums[threadIdx.x]);
@@ -317,20 +371,135 @@ __device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i
     __syncwarp();
 }
 
+/// Number `at` of 256 is the first at which their running sum reaches a rank; `before` is the sum of those before it.
+struct Reached {
+    int at;
+    Word before;
+};
+/// By a warp. `count(i)`: the numbers, whose sum is at least `rank`, which is at least 1.
+template <class Count>
+__device__ inline Reached reach(Count count, Word rank) {
+    constexpr unsigned all = 0xFFFFFFFFu;
+    constexpr int each = 256 / warp_lanes;
+    const int first = static_cast<int>(threadIdx.x % warp_lanes) * each;
+    Word n[each], own = 0;
+#pragma unroll
+    for (int k = 0; k < each; ++k) own += n[k] = count(first + k);
+    Word before = scan_lanes(own) - own;
+    const bool here = before < rank && rank <= before + own;
+    int at = first;
+    if (here)
+#pragma unroll
+        for (int k = 0; k < each; ++k)
+            if (at == first + k && rank > before + n[k]) {
+                before += n[k];
+                ++at;
+            }
+    const int lane = __ffs(__ballot_sync(all, here)) - 1;
+    return {__shfl_sync(all, at, lane), __shfl_sync(all, before, lane)};
+}
+
+/// What table t of an image is derived from: the counts of a row, or of three colours together.
+template <int C>
+struct TableSource {
+    const Common& common;
+    std::int64_t image;
+    bool pooled;
+    int row;  ///< of the result
+
+    __device__ TableSource(const Common& of, std::int64_t i, int t) : common(of), image(i) {
+        const bool joint = C > 1 && of.normalization.joint;
+        pooled = joint && of.normalization.mode != NormalizeMode::equalize;
+        row = pooled ? 0 : joint ? luma_row : result_row(t, C, of.rgb);
+    }
+    /// `of(row)` of its row, or of its rows together.
+    template <class Of>
+    __device__ Word sum(Of of) const {
+        return pooled ? of(0) + of(1) + of(2) : of(row);
+    }
+    __device__ Word count(int value) const {
+        return sum([&](int r) { return __ldcg(counts_of(common, image, r) + value); });
+    }
+};
+
 template <typename O>
 __device__ inline O* table_of(const Common& common, std::int64_t i, int t) {
     return reinterpret_cast<O*>(common.results + i * common.layout.bytes + common.layout.tables_offset) + t * values;
 }
 template <int C, typename O>
 __device__ __noinline__ void build_row_table(const Common& common, std::int64_t i, int t) {
-    const Normalization& normalization = common.normalization;
-    const bool joint = C > 1 && normalization.joint, pooled = joint && normalization.mode != NormalizeMode::equalize;
-    const Word* row = counts_of(common, i, joint ? luma_row : result_row(t, C, common.rgb));
-    const Word *red = counts_of(common, i, 0), *green = red + values, *blue = green + values;
-    auto count = [&](int v) -> std::uint64_t {
-        return pooled ? __ldcg(red + v) + __ldcg(green + v) + __ldcg(blue + v) : __ldcg(row + v);
+    const TableSource<C> source(common, i, t);
+    build_table<values>([&](int v) { return source.count(v); }, common.normalization, table_of<O>(common, i, t));
+}
+
+/// The recipe of a table from an image's numbers and `count_page(page)`, by a warp.
+template <int C, class CountPage>
+__device__ inline void make_recipe(const TableSource<C>& source, CountPage count_page, TableRecipe& recipe) {
+    const Normalization& normalization = source.common.normalization;
+    const ChannelResult* channels = result_of(source.common, source.image)->channels;
+    std::uint32_t low = values - 1, high = 0;
+    Word total = 0, sum = 0;
+    core::i128 squares = 0;
+    for (int r = source.row; r < source.row + (source.pooled ? 3 : 1); ++r) {
+        const ChannelResult& channel = channels[r];
+        low = min(low, static_cast<std::uint32_t>(__ldcg(&channel.minimum)));
+        high = max(high, static_cast<std::uint32_t>(__ldcg(&channel.maximum)));
+        total += __ldcg(&channel.samples);
+        sum += __ldcg(&channel.sum);
+        squares += core::from_public({__ldcg(&channel.sum_squares.low), __ldcg(&channel.sum_squares.high)});
+    }
+    const Word lowest_samples = source.count(static_cast<int>(low));
+    if (normalization.mode == NormalizeMode::percentile) {
+        auto find = [&](double percent) {
+            const Word rank = core::nearest_rank(percent, total);
+            const Reached page = reach(count_page, rank);
+            const int first = page.at * page_values;
+            return first + reach([&](int k) { return source.count(first + k); }, rank - page.before).at;
+        };
+        low = find(normalization.low);
+        high = find(normalization.high);
+    }
+    if (threadIdx.x % warp_lanes == 0)
+        recipe.set(normalization.mode, low, high, values - 1, total, lowest_samples, sum,
+                   static_cast<core::u128>(squares));
+}
+
+/// All tables of an image by all blocks, a warp 32 values at a time.
+template <int C, typename O>
+__device__ __noinline__ void build_tables(const Common& common, std::int64_t i, const Word (*pages)[page_count]) {
+    __shared__ TableRecipe recipes[3];
+    constexpr int items = values / warp_lanes, items_of_page = page_values / warp_lanes;
+    const int tables = C == 1 || common.normalization.joint ? 1 : 3, warps = blockDim.x / warp_lanes,
+              warp = threadIdx.x / warp_lanes, lane = threadIdx.x % warp_lanes;
+    auto count_page = [&](const TableSource<C>& source, int page) {
+        return source.sum([&](int r) {
+            return __ldcg(&pages[C == 1 ? 0 : r == luma_row ? C : result_row(r, C, common.rgb)][page]);
+        });
     };
-    build_table<values>(count, normalization, table_of<O>(common, i, t));
+    if (warp < tables) {
+        const TableSource<C> source(common, i, warp);
+        make_recipe(
+            source, [&](int page) { return count_page(source, page); }, recipes[warp]);
+    }
+    __syncthreads();  // the recipes, for all
+    for (int item = warp * gridDim.x + blockIdx.x; item < tables * items; item += warps * gridDim.x) {
+        const int t = item / items, first = item % items * warp_lanes;
+        Word through = 0;
+        if (common.normalization.mode == NormalizeMode::equalize) {
+            const TableSource<C> source(common, i, t);
+            const int page = first / page_values;
+            Word before = 0;
+#pragma unroll
+            for (int k = 0; k < page_count / warp_lanes; ++k)
+                if (const int p = k * warp_lanes + lane; p < page) before += count_page(source, p);
+#pragma unroll
+            for (int k = 0; k < items_of_page; ++k)
+                if (const int v = page * page_values + k * warp_lanes + lane; v < first) before += source.count(v);
+            through = reduce_warp(before, Sum{}) + scan_lanes(source.count(first + lane));
+        }
+        table_of<O>(common, i, t)[first + lane] = recipes[t].template value<O>(first + lane, through);
+    }
+    __syncwarp();
 }
 
 template <int C, class L, class Images>
@@ -386,8 +555,9 @@ class WordKernel {
     // ---- Images that all blocks share: count, merge, build, apply, with all blocks at the same step
 
     __device__ void count_shared(std::int64_t i, RowSums* sums, bool* carried) const {
-        const int role = static_cast<int>(blockIdx.x) % L::roles, rank = static_cast<int>(blockIdx.x) / L::roles;
-        const Crew crew{role, L::roles};
+        const int role = Crew::role_of(blockIdx.x, L::roles, p_.count_luma);
+        const Crew crew(role, L::roles, p_.count_luma);
+        const int rank = crew.rank(blockIdx.x);
         Slab<L>& carrier = workspace_.slabs[crew.block(rank % carriers)];
         if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
         count(role, images_.image(i), team_share(i, rank, crew.blocks()), carrier, sums, carried);
@@ -417,11 +587,17 @@ class WordKernel {
     }
 
     __device__ void build_shared(std::int64_t i) const {
-        for (int t = blockIdx.x; t < tables(); t += gridDim.x) build(i, t);
+        if (p_.to_floats)
+            build_tables<C, float>(p_.common, i, workspace_.pages);
+        else
+            build_tables<C, std::uint16_t>(p_.common, i, workspace_.pages);
     }
 
     __device__ void apply_shared(std::int64_t i) const {
-        if (blockIdx.x == 0 && threadIdx.x == 0) publish(result_of(p_.common, i));
+        if (blockIdx.x == 0) {
+            for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x) workspace_.pages[0][k] = 0;
+            if (threadIdx.x == 0) publish(result_of(p_.common, i));
+        }
         apply(i, blockIdx.x, gridDim.x);
     }
 
@@ -436,8 +612,12 @@ class WordKernel {
             crowded[w] = Crowded::initial(w % Crowded::words);
         if (threadIdx.x == 0) *carried = false;
         __syncthreads();  // counters, sums and the flag, for all
-        const Counting counting{shared_address(dynamic_shared), shared_address(crowded), shared_address(carried),
-                                carrier.carries[0], p_.common.rgb};
+        const Counting counting{shared_address(dynamic_shared),
+                                shared_address(crowded),
+                                shared_address(carried),
+                                p_.rings ? shared_address(dynamic_shared + L::words) : 0,
+                                carrier.carries[0],
+                                p_.common.rgb};
         BrightnessSums luma = count_role<C, L>(role, image, share, counting, p_.count_luma);
         if (C > 1 && rows_ == C && role == L::roles - 1) {
             luma.reduce_over_warp();
@@ -570,8 +750,11 @@ void launch_words(const Images& images, CountParameters p, int channels, const L
             if (shared)
                 blocks =
                     std::max(blocks, std::max<std::int64_t>(blocks_for(largest, word_pixels_per_block), 1) * L::roles);
-            const Shape shape{std::min<std::int64_t>(blocks, launch.multiprocessors), L::threads,
-                              L::words * sizeof(std::uint32_t)};
+            std::size_t bytes = L::words * sizeof(std::uint32_t);
+            constexpr std::size_t ring_bytes = L::threads / warp_lanes * L::Rings::bytes;
+            p.rings = L::wide && C > 1 && bytes + ring_bytes + static_shared_bytes <= launch.shared_bytes;
+            if (p.rings) bytes += ring_bytes;
+            const Shape shape{std::min<std::int64_t>(blocks, launch.multiprocessors), L::threads, bytes};
             launch_phases(launch, words_kernel<C, L, Images>, shape, first, 1 + static_cast<int>(shared) * steps,
                           images, p);
         });
