@@ -856,8 +856,8 @@ TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
         fs::remove_all(at("parts"));
         std::array<std::int64_t, 2> most{};  // of the parts, of the merge
         for (const char* part : {"1/2", "2/2"}) {
-            const Outcome outcome = run({"--files-from", "list", "-q", "--write", "stats", "--threads", "2", "--shard",
-                                         part, "--checkpoint", "0.1", "-o", "parts"});
+            const Outcome outcome = run({"--files-from", "list", "-q", "--write", "stats", "--engine", "cpu",
+                                         "--threads", "2", "--shard", part, "--checkpoint", "0.1", "-o", "parts"});
             EXPECT_EQ(outcome.code, inputs_failed);
             most[0] = std::max(most[0], outcome.most_memory);
         }

@@ -51,11 +51,14 @@ __device__ inline void wait_for_copy(std::uint32_t barrier, std::uint32_t parity
         : "memory");
 }
 
-/// Every lane has what it read from shared memory before: none of it may be written earlier. `word` depends on it all.
+/// Every lane has what it read from shared memory before: none of it may be written earlier. `word` depends on it all,
+/// since the barrier alone lets lanes pass whose loads are still on their way, and the copy engine does not wait for
+/// them as a store would.
 __device__ inline void wait_for_reads(std::uint32_t word) {
     asm volatile(
         "{ .reg .pred some, any; setp.ne.u32 some, %0, 0; vote.sync.any.pred any, some, 0xFFFFFFFF; }" ::"r"(word)
         : "memory");
+    __syncwarp();
 }
 
 /// As sweep_one_row, of shares that are dealt from the first piece on. `rings`: the shared address of the block's,
