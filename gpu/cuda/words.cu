@@ -669,11 +669,13 @@ class WordKernel {
 /// asked for, each image's tables from its counts, and its normalised copy. Launch: cooperative, one block a
 /// multiprocessor of whole warps, at least as many as roles; or one launch a phase. A block's shared memory holds the
 /// counters of few rows, see Layout. Small images are dealt to the blocks, which do all of them alone, a role after the
-/// other: phase 0. Large ones follow one after the other: blocks are dealt to the roles in turn, and those of a role
+/// other: phase 0. Large ones follow one after the other: blocks are dealt to the roles, see Crew, and those of a role
 /// share the pixels; blocks of different roles read the same pixels at about the same time, mostly from L2. Each leaves
 /// its counters in its slab, and after a grid barrier all blocks add up the slabs, a stretch of words each; the last
-/// one to finish writes the numbers. Limit: fewer than 2^32 pixels a block. Barriers in a block: after clearing and
-/// before reading counters, since any thread may count any value.
+/// one to finish writes the numbers. Then, a barrier between each, all blocks make the tables, and apply them. Colours
+/// come through the Rings of each warp, where there is a copy engine and room. Limit: fewer than 2^32 pixels a block.
+/// Barriers in a block: after clearing and before reading counters, since any thread may count any value. Bytes: each
+/// pixel is read once a role; for the copy once more, and written once.
 template <int C, class L, class Images>
 __global__ void __launch_bounds__(L::threads, 1)
     words_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p, int first,
