@@ -228,9 +228,6 @@ __device__ inline BrightnessSums take_luma(const BrightnessSums& all, int lane) 
     return {__ldcg(&all.sum), __ldcg(&all.squares), __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
 }
 
-__device__ inline int tables_of(int channels, const Normalization& normalization) {
-    return channels == 1 || normalization.joint ? 1 : 3;
-}
 template <typename O>
 __device__ inline O* written_tables(const Common& common, std::int64_t index) {
     return reinterpret_cast<O*>(reinterpret_cast<char*>(result_of(common, index)) + common.layout.tables_offset);

@@ -55,7 +55,7 @@ template <int C>
 struct EqualizedRows {
     int first, rows;
     __device__ explicit EqualizedRows(const Normalization& normalization)
-        : first(C > 1 && normalization.joint ? luma_row : 0), rows(C == 1 || normalization.joint ? 1 : 3) {}
+        : first(C > 1 && normalization.joint ? luma_row : 0), rows(tables_of(C, normalization)) {}
 };
 
 template <int C>

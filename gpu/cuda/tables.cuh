@@ -14,6 +14,11 @@
 
 namespace gpuhist::cuda {
 
+/// One table for all colours, or one for each.
+__device__ inline int tables_of(int channels, const Normalization& normalization) {
+    return channels == 1 || normalization.joint ? 1 : 3;
+}
+
 /// How a table's values follow from what is known of a colour channel, or of all together.
 struct TableRecipe {
     NormalizeMode mode;

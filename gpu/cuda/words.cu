@@ -469,7 +469,7 @@ template <int C, typename O>
 __device__ __noinline__ void build_tables(const Common& common, std::int64_t i, const Word (*pages)[page_count]) {
     __shared__ TableRecipe recipes[3];
     constexpr int items = values / warp_lanes, items_of_page = page_values / warp_lanes;
-    const int tables = C == 1 || common.normalization.joint ? 1 : 3, warps = blockDim.x / warp_lanes,
+    const int tables = tables_of(C, common.normalization), warps = blockDim.x / warp_lanes,
               warp = threadIdx.x / warp_lanes, lane = threadIdx.x % warp_lanes;
     auto count_page = [&](const TableSource<C>& source, int page) {
         return source.sum([&](int r) {
@@ -632,7 +632,7 @@ class WordKernel {
                                               Carries{carrier.carries[at], counting.carried});
         __syncthreads();
     }
-    __device__ int tables() const { return C == 1 || p_.common.normalization.joint ? 1 : 3; }
+    __device__ int tables() const { return tables_of(C, p_.common.normalization); }
     __device__ void build(std::int64_t i, int t) const {
         if (p_.to_floats)
             build_row_table<C, float>(p_.common, i, t);
