@@ -21,6 +21,7 @@ class MemoryBudget {
         ~Share() { budget_.give_back(bytes_); }
         Share(const Share&) = delete;
         Share& operator=(const Share&) = delete;
+        std::uint64_t bytes() const { return bytes_; }
         /// Waits until there is room for so many bytes in all. Nobody holds on to bytes while waiting for more: that
         /// could last for ever. So those who have begun and need more come before those who begin. Small amounts are
         /// rounded up, and kept, so that small images seldom come here.

@@ -18,7 +18,35 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t version = 3;
+constexpr std::uint64_t version = 4;
+
+IoError no_journal(const fs::path& path, const std::string& what) {
+    return IoError(path.string() + ": not a journal of this program (" + what +
+                   "): remove it, or start anew without --resume");
+}
+
+/// The two lines of a journal's file.
+struct Lines {
+    Json head;
+    std::string part;
+};
+
+std::optional<Lines> read_lines(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return std::nullopt;
+    const auto bytes = io::read_bytes(path);
+    const auto head_end = std::find(bytes.begin(), bytes.end(), '\n');
+    try {
+        Lines lines{Json::parse(bytes.begin(), head_end),
+                    {head_end == bytes.end() ? head_end : head_end + 1, bytes.end()}};
+        const Json& found = lines.head.at("gpuhist_journal");
+        if (!found.is_number_unsigned() || found.get<std::uint64_t>() != version)
+            throw no_journal(path, "another version");
+        return lines;
+    } catch (const nlohmann::json::exception& error) {
+        throw no_journal(path, error.what());
+    }
+}
 
 }  // namespace
 
@@ -41,6 +69,7 @@ void save_journal(const fs::path& path, const Journal& journal) {
               {"bad", journal.bad},
               {"rows_bytes", journal.rows_bytes},
               {"errors_bytes", journal.errors_bytes},
+              {"values_bytes", journal.values_bytes},
               {"errors", journal.errors}};
     if (const auto& output = journal.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
@@ -67,26 +96,29 @@ void save_journal(const fs::path& path, const Journal& journal) {
     make_durable(path.parent_path());
 }
 
-std::optional<Journal> load_journal(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::exists(path, ignored)) return std::nullopt;
-    const auto bytes = io::read_bytes(path);
-    const auto fail = [&](const char* what) {
-        return IoError(path.string() + ": not a journal of this program (" + what +
-                       "): remove it, or start anew without --resume");
-    };
+std::optional<std::string> load_temporary_prefix(const fs::path& path) {
+    const auto lines = read_lines(path);
+    if (!lines) return std::nullopt;
+    try {
+        return lines->head.at("temporary").get<std::string>();
+    } catch (const nlohmann::json::exception& error) {
+        throw no_journal(path, error.what());
+    }
+}
+
+std::optional<Journal> load_journal(const fs::path& path, const std::shared_ptr<io::ValuesFile>& values) {
+    const auto lines = read_lines(path);
+    if (!lines) return std::nullopt;
+    const Json& head = lines->head;
     const auto number = [&](const Json& value) {  // the library would convert others, as far as they fit
-        if (!value.is_number_unsigned()) throw fail("a number is not whole");
+        if (!value.is_number_unsigned()) throw no_journal(path, "a number is not whole");
         return value.get<std::uint64_t>();
     };
     try {
-        const auto head_end = std::find(bytes.begin(), bytes.end(), '\n');
-        const Json head = Json::parse(bytes.begin(), head_end);
-        if (number(head.at("gpuhist_journal")) != version) throw fail("another version");
         Journal journal;
         journal.temporary = head.at("temporary").get<std::string>();
         const std::uint64_t pass = number(head.at("pass"));
-        if (pass != 1 && pass != 2) throw fail("an unknown pass");
+        if (pass != 1 && pass != 2) throw no_journal(path, "an unknown pass");
         journal.pass = static_cast<int>(pass);
         journal.complete = head.at("complete").get<bool>();
         journal.inputs = number(head.at("inputs"));
@@ -98,11 +130,12 @@ std::optional<Journal> load_journal(const fs::path& path) {
         for (const auto& [kind, count] : head.at("errors").items()) journal.errors[kind] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())
             journal.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
-        const std::string part(head_end == bytes.end() ? head_end : head_end + 1, bytes.end());
-        journal.part = io::parse_part(part, path.string());
+        journal.values_bytes = number(head.at("values_bytes"));
+        values->resume(journal.values_bytes);
+        journal.part = io::parse_part(lines->part, path.string(), {values, values});
         return journal;
     } catch (const nlohmann::json::exception& error) {
-        throw fail(error.what());
+        throw no_journal(path, error.what());
     }
 }
 

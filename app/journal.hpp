@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "gpuhist/io/part.hpp"
+#include "gpuhist/io/values_file.hpp"
 
 namespace gpuhist::app {
 
@@ -20,7 +22,7 @@ struct Journal {
     std::string paths_hash;          ///< of these
     std::uint64_t images = 0;        ///< measured
     std::vector<std::uint64_t> bad;  ///< inputs that the second pass leaves out
-    std::uint64_t rows_bytes = 0, errors_bytes = 0;
+    std::uint64_t rows_bytes = 0, errors_bytes = 0, values_bytes = 0;
     /// Standard output where it is a file: which, and how long it was.
     struct Output {
         std::uint64_t device = 0, file = 0, bytes = 0;
@@ -33,8 +35,13 @@ struct Journal {
 /// Replaces the file so that, whatever happens, it is the old one or the new one. Throws IoError.
 void save_journal(const std::filesystem::path& path, const Journal& journal);
 
-/// Throws IoError where the file is there and is no journal. Absent where there is no file.
-std::optional<Journal> load_journal(const std::filesystem::path& path);
+/// With the file of values, which then goes on where it was. Throws IoError where the journal is there and is none, or
+/// the values are not. Absent where there is no journal.
+std::optional<Journal> load_journal(const std::filesystem::path& path, const std::shared_ptr<io::ValuesFile>& values);
+
+/// What the names of that run's temporary files begin with, of one that nobody goes on with. Throws and is absent as
+/// `load_journal`.
+std::optional<std::string> load_temporary_prefix(const std::filesystem::path& path);
 
 /// Makes sure that a file, or the names in a directory, are on disk. Throws IoError.
 void make_durable(const std::filesystem::path& path);

@@ -169,6 +169,8 @@ class Measurer::Images {
             Outcome& outcome = *image.outcome;
             if (!outcome.failure && !outcome.end)
                 attempt(outcome, [&] {
+                    count_values_of(image);
+                    if (outcome.end) return;
                     measurer_.write_results(image, clock_);
                     if (!outcome.end) add_up(image);
                 });
@@ -207,19 +209,40 @@ class Measurer::Images {
         }
     }
 
+    void count_values_of(Image& image) {
+        if (!measurer_.pools_ || measurer_.pass_ == 2 || image.view.depth != Depth::f32) return;
+        clock_.enter(Stage::memory);
+        const std::uint64_t before = share_.bytes();
+        share_.require(before + counting_bytes(image.view));
+        clock_.enter(Stage::analyse);
+        try {
+            image.values = count_values(image.view, measurer_.values_);
+        } catch (const IoError& error) {
+            image.outcome->end = failure_of(error);  // of the file of values, which others need as well
+        }
+        share_.require(before);
+    }
+
     void add_up(const Image& image) {
         if (!measurer_.pools_ || measurer_.pass_ == 2) return;
         clock_.enter(Stage::analyse);
         if (last_ && std::any_of(last_ + 1, image.outcome,
                                  [](const Outcome& between) { return between.failure || between.end; }))
             give_pools();
-        if (measurer_.options_.group_by_directory)
-            pool_of(pools_, image.outcome->input.group).add(image.analysis, image.values);
-        pool_of(pools_, "").add(image.analysis, image.values);
+        if (!first_) first_ = image.outcome;
+        try {
+            if (measurer_.options_.group_by_directory)
+                pool_of(pools_, image.outcome->input.group).add(image.analysis, image.values);
+            pool_of(pools_, "").add(image.analysis, image.values);
+        } catch (const IoError& error) {
+            first_->end = failure_of(error);  // the pools are in doubt, and with them all that are in them
+            ended_ = true;
+        }
         last_ = image.outcome;
     }
     void give_pools() {
         if (last_) last_->pools = std::exchange(pools_, {});
+        first_ = nullptr;
     }
 
     Measurer& measurer_;
@@ -229,7 +252,8 @@ class Measurer::Images {
     std::uint64_t held_ = 0;       ///< bytes of these
     std::vector<Analysis> spare_;  ///< whose memory is used again
     std::vector<io::Group> pools_;
-    Outcome* last_ = nullptr;  ///< that is in `pools_`
+    Outcome* first_ = nullptr;  ///< that is in `pools_`
+    Outcome* last_ = nullptr;
     bool ended_ = false;
 };
 
@@ -321,10 +345,6 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     Outcome& outcome = *image.outcome;
     const Input& input = outcome.input;
     const Writes& writes = image.writes;
-    if (pass_ == 1 && pools_ && image.view.depth == Depth::f32) {
-        clock.enter(Stage::analyse);
-        image.values = count_values(image.view);
-    }
     if (writes.normalized && tables_) {
         clock.enter(Stage::analyse);
         image.normalized = apply_tables(image.pixels);

@@ -56,8 +56,11 @@ class Measurer {
     /// From now on pixels lie in memory that is reused, of which so many bytes are kept; pinned for the GPU, if one
     /// works.
     void reuse_memory(std::size_t bytes);
-    /// From now on images are added up, by groups too if these are wanted.
-    void pool_images() { pools_ = true; }
+    /// From now on images are added up, by groups too if these are wanted; counts of their values lie in `values`.
+    void pool_images(std::shared_ptr<ValueStorage> values) {
+        pools_ = true;
+        values_ = std::move(values);
+    }
     /// From now on images are normalised by these tables.
     void use_tables(std::vector<Tables> tables) { tables_ = std::move(tables); }
     /// From now on images are normalised, and nothing else is done.
@@ -91,6 +94,7 @@ class Measurer {
     const bool single_;  ///< there is one input: its files are written at the same time
     int pass_ = 1;
     bool pools_ = false;
+    std::shared_ptr<ValueStorage> values_;
     std::optional<std::vector<Tables>> tables_;
     std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
     std::unique_ptr<io::PinnedAllocator> allocator_;

@@ -14,6 +14,7 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/image_file.hpp"
 #include "gpuhist/io/part.hpp"
+#include "gpuhist/io/values_file.hpp"
 #include "run.hpp"
 
 namespace gpuhist::app {
@@ -121,9 +122,10 @@ std::uint64_t total(const io::PartSet& parts, std::uint64_t io::Part::*count) {
 
 /// Returns how many inputs had failed.
 std::uint64_t merge_into(const MergeOptions& options) {
-    const io::PartSet parts = io::collect_parts({options.directories.begin(), options.directories.end()});
-    const io::Part& first = parts.files.front().part;
     const OutputDirectory directory(options.output);
+    const io::PartSet parts = io::collect_parts({options.directories.begin(), options.directories.end()},
+                                                io::ValuesFile::temporary(options.output));
+    const io::Part& first = parts.files.front().part;
     StreamedFile stats(options.output / "stats.csv"), errors(options.output / "errors.csv");
     write_rows(parts, stats, errors);
     const std::uint64_t failed = total(parts, &io::Part::errors);

@@ -31,9 +31,7 @@ constexpr const char* definitions = R"(Definitions:
   skewness     m3 / m2^1.5; kurtosis is the excess, m4 / m2^2 - 3; both population
   entropy      -sum p log2 p in bits, one bin per possible value
   p01 ... p99  linear interpolation at index q (n - 1), as numpy.percentile;
-               percentiles that stretch are nearest-rank: the smallest v with cum(v) >= ceil(q n);
-               of a set of floats with more than 2^18 values from these rounded toward zero to
-               percentile_bits significant bits
+               percentiles that stretch are nearest-rank: the smallest v with cum(v) >= ceil(q n)
   bins         N equal bins over [LO, HI); values outside are counted as below and above
   clipped      fraction of pixels at the type's lowest and highest value
   effective_bits

@@ -123,8 +123,15 @@ std::size_t bytes_of_values(const Pool& pool) {
     std::size_t bytes = 0;
     if (floats)
         for (const PooledChannel& channel : floats->channels)
-            bytes += sizeof channel + 8 * channel.counts.size() + 12 * channel.values.keys.size();
+            bytes += sizeof channel + 8 * channel.counts.size() + channel.values.memory_bytes();
     return bytes;
+}
+
+/// The system's.
+fs::path temporary_directory() {
+    std::error_code failure;
+    const fs::path path = fs::temp_directory_path(failure);
+    return failure ? "/tmp" : path;
 }
 
 constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
@@ -253,6 +260,8 @@ Results::Results(const Options& options, Console& console, bool single)
       journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
       rows_(options.output / rows_name(options)),
       errors_(options.output / "errors.csv"),
+      values_(journaled_ ? io::ValuesFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"))
+                         : io::ValuesFile::temporary(temporary_directory())),
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
           std::chrono::duration<double>(options.checkpoint_seconds))) {
@@ -269,14 +278,7 @@ Results::Results(const Options& options, Console& console, bool single)
 
 std::uint64_t Results::begin() {
     if (!journaled_) return 0;
-    std::optional<Journal> former;
-    try {
-        former = load_journal(journal_path_);
-    } catch (const IoError&) {
-        if (options_.resume) throw;
-        former.emplace();  // whatever it is: the run starts anew
-    }
-    if (former && options_.resume) {
+    if (auto former = options_.resume ? load_journal(journal_path_, values_) : std::nullopt) {
         std::string differences;
         for (const auto& [name, value] : journal_.part.options)
             if (former->part.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
@@ -291,6 +293,7 @@ std::uint64_t Results::begin() {
         printed_ = journal_.images > 0;
         journal_saved_ = true;
         begun_ = complete_ || journal_.pass == 2 || journal_.inputs > 0;  // else there are no headers yet
+        keep_values();
         if (!complete_ && stats_wanted_) {
             rows_.resume(journal_.rows_bytes);
             if (!sharded_) errors_.resume(journal_.errors_bytes);
@@ -303,8 +306,15 @@ std::uint64_t Results::begin() {
     }
     rows_.discard();
     if (!sharded_) errors_.discard();
+    values_->discard();
+    std::optional<std::string> former;
+    try {
+        former = load_temporary_prefix(journal_path_);
+    } catch (const IoError&) {
+        former.emplace();  // whatever it is: the run starts anew
+    }
     if (former) {
-        remove_temporary_files(options_.output, former->temporary);
+        remove_temporary_files(options_.output, *former);
         console_.note(options_.output.string() +
                       ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
         std::error_code ignored;
@@ -312,6 +322,17 @@ std::uint64_t Results::begin() {
     }
     journal_.temporary = io::temporary_prefix();
     return 0;
+}
+
+/// Of the file of values what the journal speaks of.
+void Results::keep_values() {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
+    for (const io::Group& group : journal_.part.groups)
+        if (const PooledDepth* floats = group.pool.find(Depth::f32))
+            for (const PooledChannel& channel : floats->channels)
+                for (const ValueRun& run : channel.values.runs())
+                    if (!run.data()) places.emplace_back(run.place(), run.bytes());
+    values_->keep_only(std::move(places));
 }
 
 void Results::begin_second_pass() {
@@ -395,6 +416,7 @@ void Results::add_to_pool(io::Group& group) {
 /// The pools have all images afterwards.
 void Results::settle_pools() {
     if (latest_.empty()) return;
+    const bool doubt = std::exchange(in_doubt_, true);  // where the disk is full, some are merged and some are not
     std::vector<std::pair<Pool*, std::vector<Pool>*>> sums;
     for (const auto& [group, latest] : latest_) pool_of(journal_.part.groups, group);  // before any is pointed to
     for (auto& [group, latest] : latest_) sums.emplace_back(&pool_of(journal_.part.groups, group), &latest);
@@ -405,6 +427,7 @@ void Results::settle_pools() {
     });
     latest_.clear();
     latest_bytes_ = 0;
+    in_doubt_ = doubt;
 }
 
 void Results::add_image(Outcome& outcome) {
@@ -462,6 +485,7 @@ void Results::checkpoint() {
         if (directory >= 0) close(directory);
         if (!done) fail(options_.output, error);
     }
+    journal_.values_bytes = values_->sync();
     fsync(STDOUT_FILENO);
     journal_.standard_output = standard_output();
     journal_.paths_hash = hash_.text();
@@ -470,6 +494,7 @@ void Results::checkpoint() {
         journal_.part.inputs_hash = journal_.paths_hash;
     }
     save_journal(journal_path_, journal_);
+    values_->release();
     journal_saved_ = true;
     // Where disks are slow, no more than a twentieth of the time goes into this.
     const auto now = std::chrono::steady_clock::now();
@@ -489,14 +514,9 @@ void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) 
 
 void Results::finish_part() {
     const io::Part& part = journal_.part;
-    const std::string name = io::part_file_name(part.part, part.parts);
-    // With this file the part is there: that of an earlier run goes before the rows change, this run's comes after.
-    std::error_code failure;
-    fs::remove(options_.output / name, failure);
-    if (failure) fail(options_.output / name, failure.value());
+    io::remove_part(options_.output, part);  // before the rows change: what is there then is none
     finish_rows(rows_, rows_name(options_).c_str(), journal_.rows_bytes);
-    io::write_file(options_.output / name, io::part_json(part));
-    written_.push_back(name);
+    for (std::string& name : io::write_part(options_.output, part)) written_.push_back(std::move(name));
 }
 
 /// What is not written now must not be left from an earlier run: it would be taken for this one's.
@@ -527,7 +547,7 @@ void Results::finish_dataset() {
                                  "dataset.f32.histogram.png"};
     for (const char* name : dataset) remove(name);
     if (part.inputs < 2) return;
-    io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts);
+    numbers_ = io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts);
     std::error_code ignored;
     for (const char* name : dataset)
         if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
@@ -538,19 +558,20 @@ void Results::print_set() {
     const auto& arguments = options_.inputs.arguments;
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
     const Pool& whole = journal_.part.groups.front().pool;
-    std::map<Depth, std::vector<Statistics>> rows;
-    std::map<Depth, std::uint64_t> images;
-    for (const PooledRow& row : whole.statistics()) {
-        rows[row.depth].push_back(row.statistics);
-        const Channel channel = row.statistics.channel;
-        if (channel == Channel::gray || channel == Channel::red) images[row.depth] += row.images;
-    }
-    for (const auto& [depth, statistics] : rows) {
-        const std::uint64_t count = images[depth];
+    if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram);
+    for (std::size_t i = 0; i < whole.depths().size(); ++i) {
+        const Depth depth = whole.depths()[i].depth;
+        std::vector<Statistics> rows;
+        std::uint64_t images = 0;
+        for (const PooledRow& row : numbers_->rows) {
+            if (row.depth != depth) continue;
+            rows.push_back(row.statistics);
+            const Channel channel = row.statistics.channel;
+            if (channel == Channel::gray || channel == Channel::red) images += row.images;
+        }
         const TableHeading heading{
-            name, std::to_string(count) + (count == 1 ? " image" : " images") + "  " + to_string(depth)};
-        const auto histogram = whole.histogram(depth, options_.histogram);
-        print(format_table(heading, statistics, histogram.value_or(Histogram{}), "", options_.style));
+            name, std::to_string(images) + (images == 1 ? " image" : " images") + "  " + to_string(depth)};
+        print(format_table(heading, rows, numbers_->histograms[i].value_or(Histogram{}), "", options_.style));
     }
 }
 
@@ -580,6 +601,7 @@ void Results::finish() {
         journal_saved_ = false;
     }
     if (table_wanted_ && from_directory_) print_set();
+    if (journaled_) values_->discard();
     if (options_.format != Format::table || written_.empty()) return;
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());
     for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,8 @@ class Results {
 
     /// Whether images are to be added up.
     bool pooled() const { return pooled_; }
+    /// Where the counts of their values are to lie.
+    const std::shared_ptr<io::ValuesFile>& values() const { return values_; }
     /// The next input's. Throws IoError where a file cannot be written: nothing since the last checkpoint then counts.
     void record(Outcome& outcome);
     /// `checkpoint`, if it is time for one. To be called where what was recorded ends with pools.
@@ -98,6 +101,7 @@ class Results {
     std::uint64_t pixels() const { return pixels_; }      ///< of these
 
   private:
+    void keep_values();
     void begin_files();
     void add_error(const Input& input, const Failure& failure);
     void add_image(Outcome& outcome);
@@ -119,15 +123,17 @@ class Results {
     std::filesystem::path journal_path_;
     RowFile rows_;    ///< stats.csv, or all rows of a part
     RowFile errors_;  ///< errors.csv, which a part has none of
+    const std::shared_ptr<io::ValuesFile> values_;
     Journal journal_;
     /// Of each group the latest f32 images. They are merged many at a time, on all threads: merging one with all values
     /// of the set takes a millisecond or more.
     std::map<std::string, std::vector<Pool>> latest_;
+    std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
     std::size_t latest_bytes_ = 0;
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
-    bool in_doubt_ = false;  ///< an input is recorded in part
+    bool in_doubt_ = false;  ///< an input is recorded in part, or pools are merged in part
     bool begun_ = false, complete_ = false, journal_saved_ = false, printed_ = false, from_directory_ = false;
     std::vector<std::string> written_;
     std::chrono::steady_clock::time_point last_checkpoint_;

@@ -78,7 +78,7 @@ class Run {
           budget_(memory_),
           measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
           results_(options, console_, single_) {
-        if (results_.pooled()) measurer_.pool_images();
+        if (results_.pooled()) measurer_.pool_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from);
         measurer_.use_tables(io::parse_tables(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
@@ -171,7 +171,7 @@ void Run::measure_one() {
 /// of f32 with those of its values, wait in memory for its turn.
 std::size_t Run::batches_in_flight() const {
     const std::uint64_t analysis =
-        5 * (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + ValueCounts::most * 12);
+        5 * (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + ValueCounts::most_memory_bytes);
     const auto threads = static_cast<std::uint64_t>(threads_);
     return std::clamp<std::uint64_t>(memory_ / 4 / analysis, threads + 1, 32 * threads);
 }

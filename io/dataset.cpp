@@ -21,22 +21,19 @@ std::optional<double> unit_scale(const std::optional<double>& value, Depth depth
     return value ? std::optional(*value / top_of(depth)) : std::nullopt;
 }
 
-/// Groups in byte order of their names: the whole set, "", comes first.
-std::vector<const Group*> sorted(const std::vector<Group>& groups) {
-    std::vector<const Group*> order;
-    for (const Group& group : groups) order.push_back(&group);
-    std::stable_sort(order.begin(), order.end(), [](const Group* a, const Group* b) { return a->name < b->name; });
-    return order;
-}
+/// A group and what all files say of it.
+struct Numbers {
+    const std::string* name;
+    const Pool* pool;
+    SetNumbers found;
+};
 
-/// The pool's histogram in the bins asked for as far as the depth can: floats in those they were counted in where these
-/// are all there is or their range was given, integers over whole numbers.
-std::optional<Histogram> histogram_of(const Pool& pool, Depth depth, HistogramOptions options) {
-    if (depth == Depth::f32) {
-        const PooledDepth* found = pool.find(depth);
-        if (!found) return std::nullopt;
-        if (found->range && (!found->upper_closed || !found->values_counted))
-            options = {static_cast<std::uint32_t>(found->channels.front().counts.size()), std::nullopt};
+/// The bins asked for as far as the depth can: floats in those they were counted in where these are all there is or
+/// their range was given, integers over whole numbers.
+HistogramOptions possible(const PooledDepth& found, HistogramOptions options) {
+    if (found.depth == Depth::f32) {
+        if (found.range && (!found.upper_closed || !found.values_counted))
+            options = {static_cast<std::uint32_t>(found.channels.front().counts.size()), std::nullopt};
         if (options.bins == 0) options.bins = HistogramOptions{}.bins;
         if (options.range && !std::isfinite(options.bins / (options.range->upper - options.range->lower)))
             options.range.reset();
@@ -44,7 +41,7 @@ std::optional<Histogram> histogram_of(const Pool& pool, Depth depth, HistogramOp
                                  options.range->upper != std::floor(options.range->upper))) {
         options.range.reset();
     }
-    return pool.histogram(depth, options);
+    return options;
 }
 
 Json histogram_value(const Histogram& histogram) {
@@ -71,10 +68,19 @@ Json normalize_value(const std::vector<PooledRow>& rows, Depth depth, std::initi
     return Json{{"mean", std::move(mean)}, {"std", std::move(std)}};
 }
 
-Json depth_value(const Group& group, const std::vector<PooledRow>& rows, const PooledDepth& pool,
-                 const HistogramOptions& options) {
+/// Groups in byte order of their names: the whole set, "", comes first.
+std::vector<Numbers> numbers_of(const std::vector<Group>& groups, const HistogramOptions& options) {
+    std::vector<Numbers> all;
+    for (const Group& group : groups) all.push_back({&group.name, &group.pool, set_numbers(group.pool, options)});
+    std::stable_sort(all.begin(), all.end(), [](const Numbers& a, const Numbers& b) { return *a.name < *b.name; });
+    return all;
+}
+
+Json depth_value(const Numbers& numbers, std::size_t at) {
+    const PooledDepth& pool = numbers.pool->depths()[at];
     const Depth depth = pool.depth;
-    Json value{{"group", group.name}, {"depth", to_string(depth)}};
+    const std::vector<PooledRow>& rows = numbers.found.rows;
+    Json value{{"group", *numbers.name}, {"depth", to_string(depth)}};
     const bool colours = pool.find(Channel::red), gray = pool.find(Channel::gray);
     if (colours) value["normalize"] = normalize_value(rows, depth, {Channel::red, Channel::green, Channel::blue});
     if (gray) value[colours ? "normalize_gray" : "normalize"] = normalize_value(rows, depth, {Channel::gray});
@@ -86,66 +92,58 @@ Json depth_value(const Group& group, const std::vector<PooledRow>& rows, const P
         const auto mean = unit_scale(row.statistics.mean, depth), std = unit_scale(row.statistics.std, depth);
         fields["mean_01"] = mean ? Json(*mean) : Json(nullptr);
         fields["std_01"] = std ? Json(*std) : Json(nullptr);
-        fields["percentile_bits"] = row.percentile_bits ? Json(*row.percentile_bits) : Json(nullptr);
         value["channels"].push_back(std::move(fields));
     }
-    const auto histogram = histogram_of(group.pool, depth, options);
+    const auto& histogram = numbers.found.histograms[at];
     value["histogram"] = histogram ? histogram_value(*histogram) : Json(nullptr);
     return value;
 }
 
-}  // namespace
-
-std::string dataset_csv(const std::vector<Group>& groups) {
+std::string csv(const std::vector<Numbers>& all) {
     std::string lines = "group,depth,channel,images";
     visit_fields(Statistics{}, [&](const char* name, const auto&) { lines.append(",").append(name); });
-    lines += ",mean_01,std_01,percentile_bits\n";
-    for (const Group* group : sorted(groups))
-        for (const PooledRow& row : group->pool.statistics()) {
-            const Statistics& numbers = row.statistics;
-            lines.append(csv_field(group->name)).append(",").append(to_string(row.depth)).append(",");
-            lines.append(to_string(numbers.channel));
+    lines += ",mean_01,std_01\n";
+    for (const Numbers& numbers : all)
+        for (const PooledRow& row : numbers.found.rows) {
+            const Statistics& found = row.statistics;
+            lines.append(csv_field(*numbers.name)).append(",").append(to_string(row.depth)).append(",");
+            lines.append(to_string(found.channel));
             const auto append = [&](const auto& value) { append_text(lines += ',', value); };
             append(row.images);
-            visit_fields(numbers, [&](const char*, const auto& value) { append(value); });
-            append(unit_scale(numbers.mean, row.depth));
-            append(unit_scale(numbers.std, row.depth));
-            lines += ',';
-            if (row.percentile_bits) lines += std::to_string(*row.percentile_bits);
+            visit_fields(found, [&](const char*, const auto& value) { append(value); });
+            append(unit_scale(found.mean, row.depth));
+            append(unit_scale(found.std, row.depth));
             lines += '\n';
         }
     return lines;
 }
 
-std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options) {
+std::string json(const std::vector<Numbers>& all) {
     std::string lines;
-    for (const Group* group : sorted(groups)) {
-        const std::vector<PooledRow> rows = group->pool.statistics();
-        for (const PooledDepth& depth : group->pool.depths())
+    for (const Numbers& numbers : all)
+        for (std::size_t at = 0; at < numbers.found.histograms.size(); ++at)
             lines += (lines.empty() ? "" : ",\n") +
-                     depth_value(*group, rows, depth, options).dump(-1, ' ', false, Json::error_handler_t::replace);
-    }
+                     depth_value(numbers, at).dump(-1, ' ', false, Json::error_handler_t::replace);
     return "[\n" + lines + "\n]\n";
 }
 
-std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, const HistogramOptions& options,
-                                                           bool log_counts) {
+std::vector<std::pair<std::string, cv::Mat>> plots_of(const Pool& pool, const SetNumbers& numbers, bool log_counts) {
     std::vector<std::pair<std::string, cv::Mat>> plots;
-    const std::vector<PooledRow> pooled = pool.statistics();
+    const std::vector<PooledDepth>& depths = pool.depths();
     const auto samples = [](const PooledDepth& part) {
         std::uint64_t sum = 0;
         for (const PooledChannel& channel : part.channels) sum += channel.samples;
         return sum;
     };
-    const auto most =
-        std::max_element(pool.depths().begin(), pool.depths().end(),
-                         [&](const PooledDepth& a, const PooledDepth& b) { return samples(a) < samples(b); });
-    for (const PooledDepth& part : pool.depths()) {
-        const auto histogram = histogram_of(pool, part.depth, options);
-        if (!histogram) continue;
+    const auto most = std::max_element(depths.begin(), depths.end(), [&](const PooledDepth& a, const PooledDepth& b) {
+        return samples(a) < samples(b);
+    });
+    for (std::size_t at = 0; at < depths.size(); ++at) {
+        if (!numbers.histograms[at]) continue;
+        const PooledDepth& part = depths[at];
         std::vector<Statistics> rows;
         std::uint64_t images = 0;
-        for (const PooledRow& row : pooled)
+        for (const PooledRow& row : numbers.rows)
             if (row.depth == part.depth) {
                 rows.push_back(row.statistics);
                 if (row.statistics.channel == Channel::gray || row.statistics.channel == Channel::red)
@@ -155,9 +153,34 @@ std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, con
         plot.log_counts = log_counts;
         plot.title = std::to_string(images) + (images == 1 ? " image, " : " images, ") + to_string(part.depth);
         const std::string depth = &part == &*most ? "" : std::string(".") + to_string(part.depth);
-        plots.emplace_back("dataset" + depth + ".histogram.png", plot_histogram(*histogram, rows, plot));
+        plots.emplace_back("dataset" + depth + ".histogram.png", plot_histogram(*numbers.histograms[at], rows, plot));
     }
     return plots;
+}
+
+}  // namespace
+
+SetNumbers set_numbers(const Pool& pool, const HistogramOptions& options) {
+    SetNumbers all;
+    for (const PooledDepth& part : pool.depths()) {
+        PoolNumbers found = pool.numbers(part.depth, possible(part, options));
+        all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
+        all.histograms.push_back(std::move(found.histogram));
+    }
+    return all;
+}
+
+std::string dataset_csv(const std::vector<Group>& groups) {
+    return csv(numbers_of(groups, {}));
+}
+
+std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options) {
+    return json(numbers_of(groups, options));
+}
+
+std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, const HistogramOptions& options,
+                                                           bool log_counts) {
+    return plots_of(pool, set_numbers(pool, options), log_counts);
 }
 
 void remove_dataset(const std::filesystem::path& directory) {
@@ -169,14 +192,15 @@ void remove_dataset(const std::filesystem::path& directory) {
     }
 }
 
-void write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                   const HistogramOptions& options, bool log_counts) {
-    write_file(directory / "dataset.csv", dataset_csv(groups));
-    write_file(directory / "dataset.json", dataset_json(groups, options));
-    for (const Group& group : groups)
-        if (group.name.empty())
-            for (const auto& [name, plot] : dataset_plots(group.pool, options, log_counts))
-                write_image(directory / name, plot);
+SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
+                         const HistogramOptions& options, bool log_counts) {
+    const std::vector<Numbers> all = numbers_of(groups, options);
+    write_file(directory / "dataset.csv", csv(all));
+    write_file(directory / "dataset.json", json(all));
+    if (all.empty() || !all.front().name->empty()) return {};
+    const Numbers& whole = all.front();
+    for (const auto& [name, plot] : plots_of(*whole.pool, whole.found, log_counts)) write_image(directory / name, plot);
+    return whole.found;
 }
 
 }  // namespace gpuhist::io

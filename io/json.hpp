@@ -36,6 +36,7 @@ class JsonReader {
     /// Calls visit(name, value) for the members of an object.
     void each(const std::function<void(const std::string&, const JsonReader&)>& visit) const;
     bool is_null() const { return value_.is_null(); }
+    bool is_text() const { return value_.is_string(); }
 
     std::size_t size() const;  ///< of an array
     JsonReader operator[](std::size_t element) const;

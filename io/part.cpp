@@ -11,6 +11,7 @@
 #include "fields.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/values_file.hpp"
 #include "json.hpp"
 #include "pool_file.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 3";
+constexpr const char* format = "gpuhist part 4";
 constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
@@ -28,11 +29,11 @@ bool has(const Part& part, std::uint64_t index) {
     return index < part.inputs && index % part.parts == part.part - 1;
 }
 
-std::vector<Group> read_groups(const JsonReader& list) {
+std::vector<Group> read_groups(const JsonReader& list, const ValueFiles& files) {
     std::vector<Group> groups;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const JsonReader value = list[i].members({"group", "pool"});
-        groups.push_back({value["group"].bytes(), read_pool(value["pool"])});
+        groups.push_back({value["group"].bytes(), read_pool(value["pool"], files)});
         if (i == 0 ? !groups[i].name.empty() : groups[i].name <= groups[i - 1].name)
             value["group"].refuse("groups are in byte order, each once, and the whole set comes first");
     }
@@ -56,8 +57,10 @@ std::string read_text(const fs::path& path) {
     return {bytes.begin(), bytes.end()};
 }
 
-PartFile read_part_file(const fs::path& path) {
-    PartFile file{path, {}, parse_part(read_text(path), path.string())};
+PartFile read_part_file(const fs::path& path, const std::shared_ptr<ValueStorage>& values) {
+    const fs::path values_path = fs::path(path).replace_extension(".values");
+    PartFile file{
+        path, {}, values_path, parse_part(read_text(path), path.string(), {ValuesFile::existing(values_path), values})};
     const Part& part = file.part;
     if (path.filename() != part_file_name(part.part, part.parts))
         throw IoError(path.string() + ": this is " + part_file_name(part.part, part.parts) + " under another name");
@@ -67,6 +70,8 @@ PartFile read_part_file(const fs::path& path) {
 
 bool same_bytes(const fs::path& a, const fs::path& b) {
     std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
+    std::error_code ignored;
+    if (!first && !second) return !fs::exists(a, ignored) && !fs::exists(b, ignored);
     using Bytes = std::istreambuf_iterator<char>;
     return first && second && std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
 }
@@ -162,6 +167,10 @@ std::string part_rows_file_name(std::uint64_t part, std::uint64_t parts) {
     return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".stats.csv";
 }
 
+std::string part_values_file_name(std::uint64_t part, std::uint64_t parts) {
+    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".values";
+}
+
 std::string part_json(const Part& part) {
     Json value{{"format", format},
                {"part", whole_number(part.part)},
@@ -183,7 +192,7 @@ std::string part_json(const Part& part) {
     return value.dump() + '\n';
 }
 
-Part parse_part(std::string_view json, const std::string& name) {
+Part parse_part(std::string_view json, const std::string& name, const ValueFiles& files) {
     const Json root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
     if (const std::string& found = value["format"].text(); found != format)
@@ -207,8 +216,29 @@ Part parse_part(std::string_view json, const std::string& name) {
     part.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) part.histogram.range = read_range(range);
     part.log_counts = histogram["log"].truth();
-    part.groups = read_groups(value["groups"]);
+    part.groups = read_groups(value["groups"], files);
     return part;
+}
+
+std::vector<std::string> write_part(const fs::path& directory, const Part& part) {
+    remove_part(directory, part);
+    const std::string name = part_file_name(part.part, part.parts),
+                      values_name = part_values_file_name(part.part, part.parts);
+    const auto values = ValuesFile::named(directory / values_name);
+    Part merged = part;
+    for (Group& group : merged.groups) group.pool = group.pool.merged_values(values);
+    const bool any = values->sync() > 0;
+    write_file(directory / name, part_json(merged));
+    return any ? std::vector{values_name, name} : std::vector{name};
+}
+
+void remove_part(const fs::path& directory, const Part& part) {
+    for (const std::string& name :
+         {part_file_name(part.part, part.parts), part_values_file_name(part.part, part.parts)}) {
+        std::error_code failure;
+        fs::remove(directory / name, failure);
+        if (failure) throw IoError((directory / name).string() + ": cannot be removed: " + failure.message());
+    }
 }
 
 std::string part_rows_header() {
@@ -263,7 +293,7 @@ void PartRows::refuse(const std::string& what) const {
     throw IoError(name_ + ": line " + std::to_string(line_) + ": " + what);
 }
 
-PartSet collect_parts(const std::vector<fs::path>& directories) {
+PartSet collect_parts(const std::vector<fs::path>& directories, const std::shared_ptr<ValueStorage>& values) {
     std::vector<fs::path> paths;
     for (const fs::path& directory : directories) {
         std::error_code failure;
@@ -275,13 +305,14 @@ PartSet collect_parts(const std::vector<fs::path>& directories) {
     std::map<std::uint64_t, PartFile> files;
     std::map<std::string, Pool> pools;
     for (const fs::path& path : paths) {
-        PartFile file = read_part_file(path);
+        PartFile file = read_part_file(path, values);
         if (!files.empty()) check_same_run(files.begin()->second, file);
         const std::vector<Group> groups = std::exchange(file.part.groups, {});
         const auto [there, fresh] = files.try_emplace(file.part.part, file);
         if (fresh)
             for (const Group& group : groups) pools[group.name].merge(group.pool);
-        else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.rows_path, file.rows_path))
+        else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.rows_path, file.rows_path) ||
+                 !same_bytes(there->second.values_path, file.values_path))
             refuse_pair(there->second, file, "they are the same part of the run and differ");
     }
     if (files.empty()) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
@@ -84,79 +85,75 @@ PowerSums::Integer read_hexadecimal(const JsonReader& value) {
 
 constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A whole number in Base64 VLQ without a sign: five bits a digit, the lowest first, and 32 where more follow.
-void append_vlq(std::string& text, std::uint64_t number) {
-    for (; number >= 32; number >>= 5) text += digits[32 | (number & 31)];
-    text += digits[number];
-}
-
-/// Reads a text of such numbers.
-class VlqReader {
-  public:
-    explicit VlqReader(const JsonReader& value) : value_(value), text_(value.text()) {}
-    bool more() const { return at_ < text_.size(); }
-    std::uint64_t next() {
-        static const std::array<std::int8_t, 256> values = [] {
-            std::array<std::int8_t, 256> table;
-            table.fill(-1);
-            for (std::size_t i = 0; i < digits.size(); ++i)
-                table[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
-            return table;
-        }();
-        std::uint64_t number = 0;
-        for (int shift = 0; more() && shift < 60; shift += 5) {
-            const int digit = values[static_cast<unsigned char>(text_[at_++])];
-            if (digit < 0) break;
-            number |= std::uint64_t(digit & 31) << shift;
-            if (digit < 32 && (digit > 0 || shift == 0)) return number;
-            if (digit < 32) break;  // a leading zero
-        }
-        value_.refuse("whole numbers below 2^60 in Base64 VLQ are wanted");
-    }
-
-  private:
-    const JsonReader& value_;
-    const std::string& text_;
-    std::size_t at_ = 0;
-};
-
-/// For each key the distance from the one before, less 1, and its count, less 1.
-std::string delta_coded(const ValueCounts& values) {
+/// Base64 without padding.
+std::string base64(const std::byte* bytes, std::size_t n) {
     std::string text;
-    std::uint32_t next = 0;  // the first key that may follow
-    for (std::size_t i = 0; i < values.keys.size(); ++i) {
-        append_vlq(text, values.keys[i] - next);
-        append_vlq(text, values.counts[i] - 1);
-        next = values.keys[i] + 1;
+    text.reserve((n * 4 + 2) / 3);
+    std::uint32_t bits = 0;
+    int have = 0;  // of `bits`, not yet written
+    for (std::size_t i = 0; i < n; ++i) {
+        bits = bits << 8 | std::to_integer<std::uint32_t>(bytes[i]);
+        for (have += 8; have >= 6; have -= 6) text += digits[bits >> (have - 6) & 63];
     }
+    if (have > 0) text += digits[bits << (6 - have) & 63];
     return text;
 }
 
-Json values_value(const ValueCounts& values) {
-    return Json{{"dropped_bits", values.dropped_bits},
-                {"minus_infinite", whole_number(values.minus_infinite)},
-                {"plus_infinite", whole_number(values.plus_infinite)},
-                {"keys_counts", delta_coded(values)}};
+std::vector<std::byte> read_base64(const JsonReader& value) {
+    static const std::array<std::int8_t, 256> values = [] {
+        std::array<std::int8_t, 256> table;
+        table.fill(-1);
+        for (std::size_t i = 0; i < digits.size(); ++i)
+            table[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
+        return table;
+    }();
+    const std::string& text = value.text();
+    std::vector<std::byte> bytes;
+    bytes.reserve(text.size() * 3 / 4);
+    std::uint32_t bits = 0;
+    int have = 0;
+    for (const char digit : text) {
+        const int number = values[static_cast<unsigned char>(digit)];
+        if (number < 0) value.refuse("Base64 is wanted");
+        bits = bits << 6 | static_cast<std::uint32_t>(number);
+        if ((have += 6) < 8) continue;
+        have -= 8;
+        bytes.push_back(static_cast<std::byte>(bits >> have));
+    }
+    if (have == 6 || (bits & ((1U << have) - 1)) != 0) value.refuse("Base64 is wanted");  // bits left over
+    return bytes;
 }
 
-ValueCounts read_values(const JsonReader& value) {
-    value.members({"dropped_bits", "minus_infinite", "plus_infinite", "keys_counts"});
-    ValueCounts values;
-    values.dropped_bits = static_cast<int>(value["dropped_bits"].whole(ValueCounts::most_dropped_bits));
+Json values_value(const ValueCounts& values) {
+    Json runs = Json::array();
+    for (const ValueRun& run : values.runs())
+        if (const std::byte* data = run.data())
+            runs.push_back(base64(data, run.bytes()));
+        else
+            runs.push_back(Json::array({whole_number(run.place()), whole_number(run.bytes())}));
+    return Json{{"minus_infinite", whole_number(values.minus_infinite)},
+                {"plus_infinite", whole_number(values.plus_infinite)},
+                {"runs", std::move(runs)}};
+}
+
+ValueRun read_run(const JsonReader& value, const ValueFiles& files) {
+    try {
+        if (value.is_text()) return ValueRun(read_base64(value));
+        const std::uint64_t place = value[std::size_t{0}].whole(), bytes = value[1].whole();
+        if (value.size() != 2 || !files.runs) value.refuse("no such file of values belongs to this one");
+        return ValueRun(files.runs, place, bytes);
+    } catch (const InvalidArgument& error) {
+        value.refuse(error.what());
+    }
+}
+
+ValueCounts read_values(const JsonReader& value, const ValueFiles& files) {
+    value.members({"minus_infinite", "plus_infinite", "runs"});
+    ValueCounts values(files.new_runs);
     values.minus_infinite = value["minus_infinite"].whole();
     values.plus_infinite = value["plus_infinite"].whole();
-    const JsonReader text = value["keys_counts"];
-    const std::uint64_t end = std::uint64_t{1} << (32 - values.dropped_bits);
-    std::uint64_t next = 0;
-    for (VlqReader numbers(text); numbers.more();) {
-        const std::uint64_t distance = numbers.next();
-        if (distance >= end - next) text.refuse("a key beyond those of floats");
-        if (values.keys.size() == ValueCounts::most)
-            text.refuse("more than " + std::to_string(ValueCounts::most) + " keys");
-        values.keys.push_back(static_cast<std::uint32_t>(next + distance));
-        values.counts.push_back(numbers.next() + 1);
-        next += distance + 1;
-    }
+    const JsonReader runs = value["runs"];
+    for (std::size_t i = 0; i < runs.size(); ++i) values.add(read_run(runs[i], files));
     return values;
 }
 
@@ -185,7 +182,7 @@ float read_float(const JsonReader& value) {
     return static_cast<float>(number);
 }
 
-PooledChannel read_channel(const JsonReader& value, Depth depth, std::size_t bins) {
+PooledChannel read_channel(const JsonReader& value, Depth depth, std::size_t bins, const ValueFiles& files) {
     PooledChannel channel;
     channel.channel = static_cast<Channel>(value["channel"].one_of({"gray", "red", "green", "blue", "luma", "alpha"}));
     channel.images = value["images"].whole();
@@ -206,11 +203,11 @@ PooledChannel read_channel(const JsonReader& value, Depth depth, std::size_t bin
     const JsonReader sums = value["power_sums"];
     if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
     for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
-    if (const JsonReader values = value["values"]; !values.is_null()) channel.values = read_values(values);
+    if (const JsonReader values = value["values"]; !values.is_null()) channel.values = read_values(values, files);
     return channel;
 }
 
-PooledDepth read_depth(const JsonReader& value) {
+PooledDepth read_depth(const JsonReader& value, const ValueFiles& files) {
     PooledDepth pool;
     pool.depth = static_cast<Depth>(value["depth"].one_of({"u8", "u16", "f32"}));
     std::size_t bins = pool.depth == Depth::u8 ? 256 : 65536;
@@ -227,7 +224,7 @@ PooledDepth read_depth(const JsonReader& value) {
     const JsonReader channels = value["channels"];
     if (channels.size() > 6) channels.refuse("there are at most six channels");
     for (std::size_t i = 0; i < channels.size(); ++i)
-        pool.channels.push_back(read_channel(channels[i], pool.depth, bins));
+        pool.channels.push_back(read_channel(channels[i], pool.depth, bins, files));
     if (pool.depth != Depth::f32) return pool;
     const auto counted = [&](std::size_t i) { return !channels[i]["values"].is_null(); };
     for (std::size_t i = 0; i < channels.size(); ++i)
@@ -255,10 +252,10 @@ Json pool_value(const Pool& pool) {
     return depths;
 }
 
-Pool read_pool(const JsonReader& value) {
+Pool read_pool(const JsonReader& value, const ValueFiles& files) {
     if (value.size() > 3) value.refuse("there are at most three depths");
     std::vector<PooledDepth> depths;
-    for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i]));
+    for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i], files));
     try {
         return Pool(std::move(depths));
     } catch (const InvalidArgument& error) {
@@ -270,9 +267,9 @@ std::string pool_json(const Pool& pool) {
     return pool_value(pool).dump();
 }
 
-Pool parse_pool(std::string_view json, const std::string& name) {
+Pool parse_pool(std::string_view json, const std::string& name, const ValueFiles& files) {
     const Json value = JsonReader::parse(json, name);
-    return read_pool({value, name});
+    return read_pool({value, name}, files);
 }
 
 }  // namespace gpuhist::io

@@ -4,7 +4,9 @@
 #include "gpuhist/io/dataset.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +20,7 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/part.hpp"
+#include "gpuhist/io/values_file.hpp"
 #include "temporary_directory.hpp"
 
 namespace {
@@ -273,20 +276,11 @@ TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
     Pool pool;
     add_counted(pool, {-1, 0, 0, 1, 1.5F, std::numeric_limits<float>::infinity()});
     const std::string good = pool_json(pool);
-    const auto value = good.find(R"("values":{"dropped_bits":0,"minus_infinite":0,"plus_infinite":1,"keys_counts":")");
+    const auto value = good.find(R"("values":{"minus_infinite":0,"plus_infinite":1,"runs":[")");
     ASSERT_NE(value, good.npos) << good;
-    const auto start = good.find("keys_counts\":\"") + 14, end = good.find('"', start);
+    const auto start = good.find("runs\":[\"") + 8, end = good.find('"', start);
     const std::string text = good.substr(start, end - start);
-    // The keys are 0x407FFFFF, 0x80000000, 0xBF800000 and 0xBFC00000.
-    EXPECT_EQ(text,
-              "////ngB"
-              "A"
-              "gggg4f"
-              "B"
-              "////3f"
-              "A"
-              "////D"
-              "A");
+    EXPECT_EQ(text, "/v//hwiBgID4BwD+///3B/7//wM");
     const auto changed = [&](const std::string& from, const std::string& to) {
         std::string damaged = good;
         const auto at = damaged.find(from, value);
@@ -294,51 +288,47 @@ TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
         damaged.replace(at, from.size(), to);
         return failure_of([&] { parse_pool(damaged, "p"); });
     };
-    const std::string place = "p/0/channels/0/values/keys_counts: ";
+    const std::string place = "p/0/channels/0/values/runs/0: ";
     const std::string not_the_samples = "p: pool: f32 gray: the counts of values are not those of the samples";
-    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1)),
-              place + "whole numbers below 2^60 in Base64 VLQ are wanted");
-    EXPECT_EQ(changed(text, text + "?"), place + "whole numbers below 2^60 in Base64 VLQ are wanted");
-    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1) + "gA"),
-              place + "whole numbers below 2^60 in Base64 VLQ are wanted");  // a leading zero
-    EXPECT_EQ(changed(text, text + "//////////////A"), place + "whole numbers below 2^60 in Base64 VLQ are wanted");
-    EXPECT_EQ(changed(text, text + "ggggggCA"), place + "a key beyond those of floats");
-    EXPECT_EQ(changed(text, text + "AA"), not_the_samples);
-    EXPECT_EQ(changed(text, ""), not_the_samples);
-    EXPECT_EQ(changed("\"dropped_bits\":0", "\"dropped_bits\":1"), place + "a key beyond those of floats");
-    EXPECT_EQ(changed("\"dropped_bits\":0", "\"dropped_bits\":15"),
-              "p/0/channels/0/values/dropped_bits: 15 is more than 14");
+    EXPECT_EQ(changed(text, text + "?"), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text + "="), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1) + "N"), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 2)), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 3)), place + "counts of values: a number that does not end");
+    EXPECT_EQ(changed(text, ""), place + "counts of values: a run without values");
+    EXPECT_EQ(changed(text, text + "\",\"" + text), not_the_samples);
+    EXPECT_EQ(changed("\"" + text + "\"", ""), not_the_samples);
+    EXPECT_EQ(changed("\"" + text + "\"", "[0,20]"), place + "no such file of values belongs to this one");
     EXPECT_EQ(changed("\"plus_infinite\":1", "\"plus_infinite\":0"), not_the_samples);
     EXPECT_EQ(changed("\"minus_infinite\":0", "\"minus_infinite\":\"18446744073709551615\""), not_the_samples);
     EXPECT_EQ(changed("\"values\":{", "\"values\":null,\"more\":{"), "p/0/channels/0: 'more' does not belong here");
-    std::string many;
-    for (std::size_t i = 0; i <= ValueCounts::most; ++i) many += "AA";
-    EXPECT_EQ(changed(text, many), place + "more than 262144 keys");
 }
 
-TEST(PoolFile, ManyValuesReadBack) {
+TEST(PoolFile, LongRunsLieInAFile) {
+    const test::TemporaryDirectory directory;
+    const auto file = ValuesFile::named(directory.path() / "deep" / "values");
     std::vector<float> samples;
     for (int i = 0; i < 1'000'000; ++i) samples.push_back(static_cast<float>(i) * 0.37F - 1e5F);
     Pool pool;
     add_counted(pool, samples);
-    ASSERT_GT(pool.depths()[0].channels[0].values.dropped_bits, 0);
-    const std::string text = pool_json(pool);
-    EXPECT_LT(text.size(), 5 * ValueCounts::most);
-    EXPECT_TRUE(parse_pool(text, "p") == pool);
-    // No more bits are dropped than must be: of half of them another program would have kept one more.
-    PooledDepth depth = pool.depths()[0];
-    ValueCounts& values = depth.channels[0].values;
-    for (std::size_t i = 0; i < values.keys.size(); ++i) values.keys[i] >>= 4;
-    ValueCounts coarse{values.dropped_bits + 4, {}, {}, 0, 0};
-    for (std::size_t i = 0; i < values.keys.size(); ++i) {
-        if (coarse.keys.empty() || coarse.keys.back() != values.keys[i]) {
-            coarse.keys.push_back(values.keys[i]);
-            coarse.counts.push_back(0);
-        }
-        coarse.counts.back() += values.counts[i];
-    }
-    values = coarse;
-    EXPECT_THROW(Pool({depth}), InvalidArgument);
+    const Pool there = pool.merged_values(file);
+    EXPECT_TRUE(there == pool);
+    const std::uint64_t bytes = file->sync();
+    EXPECT_EQ(bytes, fs::file_size(directory.path() / "deep" / "values"));
+    const std::string text = pool_json(there);
+    EXPECT_LT(text.size(), 10'000U);
+    EXPECT_TRUE(parse_pool(text, "p", {ValuesFile::existing(directory.path() / "deep" / "values"), nullptr}) == pool);
+    EXPECT_EQ(failure_of([&] { parse_pool(text, "p"); }),
+              "p/0/channels/0/values/runs/0: no such file of values belongs to this one");
+    EXPECT_EQ(failure_of([&] {
+                  parse_pool(text, "p", {ValuesFile::existing("no/file"), nullptr});
+              }),
+              "no/file: cannot be read: No such file or directory");
+    fs::resize_file(directory.path() / "deep" / "values", bytes - 1);
+    EXPECT_EQ(failure_of([&] {
+                  parse_pool(text, "p", {ValuesFile::existing(directory.path() / "deep" / "values"), nullptr});
+              }),
+              (directory.path() / "deep" / "values: it is truncated").string());
 }
 
 /// Whatever comes: an IoError, or a pool that reads back.
@@ -367,6 +357,111 @@ TEST(PoolFile, DamageIsSeenOrHarmless) {
         } catch (const IoError&) {
         }
     }
+}
+
+// ---- files of values ---------------------------------------------------------------------------------------------
+
+class ValuesFileTest : public testing::Test {
+  protected:
+    static constexpr std::uint64_t mega = std::uint64_t{1} << 20;
+
+    static void put(ValuesFile& file, std::uint64_t place, std::uint64_t bytes, int what) {
+        const std::vector<std::byte> all(bytes, static_cast<std::byte>(what));
+        file.write(place, all.data(), all.size());
+    }
+    static bool has(const ValuesFile& file, std::uint64_t place, std::uint64_t bytes, int what) {
+        std::vector<std::byte> all(bytes);
+        file.read(place, all.data(), all.size());
+        return std::count(all.begin(), all.end(), static_cast<std::byte>(what)) == static_cast<std::ptrdiff_t>(bytes);
+    }
+    /// Bytes that the file takes on its disk.
+    std::uint64_t space() const {
+        struct stat status {};
+        EXPECT_EQ(stat(path.c_str(), &status), 0);
+        return static_cast<std::uint64_t>(status.st_blocks) * 512;
+    }
+
+    test::TemporaryDirectory directory;
+    const fs::path path = directory.path() / "made" / "values";
+};
+
+TEST_F(ValuesFileTest, IsThereWhenItIsWritten) {
+    const auto file = ValuesFile::named(path);
+    EXPECT_EQ(file->sync(), 0U);
+    file->discard();
+    EXPECT_FALSE(fs::exists(directory.path() / "made"));
+    const std::uint64_t a = file->take(1000), b = file->take(mega);
+    put(*file, b, mega, 2);
+    put(*file, a, 1000, 1);
+    EXPECT_TRUE(has(*file, a, 1000, 1));
+    EXPECT_TRUE(has(*file, b, mega, 2));
+    EXPECT_GE(file->sync(), mega + 1000);
+    EXPECT_TRUE(has(*ValuesFile::existing(path), b, mega, 2));
+    EXPECT_EQ(failure_of([&] { ValuesFile::named(path)->take(1); }),
+              path.string() + ": another run is writing it; name another --output");
+    EXPECT_EQ(failure_of([&] { ValuesFile::named(path)->discard(); }),
+              path.string() + ": another run is writing it; name another --output");
+    EXPECT_TRUE(has(*file, a, 1000, 1));
+    file->discard();
+    EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(ValuesFileTest, WhatIsGivenBackTakesNoSpace) {
+    const auto file = ValuesFile::named(path);
+    std::vector<std::uint64_t> places;
+    for (int i = 0; i < 8; ++i) put(*file, places.emplace_back(file->take(mega)), mega, i);
+    const std::uint64_t end = file->sync();
+    EXPECT_GE(space(), 8 * mega);
+    for (const int i : {1, 3, 4, 7}) file->give_back(places[static_cast<std::size_t>(i)], mega);
+    for (const int i : {1, 3, 4, 7}) EXPECT_TRUE(has(*file, places[static_cast<std::size_t>(i)], mega, i));
+    const std::uint64_t behind = file->take(10);
+    EXPECT_GE(behind, end);  // what was synced stays until it is released
+    put(*file, behind, 10, 9);
+    file->give_back(behind, 10);
+    EXPECT_EQ(file->take(20), behind);  // but what came after is used again
+    file->release();
+    if (space() < 8 * mega) {  // not every file system can
+        EXPECT_LE(space(), 4 * mega + 65536);
+    }
+    for (const int i : {0, 2, 5, 6}) EXPECT_TRUE(has(*file, places[static_cast<std::size_t>(i)], mega, i));
+}
+
+TEST_F(ValuesFileTest, GoesOnWhereItWas) {
+    std::uint64_t kept = 0, lost = 0, end = 0;
+    {
+        const auto file = ValuesFile::named(path);
+        lost = file->take(mega);
+        put(*file, lost, mega, 1);
+        kept = file->take(mega);
+        put(*file, kept, mega, 2);
+        end = file->sync();
+        put(*file, file->take(mega), mega, 3);
+    }
+    const auto file = ValuesFile::named(path);
+    file->resume(end);
+    EXPECT_EQ(fs::file_size(path), end);
+    file->keep_only({{kept, mega}});
+    if (space() < 2 * mega) {
+        EXPECT_LE(space(), mega + 65536);
+    }
+    EXPECT_TRUE(has(*file, kept, mega, 2));
+    const std::uint64_t next = file->take(5);
+    EXPECT_GE(next, end);
+    put(*file, next, 5, 4);
+    EXPECT_TRUE(has(*file, kept, mega, 2));
+    EXPECT_TRUE(has(*file, next, 5, 4));
+}
+
+TEST_F(ValuesFileTest, WithoutANameLeavesNothing) {
+    {
+        const auto file = ValuesFile::temporary(directory.path());
+        const std::uint64_t place = file->take(mega);
+        put(*file, place, mega, 1);
+        EXPECT_TRUE(has(*file, place, mega, 1));
+        EXPECT_TRUE(fs::is_empty(directory.path()));
+    }
+    EXPECT_EQ(failure_of([&] { ValuesFile::temporary("no/directory")->take(1); }),
+              "no/directory: no temporary file can be made there: No such file or directory");
 }
 
 // ---- parts ------------------------------------------------------------------------------------------------------
@@ -411,10 +506,10 @@ TEST(PartFile, IsReadStrictly) {
     };
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
-        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 3': "
+        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 4': "
         "run this part again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p/format: this is no part: 'gpuhist part 3' is wanted");
+              "p/format: this is no part: 'gpuhist part 4' is wanted");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: parts are counted from 1");
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");

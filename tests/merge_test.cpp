@@ -147,7 +147,7 @@ class Merge : public testing::Test {
         for (auto& [name, pool] : pools) part.groups.push_back({name, pool});
         fs::create_directories(at(directory));
         write_text(at(directory) / io::part_rows_file_name(number, parts), rows);
-        write_text(at(directory) / io::part_file_name(number, parts), io::part_json(part));
+        io::write_part(at(directory), part);
     }
 
     /// What a single run writes, made from the inputs without any part.

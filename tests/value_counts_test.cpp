@@ -1,5 +1,5 @@
-// Counts of float values: those of a set depend on the set alone, and what is read from them is what one image of all
-// its pixels gives, exactly up to 2^18 different values and rounded as promised beyond.
+// Counts of float values: those of a set depend on the set alone, wherever they lie, and what is read from them is what
+// one image of all its pixels gives.
 #include "gpuhist/value_counts.hpp"
 
 #include <gtest/gtest.h>
@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <set>
@@ -48,52 +50,71 @@ Pool pool_of(const std::vector<ImageView>& images) {
     return pool;
 }
 
-/// The sign, 1 for what is not below zero, and the bits of the magnitude without some of the lowest.
-std::pair<bool, std::uint32_t> group_of(float value, int dropped) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    return {!(value < 0), (bits & 0x7FFFFFFFU) >> dropped};
+std::map<float, std::uint64_t> map_of(const std::vector<float>& finite) {
+    std::map<float, std::uint64_t> counts;
+    for (const float value : finite) ++counts[value + 0.0F];
+    return counts;
 }
 
-float value_of(const std::pair<bool, std::uint32_t>& group, int dropped) {
-    const std::uint32_t bits = group.second << dropped;
-    float magnitude = 0;
-    std::memcpy(&magnitude, &bits, sizeof bits);
-    return group.first ? magnitude : 0 - magnitude;
-}
-
-/// From the definition: as few bits dropped as leave `most` groups.
-void expect_counts(const ValueCounts& got, const std::vector<float>& finite, std::size_t most = ValueCounts::most) {
-    std::vector<std::pair<bool, std::uint32_t>> sorted;
-    for (const float value : finite) sorted.push_back(group_of(value, 0));
-    std::sort(sorted.begin(), sorted.end());
-    int dropped = -1;
-    std::size_t different = 0;
-    do {
-        ++dropped;
-        different = 0;
-        for (std::size_t i = 0; i < sorted.size(); ++i)
-            different += i == 0 || sorted[i].first != sorted[i - 1].first ||
-                         sorted[i].second >> dropped != sorted[i - 1].second >> dropped;
-    } while (different > most);
-    std::map<std::pair<bool, std::uint32_t>, std::uint64_t> groups;
-    for (const float value : finite) ++groups[group_of(value, dropped)];
-    ASSERT_EQ(got.dropped_bits, dropped);
-    ASSERT_EQ(got.keys.size(), groups.size());
-    ASSERT_EQ(got.counts.size(), groups.size());
-    std::map<std::pair<float, bool>, std::uint64_t> ascending;
-    for (const auto& [group, count] : groups) ascending[{value_of(group, dropped), group.first}] = count;
-    std::size_t i = 0;
-    for (const auto& [value, count] : ascending) {
-        ASSERT_EQ(got.value(i), value.first) << i;
-        ASSERT_FALSE(got.value(i) == 0 && std::signbit(got.value(i)));
-        ASSERT_EQ(got.counts[i], count) << i;
-        if (i > 0) {
-            ASSERT_LT(got.keys[i - 1], got.keys[i]);
-        }
-        ++i;
+void expect_counts(const ValueCounts& got, const std::vector<float>& finite) {
+    const std::map<float, std::uint64_t> expected = map_of(finite);
+    auto next = expected.begin();
+    for (ValueReader reader(got.runs()); reader.next(); ++next) {
+        ASSERT_TRUE(next != expected.end());
+        ASSERT_EQ(reader.value(), next->first);
+        ASSERT_FALSE(reader.value() == 0 && std::signbit(reader.value()));
+        ASSERT_EQ(reader.count(), next->second);
     }
+    EXPECT_TRUE(next == expected.end());
+    EXPECT_EQ(got.samples(), finite.size());
 }
+
+/// Memory that sees to it that only room is used that was taken, and is not given back.
+class WatchedStorage : public ValueStorage {
+  public:
+    ~WatchedStorage() override { EXPECT_EQ(taken(), 0U); }
+    std::uint64_t take(std::uint64_t bytes) override {
+        const std::lock_guard lock(mutex_);
+        const std::uint64_t place = bytes_.size() + 7;
+        bytes_.resize(place + bytes);
+        use_.resize(place + bytes);
+        std::fill(use_.begin() + static_cast<std::ptrdiff_t>(place), use_.end(), char{1});
+        return place;
+    }
+    void write(std::uint64_t place, const std::byte* from, std::size_t bytes) override {
+        const std::lock_guard lock(mutex_);
+        check(place, bytes);
+        std::copy(from, from + bytes, bytes_.begin() + static_cast<std::ptrdiff_t>(place));
+    }
+    void read(std::uint64_t place, std::byte* to, std::size_t bytes) const override {
+        const std::lock_guard lock(mutex_);
+        check(place, bytes);
+        if (broken) throw IoError("broken");
+        std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(place), bytes, to);
+    }
+    void give_back(std::uint64_t place, std::uint64_t bytes) noexcept override {
+        const std::lock_guard lock(mutex_);
+        check(place, bytes);
+        std::fill_n(use_.begin() + static_cast<std::ptrdiff_t>(place), bytes, char{0});
+    }
+    std::size_t taken() const {
+        const std::lock_guard lock(mutex_);
+        return static_cast<std::size_t>(std::count(use_.begin(), use_.end(), char{1}));
+    }
+    bool broken = false;
+
+  private:
+    void check(std::uint64_t place, std::uint64_t bytes) const {
+        EXPECT_LE(place + bytes, use_.size());
+        EXPECT_EQ(std::count(use_.begin() + static_cast<std::ptrdiff_t>(place),
+                             use_.begin() + static_cast<std::ptrdiff_t>(place + bytes), char{0}),
+                  0);
+    }
+
+    mutable std::mutex mutex_;
+    std::vector<std::byte> bytes_;
+    std::vector<char> use_;
+};
 
 /// Numbers of all sizes, some often.
 std::vector<float> made_samples(std::size_t count, std::mt19937& random) {
@@ -140,69 +161,103 @@ TEST(ValueCounts, RefuseWhatIsNoFloatImageInHostMemory) {
     EXPECT_THROW(count_values(image), InvalidArgument);
 }
 
-TEST(ValueCounts, OfManyValuesDropAsFewBitsAsTheyMust) {
+TEST(ValueCounts, OfManySamplesAreTheSameWhereverTheyLie) {
     std::mt19937 random(1);
-    for (const std::size_t different : {ValueCounts::most - 1, ValueCounts::most, ValueCounts::most + 1}) {
-        std::vector<float> samples;  // consecutive floats: one bit less halves them
-        for (std::size_t i = 0; i < different; ++i) samples.push_back(1.0F + static_cast<float>(i) * 0x1p-23F);
-        std::shuffle(samples.begin(), samples.end(), random);
-        const ValueCounts values = count_values(view_of(samples))[0];
-        EXPECT_EQ(values.dropped_bits, different > ValueCounts::most ? 1 : 0);
-        EXPECT_EQ(values.significant_bits(), 24 - values.dropped_bits);
-        expect_counts(values, samples);
-    }
     const std::vector<float> samples = made_samples(2'500'000, random);  // more than are sorted at a time
-    const ValueCounts values = count_values(view_of(samples))[0];
-    EXPECT_GT(values.dropped_bits, 1);
-    expect_counts(values, samples);
-    // Every float there is, but for the lowest bits: the most bits that can be dropped.
-    std::vector<float> all;
-    for (std::uint32_t high = 0; high < 0x7F800000U >> 10; ++high) {
-        all.push_back(value_of({true, high}, 10));
-        all.push_back(value_of({false, high}, 10));
+    const ValueCounts here = count_values(view_of(samples))[0];
+    expect_counts(here, samples);
+    EXPECT_GT(here.memory_bytes(), std::size_t{3} << 20);
+    const auto storage = std::make_shared<WatchedStorage>();
+    {
+        const ValueCounts there = count_values(view_of(samples), storage)[0];
+        EXPECT_TRUE(here == there);
+        EXPECT_LT(there.memory_bytes(), std::size_t{1} << 16);
+        std::uint64_t bytes = 0;
+        for (const ValueRun& run : there.runs()) {
+            EXPECT_EQ(run.data(), nullptr);
+            bytes += run.bytes();
+        }
+        EXPECT_EQ(storage->taken(), bytes);
+        EXPECT_LT(bytes, 5 * samples.size());
+        const ValueCounts copy = there;  // shares them
+        EXPECT_EQ(storage->taken(), bytes);
+        storage->broken = true;
+        EXPECT_THROW(static_cast<void>(here == there), IoError);
     }
-    EXPECT_EQ(count_values(view_of(all))[0].dropped_bits, ValueCounts::most_dropped_bits);
+    EXPECT_EQ(storage->taken(), 0U);
+}
+
+TEST(ValueCounts, OfFewValuesTakeLittleMemory) {
+    std::vector<float> samples;
+    for (int i = 0; i < 3'000'000; ++i) samples.push_back(static_cast<float>(i % 7) * 0.125F);
+    const ValueCounts values = count_values(view_of(samples), std::make_shared<WatchedStorage>())[0];
+    EXPECT_LT(values.memory_bytes(), 2000U);
+    expect_counts(values, samples);
+}
+
+TEST(ValueCounts, SayWhatCountingTakes) {
+    const std::vector<float> samples(12);
+    EXPECT_EQ(counting_bytes(view_of(samples)), 12 * 2 * sizeof(float));
+    EXPECT_EQ(counting_bytes(view_of(samples, 3)), 4 * 5 * sizeof(float));
+    ImageView large = view_of(samples, 4);
+    large.width = large.height = 10'000;
+    EXPECT_EQ(counting_bytes(large), std::size_t{24} << 20);
 }
 
 // ---- order and grouping -----------------------------------------------------------------------------------------
 
-ValueCounts counted(const std::vector<float>& samples, std::size_t begin, std::size_t end, std::size_t most) {
-    ValueCounts sum;
-    for (; begin < end; ++begin) core::add(sum, count_values(view_of({samples[begin]}))[0], most);
-    return sum;
+/// Cut at random into parts that come together in random order.
+ValueCounts cut(const std::vector<float>& samples, std::size_t begin, std::size_t end,
+                const std::shared_ptr<ValueStorage>& storage, std::mt19937& random) {
+    ValueCounts left(storage), right;
+    if (end - begin < 6) {
+        for (; begin < end; ++begin) left.add(count_values(view_of({samples[begin]}))[0]);
+        return left;
+    }
+    const std::size_t middle = begin + random() % (end - begin);
+    left = cut(samples, begin, middle, storage, random);
+    right = cut(samples, middle, end, storage, random);
+    if (random() % 2) std::swap(left, right);
+    left.add(right);
+    if (random() % 2) left.settle();
+    return left;
 }
 
-/// Cut at random into parts that come together in random order.
-ValueCounts cut(const std::vector<float>& samples, std::size_t begin, std::size_t end, std::size_t most,
-                std::mt19937& random) {
-    if (end - begin < 6) return counted(samples, begin, end, most);
-    const std::size_t middle = begin + random() % (end - begin);
-    ValueCounts left = cut(samples, begin, middle, most, random), right = cut(samples, middle, end, most, random);
-    core::add(random() % 2 ? left : right, {}, most);
-    if (random() % 2) std::swap(left, right);
-    core::add(left, right, most);
-    return left;
+/// The bytes of the one run that they become.
+std::vector<std::byte> bytes_of(const ValueCounts& values) {
+    const ValueCounts all = values.merged(nullptr);
+    EXPECT_EQ(all.runs().size(), 1U);
+    const ValueRun& run = all.runs()[0];
+    return {run.data(), run.data() + run.bytes()};
 }
 
 TEST(ValueCounts, DependOnTheSetAlone) {
     std::mt19937 random(7);
-    for (int round = 0; round < 60; ++round) {
-        const std::size_t most = 1U << (1 + round % 9);
-        std::vector<float> samples = made_samples(1 + random() % 700, random);
-        const ValueCounts expected = counted(samples, 0, samples.size(), most);
-        expect_counts(expected, samples, most);
+    for (int round = 0; round < 40; ++round) {
+        std::vector<float> samples = made_samples(1 + random() % 2000, random);
+        const ValueCounts expected = count_values(view_of(samples))[0];
+        expect_counts(expected, samples);
         for (int again = 0; again < 5; ++again) {
             std::shuffle(samples.begin(), samples.end(), random);
-            ASSERT_TRUE(cut(samples, 0, samples.size(), most, random) == expected) << round;
+            const ValueCounts got = cut(samples, 0, samples.size(), nullptr, random);
+            ASSERT_TRUE(got == expected) << round;
+            ASSERT_EQ(bytes_of(got), bytes_of(expected)) << round;
         }
+        ValueCounts other = expected;
+        other.add(count_values(view_of({samples[0]}))[0]);
+        EXPECT_FALSE(other == expected);
+        other = expected;
+        ++other.plus_infinite;
+        EXPECT_FALSE(other == expected);
     }
+    EXPECT_TRUE(ValueCounts().merged(nullptr).runs().empty());
 }
 
 TEST(ValueCounts, AddToThemselves) {
     std::mt19937 random(9);
     std::vector<float> samples = made_samples(100, random);
     ValueCounts values = count_values(view_of(samples))[0];
-    core::add(values, values);
+    values.add(values);
     samples.insert(samples.end(), samples.begin(), samples.begin() + 100);
     EXPECT_TRUE(values == count_values(view_of(samples))[0]);
 }
@@ -211,24 +266,74 @@ TEST(ValueCounts, OfALargeSetDependOnTheSetAlone) {
     std::mt19937 random(11);
     std::vector<std::vector<float>> images;
     std::vector<float> all;
-    for (int i = 0; i < 5; ++i) {
-        images.push_back(made_samples(100'000 + 70'000 * static_cast<std::size_t>(i), random));
+    for (int i = 0; i < 150; ++i) {
+        images.push_back(made_samples(i < 100 ? 30'000 : 500, random));
         images.back().push_back(i % 2 ? infinity : -infinity);
         images.back().push_back(std::nanf(""));
         all.insert(all.end(), images.back().begin(), images.back().end());
     }
     const ValueCounts expected = count_values(view_of(all))[0];
-    EXPECT_GT(expected.dropped_bits, 0);
-    EXPECT_EQ(expected.plus_infinite, 2U);
-    EXPECT_EQ(expected.minus_infinite, 3U);
-    for (int round = 0; round < 6; ++round) {
+    EXPECT_EQ(expected.plus_infinite, 75U);
+    EXPECT_EQ(expected.minus_infinite, 75U);
+    const auto storage = std::make_shared<WatchedStorage>();
+    for (int round = 0; round < 3; ++round) {
         std::shuffle(images.begin(), images.end(), random);
-        ValueCounts left, right;
-        for (std::size_t i = 0; i < images.size(); ++i)
-            core::add(i < random() % 5 ? left : right, count_values(view_of(images[i]))[0]);
-        core::add(left, right);
+        ValueCounts left(storage), right(storage);
+        for (std::size_t i = 0; i < images.size(); ++i) {
+            ValueCounts& to = i < random() % images.size() ? left : right;
+            to.add(count_values(view_of(images[i]), storage)[0]);
+            to.settle();
+            EXPECT_LT(to.memory_bytes(), ValueCounts::most_memory_bytes);
+            EXPECT_LT(to.runs().size(), 150U);
+        }
+        left.add(right);
         EXPECT_TRUE(left == expected);
+        EXPECT_EQ(bytes_of(left), bytes_of(expected));
+        EXPECT_GT(storage->taken(), 0U);
     }
+}
+
+/// Bytes as they are written by hand.
+std::vector<std::byte> bytes(std::initializer_list<int> numbers) {
+    std::vector<std::byte> list;
+    for (const int number : numbers) list.push_back(static_cast<std::byte>(number));
+    return list;
+}
+
+TEST(ValueRun, IsWrittenAsPromised) {
+    // The keys are 0x407FFFFF, 0x80000000, 0xBF800000 and 0xBFC00000.
+    EXPECT_EQ(bytes_of(count_values(view_of({-1, 0, -0.0F, 0, 1, 1.5F}))[0]),
+              bytes({0xFE, 0xFF, 0xFF, 0x87, 0x08, 0x81, 0x80, 0x80, 0xF8, 0x07, 1,  //
+                     0xFE, 0xFF, 0xFF, 0xF7, 0x07, 0xFE, 0xFF, 0xFF, 0x03}));
+}
+
+TEST(ValueRun, IsReadStrictly) {
+    const auto refused = [](std::initializer_list<int> numbers, const std::string& why) {
+        try {
+            ValueRun run(bytes(numbers));
+            FAIL() << why;
+        } catch (const InvalidArgument& error) {
+            EXPECT_EQ(error.what(), "counts of values: " + why);
+        }
+    };
+    const ValueRun zero(bytes({0x81, 0x80, 0x80, 0x80, 0x10, 5}));  // 2 · 2^31 + 1, 7 − 2
+    EXPECT_EQ(zero.lowest(), 0);
+    EXPECT_EQ(zero.samples(), 7U);
+    EXPECT_EQ(zero.values(), 1U);
+    EXPECT_EQ(zero.bytes(), 6U);
+    refused({}, "a run without values");
+    refused({0x81, 0x80, 0x80, 0x80, 0x10}, "a number that does not end");
+    refused({0x80, 0x80, 0x80, 0x80, 0x90}, "a number that does not end");
+    refused({0x80, 0x80, 0x80, 0x80, 0x90, 0}, "a number with a zero before it");
+    refused({0x80, 0x80, 0x80, 0x80, 0x20}, "a key beyond those of floats");
+    refused({0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, "a number of more than 63 bits");
+    refused({0xFE, 0xFF, 0xFF, 0xFF, 0x0F}, "zero with a sign");
+    refused({0}, "a value that is not finite");
+    refused({0xFE, 0xFF, 0xFF, 0xFF, 0x1F}, "a value that is not finite");
+    refused({0x81, 0x80, 0x80, 0x80, 0x10, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x3F},
+            "2^62 samples or more");
+    refused({0x81, 0x80, 0x80, 0x80, 0x10, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40},
+            "a count of 2^62 or more");
 }
 
 // ---- what a pool makes of them ----------------------------------------------------------------------------------
@@ -282,7 +387,6 @@ TEST(FloatSet, GivesTheNumbersOfOneImageOfAllPixels) {
                 EXPECT_FALSE(row.entropy || row.clipped_low || row.clipped_high || row.effective_bits);
                 const std::vector<float> finite = float_row(picture.view(), row.channel).finite;
                 EXPECT_EQ(row.mean.has_value(), !finite.empty());
-                EXPECT_EQ(rows[i].percentile_bits, finite.empty() ? std::nullopt : std::optional(24));
                 if (!finite.empty()) {
                     EXPECT_EQ(row.unique, std::set<float>(finite.begin(), finite.end()).size());
                 }
@@ -319,8 +423,7 @@ TEST(FloatSet, HasTheHistogramCountedOverAGivenRangeAndAnyOther) {
 
 struct NumpyCase {
     const char* name;
-    int dropped_bits;
-    std::size_t keys;
+    std::size_t unique;
     std::array<double, 7> percentiles;
     std::array<std::uint64_t, 16> counts;
 };
@@ -355,7 +458,7 @@ std::vector<float> numpy_samples(const std::string& name) {
     return samples;
 }
 
-TEST(FloatSet, OfManyValuesIsWhatNumpyFindsInTheRoundedOnes) {
+TEST(FloatSet, IsWhatNumpyFinds) {
     ASSERT_EQ(std::size(numpy_cases), 4U);
     for (const NumpyCase& expected : numpy_cases) {
         SCOPED_TRACE(expected.name);
@@ -365,12 +468,10 @@ TEST(FloatSet, OfManyValuesIsWhatNumpyFindsInTheRoundedOnes) {
             const std::vector<float> part(
                 samples.begin() + static_cast<std::ptrdiff_t>(begin),
                 samples.begin() + static_cast<std::ptrdiff_t>(std::min(begin + 100'000, samples.size())));
-            pool.add(analyze(view_of(part)), count_values(view_of(part)));
+            pool.add(analyze(view_of(part)), count_values(view_of(part), std::make_shared<WatchedStorage>()));
         }
-        EXPECT_EQ(pool.depths()[0].channels[0].values.keys.size(), expected.keys);
         const PooledRow row = pool.statistics().at(0);
-        EXPECT_EQ(row.percentile_bits, 24 - expected.dropped_bits);
-        EXPECT_EQ(row.statistics.unique.has_value(), expected.dropped_bits == 0);
+        EXPECT_EQ(row.statistics.unique, expected.unique);
         for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(row.statistics.percentiles[i], expected.percentiles[i]) << i;
         EXPECT_EQ(row.statistics.min, *std::min_element(samples.begin(), samples.end()));
         EXPECT_EQ(row.statistics.max, *std::max_element(samples.begin(), samples.end()));
@@ -390,7 +491,7 @@ TEST(FloatSet, WithOneImageUncountedHasNone) {
     other.add(analyze(a.view()), count_values(a.view()));
     EXPECT_TRUE(one == other);
     EXPECT_FALSE(one.depths()[0].values_counted);
-    EXPECT_FALSE(one.statistics()[0].statistics.percentiles[0] || one.statistics()[0].percentile_bits);
+    EXPECT_FALSE(one.statistics()[0].statistics.percentiles[0] || one.statistics()[0].statistics.unique);
     EXPECT_FALSE(one.histogram(Depth::f32));
     EXPECT_THROW(make_tables(one, Depth::f32, {NormalizeMode::equalize}), InvalidArgument);
     EXPECT_THROW(make_tables(one, Depth::f32, {NormalizeMode::percentile}), InvalidArgument);
@@ -398,31 +499,51 @@ TEST(FloatSet, WithOneImageUncountedHasNone) {
     EXPECT_NO_THROW(make_tables(one, Depth::f32, {NormalizeMode::zscore}));
 }
 
+TEST(FloatSet, GivesBothNumbersInOneReading) {
+    std::mt19937 random(5);
+    for (const int channels : {1, 4}) {
+        const Picture picture({50, 30, channels, Depth::f32}, packed, Content::specials);
+        const Pool pool = pool_of(bands(picture.view(), random));
+        for (const HistogramOptions& options : {HistogramOptions{}, HistogramOptions{9, Range{-1, 2}}}) {
+            const PoolNumbers both = pool.numbers(Depth::f32, options);
+            const std::vector<PooledRow> rows = pool.statistics();
+            ASSERT_EQ(both.rows.size(), rows.size());
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                EXPECT_EQ(both.rows[i].images, rows[i].images);
+                EXPECT_EQ(both.rows[i].statistics.channel, rows[i].statistics.channel);
+                EXPECT_EQ(both.rows[i].statistics.percentiles, rows[i].statistics.percentiles);
+                EXPECT_EQ(both.rows[i].statistics.unique, rows[i].statistics.unique);
+                EXPECT_EQ(both.rows[i].statistics.std, rows[i].statistics.std);
+            }
+            expect_same(*both.histogram, *pool.histogram(Depth::f32, options));
+        }
+        EXPECT_TRUE(pool.numbers(Depth::u8).rows.empty());
+        EXPECT_TRUE(pool.merged_values(nullptr) == pool);
+        EXPECT_THROW(pool.numbers(Depth::f32, {0, std::nullopt}), InvalidArgument);
+    }
+}
+
 TEST(FloatSet, RefusesCountsThatAreNotTheImages) {
     const std::vector<float> samples{-1.5F, 0, 0.25F, 0.25F, infinity, 7, std::nanf("")};
-    const auto refused = [&](auto change) {
-        std::vector<ValueCounts> values = count_values(view_of(samples));
-        change(values);
+    const auto refused = [&](const std::vector<float>& others, std::uint64_t plus = 1, std::uint64_t minus = 0) {
+        ValueCounts values;
+        if (!others.empty()) values = count_values(view_of(others))[0];
+        values.plus_infinite = plus;
+        values.minus_infinite = minus;
         Pool pool;
-        EXPECT_THROW(pool.add(analyze(view_of(samples)), values), InvalidArgument);
+        EXPECT_THROW(pool.add(analyze(view_of(samples)), {values}), InvalidArgument);
         EXPECT_TRUE(pool.empty());
     };
-    const std::uint32_t minus_zero = 0x7FFFFFFF;
-    refused([](auto& values) { values.emplace_back(); });
-    refused([](auto& values) { values[0].counts[2] = 3; });
-    refused([](auto& values) { values[0].counts[2] = 0; });
-    refused([](auto& values) { values[0].counts.pop_back(); });
-    refused([](auto& values) { values[0].keys[0] -= 1; });
-    refused([](auto& values) { values[0].keys[3] += 1; });
-    refused([](auto& values) { values[0].keys[2] = values[0].keys[1]; });
-    refused([](auto& values) { values[0].keys[1] = minus_zero; });
-    refused([](auto& values) { values[0].plus_infinite = 0; });
-    refused([](auto& values) { values[0].minus_infinite = 1; });
-    refused([](auto& values) { values[0] = {}; });
-    refused([](auto& values) {  // so few values need no bits dropped
-        values[0].dropped_bits = 1;
-        for (std::uint32_t& key : values[0].keys) key >>= 1;
-    });
+    Pool().add(analyze(view_of(samples)), count_values(view_of(samples)));
+    refused({-1.5F, 0, 0.25F, 7});
+    refused({-1.5F, 0, 0.25F, 0.25F, 0.25F, 7});
+    refused({-1.75F, 0, 0.25F, 0.25F, 7});
+    refused({-1.5F, 0, 0.25F, 0.25F, 8});
+    refused({-1.5F, 0, 0.25F, 0.25F, 7}, 0);
+    refused({-1.5F, 0, 0.25F, 0.25F, 7}, 1, 1);
+    refused({});
+    Pool pool;
+    EXPECT_THROW(pool.add(analyze(view_of(samples)), {ValueCounts(), ValueCounts()}), InvalidArgument);
     const Picture bytes({3, 3, 1, Depth::u8}, packed, Content::ramp);
     EXPECT_THROW(Pool().add(analyze(bytes.view()), {ValueCounts{}}), InvalidArgument);
 }

@@ -173,8 +173,7 @@ void equalize_floats(const PooledChannel& row, const PooledChannel& extremes, Ta
     if (!(extremes.minimum < extremes.maximum)) return;
     const core::FloatBins equal(extremes.minimum, extremes.maximum, bins, true);
     std::vector<std::uint64_t> counts(bins);
-    const core::OrderedValues values(row.values, row.minimum, row.maximum);
-    for (std::size_t i = 0; i < values.size(); ++i) counts[equal(values.value(i))] += values.count(i);
+    for (ValueReader values(row.values.runs()); values.next();) counts[equal(values.value())] += values.count();
     const auto first = std::find_if(counts.begin(), counts.end(), [](std::uint64_t n) { return n > 0; });
     if (first == counts.end() || *first == core::finite(row)) return;  // within one bin: left as they are
     column.lower = extremes.minimum;
@@ -200,7 +199,7 @@ Tables::Column float_column(Channel channel, const PooledChannel& row, const Poo
             column.upper = row.maximum;
             break;
         case NormalizeMode::percentile: {
-            core::OrderedValues values(row.values, row.minimum, row.maximum);
+            core::OrderedValues values(row.values);
             column.lower = values.at_rank(core::nearest_rank(normalization.low, n) - 1);
             column.upper = values.at_rank(core::nearest_rank(normalization.high, n) - 1);
             break;

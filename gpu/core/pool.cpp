@@ -1,9 +1,14 @@
 #include "gpuhist/pool.hpp"
 
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -20,6 +25,13 @@ namespace {
 
 using core::finite;
 using Counts = std::vector<std::uint64_t>;
+
+/// Calls `work` for each i below n. On several threads, since values of floats may take long to read; while one waits
+/// it begins nothing else.
+template <class Work>
+void in_parallel(std::size_t n, Work work) {
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, n, work); });
+}
 
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 60;
 
@@ -46,6 +58,10 @@ bool adds_up(const Counts& counts, std::initializer_list<std::uint64_t> others, 
         sum += count;
     }
     return sum == expected;
+}
+
+bool empty(const ValueCounts& values) {
+    return values.runs().empty() && values.minus_infinite == 0 && values.plus_infinite == 0;
 }
 
 std::size_t values_of(Depth depth) {
@@ -93,7 +109,7 @@ void validate_floats(const Findings& findings, std::size_t at, const std::string
                   values.minus_infinite > channel.infinite ||
                   values.plus_infinite != channel.infinite - values.minus_infinite ||
                   (counted && (values.minus_infinite > channel.below || values.plus_infinite > channel.above))
-            : !(values == ValueCounts{}))
+            : !empty(values))
         refuse(name + ": the counts of values are not those of the samples");
     const PowerSums::Integer zero{};
     for (std::size_t k = pool.detail == Detail::full ? 4 : 2; k < 4; ++k)
@@ -106,7 +122,7 @@ void validate_integers(const Findings& findings, std::size_t at, const std::stri
     if (findings.counts[at]->size() != values_of(findings.pool.depth)) refuse(name + ": not one count for each value");
     if (!adds_up(*findings.counts[at], {}, channel.samples)) refuse(name + ": the counts do not add up to the samples");
     if (channel.nan || channel.infinite || channel.below || channel.above || channel.minimum != 0 ||
-        channel.maximum != 0 || !(channel.power_sums == PowerSums{}) || !(*findings.values[at] == ValueCounts{}))
+        channel.maximum != 0 || !(channel.power_sums == PowerSums{}) || !empty(*findings.values[at]))
         refuse(name + ": integer samples have neither NaN nor power sums nor counts of values");
 }
 
@@ -256,8 +272,13 @@ void join(std::vector<PooledDepth>& depths, const Findings& more) {
         } else {
             channel.below = channel.above = 0;
         }
-        if (sum.values_counted) core::add(channel.values, *more.values[i]);
     }
+    if (sum.values_counted)
+        in_parallel(more.pool.channels.size(), [&](std::size_t i) {
+            ValueCounts& values = place(sum, more.pool.channels[i].channel).values;
+            values.add(*more.values[i]);
+            values.settle();
+        });
     agree_on_detail(sum, more.pool.detail);
 }
 
@@ -280,29 +301,6 @@ Analysis as_analysis(const PooledDepth& pool) {
     return analysis;
 }
 
-PooledRow row_of(const PooledDepth& pool, const PooledChannel& channel) {
-    PooledRow row{pool.depth, channel.images, {}, {}};
-    if (pool.depth != Depth::f32) {
-        row.statistics = core::from_counts(channel.channel, channel.counts);
-        return row;
-    }
-    Statistics& numbers = row.statistics;
-    numbers.channel = channel.channel;
-    numbers.pixels = channel.samples;
-    numbers.nan = channel.nan;
-    numbers.inf = channel.infinite;
-    if (finite(channel) == 0) return row;
-    numbers.min = channel.minimum;
-    numbers.max = channel.maximum;
-    core::set_moments(numbers, finite(channel), channel.power_sums, pool.detail);
-    if (!pool.values_counted) return row;
-    core::OrderedValues values(channel.values, channel.minimum, channel.maximum);
-    core::set_percentiles(numbers, finite(channel), [&](std::uint64_t rank) { return values.at_rank(rank); });
-    row.percentile_bits = channel.values.significant_bits();
-    if (channel.values.dropped_bits == 0) numbers.unique = values.size();
-    return row;
-}
-
 /// The range of bins where none was given, as of one image.
 Range found_range(const PooledDepth& pool) {
     PooledChannel all;
@@ -310,31 +308,101 @@ Range found_range(const PooledDepth& pool) {
     return core::found_range(finite(all) > 0, all.minimum, all.maximum);
 }
 
-/// From the counts of values.
-Histogram float_histogram(const PooledDepth& pool, const HistogramOptions& options) {
+/// Bins for floats from their counts of values.
+core::FloatBins bins_of(const HistogramOptions& options, const Range& range) {
     if (options.bins == 0) throw InvalidArgument("one bin per value needs 8- or 16-bit samples, these are f32");
     if (options.bins > core::max_bins)
         throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));
-    Histogram histogram;
-    histogram.range = options.range ? *options.range : found_range(pool);
-    core::validate(histogram.range);
-    if (!std::isfinite(options.bins / (histogram.range.upper - histogram.range.lower)))
+    core::validate(range);
+    if (!std::isfinite(options.bins / (range.upper - range.lower)))
         throw InvalidArgument("a range too narrow for bins of floats");
-    const core::FloatBins bins(histogram.range.lower, histogram.range.upper, options.bins, !options.range);
-    for (const PooledChannel& channel : pool.channels) {
-        Histogram::Column column{channel.channel, Counts(options.bins), channel.values.minus_infinite,
-                                 channel.values.plus_infinite, channel.nan};
-        const core::OrderedValues values(channel.values, channel.minimum, channel.maximum);
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            const std::uint32_t bin = bins(values.value(i));
-            std::uint64_t& count = bin == core::FloatBins::below   ? column.below
-                                   : bin == core::FloatBins::above ? column.above
-                                                                   : column.counts[bin];
-            count += values.count(i);
-        }
-        histogram.columns.push_back(std::move(column));
+    return {range.lower, range.upper, options.bins, !options.range};
+}
+
+/// What a channel's counts of values are read for, once.
+struct Reading {
+    Statistics* numbers = nullptr;  ///< for percentiles and `unique`
+    const core::FloatBins* bins = nullptr;
+    Histogram::Column* column = nullptr;
+};
+
+void read_values(const PooledChannel& channel, const Reading& reading) {
+    std::map<std::uint64_t, float> at_rank;  // that percentiles are made of
+    const std::uint64_t n = finite(channel);
+    if (reading.numbers) core::set_percentiles(*reading.numbers, n, [&](std::uint64_t rank) { return at_rank[rank]; });
+    std::uint64_t through = 0, values = 0;
+    auto wanted = at_rank.begin();
+    for (ValueReader reader(channel.values.runs()); reader.next(); ++values) {
+        through += reader.count();
+        for (; wanted != at_rank.end() && wanted->first < through; ++wanted) wanted->second = reader.value();
+        if (!reading.column) continue;
+        const std::uint32_t bin = (*reading.bins)(reader.value());
+        std::uint64_t& count = bin == core::FloatBins::below   ? reading.column->below
+                               : bin == core::FloatBins::above ? reading.column->above
+                                                               : reading.column->counts[bin];
+        count += reader.count();
     }
-    return histogram;
+    if (!reading.numbers) return;
+    core::set_percentiles(*reading.numbers, n, [&](std::uint64_t rank) { return at_rank[rank]; });
+    reading.numbers->unique = values;
+}
+
+Histogram::Column empty_column(const PooledChannel& channel, std::uint32_t bins) {
+    return {channel.channel, Counts(bins), channel.values.minus_infinite, channel.values.plus_infinite, channel.nan};
+}
+
+/// Whether the histogram is that which all images were counted in.
+bool counted_so(const PooledDepth& pool, const HistogramOptions& options) {
+    return pool.range && !pool.upper_closed && options.bins == pool.channels.front().counts.size() &&
+           options.range.value_or(*pool.range) == *pool.range;
+}
+
+/// The rows of a depth and, where there are `options`, its histogram.
+PoolNumbers numbers_of(const PooledDepth& pool, const HistogramOptions* options) {
+    PoolNumbers found;
+    std::vector<const PooledChannel*> channels;
+    for (const PooledChannel& channel : pool.channels)
+        if (channel.channel != Channel::alpha) channels.push_back(&channel);
+    const std::size_t own = channels.size();
+    std::optional<PooledChannel> all;
+    if (pool.find(Channel::red)) channels.push_back(&all.emplace(core::pool_colours(pool)));
+    if (const PooledChannel* alpha = pool.find(Channel::alpha)) channels.push_back(alpha);
+
+    std::optional<core::FloatBins> bins;
+    if (options && pool.values_counted && !counted_so(pool, *options)) {
+        Histogram& histogram = found.histogram.emplace();
+        histogram.range = options->range ? *options->range : found_range(pool);
+        bins = bins_of(*options, histogram.range);
+        for (const PooledChannel& channel : pool.channels)
+            histogram.columns.push_back(empty_column(channel, options->bins));
+    } else if (options && pool.range) {
+        found.histogram = gpuhist::histogram(as_analysis(pool), *options);
+    }
+
+    found.rows.resize(channels.size());
+    in_parallel(channels.size(), [&](std::size_t i) {
+        const PooledChannel& channel = *channels[i];
+        PooledRow& row = found.rows[i] = {pool.depth, channel.images, {}};
+        if (pool.depth != Depth::f32) {
+            row.statistics = core::from_counts(channel.channel, channel.counts);
+            return;
+        }
+        Statistics& numbers = row.statistics;
+        numbers.channel = channel.channel;
+        numbers.pixels = channel.samples;
+        numbers.nan = channel.nan;
+        numbers.inf = channel.infinite;
+        if (finite(channel) == 0) return;
+        numbers.min = channel.minimum;
+        numbers.max = channel.maximum;
+        core::set_moments(numbers, finite(channel), channel.power_sums, pool.detail);
+        if (!pool.values_counted) return;
+        Reading reading{&numbers, bins ? &*bins : nullptr, nullptr};
+        if (bins && (i < own || channel.channel == Channel::alpha))
+            reading.column = &found.histogram->columns[i < own ? i : own];
+        read_values(channel, reading);
+    });
+    return found;
 }
 
 }  // namespace
@@ -356,7 +424,7 @@ PooledChannel core::pool_colours(const PooledDepth& pool) {
         add_channel(all, channel);
         all.counts.resize(channel.counts.size());
         add_counts(all.counts, channel.counts);
-        core::add(all.values, channel.values);
+        all.values.add(channel.values);
     }
     all.channel = Channel::all;
     all.images = pool.find(Channel::red)->images;
@@ -397,6 +465,13 @@ void Pool::merge(const Pool& other) {
     for (const PooledDepth& depth : other.depths_) join(depths_, findings_of(depth));
 }
 
+Pool Pool::merged_values(const std::shared_ptr<ValueStorage>& storage) const {
+    Pool pool = *this;
+    for (PooledDepth& depth : pool.depths_)
+        for (PooledChannel& channel : depth.channels) channel.values = channel.values.merged(storage);
+    return pool;
+}
+
 const PooledDepth* Pool::find(Depth depth) const {
     for (const PooledDepth& candidate : depths_)
         if (candidate.depth == depth) return &candidate;
@@ -406,24 +481,31 @@ const PooledDepth* Pool::find(Depth depth) const {
 std::vector<PooledRow> Pool::statistics() const {
     std::vector<PooledRow> rows;
     for (const PooledDepth& pool : depths_) {
-        for (const PooledChannel& channel : pool.channels) {
-            if (channel.channel != Channel::alpha) rows.push_back(row_of(pool, channel));
-        }
-        if (pool.find(Channel::red)) rows.push_back(row_of(pool, core::pool_colours(pool)));
-        if (const PooledChannel* alpha = pool.find(Channel::alpha)) rows.push_back(row_of(pool, *alpha));
+        const std::vector<PooledRow> more = numbers_of(pool, nullptr).rows;
+        rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;
+}
+
+PoolNumbers Pool::numbers(Depth depth, const HistogramOptions& options) const {
+    const PooledDepth* pool = find(depth);
+    return pool ? numbers_of(*pool, &options) : PoolNumbers{};
 }
 
 std::optional<Histogram> Pool::histogram(Depth depth, const HistogramOptions& options) const {
     const PooledDepth* pool = find(depth);
     if (!pool) return std::nullopt;
-    const bool counted_so = pool->range && !pool->upper_closed &&
-                            options.bins == pool->channels.front().counts.size() &&
-                            options.range.value_or(*pool->range) == *pool->range;
-    if (pool->values_counted && !counted_so) return float_histogram(*pool, options);
-    if (!pool->range) return std::nullopt;
-    return gpuhist::histogram(as_analysis(*pool), options);
+    if (!pool->values_counted || counted_so(*pool, options))
+        return pool->range ? std::optional(gpuhist::histogram(as_analysis(*pool), options)) : std::nullopt;
+    Histogram histogram;
+    histogram.range = options.range ? *options.range : found_range(*pool);
+    const core::FloatBins bins = bins_of(options, histogram.range);
+    for (const PooledChannel& channel : pool->channels)
+        histogram.columns.push_back(empty_column(channel, options.bins));
+    in_parallel(pool->channels.size(), [&](std::size_t i) {
+        read_values(pool->channels[i], {nullptr, &bins, &histogram.columns[i]});
+    });
+    return histogram;
 }
 
 }  // namespace gpuhist

@@ -78,8 +78,8 @@ GPUHIST_SIMD std::pair<std::uint32_t, std::uint32_t> extremes_loop(const std::ui
     return {lowest, highest};
 }
 
-GPUHIST_SIMD void offsets_loop(std::uint32_t* keys, std::size_t n, int dropped_bits, std::uint32_t first) {
-    for (std::size_t i = 0; i < n; ++i) keys[i] = (keys[i] >> dropped_bits) - first;
+GPUHIST_SIMD void distances_loop(std::uint32_t* keys, std::size_t n, std::uint32_t first) {
+    for (std::size_t i = 0; i < n; ++i) keys[i] -= first;
 }
 
 /// Keys of one channel, not yet counted.
@@ -88,27 +88,39 @@ struct Pending {
     std::size_t count = 0;
 };
 
-void count(Pending& pending, std::uint32_t* scratch, ValueCounts& sum) {
+void count(Pending& pending, std::uint32_t* scratch, const std::shared_ptr<ValueStorage>& storage, ValueCounts& sum) {
     if (pending.count == 0) return;
     std::uint32_t* keys = pending.keys.get();
-    const auto [lowest, highest] = extremes_loop(keys, pending.count);
-    const std::uint32_t first = lowest >> sum.dropped_bits;  // what lies below needs no passes
-    offsets_loop(keys, pending.count, sum.dropped_bits, first);
-    const int bits = static_cast<int>(std::bit_width((highest >> sum.dropped_bits) - first));
-    core::add_sorted(sum, first, radix_sort(keys, scratch, pending.count, bits), pending.count);
+    const auto [lowest, highest] = extremes_loop(keys, pending.count);  // what lies below needs no passes
+    distances_loop(keys, pending.count, lowest);
+    const int bits = static_cast<int>(std::bit_width(highest - lowest));
+    sum.add(core::sorted_run(lowest, radix_sort(keys, scratch, pending.count, bits), pending.count, storage));
+    sum.settle();
     pending.count = 0;
+}
+
+std::int64_t chunk_of(const ImageView& image) {
+    return std::min(chunk_pixels, image.pixels());
+}
+
+std::size_t rows_of(const ImageView& image) {
+    return image.channels == 1 ? 1 : image.channels == 3 ? 4 : 5;
 }
 
 }  // namespace
 }  // namespace cpu
 
-std::vector<ValueCounts> count_values(const ImageView& image) {
+std::size_t counting_bytes(const ImageView& image) {
+    return (cpu::rows_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t);
+}
+
+std::vector<ValueCounts> count_values(const ImageView& image, const std::shared_ptr<ValueStorage>& storage) {
     using namespace cpu;
     core::validate(image);
     if (image.depth != Depth::f32) throw InvalidArgument("counts of values are for f32 images");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
-    const std::int64_t chunk = std::min(chunk_pixels, image.pixels());
-    std::vector<ValueCounts> values(image.channels == 1 ? 1 : image.channels == 3 ? 4 : 5);
+    const std::int64_t chunk = chunk_of(image);
+    std::vector<ValueCounts> values(rows_of(image), ValueCounts(storage));
     std::vector<Pending> pending(values.size());
     const auto keys_of_a_chunk = [&] { return std::make_unique_for_overwrite<std::uint32_t[]>(chunk); };
     for (Pending& row : pending) row.keys = keys_of_a_chunk();
@@ -123,7 +135,7 @@ std::vector<ValueCounts> count_values(const ImageView& image) {
                 to.count += finite_keys(planes.values[row], pixels, to.keys.get() + to.count, values[row]);
             }
         });
-        for (std::size_t row = 0; row < values.size(); ++row) count(pending[row], scratch.get(), values[row]);
+        for (std::size_t row = 0; row < values.size(); ++row) count(pending[row], scratch.get(), storage, values[row]);
     }
     return values;
 }

@@ -10,9 +10,11 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
     static const MemoryFile file;
+    static const MemoryFile values_file;
+    static const auto values = io::ValuesFile::named(values_file.path());
     file.put(data, size);
     try {
-        const auto journal = app::load_journal(file.path());
+        const auto journal = app::load_journal(file.path(), values);
         if (!journal || (journal->pass != 1 && journal->pass != 2) || journal->part.groups.empty()) std::abort();
     } catch (const IoError&) {
     }

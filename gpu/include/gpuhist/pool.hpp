@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -69,9 +70,12 @@ struct PooledRow {
     Depth depth = Depth::u8;
     std::uint64_t images = 0;
     Statistics statistics;
-    /// f32: the significant bits of the values that percentiles and histogram are made from. 24: all, the numbers are
-    /// exact; fewer: the values were rounded toward zero, see ValueCounts. Absent where values were not counted.
-    std::optional<int> percentile_bits;
+};
+
+/// What a pool says of one depth.
+struct PoolNumbers {
+    std::vector<PooledRow> rows;
+    std::optional<Histogram> histogram;
 };
 
 /// Images added and pools merged in any order and grouping give equal pools.
@@ -87,6 +91,8 @@ class Pool {
     void add(const Analysis& image, const std::vector<ValueCounts>& values = {});
     /// Adds all images of another pool. Throws as `add`.
     void merge(const Pool& other);
+    /// The same pool, each channel's counts of values in one run: see ValueCounts::merged.
+    Pool merged_values(const std::shared_ptr<ValueStorage>& storage) const;
 
     /// What it holds, in the order of `Depth`; empty of an empty pool.
     const std::vector<PooledDepth>& depths() const { return depths_; }
@@ -96,16 +102,18 @@ class Pool {
 
     /// The rows of each depth: `gray red green blue luma all alpha`, those there are; `all` pools the depth's colours.
     /// u8 and u16: every number is that of one image of all these pixels, bit for bit. f32: mean, std, skewness and
-    /// kurtosis come from the exact power sums; percentiles and `unique` from the counts of values, where there are
-    /// such: those of one image of all pixels, bit for bit, where no bits were dropped; else percentiles of the rounded
-    /// values, held within the extremes, and no `unique`.
+    /// kurtosis come from the exact power sums; percentiles, those of one image of all pixels, bit for bit, and
+    /// `unique` from the counts of values, where there are such. They are read once for each row, from where they lie:
+    /// what the ValueStorage throws comes through.
     std::vector<PooledRow> statistics() const;
 
     /// The histogram of one depth, as of one image of all its pixels. f32: in the bins in which all images were counted
-    /// over a given range, where these are asked for; else in any, made from the counts of values as the percentiles
-    /// are. Absent where there is no image of this depth or, for f32, neither. Throws InvalidArgument as
-    /// `gpuhist::histogram`.
+    /// over a given range, where these are asked for; else in any, made from the counts of values. Absent where there
+    /// is no image of this depth or, for f32, neither. Throws InvalidArgument as `gpuhist::histogram`.
     std::optional<Histogram> histogram(Depth depth, const HistogramOptions& options = {}) const;
+
+    /// Both of one depth, for which the counts of values are read only once. Empty where it is not there.
+    PoolNumbers numbers(Depth depth, const HistogramOptions& options = {}) const;
 
     friend bool operator==(const Pool& a, const Pool& b) { return a.depths_ == b.depths_; }
 

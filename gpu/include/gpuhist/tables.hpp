@@ -39,10 +39,10 @@ struct Tables {
 };
 
 /// The tables that normalise the pool's images of one depth, with the bits that `Engine::normalize` gives to one image
-/// of all their pixels; f32 by the same formulas, with the mean and std of the pool and, where it dropped bits, its
-/// rounded values. Grey images make a table of their own beside that of the colours. Throws InvalidArgument for a
-/// normalisation out of bounds, a depth of which the pool has no image, joint equalisation where luma was not counted,
-/// and percentile and equalize of f32 without counts of values.
+/// of all their pixels; f32 by the same formulas, with the mean and std of the pool. Grey images make a table of their
+/// own beside that of the colours. Throws InvalidArgument for a normalisation out of bounds, a depth of which the pool
+/// has no image, joint equalisation where luma was not counted, and percentile and equalize of f32 without counts of
+/// values.
 Tables make_tables(const Pool& pool, Depth depth, const Normalization& normalization);
 
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which

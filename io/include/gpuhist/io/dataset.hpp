@@ -19,8 +19,7 @@ struct Group {
 };
 
 /// dataset.csv: `group,depth,channel,images,`, the columns of stats.csv from `pixels` on, `mean_01,std_01`, which are
-/// mean and std over the type's highest value (255, 65535; f32 unchanged), and `percentile_bits` (PooledRow; f32 only).
-/// Groups in byte order of their names.
+/// mean and std over the type's highest value (255, 65535; f32 unchanged). Groups in byte order of their names.
 std::string dataset_csv(const std::vector<Group>& groups);
 
 /// dataset.json: an array with an object, and a line, a group and depth: `"normalize": {"mean": [red, green, blue],
@@ -38,16 +37,30 @@ std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, con
 /// Removes these files where an earlier run has left them. Throws IoError.
 void remove_dataset(const std::filesystem::path& directory);
 
-/// Writes all of these into a directory that exists. Throws IoError naming the file that cannot be written.
-void write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                   const HistogramOptions& options = {}, bool log_counts = false);
+/// What is said of a set: the rows of `Pool::statistics`, and a histogram of each of its depths, as in dataset.json.
+struct SetNumbers {
+    std::vector<PooledRow> rows;
+    std::vector<std::optional<Histogram>> histograms;
+};
+SetNumbers set_numbers(const Pool& pool, const HistogramOptions& options = {});
 
-/// A pool as one JSON value without line ends, the same text for equal pools: integers (from 2^53 on in strings),
-/// counts as runs, power sums as hexadecimal strings, counts of float values in Base64 VLQ, two to five bytes a value.
+/// Writes all of these into a directory that exists. Returns what they say of the whole set. Throws IoError naming the
+/// file that cannot be written.
+SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
+                         const HistogramOptions& options = {}, bool log_counts = false);
+
+/// A pool as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
+/// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a ValueStorage. The
+/// same text for equal pools that come from `Pool::merged_values`, or have none.
 std::string pool_json(const Pool& pool);
+
+/// Where runs of values lie that are not in the text, and where those will that are made of them; either may be null.
+struct ValueFiles {
+    std::shared_ptr<ValueStorage> runs, new_runs;
+};
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what `pool_json`
 /// writes or breaks what a pool promises.
-Pool parse_pool(std::string_view json, const std::string& name);
+Pool parse_pool(std::string_view json, const std::string& name, const ValueFiles& files = {});
 
 }  // namespace gpuhist::io

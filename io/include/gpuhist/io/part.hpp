@@ -27,16 +27,25 @@ struct Part {
     std::vector<Group> groups;  ///< in byte order, "" first
 };
 
-/// `part-K-of-N.json` and `part-K-of-N.stats.csv`.
+/// `part-K-of-N.json`, `part-K-of-N.stats.csv` and, where runs of values are too long for the first,
+/// `part-K-of-N.values`.
 std::string part_file_name(std::uint64_t part, std::uint64_t parts);
 std::string part_rows_file_name(std::uint64_t part, std::uint64_t parts);
+std::string part_values_file_name(std::uint64_t part, std::uint64_t parts);
 
-/// The part file: one line of JSON, the same text for equal parts.
+/// One line of JSON.
 std::string part_json(const Part& part);
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what `part_json`
 /// writes.
-Part parse_part(std::string_view json, const std::string& name);
+Part parse_part(std::string_view json, const std::string& name, const ValueFiles& files = {});
+
+/// Writes the values, and then the part file, with which the part is there: the same bytes for equal parts. Returns the
+/// names of the files. Throws IoError.
+std::vector<std::string> write_part(const std::filesystem::path& directory, const Part& part);
+
+/// Removes the part file and the values of an earlier run: no part is there any more. Throws IoError.
+void remove_part(const std::filesystem::path& directory, const Part& part);
 
 /// The part's rows file: those of stats.csv and of errors.csv, in the order of the inputs, after the columns `index`,
 /// of the input, and `file`, which is `stats` or `errors`. The header is that of stats.csv.
@@ -70,9 +79,9 @@ class PartRows {
     std::string row_;
 };
 
-/// A part and its two files. Its groups are not here but in PartSet.
+/// A part and its files. Its groups are not here but in PartSet.
 struct PartFile {
-    std::filesystem::path path, rows_path;
+    std::filesystem::path path, rows_path, values_path;
     Part part;
 };
 
@@ -83,8 +92,10 @@ struct PartSet {
 };
 
 /// Reads the part files lying in these directories. They must be of one run and none missing; parts that are there
-/// twice must be the same, byte for byte, with their rows. Throws IoError naming the files and what is wrong.
-PartSet collect_parts(const std::vector<std::filesystem::path>& directories);
+/// twice must be the same, byte for byte, with their rows and values. Long runs of values that are made of theirs will
+/// lie in `values`, if it is not null. Throws IoError naming the files and what is wrong.
+PartSet collect_parts(const std::vector<std::filesystem::path>& directories,
+                      const std::shared_ptr<ValueStorage>& values = nullptr);
 
 /// Hands out the rows of all parts, in the order of the inputs: the lines of stats.csv and those of errors.csv, after
 /// their headers. All rows files are open at a time; memory does not grow with the rows. Throws IoError for a file that
