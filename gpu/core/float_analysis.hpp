@@ -113,7 +113,7 @@ struct MomentTerms {
     double pivot = 0, unit = 0;
 
     MomentTerms() = default;
-    GPUHIST_HD MomentTerms(double about, int exponent) : pivot(about), unit(ldexp(1.0, -exponent)) {}
+    GPUHIST_HD MomentTerms(double about, int exponent) : pivot(about), unit(power_of_two(-exponent)) {}
 
     /// Adds each term, in two parts, and `zero` to sums modulo 2^64. A term is high · 2^40 + low, |high| ≤ 2^40 and
     /// |low| ≤ 2^39: so fine that samples near the pivot keep their digits beside one far away.

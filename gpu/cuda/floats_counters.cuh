@@ -175,7 +175,7 @@ struct alignas(16) MomentScale {
     double unit, offset;  ///< 1/R, −pivot/R
 
     __device__ void set(double pivot, int exponent) {
-        unit = ldexp(1.0, -exponent);
+        unit = core::power_of_two(-exponent);
         offset = -pivot * unit;
     }
     /// From shared memory at every use: kept in registers, the rows' scales would crowd out the sums.

@@ -26,8 +26,19 @@ inline constexpr bool has_copy_engine = true;
 __device__ inline void barrier_init(std::uint32_t barrier) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
-__device__ inline void barrier_end(std::uint32_t barrier) {
-    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+/// Of the phase that it is in.
+__device__ inline std::uint32_t parity_of(std::uint32_t barrier) {
+    std::uint32_t even_is_over;
+    asm volatile(
+        "{\n"
+        ".reg .pred over;\n"
+        "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], 0;\n"
+        "selp.u32 %0, 1, 0, over;\n"
+        "}"
+        : "=r"(even_is_over)
+        : "r"(barrier)
+        : "memory");
+    return even_is_over;
 }
 /// The barrier is to wait for so many more bytes.
 __device__ inline void expect_copy(std::uint32_t barrier, std::uint32_t bytes) {
@@ -61,8 +72,19 @@ __device__ inline void wait_for_reads(std::uint32_t word) {
     __syncwarp();
 }
 
+/// Makes the block's rings ready, once a launch. By all threads.
+template <class R>
+__device__ inline void begin_rings(std::uint32_t rings) {
+    if (threadIdx.x % warp_lanes == 0) {
+#pragma unroll
+        for (int s = 0; s < R::stages; ++s) barrier_init(rings + threadIdx.x / warp_lanes * R::bytes + 8 * s);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncwarp();  // the barriers, for all lanes
+}
+
 /// As sweep_one_row, of shares that are dealt from the first piece on. `rings`: the shared address of the block's,
-/// which are used for nothing else.
+/// which are ready and used for nothing else; no copy is under way in them before and after.
 template <class R, typename T, int C, class Visit>
 __device__ inline void sweep_ring(const Image& image, const Share& share, std::uint32_t rings, Visit& visit) {
     using G = typename R::G;
@@ -84,24 +106,22 @@ __device__ inline void sweep_ring(const Image& image, const Share& share, std::u
         for (int u = 0; u < R::unroll; ++u)
             begin_copy(to + u * R::round_bytes, from + u * step_bytes, R::round_bytes, barrier);
     };
-    if (lane == 0) {
+    std::uint32_t parities = 0;  // of the phases that the barriers are in, a bit each
 #pragma unroll
-        for (int s = 0; s < R::stages; ++s) barrier_init(barriers + 8 * s);
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
+    for (int s = 0; s < R::stages; ++s) parities |= parity_of(barriers + 8 * s) << s;
+    __syncwarp();  // all lanes have seen them
 #pragma unroll
     for (int s = 0; s < R::stages; ++s) {
         if (lane == 0 && s < filled) fill(s);
         from += R::unroll * step_bytes;
     }
-    __syncwarp();  // the barriers, for all lanes
     const std::int64_t x_step = share.step * G::pixels;
     std::int64_t x = head + share.first * G::pixels;
     int stage = 0;
-    std::uint32_t parity = 0;
 #pragma unroll 1
     for (int left = filled; left > 0; --left) {
-        wait_for_copy(barriers + 8 * stage, parity);
+        wait_for_copy(barriers + 8 * stage, parities >> stage & 1);
+        parities ^= 1u << stage;
         G group[R::unroll];
         std::uint32_t last_words = 0;
 #pragma unroll
@@ -113,17 +133,9 @@ __device__ inline void sweep_ring(const Image& image, const Share& share, std::u
         wait_for_reads(last_words);
         if (lane == 0 && left > R::stages) fill(stage);
         from += R::unroll * step_bytes;
-        if (++stage == R::stages) {
-            stage = 0;
-            parity ^= 1;
-        }
+        if (++stage == R::stages) stage = 0;
 #pragma unroll
         for (int u = 0; u < R::unroll; ++u, x += x_step) visit.group(0, x, group[u]);
-    }
-    __syncwarp();  // the barriers are waited for no more
-    if (lane == 0) {
-#pragma unroll
-        for (int s = 0; s < R::stages; ++s) barrier_end(barriers + 8 * s);
     }
     std::int64_t piece = share.first + static_cast<std::int64_t>(filled) * R::unroll * share.step;
 #pragma unroll 1

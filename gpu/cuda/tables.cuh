@@ -87,7 +87,8 @@ __device__ void build_table(Count count, const Normalization& normalization, O* 
         squares_high = reduce_block(squares_high, scratch, std::uint64_t{0}, Sum{});
     }
     if (threadIdx.x == 0)
-        recipe.set(mode, ~complement_minimum, maximum, values - 1, total, count(~complement_minimum), sum,
+        recipe.set(mode, ~complement_minimum, maximum, values - 1, total,
+                   mode == NormalizeMode::equalize ? count(~complement_minimum) : 0, sum,
                    static_cast<core::u128>(squares_low) + (static_cast<core::u128>(squares_high) << 32));
     __syncthreads();  // the recipe, for all
     /// Calls `each(value, samples before it, its samples)`.

@@ -340,7 +340,8 @@ __device__ __noinline__ void add_up_slabs(const CountParameters& p, std::int64_t
             }
             if (p.common.normalize) {
                 const Word of_page = reduce_warp(n, Sum{});
-                if (threadIdx.x % warp_lanes == 0) atomicAdd(&workspace.pages[row][place / page_values], of_page);
+                if (threadIdx.x % warp_lanes == 0 && place < Counters::places)
+                    atomicAdd(&workspace.pages[row][place / page_values], of_page);
             }
         }
         own.reduce_over_warp();
@@ -448,7 +449,7 @@ __device__ inline void make_recipe(const TableSource<C>& source, CountPage count
         sum += __ldcg(&channel.sum);
         squares += core::from_public({__ldcg(&channel.sum_squares.low), __ldcg(&channel.sum_squares.high)});
     }
-    const Word lowest_samples = source.count(static_cast<int>(low));
+    const Word lowest_samples = normalization.mode == NormalizeMode::equalize ? source.count(static_cast<int>(low)) : 0;
     if (normalization.mode == NormalizeMode::percentile) {
         auto find = [&](double percent) {
             const Word rank = core::nearest_rank(percent, total);
@@ -595,7 +596,8 @@ class WordKernel {
 
     __device__ void apply_shared(std::int64_t i) const {
         if (blockIdx.x == 0) {
-            for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x) workspace_.pages[0][k] = 0;
+            for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x)
+                workspace_.pages[k / page_count][k % page_count] = 0;
             if (threadIdx.x == 0) publish(result_of(p_.common, i));
         }
         apply(i, blockIdx.x, gridDim.x);
@@ -683,6 +685,8 @@ __global__ void __launch_bounds__(L::threads, 1)
     __shared__ RowSums sums[5];
     __shared__ bool carried, last_block;
     const WordKernel<C, L, Images> kernel(images, p);
+    if constexpr (L::ringed)
+        if (p.rings) begin_rings<typename L::Rings>(shared_address(dynamic_shared + L::words));
     int phase = first;
     if (phase == 0) {
         for (std::int64_t i = blockIdx.x; i < images.count; i += gridDim.x)
