@@ -13,6 +13,7 @@
 #include <memory>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -265,7 +266,6 @@ void Run::measure_many() {
     engines_.start();
     measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
     cv::setNumThreads(1);  // the images share the cores already
-    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
     std::uint64_t done = results_.begin();
     if (results_.only_to_finish()) return;
     if (results_.pass() == 1) {
@@ -301,6 +301,8 @@ void Run::say_end() {
 
 int Run::execute() {
     const auto start = Clock::now();
+    std::optional<tbb::global_control> control;
+    if (!single_) control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
     try {
         if (single_)
             measure_one();

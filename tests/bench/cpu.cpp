@@ -2,9 +2,12 @@
 // read once.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -12,6 +15,8 @@
 
 #include "gpuhist/gpuhist.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "gpuhist/io/values_file.hpp"
+#include "gpuhist/value_counts.hpp"
 #include "peers.hpp"
 #include "pictures.hpp"
 #include "report.hpp"
@@ -88,12 +93,68 @@ void run_case(Report& report, const Case& item, int repetitions) {
     report.add({"C1", item.name, item.content, "OpenCV", bytes, found.other, {}, {}, remark});
 }
 
+/// What a set of f32 images takes beside: the values of one counted, and the counts merged into one run and read. To
+/// sort them is the other way to the same.
+void run_values(Report& report, const std::string& name, const char* content, const cv::Mat& image, int repetitions) {
+    const double bytes = static_cast<double>(image.total() * image.elemSize());
+    const ImageView view = io::view(image);
+    const auto file = io::ValuesFile::temporary(std::filesystem::temp_directory_path());
+    std::vector<cv::Mat> rows;  // blue, green, red, luma
+    cv::split(image, rows);
+    cv::cvtColor(image, rows.emplace_back(), cv::COLOR_BGR2GRAY);
+    std::vector<cv::Mat> sorted(rows.size());
+    std::vector<ValueCounts> counts;
+    const Comparison found = compare(
+        repetitions, [&] { counts = count_values(view, file); },
+        [&] {
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                cv::sort(rows[i].reshape(1, 1), sorted[i], cv::SORT_EVERY_ROW | cv::SORT_ASCENDING);
+        });
+    std::vector<std::uint64_t> values;
+    const Timing merged = time_on_host(repetitions, [&] {
+        values.assign(counts.size(), 0);
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            const ValueCounts all = counts[i].merged(file);
+            for (ValueReader reader(all.runs()); reader.next();) ++values[i];
+        }
+    });
+    float* red = sorted[2].ptr<float>();
+    const auto different = static_cast<std::uint64_t>(std::unique(red, red + sorted[2].total()) - red);
+    report.add({"V1",
+                name,
+                content,
+                "gpuhist",
+                bytes,
+                found.ours,
+                {},
+                Relative{found.other.median_ms / found.ours.median_ms, "x sorting's speed"},
+                std::to_string(different) + " values of red"});
+    report.add({"V1", name, content, "merged, read", bytes, merged, {}, {}, ""});
+    report.add(
+        {"V1", name, content, "cv::sort", bytes, found.other, {}, {}, values[0] == different ? "agrees" : "DIFFERS"});
+}
+
+void run_values(Report& report, const cv::Mat& photograph, const ReportOptions& options) {
+    const std::string name = "values of f32 BGR and luma, 3 MP, 1 thread";
+    if (!options.wants("V1", name)) return;
+    cv::setNumThreads(1);
+    const cv::Size size(2048, 1536);
+    cv::Mat noise(size, CV_32FC3), words;
+    cv::RNG(1).fill(noise, cv::RNG::NORMAL, 0, 1);
+    const cv::Mat natural = tiled(photograph, size);
+    with_depth(natural, CV_16U).convertTo(words, CV_32F, 1.0 / 65535);
+    run_values(report, name, "noise", noise, options.repetitions);
+    run_values(report, name, "natural", with_depth(natural, CV_32F), options.repetitions);
+    run_values(report, name, "16 bits", words, options.repetitions);
+}
+
 void run(const Options& options) {
     Report report("gpuhist on the CPU", options.report);
     const Picture picture = natural_picture(options.report.image);
     report.say(
         "Histograms of every channel and of the luma, and all statistics; OpenCV: calcHist each, cvtColor,\n"
         "meanStdDev of the luma; of floats minMaxLoc first (it finds no percentiles).\n"
+        "V1: what a set of f32 images takes beside, the values counted, against sorting them.\n"
         "natural: " +
         picture.name + (options.report.image.empty() ? ", repeated" : ", and as it is") + "\n");
     std::vector<int> threads = options.threads;
@@ -112,6 +173,7 @@ void run(const Options& options) {
     for (const Case& item : all)
         if (options.report.wants("C1", item.name + " " + item.content))
             run_case(report, item, options.report.repetitions);
+    run_values(report, with_channels(picture.pixels, 3), options.report);
     report.finish();
 }
 
