@@ -66,10 +66,10 @@ void save_journal(const fs::path& path, const Journal& journal) {
               {"inputs", journal.inputs},
               {"paths_hash", journal.paths_hash},
               {"images", journal.images},
-              {"bad", journal.bad},
               {"rows_bytes", journal.rows_bytes},
               {"errors_bytes", journal.errors_bytes},
               {"values_bytes", journal.values_bytes},
+              {"bad_bytes", journal.bad_bytes},
               {"errors", journal.errors}};
     if (const auto& output = journal.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
@@ -124,13 +124,13 @@ std::optional<Journal> load_journal(const fs::path& path, const std::shared_ptr<
         journal.inputs = number(head.at("inputs"));
         journal.paths_hash = head.at("paths_hash").get<std::string>();
         journal.images = number(head.at("images"));
-        for (const Json& index : head.at("bad")) journal.bad.push_back(number(index));
         journal.rows_bytes = number(head.at("rows_bytes"));
         journal.errors_bytes = number(head.at("errors_bytes"));
         for (const auto& [kind, count] : head.at("errors").items()) journal.errors[kind] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())
             journal.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
         journal.values_bytes = number(head.at("values_bytes"));
+        journal.bad_bytes = number(head.at("bad_bytes"));
         values->resume(journal.values_bytes);
         journal.part = io::parse_part(lines->part, path.string(), {values, values});
         return journal;

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "gpuhist/io/part.hpp"
 #include "gpuhist/io/values_file.hpp"
@@ -15,14 +14,13 @@
 namespace gpuhist::app {
 
 struct Journal {
-    std::string temporary;           ///< what the names of the run's temporary files begin with
-    int pass = 1;                    ///< 2: images are normalised by the tables of the whole set
-    bool complete = false;           ///< nothing is left to do but to give files their names
-    std::uint64_t inputs = 0;        ///< done in this pass, of all that are listed
-    std::string paths_hash;          ///< of these
-    std::uint64_t images = 0;        ///< measured
-    std::vector<std::uint64_t> bad;  ///< inputs that the second pass leaves out
-    std::uint64_t rows_bytes = 0, errors_bytes = 0, values_bytes = 0;
+    std::string temporary;     ///< what the names of the run's temporary files begin with
+    int pass = 1;              ///< 2: images are normalised by the tables of the whole set
+    bool complete = false;     ///< nothing is left to do but to give files their names
+    std::uint64_t inputs = 0;  ///< done in this pass, of all that are listed
+    std::string paths_hash;    ///< of these
+    std::uint64_t images = 0;  ///< measured
+    std::uint64_t rows_bytes = 0, errors_bytes = 0, values_bytes = 0, bad_bytes = 0;  ///< of the files that grow
     /// Standard output where it is a file: which, and how long it was.
     struct Output {
         std::uint64_t device = 0, file = 0, bytes = 0;

@@ -257,9 +257,11 @@ Results::Results(const Options& options, Console& console, bool single)
       pooled_((!single && table_wanted_) || (journaled_ && stats_wanted_) || options.linked ||
               !options.tables_to.empty()),
       sharded_(options.shard.has_value()),
+      linked_(options.linked && journaled_),
       journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
       rows_(options.output / rows_name(options)),
       errors_(options.output / "errors.csv"),
+      bad_(options.output / "gpuhist.bad"),
       values_(journaled_ ? io::ValuesFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"))
                          : io::ValuesFile::temporary(temporary_directory())),
       last_checkpoint_(std::chrono::steady_clock::now()),
@@ -298,6 +300,7 @@ std::uint64_t Results::begin() {
             rows_.resume(journal_.rows_bytes);
             if (!sharded_) errors_.resume(journal_.errors_bytes);
         }
+        if (!complete_ && linked_) bad_.resume(journal_.bad_bytes);
         remove_temporary_files(options_.output, killed);
         if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
         journal_.temporary = io::temporary_prefix();
@@ -306,6 +309,7 @@ std::uint64_t Results::begin() {
     }
     rows_.discard();
     if (!sharded_) errors_.discard();
+    if (linked_) bad_.discard();
     values_->discard();
     std::optional<std::string> former;
     try {
@@ -345,8 +349,11 @@ void Results::begin_second_pass() {
     checkpoint();
 }
 
-bool Results::is_bad(const Input& input) const {
-    return std::binary_search(journal_.bad.begin(), journal_.bad.end(), input.index);
+bool Results::is_bad(const Input& input) {
+    if (!bad_lines_.is_open()) bad_lines_.open(bad_.partial());
+    while (!next_bad_ || *next_bad_ < input.index)
+        if (!(bad_lines_ >> next_bad_.emplace())) next_bad_ = ~std::uint64_t{0};
+    return *next_bad_ == input.index;
 }
 
 std::vector<Tables> Results::tables() const {
@@ -451,7 +458,7 @@ void Results::record(Outcome& outcome) {
     if (!outcome.left_out) {
         if (outcome.failure) {
             add_error(input, *outcome.failure);
-            if (options_.linked && journal_.pass == 1) journal_.bad.push_back(input.index);
+            if (linked_ && journal_.pass == 1) bad_.append(std::to_string(input.index) + '\n');
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
             add_image(outcome);
@@ -484,6 +491,10 @@ void Results::checkpoint() {
         const int error = errno;
         if (directory >= 0) close(directory);
         if (!done) fail(options_.output, error);
+    }
+    if (linked_) {
+        bad_.sync();
+        journal_.bad_bytes = bad_.bytes();
     }
     journal_.values_bytes = values_->sync();
     fsync(STDOUT_FILENO);
@@ -601,6 +612,7 @@ void Results::finish() {
         journal_saved_ = false;
     }
     if (table_wanted_ && from_directory_) print_set();
+    if (linked_) bad_.discard();
     if (journaled_) values_->discard();
     if (options_.format != Format::table || written_.empty()) return;
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());

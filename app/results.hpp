@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ class RowFile {
     // All throw IoError.
     void append(const std::string& text);
     std::uint64_t bytes() const { return written_ + buffer_.size(); }
+    const std::filesystem::path& partial() const { return partial_; }
     /// All that was appended is on disk afterwards.
     void sync();
     /// Goes on after so many bytes of an interrupted run.
@@ -69,8 +71,8 @@ class Results {
     int pass() const { return journal_.pass; }
     /// All inputs are measured, and are now gone through again. Throws IoError.
     void begin_second_pass();
-    /// Whether the first pass found nothing in this input.
-    bool is_bad(const Input& input) const;
+    /// Whether the first pass found nothing in this input. Asked in the order of the inputs.
+    bool is_bad(const Input& input);
     /// What normalises the whole set. Throws InvalidArgument.
     std::vector<Tables> tables() const;
     /// Takes note of an input that was done before. Throws UsageError, at the last of them, where they are others now.
@@ -120,9 +122,13 @@ class Results {
     const bool table_wanted_;  ///< of the whole set, where it comes from directories or lists
     const bool pooled_;
     const bool sharded_;
+    const bool linked_;  ///< there are two passes
     std::filesystem::path journal_path_;
     RowFile rows_;    ///< stats.csv, or all rows of a part
     RowFile errors_;  ///< errors.csv, which a part has none of
+    RowFile bad_;     ///< the indices of those that a second pass leaves out, a line each
+    std::ifstream bad_lines_;
+    std::optional<std::uint64_t> next_bad_;
     const std::shared_ptr<io::ValuesFile> values_;
     Journal journal_;
     /// Of each group the latest f32 images. They are merged many at a time, on all threads: merging one with all values

@@ -94,7 +94,7 @@ class Run {
     std::size_t batches_in_flight() const;
     std::vector<Input> next_inputs(InputStream& stream, std::size_t most);
     std::size_t inputs_at_once() const;
-    Batch batch_of(std::vector<Input> inputs) const;
+    Batch batch_of(std::vector<Input> inputs);
     void measure(Batch& batch);
     void record(Batch& batch);
     void record(Outcome& outcome);
@@ -200,7 +200,7 @@ std::size_t Run::inputs_at_once() const {
     return each > 0 && !many_wait ? static_cast<std::size_t>(std::clamp(seconds / each, 1.0, most)) : 1;
 }
 
-Batch Run::batch_of(std::vector<Input> inputs) const {
+Batch Run::batch_of(std::vector<Input> inputs) {
     Batch batch(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         Outcome& outcome = batch[i];

@@ -437,6 +437,7 @@ TEST_F(Directory, OneTableForAllKeepsASeriesOfFloatsComparable) {
 
 TEST_F(Directory, OneTableOfManyFloatValuesSurvivesKills) {
     save_floats("set", 9, CV_32FC3);  // 360,000 values
+    for (const char* name : {"set/0/bad.png", "set/1/0.png", "set/1/99.png", "set/3.png"}) write_text(at(name), "no");
     std::vector<std::string> words{"set",      "-q",      "--link",           "dataset",   "--normalize",
                                    "equalize", "--write", "stats,normalized", "--lut-out", "table.csv"};
     const auto link_into = [&](const std::string& output) {
@@ -445,7 +446,10 @@ TEST_F(Directory, OneTableOfManyFloatValuesSurvivesKills) {
         return arguments;
     };
     const Outcome whole = run(link_into("whole"));
-    ASSERT_EQ(whole.code, all_done) << whole.err;
+    ASSERT_EQ(whole.code, inputs_failed) << whole.err;
+    const std::string errors = read_text(at("whole/errors.csv"));
+    EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 5);
+    EXPECT_EQ(std::count(whole.err.begin(), whole.err.end(), '\n'), 4) << whole.err;  // each is told once
     const std::string table = read_text(at("table.csv"));
     expect_end_after_kills(link_into("out"), "out", whole);
     EXPECT_TRUE(read_text(at("table.csv")) == table);
