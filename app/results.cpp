@@ -304,7 +304,7 @@ std::uint64_t Results::begin() {
         remove_temporary_files(options_.output, killed);
         if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
         journal_.temporary = io::temporary_prefix();
-        if (!complete_) save_journal(journal_path_, journal_);
+        save_journal(journal_path_, journal_);  // so that this run's temporary files are known for its, too
         return to_skip_;
     }
     rows_.discard();

@@ -720,7 +720,7 @@ TEST_F(Directory, ADiskThatIsFullOfValuesIsAnErrorThatCanBeResumed) {
     const Names words{"dir", "-q", "--write", "stats", "-o", "disk/out", "--checkpoint", "0.01"};
     const Outcome full = run(words);
     EXPECT_EQ(full.code, output_failed) << full.err;
-    EXPECT_TRUE(contains(full.err, "disk/out/gpuhist.values.partial: cannot be written: No space left")) << full.err;
+    EXPECT_TRUE(contains(full.err, "No space left")) << full.err;  // of the values, mostly, else of the journal
     EXPECT_FALSE(fs::exists(at("disk/out/stats.csv")));
     disk.grow("64m");
     auto again = words;
