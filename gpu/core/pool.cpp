@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "core/bins.hpp"
@@ -347,8 +348,15 @@ void read_values(const PooledChannel& channel, const Reading& reading) {
     reading.numbers->unique = values;
 }
 
-Histogram::Column empty_column(const PooledChannel& channel, std::uint32_t bins) {
-    return {channel.channel, Counts(bins), channel.values.minus_infinite, channel.values.plus_infinite, channel.nan};
+/// A histogram for a depth's counts of values, still empty, and its bins.
+std::pair<Histogram, core::FloatBins> value_histogram(const PooledDepth& pool, const HistogramOptions& options) {
+    Histogram histogram;
+    histogram.range = options.range ? *options.range : found_range(pool);
+    const core::FloatBins bins = bins_of(options, histogram.range);
+    for (const PooledChannel& channel : pool.channels)
+        histogram.columns.push_back({channel.channel, Counts(options.bins), channel.values.minus_infinite,
+                                     channel.values.plus_infinite, channel.nan});
+    return {std::move(histogram), bins};
 }
 
 /// Whether the histogram is that which all images were counted in.
@@ -370,11 +378,7 @@ PoolNumbers numbers_of(const PooledDepth& pool, const HistogramOptions* options)
 
     std::optional<core::FloatBins> bins;
     if (options && pool.values_counted && !counted_so(pool, *options)) {
-        Histogram& histogram = found.histogram.emplace();
-        histogram.range = options->range ? *options->range : found_range(pool);
-        bins = bins_of(*options, histogram.range);
-        for (const PooledChannel& channel : pool.channels)
-            histogram.columns.push_back(empty_column(channel, options->bins));
+        std::tie(found.histogram, bins) = value_histogram(pool, *options);
     } else if (options && pool.range) {
         found.histogram = gpuhist::histogram(as_analysis(pool), *options);
     }
@@ -498,12 +502,10 @@ std::optional<Histogram> Pool::histogram(Depth depth, const HistogramOptions& op
     if (!pool->values_counted || counted_so(*pool, options))
         return pool->range ? std::optional(gpuhist::histogram(as_analysis(*pool), options)) : std::nullopt;
     Histogram histogram;
-    histogram.range = options.range ? *options.range : found_range(*pool);
-    const core::FloatBins bins = bins_of(options, histogram.range);
-    for (const PooledChannel& channel : pool->channels)
-        histogram.columns.push_back(empty_column(channel, options.bins));
+    std::optional<core::FloatBins> bins;
+    std::tie(histogram, bins) = value_histogram(*pool, options);
     in_parallel(pool->channels.size(), [&](std::size_t i) {
-        read_values(pool->channels[i], {nullptr, &bins, &histogram.columns[i]});
+        read_values(pool->channels[i], {nullptr, &*bins, &histogram.columns[i]});
     });
     return histogram;
 }

@@ -418,18 +418,10 @@ bool plausible(const ValueCounts& values, std::uint64_t n, float minimum, float 
 float OrderedValues::at_rank(std::uint64_t rank) {
     if (through_ > 0 && rank < through_ - reader_.count()) {
         reader_ = ValueReader(runs_);
-        seen_ = through_ = 0;
+        through_ = 0;
     }
-    while (rank >= through_ && reader_.next()) {
-        ++seen_;
-        through_ += reader_.count();
-    }
+    while (rank >= through_ && reader_.next()) through_ += reader_.count();
     return reader_.value();
-}
-
-std::uint64_t OrderedValues::unique() {
-    while (reader_.next()) ++seen_;
-    return seen_;
 }
 
 }  // namespace core

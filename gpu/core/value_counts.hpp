@@ -21,13 +21,11 @@ class OrderedValues {
     explicit OrderedValues(const ValueCounts& values) : runs_(values.runs()), reader_(runs_) {}
     /// The value at a zero-based rank among the samples. Fast where ranks ascend.
     float at_rank(std::uint64_t rank);
-    /// How many different values there are.
-    std::uint64_t unique();
 
   private:
     const std::vector<ValueRun>& runs_;
     ValueReader reader_;
-    std::uint64_t seen_ = 0, through_ = 0;  ///< values, and their samples
+    std::uint64_t through_ = 0;  ///< samples, up to the reader's value
 };
 
 }  // namespace gpuhist::core
