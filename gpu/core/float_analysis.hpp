@@ -8,7 +8,8 @@
 // - Finish: order statistics; where the pivot was poor (far from the mean in units of the std), the moments once more
 //   about the mean.
 //
-// Brief analyses have no ranks, so they count no halves, and their pivot is the middle between the extremes.
+// Brief analyses have no ranks, so they count no halves. Their pivot is 0: the squares of floats are exact, so that no
+// digits are lost by cancellation, however far the mean is from it.
 #pragma once
 
 #include <cmath>
@@ -86,11 +87,6 @@ GPUHIST_HD inline double middle_of_high_half(std::uint32_t high, float minimum, 
     return lower + (upper - lower) / 2;
 }
 
-/// The pivot of a brief analysis.
-GPUHIST_HD inline double middle_of_extremes(float minimum, float maximum) {
-    return minimum + (static_cast<double>(maximum) - minimum) / 2;
-}
-
 /// Plans a row of n > 0 finite samples from its counts by high half (`half_keys` of them; those of NaN and ±Inf are not
 /// read) and its extremes: the ranks of `required_ranks`, and the pivot of its moments.
 RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum, bool stretch,
@@ -144,20 +140,56 @@ struct MomentTerms {
 struct CentralMoments {
     double n = 0, mean = 0, m2 = 0, m3 = 0, m4 = 0;
 };
-GPUHIST_HD inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments) {
-    if (n == 0) return {};
-    double raw[4];  // about the pivot, in units of R^k
-    for (int k = 0; k < 4; ++k) raw[k] = ratio(from_public(moments.sums[k]), n) * 0x1p-80;
+/// The means that they follow from: of whole numbers, each rounded once. Any may be asked for: a GPU's lanes find them
+/// side by side.
+class RawMeans {
+  public:
+    static constexpr int count = 6;
+
+    /// n > 0.
+    GPUHIST_HD RawMeans(std::uint64_t n, const FloatMoments& moments) : n_(n) {
+        for (int k = 0; k < 4; ++k) sums_[k] = from_public(moments.sums[k]);
+        near_mean_ = static_cast<std::int64_t>(rint(to_double(sums_[0]) * 0x1p-40 / static_cast<double>(n)));
+    }
+    /// i < 4: of u^(i+1); 4 and 5: of u − p and (u − p)², with u in units of R from the pivot, and p next to the mean.
+    GPUHIST_HD double operator[](int i) const {
+        const auto n = static_cast<i128>(n_), p = static_cast<i128>(near_mean_);  // p in units of 2^-40
+        const i128 above = sums_[0] >> 40, below = sums_[0] - (above << 40);
+        const i128 about = sums_[0] - (n * p << 40);
+        const i128 squares = sums_[1] - 2 * (p * above + (p * below >> 40)) + n * p * p;
+        return 0x1p-80 * ratio(i == 0   ? sums_[0]
+                               : i == 1 ? sums_[1]
+                               : i == 2 ? sums_[2]
+                               : i == 3 ? sums_[3]
+                               : i == 4 ? about
+                                        : squares,
+                               n_);
+    }
+
+  private:
+    std::uint64_t n_;
+    i128 sums_[4];
+    std::int64_t near_mean_;
+};
+GPUHIST_HD inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments,
+                                                 const double (&raw)[RawMeans::count]) {
     const double shift = raw[0], r = power_of_two(moments.exponent), r2 = r * r;
     CentralMoments result;
     result.n = static_cast<double>(n);
     result.mean = moments.pivot + shift * r;
-    const double m2 = raw[1] - shift * shift;
+    const double m2 = raw[5] - raw[4] * raw[4];
     result.m2 = (m2 > 0 ? m2 : 0) * r2;
     result.m3 = (raw[2] - 3 * shift * raw[1] + 2 * shift * shift * shift) * r2 * r;
     result.m4 =
         (raw[3] - 4 * shift * raw[2] + 6 * shift * shift * raw[1] - 3 * shift * shift * shift * shift) * r2 * r2;
     return result;
+}
+inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments) {
+    if (n == 0) return {};
+    const RawMeans means(n, moments);
+    double raw[RawMeans::count];
+    for (int i = 0; i < RawMeans::count; ++i) raw[i] = means[i];
+    return central_moments(n, moments, raw);
 }
 
 /// Those of several populations together, as one: each part's moments are moved to the common mean.
@@ -188,13 +220,10 @@ GPUHIST_HD inline CentralMoments pool(const CentralMoments* parts, int count) {
 CentralMoments pooled_moments(const Analysis& analysis);
 
 /// Whether the pivot is so far from the mean, in units of the std, that cancellation costs digits: the moments are then
-/// summed again about `mean`.
-GPUHIST_HD inline bool poor_pivot(std::uint64_t n, const FloatMoments& moments, double& mean) {
-    if (n == 0) return false;
-    const CentralMoments central = central_moments(n, moments);
+/// summed again about the mean.
+GPUHIST_HD inline bool poor_pivot(const FloatMoments& moments, const CentralMoments& central) {
     const double shift = central.mean - moments.pivot;
-    mean = central.mean;
-    return shift * shift > 16 * central.m2;
+    return central.n > 0 && shift * shift > 16 * central.m2;
 }
 
 }  // namespace gpuhist::core

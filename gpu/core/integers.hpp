@@ -52,7 +52,7 @@ GPUHIST_HD inline double to_double(i128 v) {
 }
 
 /// numerator / denominator rounded once; denominator > 0 and below 2^63.
-GPUHIST_HD inline double ratio(u128 numerator, std::uint64_t denominator) {
+GPUHIST_HD_CALLED inline double ratio(u128 numerator, std::uint64_t denominator) {
     if (numerator == 0) return 0;
     constexpr std::uint64_t exact = std::uint64_t{1} << 53;  // both are doubles: dividing rounds once
     if (numerator <= exact && denominator <= exact)

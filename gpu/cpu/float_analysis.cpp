@@ -280,8 +280,7 @@ void FloatAnalyzer::plan_briefly(std::uint64_t pixels) {
         if (state.finite == 0) continue;
         state.minimum = core::key_float(extremes.minimum);
         state.maximum = core::key_float(extremes.maximum);
-        state.moments.pivot = core::middle_of_extremes(state.minimum, state.maximum);
-        state.moments.exponent = core::moment_exponent(state.moments.pivot, state.minimum, state.maximum);
+        state.moments.exponent = core::moment_exponent(0, state.minimum, state.maximum);
     }
 }
 
@@ -329,15 +328,14 @@ void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
     core::MomentTerms terms[colour_rows];
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
-        double mean = 0;
-        poor[row] = core::poor_pivot(state.finite, state.moments, mean);
+        const core::CentralMoments central = core::central_moments(state.finite, state.moments);
+        poor[row] = core::poor_pivot(state.moments, central);
         if (!poor[row]) continue;
         any = true;
-        state.moments = {mean, core::moment_exponent(mean, state.minimum, state.maximum), {}};
-        terms[row] = core::MomentTerms(mean, state.moments.exponent);
+        state.moments = {central.mean, core::moment_exponent(central.mean, state.minimum, state.maximum), {}};
+        terms[row] = core::MomentTerms(central.mean, state.moments.exponent);
     }
     if (!any) return;
-    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
     for (Worker& worker : workers_) std::memset(worker.sums, 0, sizeof worker.sums);
     workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int number, std::int64_t begin, std::int64_t end) {
@@ -349,7 +347,7 @@ void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
                               if (!poor[row]) continue;
                               const bool all = states_[row]->finite == static_cast<std::uint64_t>(image.pixels());
                               const Finite finite = finite_of(planes.values[row], pixels, all, storage);
-                              sum_moments(finite.values, finite.samples, terms[row], workers_[number].sums[row]);
+                              moments_loop(finite.values, finite.samples, terms[row], workers_[number].sums[row]);
                           }
                       });
                   });
@@ -498,7 +496,7 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
             for (const Worker& worker : workers_) sum += worker.sums[row][k];
             states_[row]->moments.sums[k] = core::to_public(sum);
         }
-    sum_again(workers, image);
+    if (!brief_) sum_again(workers, image);
     for (int row = 0; row < rows_; ++row) {
         const RowState& state = *states_[row];
         ChannelAnalysis& channel = result.channels[row];

@@ -126,6 +126,7 @@ __device__ inline BrightnessSums count_columns(const Image& image, const Share& 
 template <int C, typename O>
 __device__ __noinline__ void apply_table(Image image, Share share, TableWriter<std::uint8_t, C, O, true> writer) {
     constexpr int W = written_channels<C>;
+    share.backwards = true;
     if (in_one_row<std::uint8_t, W>(image))
         sweep_one_row<std::uint8_t, W, 2, false>(image, share, writer);
     else

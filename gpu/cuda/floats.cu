@@ -41,9 +41,10 @@ __device__ void second_sweep(const Task<C>& task, BlockPlan& plan, bool* last) {
         count_details<C, false>(task, plan, 0, all);
     }
     if (!arrive_last(&task.state().arrived, gridDim.x, last)) return;
-    const bool again = decide(task, plan), done = !again && !task.full() && !task.work->wide;
-    if (done) complete(task);
-    if (threadIdx.x == 0) task.state().complete = done;
+    if (task.full())
+        decide(task, plan);
+    else if (!task.work->wide)
+        complete(task);
 }
 
 /// Order statistics, dealt to the blocks; moments of which the pivot was poor; many counts. The last block writes the
@@ -51,15 +52,15 @@ __device__ void second_sweep(const Task<C>& task, BlockPlan& plan, bool* last) {
 template <int C>
 __device__ void finish(const Task<C>& task, BlockPlan& plan, RankScratch& scratch, bool* last) {
     FloatState& state = task.state();
-    if (fresh(state.complete)) return;
-    if (task.full())
+    if (task.full()) {
         for (int i = blockIdx.x; i < core::float_rows * core::max_ranks; i += gridDim.x) {
             const int index = i / core::max_ranks, slot = i % core::max_ranks;
             if (index < rows_of(C) || (C > 1 && index == core::pooled_row))
                 if (slot < fresh(state.rows[index].ranks.selected)) finish_ranks(task, index, slot, scratch);
         }
-    for (int row = 0; row < rows_of(C); ++row)
-        if (fresh(state.rows[row].again)) sum_again(task, plan, row);
+        for (int row = 0; row < rows_of(C); ++row)
+            if (fresh(state.rows[row].again)) sum_again(task, plan, row);
+    }
     if (task.work->wide) {
         const Common& common = task.common();
         const Share all = task.share_of_grid();
@@ -99,7 +100,8 @@ __global__ void __launch_bounds__(threads_of<C>, 1)
         const Step step = work.step[phase % work.steps];
         if (step != Step::first_sweep) wait_for_phase(phase, first);
         const int index = phase / work.steps;
-        const Task<C> task{&work, index, images.image(index), images.output_of(index)};
+        const Task<C> task{&work, index, images.image(index), images.output_of(index),
+                           work.backwards[phase % work.steps]};
         switch (step) {
             case Step::first_sweep:
                 first_sweep(task);
@@ -152,17 +154,24 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
     const bool full = p.detail == Detail::full;
     const bool equalized = p.common.normalize && p.common.normalization.mode == NormalizeMode::equalize;
     p.parts_log2 = parts_log2(launch);
-    FloatWork work{p, 0, {}, 16, false, false};
+    FloatWork work{
+        p, 0, {}, {}, 16, false, static_cast<std::uint64_t>(rows_of(channels)) * p.common.bins > wide_counts};
+    bool backwards = false;
     auto add = [&](Step step) { work.step[work.steps++] = step; };
-    add(Step::first_sweep);
+    auto add_sweep = [&](Step step) {
+        work.backwards[work.steps] = backwards;
+        backwards = !backwards;
+        add(step);
+    };
+    add_sweep(Step::first_sweep);
     if (full) add(Step::plan);
-    add(Step::second_sweep);
-    add(Step::finish);
+    add_sweep(Step::second_sweep);
+    if (full || work.wide) add(Step::finish);
     if (equalized) {
-        add(Step::count_equalized);
+        add_sweep(Step::count_equalized);
         add(Step::equalize);
     }
-    if (p.common.normalize) add(Step::apply);
+    if (p.common.normalize) add_sweep(Step::apply);
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < images.count; ++i) largest = std::max(largest, images.image(i).pixels());
 
@@ -183,7 +192,6 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         work.columns_log2 = columns_log2(launch, copy_bytes, low_bytes);
         // Where the slots fit, they are what is mostly used.
         if (work.slots_fit) work.columns_log2 = std::min(work.columns_log2, 3);
-        work.wide = rows_of(C) * std::uint64_t{p.common.bins} > wide_counts;
         std::size_t bytes = low_bytes + std::max(work.slots_fit ? slot_bytes : 0,
                                                  work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
         if (full || equalized) bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes);

@@ -84,14 +84,30 @@ __device__ inline void notice(float value, float& all) {
 
 // ---- Moments
 
-/// What a thread has summed up of one row, see MomentSums.
+/// What a thread has summed up of one row, see CentralSums.
 template <int powers>
 struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
     std::uint64_t low[powers];  ///< Σ of the bits of l
 };
 
-/// Sums over one row's samples of rint(u^k · 2^80), k = 1 to `powers`, with u = (x − pivot)/R: those that FloatMoments
+/// The two numbers of a row that a sum of its powers needs, aligned for one load.
+struct alignas(16) MomentScale {
+    double first, second;
+
+    /// From shared memory at every use: kept in registers, the rows' scales would crowd out the sums.
+    __device__ static MomentScale load(std::uint32_t address) {
+        MomentScale scale;
+        asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(scale.first), "=d"(scale.second) : "r"(address));
+        return scale;
+    }
+};
+
+__device__ inline std::uint64_t bits_of(double value) {
+    return static_cast<std::uint64_t>(__double_as_longlong(value));
+}
+
+/// Sums over one row's samples of rint(u^k · 2^80), k = 1 to 4, with u = (x − pivot)/R: those that FloatMoments
 /// defines. Four operations in double precision for each:
 ///
 ///   S' = S + t   q = S' − S   r = t − q   l = r + 1.5 · 2^-28      with t = u^k as the definition rounds it, |t| ≤ 1
@@ -108,15 +124,20 @@ struct MomentTotals {
 /// difference is rounding x − pivot.
 ///
 /// Limit: fewer than 2^22 samples a thread, for 64 bits.
-template <int powers>
-struct MomentSums {
+struct CentralSums {
+    static constexpr int powers = 4;
     static constexpr double base = 0x1.8p12, low_base = 0x1.8p-28;
     static constexpr std::uint32_t fold_every = 1024;
 
     double sum[powers];         ///< S
     std::uint64_t low[powers];  ///< Σ of the bits of l
 
-    __device__ void clear() {
+    /// 1/R, −pivot/R
+    __device__ static MomentScale scale_of(double pivot, int exponent) {
+        const double unit = core::power_of_two(-exponent);
+        return {unit, -pivot * unit};
+    }
+    __device__ void clear(const MomentScale&) {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
             sum[k] = base;
@@ -126,14 +147,14 @@ struct MomentSums {
     __device__ static std::uint64_t split(double term, double& sum) {
         const double next = sum + term, taken = next - sum;
         sum = next;
-        return static_cast<std::uint64_t>(__double_as_longlong((term - taken) + low_base));
+        return bits_of((term - taken) + low_base);
     }
     template <int N>
-    __device__ void add(const float (&values)[N], double unit, double offset) {
+    __device__ void add(const double (&values)[N], const MomentScale& scale) {
 #pragma unroll
         for (int i = 0; i + 1 < N; i += 2) {
-            const double u = fma(static_cast<double>(values[i]), unit, offset),
-                         w = fma(static_cast<double>(values[i + 1]), unit, offset);
+            const double u = fma(values[i], scale.first, scale.second),
+                         w = fma(values[i + 1], scale.first, scale.second);
             double first = u, second = w;
 #pragma unroll
             for (int k = 0; k < powers; ++k) {
@@ -143,7 +164,7 @@ struct MomentSums {
             }
         }
         if constexpr (N % 2 == 1) {
-            const double u = fma(static_cast<double>(values[N - 1]), unit, offset);
+            const double u = fma(values[N - 1], scale.first, scale.second);
             double power = u;
 #pragma unroll
             for (int k = 0; k < powers; ++k) {
@@ -154,114 +175,177 @@ struct MomentSums {
     }
     /// Every `fold_every` samples, and at the end: the totals are what counts then. They lie in memory, where they take
     /// no registers.
-    __device__ void fold(MomentTotals<powers>& totals) {
+    __device__ void fold(MomentTotals<powers>& totals, std::uint32_t, const MomentScale& scale) {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
             totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
             totals.low[k] += low[k];
-            sum[k] = base;
-            low[k] = 0;
         }
+        clear(scale);
     }
     /// The sum over this thread's `samples`.
-    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples) {
-        const std::uint64_t zero = samples * static_cast<std::uint64_t>(__double_as_longlong(low_base));
-        return (static_cast<core::i128>(totals.high[k]) << 40) + static_cast<std::int64_t>(totals.low[k] - zero);
+    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples,
+                                       const MomentScale&) {
+        return (static_cast<core::i128>(totals.high[k]) << 40) +
+               static_cast<std::int64_t>(totals.low[k] - samples * bits_of(low_base));
     }
 };
 
-/// How one row's samples become terms. Aligned for one load.
-struct alignas(16) MomentScale {
-    double unit, offset;  ///< 1/R, −pivot/R
+/// The same of brief analyses, whose pivot is 0, for k = 1 and 2.
+///
+/// k = 1: samples that come together are added to 12 R, rounding down. Between 8 R and 16 R doubles are R · 2^-49
+/// apart, so the bits of the sum are those of 12 R plus Σ floor(u · 2^49). A float x has 24 digits: only where
+/// 0 < |x| < R · 2^-26 can any lie below that, and where one is so small the rests, rounded, are added on their own.
+///
+/// k = 2: as in CentralSums, but that all is R² times as large, so that no sample is scaled; and that the square, of 48
+/// digits at most and thus a double, is never looked at: S + x² and x² − q are one operation each.
+struct RawSums {
+    static constexpr int powers = 2;
+    static constexpr std::uint32_t fold_every = CentralSums::fold_every;
 
-    __device__ void set(double pivot, int exponent) {
-        unit = core::power_of_two(-exponent);
-        offset = -pivot * unit;
+    std::uint64_t chains;  ///< k = 1: Σ of the bits of 12 R + Σx
+    double sum;            ///< k = 2: S, and Σ of the bits of l
+    std::uint64_t low;
+
+    /// 1.5 · 2^-28 R and R²
+    __device__ static MomentScale scale_of(int exponent) {
+        return {CentralSums::low_base * core::power_of_two(exponent),
+                CentralSums::low_base * core::power_of_two(2 * exponent)};
     }
-    /// From shared memory at every use: kept in registers, the rows' scales would crowd out the sums.
-    __device__ static MomentScale load(std::uint32_t address) {
-        MomentScale scale;
-        asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(scale.unit), "=d"(scale.offset) : "r"(address));
-        return scale;
+    __device__ static double chain_base(const MomentScale& scale) { return scale.first * 0x1p31; }
+    __device__ static double base(const MomentScale& scale) { return scale.second * 0x1p40; }
+    /// Whether a sample may have a rest, which 0 has not: its rank is below that of R · 2^-26.
+    __device__ static std::uint32_t rank(float value) { return (__float_as_uint(value) << 1) - 1; }
+    __device__ static std::uint32_t small_rank(int exponent) {
+        const auto limit = static_cast<float>(core::power_of_two(exponent - 26));
+        return limit == 0 ? 0 : rank(limit);
+    }
+
+    __device__ void clear(const MomentScale& scale) {
+        chains = 0;
+        sum = base(scale);
+        low = 0;
+    }
+    __device__ std::uint64_t split_square(double value, double low_base) {
+        const double next = fma(value, value, sum), left = sum - next;
+        sum = next;
+        return bits_of(fma(value, value, left) + low_base);
+    }
+    template <int N>
+    __device__ void add(const double (&values)[N], const MomentScale& scale) {
+        static_assert(N <= 4);
+        double chain = chain_base(scale);
+#pragma unroll
+        for (int i = 0; i < N; ++i) chain = __dadd_rd(chain, values[i]);
+        chains += bits_of(chain);
+#pragma unroll
+        for (int i = 0; i + 1 < N; i += 2)
+            low += split_square(values[i], scale.second) + split_square(values[i + 1], scale.second);
+        if constexpr (N % 2 == 1) low += split_square(values[N - 1], scale.second);
+    }
+    /// In place of add, where a sample of this row is passed over.
+    __device__ void pass(const MomentScale& scale) {
+        chains += bits_of(chain_base(scale));
+    }
+    /// What rounding down took from a sample, in units of R · 2^-80.
+    static __device__ std::uint64_t rest_of(double value, const MomentScale& scale) {
+        const double base = chain_base(scale), rest = value - (__dadd_rd(base, value) - base);
+        return bits_of(rest + scale.first) - bits_of(scale.first);
+    }
+    /// `calls` of add since the last.
+    __device__ void fold(MomentTotals<powers>& totals, std::uint32_t calls, const MomentScale& scale) {
+        const auto chained = static_cast<std::int64_t>(chains - calls * bits_of(chain_base(scale)));
+        totals.high[0] += chained >> 9;
+        totals.low[0] += static_cast<std::uint64_t>(chained & 511) << 31;
+        totals.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
+        totals.low[1] += low;
+        clear(scale);
+    }
+    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples,
+                                       const MomentScale& scale) {
+        if (k == 0) samples = 0;
+        return (static_cast<core::i128>(totals.high[k]) << 40) +
+               static_cast<std::int64_t>(totals.low[k] - samples * bits_of(scale.second));
     }
 };
 
 // ---- Bins
 
+/// Where a value lies among equal bins, by one operation: the high word of fma(v, scale, offset), rounded down, is the
+/// number of its bin, which is −1 below the first. An offset of 1.5 · 2^20 and more gives 32 digits of the fraction,
+/// which are the low word. It is core::FloatBins' bin where it changes at the edges, see `at_edge`.
+struct BinPosition {
+    static constexpr double whole = 0x1.8p20;
+    static constexpr std::int32_t whole_high = 0x41380000;  ///< the high word of `whole`
+
+    double scale, offset;
+
+    /// Two ways to round that put positions on the side of the edges where they belong: upwards, as most ranges that
+    /// begin at 0 or above it need; to nearest, as those do that have an edge at 0 amidst them.
+    __device__ static BinPosition of(const core::FloatBins& bins, bool upwards) {
+        const double scale = __ddiv_ru(bins.bins, __dadd_rd(bins.upper, -bins.lower));
+        return {scale, upwards ? __fma_ru(-bins.lower, scale, whole) : __fma_rn(-bins.lower, scale, whole)};
+    }
+    __device__ std::int32_t high(double value) const { return __double2hiint(__fma_rd(value, scale, offset)); }
+    __device__ std::int32_t bin(float value) const { return high(value) - whole_high; }
+
+    /// The smallest float at or over the edge of a bin.
+    __device__ static float edge(const core::FloatBins& bins, std::uint32_t bin) {
+        return __double2float_ru(core::bin_edge(bins.lower, bins.upper, bins.bins, bin));
+    }
+    /// Whether the bin changes at this edge where it should. Positions rise with values: if it does at all edges, 0 to
+    /// `bins`, every float's bin is right. What is beyond closed ends does not occur, so that their values may be found
+    /// in the bin beyond.
+    __device__ bool at_edge(const core::FloatBins& bins, std::uint32_t i) const {
+        const float here = edge(bins, i);
+        if (!(fabsf(here) < INFINITY)) return false;
+        const auto number = static_cast<std::int32_t>(i);
+        if (bins.upper_closed && (i == 0 || i == bins.bins)) return bin(here) == number || bin(here) == number - 1;
+        // Where several edges are the same float, the last is the one that counts.
+        if ((i == bins.bins || edge(bins, i + 1) != here) && bin(here) != number) return false;
+        if (i > 0 && edge(bins, i - 1) == here) return true;
+        const auto bits = __float_as_int(here);
+        const float before = here == 0 ? -0x1p-149f : __int_as_float(here > 0 ? bits - 1 : bits + 1);
+        return bin(before) == number - 1;
+    }
+};
+
 /// Counters of equal bins in shared memory for `rows` rows that are counted together, a copy for each lane, so that no
 /// two lanes of a warp meet in a bank. Slot 0 counts what is below the range, slot i + 1 bin i, slot bins + 1 what is
-/// above. A slot holds, for each lane, an edge and then a counter a row:
-///
-///   n = rint((v − lower) · scale), in float, is the number of the edge next to v; edge n, in slot n, is the smallest
-///   float that is at or over the edge of bin n; v is counted in slot n + 1 where it is at or over that, else in slot
-///   n.
-///
-/// That is core::FloatBins' bin as long as n is off by less than half a bin, see `quick`: seven instructions a sample.
+/// above; in a slot each row has a counter for each lane.
 template <int rows>
 struct Slots {
-    static constexpr int lane_bytes = warp_lanes * 4, bytes = (rows + 1) * lane_bytes;
-    static constexpr float whole =
-        0x1.8p23f;  ///< added to a float below 2^22 in size, leaves rint of that in its low bits
-    static constexpr std::uint32_t whole_bits = 0x4B400000u;
+    static constexpr int lane_bytes = warp_lanes * 4, bytes = rows * lane_bytes;
 
     std::uint32_t base;
-    float lower, scale, most;
+    BinPosition position;
+    std::int32_t most;
 
     __host__ __device__ static std::size_t total_bytes(std::uint32_t bins) {
         return (std::size_t{bins} + 2) * static_cast<std::size_t>(bytes);
     }
 
-    __device__ Slots(const std::uint32_t* memory, const core::FloatBins& bins)
-        : base(shared_address(memory) + threadIdx.x % warp_lanes * 4 - whole_bits * bytes),
-          lower(static_cast<float>(bins.lower)),
-          scale(static_cast<float>(bins.scale)),
-          most(whole + static_cast<float>(bins.bins)) {}
+    __device__ Slots(const std::uint32_t* memory, const BinPosition& at, std::uint32_t bins)
+        : base(shared_address(memory) + threadIdx.x % warp_lanes * 4 -
+               static_cast<std::uint32_t>(BinPosition::whole_high - 1) * bytes),
+          position(at),
+          most(BinPosition::whole_high + static_cast<std::int32_t>(bins)) {}
 
-    /// `Clamped`: finite values may lie outside the range. All edges are under way before the first is compared.
+    /// `Clamped`: finite values may lie outside the range.
     template <int row, bool Clamped, int N>
-    __device__ void count(const float (&values)[N]) const {
-        std::uint32_t at[N];
-        float edge[N];
+    __device__ void count(const double (&values)[N]) const {
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            float nearest = fmaf(values[i] - lower, scale, whole);
-            if constexpr (Clamped) nearest = fminf(fmaxf(nearest, whole), most);
-            at[i] = __float_as_uint(nearest) * bytes + base;
-            edge[i] = __uint_as_float(shared_load(at[i], 0.0f));
+            std::int32_t high = position.high(values[i]);
+            if constexpr (Clamped) high = min(max(high, BinPosition::whole_high - 1), most);
+            shared_increment(static_cast<std::uint32_t>(high) * bytes + base + row * lane_bytes);
         }
-#pragma unroll
-        for (int i = 0; i < N; ++i)
-            shared_increment((values[i] >= edge[i] ? at[i] + bytes : at[i]) + (row + 1) * lane_bytes);
     }
 
-    /// Whether n is off by less than a quarter of a bin, and the double edges by less than another. The difference and
-    /// the scale are each 2^-24 off in proportion, the position at most `bins`; the range's lower end is rounded to
-    /// float. Differences must not overflow, nor the scale become denormal.
-    __device__ static bool quick(const core::FloatBins& bins) {
-        const double rounded = static_cast<float>(bins.lower);
-        const double off = fabs(bins.lower - rounded) * bins.scale + bins.bins * 0x1p-22;
-        const double edges_off = (fabs(bins.lower) + fabs(bins.upper)) * 0x1p-50 * bins.scale;
-        return off < 0.25 && edges_off < 0.25 && bins.scale >= 0x1p-120 && bins.scale <= 0x1p120 &&
-               bins.upper - bins.lower < 0x1p126;
-    }
-
-    /// Edges, and counters of zero. By all threads.
-    __device__ static void prepare(std::uint32_t* memory, const core::FloatBins& bins) {
-        constexpr std::uint32_t quads = bytes / 16, lane_quads = lane_bytes / 16;
-        const double width = (bins.upper - bins.lower) / bins.bins;
-        auto* words = reinterpret_cast<uint4*>(memory);
-        for (std::uint32_t i = threadIdx.x; i < (bins.bins + 2) * quads; i += blockDim.x) {
-            const std::uint32_t slot = i / quads;
-            std::uint32_t word = 0;
-            if (i % quads < lane_quads) {
-                // as core::bin_edge; nothing finite is over a closed upper end
-                const double edge = slot < bins.bins    ? static_cast<double>(slot) * width + bins.lower
-                                    : bins.upper_closed ? INFINITY
-                                                        : bins.upper;
-                word = __float_as_uint(__double2float_ru(edge));
-            }
-            words[i] = make_uint4(word, word, word, word);
-        }
+    /// Counters of zero. By all threads.
+    __device__ static void prepare(std::uint32_t* memory, std::uint32_t bins) {
+        for (std::uint32_t i = threadIdx.x; i < total_bytes(bins) / 16; i += blockDim.x)
+            reinterpret_cast<uint4*>(memory)[i] = uint4{};
     }
 
     /// Calls `found(row, slot, count)` for what was counted. By all threads: four a counter, each for eight lanes.
@@ -269,17 +353,16 @@ struct Slots {
     __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, Found found) {
         const std::uint32_t items = (bins + 2) * rows * 4, rounded = (items + warp_lanes - 1) / warp_lanes * warp_lanes;
         for (std::uint32_t i = threadIdx.x; i < rounded; i += blockDim.x) {
-            const std::uint32_t counter = i / 4, slot = counter / rows, row = counter % rows;
+            const std::uint32_t counter = i / 4;
             std::uint32_t sum = 0;
             if (i < items) {
-                const auto* quads =
-                    reinterpret_cast<const uint4*>(memory + (slot * (rows + 1) + row + 1) * warp_lanes) + i % 4 * 2;
+                const auto* quads = reinterpret_cast<const uint4*>(memory + counter * warp_lanes) + i % 4 * 2;
                 const uint4 a = quads[0], b = quads[1];
                 sum = a.x + a.y + a.z + a.w + b.x + b.y + b.z + b.w;
             }
             sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
             sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
-            if (i < items && i % 4 == 0 && sum != 0) found(static_cast<int>(row), slot, sum);
+            if (i < items && i % 4 == 0 && sum != 0) found(static_cast<int>(counter % rows), counter / rows, sum);
         }
     }
 };

@@ -33,16 +33,13 @@ struct BlockExtremes {
         atomicMax(&keys[row][0], low);
         atomicMax(&keys[row][1], high);
     }
-    /// One row's, by all threads.
-    __device__ void merge(int row, Findings& found) {
-        __syncthreads();  // every warp's have come
-        if (threadIdx.x == 0) {
-            atomicMax(&found.complement_minimum_key, keys[row][0]);
-            atomicMax(&found.maximum_key, keys[row][1]);
-            if (odd[row].nan) atomicAdd(&found.nan, Word{odd[row].nan});
-            if (odd[row].positive_infinite) atomicAdd(&found.positive_infinite, Word{odd[row].positive_infinite});
-            if (odd[row].negative_infinite) atomicAdd(&found.negative_infinite, Word{odd[row].negative_infinite});
-        }
+    /// One row's, by one thread, behind a barrier.
+    __device__ void merge(int row, Findings& found) const {
+        atomicMax(&found.complement_minimum_key, keys[row][0]);
+        atomicMax(&found.maximum_key, keys[row][1]);
+        if (odd[row].nan) atomicAdd(&found.nan, Word{odd[row].nan});
+        if (odd[row].positive_infinite) atomicAdd(&found.positive_infinite, Word{odd[row].positive_infinite});
+        if (odd[row].negative_infinite) atomicAdd(&found.negative_infinite, Word{odd[row].negative_infinite});
     }
 };
 
@@ -115,7 +112,8 @@ __device__ __noinline__ void find_extremes(const Task<C>& task) {
     sweep_floats<C, extremes_unroll<C>>(task.image, task.share_of_grid(), finder);
 #pragma unroll
     for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);
-    for (int r = 0; r < rows; ++r) extremes.merge(r, task.row(r).found);
+    __syncthreads();  // every warp's have come
+    if (threadIdx.x < rows) extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
 }
 
 using Counters = PackedCounters<16>;
@@ -257,7 +255,8 @@ __device__ __noinline__ void count_high_halves(const Task<C>& task, int row, Sha
         odd = {odd.nan >> task.work->parts_log2, odd.positive_infinite >> task.work->parts_log2,
                odd.negative_infinite >> task.work->parts_log2};
     }
-    extremes.merge(0, task.row(row).found);
+    __syncthreads();  // every warp's have come
+    if (threadIdx.x == 0) extremes.merge(0, task.row(row).found);
     __syncthreads();  // shared memory may be written again
 }
 

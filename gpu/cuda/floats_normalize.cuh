@@ -70,7 +70,10 @@ __device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
     __shared__ std::uint64_t scratch[warp_lanes];
     __shared__ std::uint64_t first_count;
     const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes,
-                        each = 65536 / (blockDim.x / warp_lanes), begin = warp * each, end = begin + each;
+                        warps = blockDim.x / warp_lanes;
+    // A stretch of bins a warp, each lane of which always has one.
+    const std::uint32_t each = (65536 / warp_lanes + warps - 1) / warps * warp_lanes, begin = min(warp * each, 65536u),
+                        end = min(begin + each, 65536u);
     Word* counts = task.high(row);
     float* table = task.table(row);
     std::uint64_t own = 0, total = 0;

@@ -11,30 +11,24 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Whether rows' moments are to be summed again, and about what. By the last block; returns whether any are.
+/// Whether rows' moments are to be summed again, and about what. By the last block, of full analyses.
 template <int C>
-__device__ __noinline__ bool decide(const Task<C>& task, const BlockPlan& plan) {
-    const int row = threadIdx.x / warp_lanes;
-    bool again = false;
-    if (threadIdx.x % warp_lanes == 0 && row < rows_of(C)) {
-        FloatRow& of = task.row(row);
-        const RowPlan& planned = plan.rows[row];
-        of.pivot = planned.pivot;
-        of.exponent = planned.exponent;
-        FloatMoments moments = moments_of(of);
-        moments.pivot = planned.pivot;
-        moments.exponent = planned.exponent;
-        double mean = 0;
-        again = core::poor_pivot(planned.facts.finite, moments, mean);
-        of.again = again;
-        if (again) {
-            of.pivot = mean;
-            of.exponent = core::moment_exponent(mean, planned.facts.minimum, planned.facts.maximum);
-            for (int k = 0; k < 4; ++k)
-                for (int part = 0; part < 3; ++part) of.found.sums[k][part] = 0;
-        }
-    }
-    return __syncthreads_or(again);
+__device__ __noinline__ void decide(const Task<C>& task, const BlockPlan& plan) {
+    const int r = threadIdx.x / warp_lanes;
+    if (r >= rows_of(C)) return;
+    const RowFacts& facts = plan.rows[r].facts;
+    const FloatMoments moments = moments_of(task, r, facts);
+    const core::CentralMoments central = central_moments_of(facts.finite, moments);
+    const bool again = core::poor_pivot(moments, central);
+    __syncwarp();  // all lanes have read the sums
+    if (threadIdx.x % warp_lanes != 0) return;
+    FloatRow& row = task.row(r);
+    row.again = again;
+    if (!again) return;
+    row.pivot = central.mean;
+    row.exponent = core::moment_exponent(central.mean, facts.minimum, facts.maximum);
+    for (auto& sum : row.found.sums)
+        for (Word& part : sum) part = 0;
 }
 
 __device__ inline float order_statistic(const FloatRow& row, double percent, std::uint64_t finite) {
@@ -103,12 +97,12 @@ __device__ __noinline__ void complete(const Task<C>& task) {
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
     const std::int64_t pixels = task.image.pixels();
 
-    if (lane == 0 && warp < rows) {
+    if (warp < rows) {
         const Findings& found = task.row(warp).found;
         const int to = result_row(warp, C, common.rgb);
-        const RowFacts own = facts[warp] = facts_of(found, pixels);
-        const FloatMoments summed = moments_of(task.row(warp));
-        const core::CentralMoments central = moments[warp] = core::central_moments(own.finite, summed);
+        const RowFacts own = facts_of(found, pixels);
+        const FloatMoments summed = moments_of(task, warp, own);
+        const core::CentralMoments central = central_moments_of(own.finite, summed);
         ChannelResult channel;
         channel.samples = own.finite;
         channel.minimum = own.minimum;
@@ -119,8 +113,12 @@ __device__ __noinline__ void complete(const Task<C>& task) {
         channel.infinite = fresh(found.positive_infinite) + fresh(found.negative_infinite);
         channel.below = fresh(found.below) + fresh(found.negative_infinite);
         channel.above = fresh(found.above) + fresh(found.positive_infinite);
-        result.channels[to] = channel;
-        details.moments[to] = summed;
+        if (lane == 0) {
+            facts[warp] = own;
+            moments[warp] = central;
+            result.channels[to] = channel;
+            details.moments[to] = summed;
+        }
     } else if (lane == 0 && warp == rows) {
         const core::FloatBins bins = bins_of(task);
         write_header(common, task.index, pixels, Depth::f32, rows);

@@ -1,7 +1,9 @@
 // Sweep 2: bins, moments and the low halves of keys; and the moments once more where their pivot was poor.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/bins.hpp"
 #include "core/float_analysis.hpp"
@@ -15,8 +17,9 @@ namespace {
 
 struct RowPlan {
     MomentScale scale;
-    double pivot;
+    std::uint32_t small;  ///< RawSums::small_rank
     std::int32_t exponent;
+    double pivot;
     float fill;  ///< what samples that are not finite are counted as, and taken back afterwards
     RowFacts facts;
 
@@ -27,7 +30,8 @@ struct RowPlan {
 struct BlockPlan {
     RowPlan rows[5];
     core::FloatBins bins;
-    bool slots;  ///< Slots give the right bins
+    BinPosition position;
+    bool slots;  ///< they fit, and `position` gives the right bins
     bool plain;  ///< every sample is finite and within the range
     LowCounter::Chosen chosen[2];
     LowCounter low;
@@ -47,28 +51,52 @@ __device__ inline void make_plan(const Task<C>& task, BlockPlan& plan) {
         if (task.full()) {
             row.pivot = fresh(task.row(warp).pivot);
             row.exponent = fresh(task.row(warp).exponent);
+            row.scale = CentralSums::scale_of(row.pivot, row.exponent);
         } else {
-            row.pivot = core::middle_of_extremes(row.facts.minimum, row.facts.maximum);
-            row.exponent = core::moment_exponent(row.pivot, row.facts.minimum, row.facts.maximum);
+            row.pivot = 0;
+            row.exponent = core::moment_exponent(0, row.facts.minimum, row.facts.maximum);
+            row.scale = RawSums::scale_of(row.exponent);
         }
-        row.scale.set(row.pivot, row.exponent);
+        row.small = RawSums::small_rank(row.exponent);
         row.fill = row.facts.minimum;
     } else if (threadIdx.x % warp_lanes == 0 && warp == rows) {
         plan.rgb = task.common().rgb;
         plan.bins = bins_of(task);
-        plan.slots = task.work->slots_fit && Slots<1>::quick(plan.bins);
         bool odd = false;
         for (int r = 0; r < rows; ++r) odd = odd || facts_of(task.row(r).found, pixels).odd != 0;
         plan.plain = !odd && !task.work->has_range;
     }
+    __syncthreads();  // the bins, for all
+    if (!task.work->slots_fit) {
+        if (threadIdx.x == 0) plan.slots = false;
+    } else {
+        const BinPosition upwards = BinPosition::of(plan.bins, true), nearest = BinPosition::of(plan.bins, false);
+        bool upwards_right = true, nearest_right = true;
+        for (std::uint32_t i = threadIdx.x; i <= plan.bins.bins; i += blockDim.x) {
+            upwards_right = upwards_right && upwards.at_edge(plan.bins, i);
+            nearest_right = nearest_right && nearest.at_edge(plan.bins, i);
+        }
+        upwards_right = __syncthreads_and(upwards_right);
+        nearest_right = __syncthreads_and(nearest_right);
+        if (threadIdx.x == 0) {
+            plan.position = upwards_right ? upwards : nearest;
+            plan.slots = upwards_right || nearest_right;
+        }
+    }
     __syncthreads();  // the plan, for all
+}
+
+/// Else all of them take up registers.
+__device__ inline void one_row_after_the_other() {
+    asm volatile("" ::: "memory");
 }
 
 /// What is common to the counters of sweep 2. Brief: all rows together, two powers; full: one row, four powers, and low
 /// halves.
 template <int C, bool Full>
 struct DetailCounter {
-    static constexpr int rows = Full ? 1 : rows_of(C), powers = Full ? 4 : 2;
+    using Sums = std::conditional_t<Full, CentralSums, RawSums>;
+    static constexpr int rows = Full ? 1 : rows_of(C), powers = Sums::powers;
 
     /// What it leaves behind of each row. In memory.
     struct Found {
@@ -76,9 +104,11 @@ struct DetailCounter {
         std::uint32_t samples, odd[rows];  ///< looked at; of these, passed over
         std::uint64_t below[rows], above[rows];
     };
-    MomentSums<powers> sums[rows];
+    Sums sums[rows];
     std::uint32_t samples = 0;
+    std::uint32_t calls = 0;  ///< of add for each row, since the last fold
     MomentScale scale;
+    std::uint32_t small;
     std::uint32_t scales;  ///< shared address of the first row's
     int row;               ///< full
     bool rgb;
@@ -88,10 +118,18 @@ struct DetailCounter {
     __device__ DetailCounter(const BlockPlan& plan, int of, Found& into)
         : row(of), rgb(plan.rgb), low(&plan.low), found(into) {
         found = Found{};
-#pragma unroll
-        for (int r = 0; r < rows; ++r) sums[r].clear();
         scale = plan.rows[of].scale;
+        small = plan.rows[of].small;
         scales = shared_address(&plan.rows[0].scale);
+#pragma unroll
+        for (int r = 0; r < rows; ++r) sums[r].clear(scale_of(r));
+    }
+    __device__ MomentScale scale_of(int r) const {
+        return rows == 1 ? scale : MomentScale::load(scales + r * static_cast<int>(sizeof(RowPlan)));
+    }
+    __device__ std::uint32_t small_of(int r) const {
+        constexpr std::uint32_t place = offsetof(RowPlan, small) - offsetof(RowPlan, scale);
+        return rows == 1 ? small : shared_load(scales + place + r * static_cast<int>(sizeof(RowPlan)), 0u);
     }
     template <class Pixels, int N>
     __device__ void values_of(const Pixels& pixels, int r, float (&values)[N]) const {
@@ -103,20 +141,41 @@ struct DetailCounter {
         }
     }
     template <int N>
-    __device__ void add(int r, const float (&values)[N]) {
-        const MomentScale s = rows == 1 ? scale : MomentScale::load(scales + r * static_cast<int>(sizeof(RowPlan)));
-        sums[r].add(values, s.unit, s.offset);
+    __device__ void add(int r, const float (&values)[N], const double (&wide)[N]) {
+        sums[r].add(wide, scale_of(r));
         if constexpr (Full) low.add(values);
+    }
+    /// Brief: the rests of small samples, which are seldom.
+    template <int N>
+    __device__ void add_rests(int r, const float (&values)[N]) {
+        std::uint32_t smallest = ~0u;
+#pragma unroll
+        for (int i = 0; i < N; ++i) smallest = min(smallest, RawSums::rank(values[i]));
+        if (smallest >= small_of(r)) return;
+        const MomentScale s = scale_of(r);
+        std::uint64_t rests = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            float value;  // hidden from the compiler: it would convert all of them ahead, for both branches
+            asm volatile("mov.f32 %0, %1;" : "=f"(value) : "f"(values[i]));
+            rests += RawSums::rest_of(value, s);
+        }
+        found.totals[r].low[0] += rests;
     }
     /// After N samples were added to each row.
     template <int N>
     __device__ void counted() {
         samples += N;
-        if ((samples & (MomentSums<powers>::fold_every - 1)) < N) fold();
+        ++calls;
+        if ((samples & (Sums::fold_every - 1)) < N) fold();
     }
     __device__ void fold() {
 #pragma unroll
-        for (int r = 0; r < rows; ++r) sums[r].fold(found.totals[r]);
+        for (int r = 0; r < rows; ++r) {
+            sums[r].fold(found.totals[r], calls, scale_of(r));
+            one_row_after_the_other();
+        }
+        calls = 0;
     }
     __device__ void finish() {
         if constexpr (Full) low.empty();
@@ -133,20 +192,27 @@ struct SlotCounter : DetailCounter<C, Full> {
     const RowPlan* plans;
 
     __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, typename Base::Found& found)
-        : Base(plan, row, found), slots(table, plan.bins), plans(plan.rows) {}
+        : Base(plan, row, found), slots(table, plan.position, plan.bins.bins), plans(plan.rows) {}
 
-    template <int r, class Pixels>
-    __device__ void count_row(const Pixels& pixels) {
-        float values[pixels_of<C, Pixels>];
+    template <class Pixels, int N>
+    __device__ void filled_values_of(const Pixels& pixels, int r, float (&values)[N]) const {
         this->values_of(pixels, r, values);
         if constexpr (Filled) {
             const float fill = plans[Full ? this->row : r].fill;
 #pragma unroll
-            for (float& value : values) value = is_finite(value) ? value : fill;
+            for (int i = 0; i < N; ++i) values[i] = is_finite(values[i]) ? values[i] : fill;
         }
-        slots.template count<r, Filled>(values);
-        this->add(r, values);
-        asm volatile("" ::: "memory");  // one row after the other: else all of them take up registers
+    }
+    template <int r, class Pixels>
+    __device__ void count_row(const Pixels& pixels) {
+        float values[pixels_of<C, Pixels>];
+        filled_values_of(pixels, r, values);
+        double wide[pixels_of<C, Pixels>];
+#pragma unroll
+        for (int i = 0; i < pixels_of<C, Pixels>; ++i) wide[i] = values[i];
+        slots.template count<r, Filled>(wide);
+        this->add(r, values, wide);
+        one_row_after_the_other();
     }
     template <class Pixels>
     __device__ void look_at(const Pixels& pixels) {
@@ -159,10 +225,40 @@ struct SlotCounter : DetailCounter<C, Full> {
         if constexpr (Base::rows > 4) count_row<4>(pixels);
         this->template counted<pixels_of<C, Pixels>>();
     }
+    template <class Pixels, int N>
+    __device__ void add_rests(const Pixels (&pixels)[N]) {
+        constexpr int each = pixels_of<C, Pixels>;
+#pragma unroll
+        for (int r = 0; r < Base::rows; ++r) {
+            float values[N * each];
+#pragma unroll
+            for (int i = 0; i < N; ++i) {
+                float some[each];
+                filled_values_of(pixels[i], r, some);
+#pragma unroll
+                for (int p = 0; p < each; ++p) values[i * each + p] = some[p];
+            }
+            Base::add_rests(r, values);
+            one_row_after_the_other();
+        }
+    }
+    template <int N>
+    __device__ void groups(const Group<float, C> (&groups)[N]) {
+        if constexpr (!Full) add_rests(groups);
+#pragma unroll
+        for (int i = 0; i < N; ++i) look_at(groups[i]);
+    }
     __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
-        look_at(group);
+        const Group<float, C> one[1] = {group};
+        groups(one);
     }
     __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+        if constexpr (!Full) {
+            float one[1][C];
+#pragma unroll
+            for (int c = 0; c < C; ++c) one[0][c] = samples[c];
+            add_rests(one);
+        }
         look_at(samples);
     }
 };
@@ -173,29 +269,45 @@ constexpr int detail_unroll = C == 3 ? (Filled && !Full ? 1 : 2)
                               : Full ? 2
                                      : 4;
 
+/// What counts a row's samples in a slot. Beyond closed ends there are none, but those at an end itself may be found
+/// there (see BinPosition), and the fill of a row without a finite sample.
+template <int C>
+__device__ inline Word* count_of_slot(const Task<C>& task, const BlockPlan& plan, int row, std::uint32_t slot) {
+    const std::uint32_t bins = plan.bins.bins;
+    if (plan.bins.upper_closed) slot = min(max(slot, 1u), bins);
+    if (slot == 0) return &task.row(row).found.below;
+    if (slot == bins + 1) return &task.row(row).found.above;
+    return task.counts(row) + (slot - 1);
+}
+
 /// A count in device memory taken back.
 __device__ inline void subtract(Word* count, Word samples) {
     atomicAdd(count, Word{0} - samples);
 }
 
-/// Takes back what samples that are not finite, `times` of them, were counted as. By one thread.
+/// Adds the moments' terms of `times` samples of one value; they may be fewer than none. By one thread.
+template <int C>
+__device__ void add_terms(const Task<C>& task, const RowPlan& of, int row, float value, core::i128 times) {
+    std::uint64_t high[4] = {}, low[4] = {};
+    core::MomentTerms(of.pivot, of.exponent).add(value, high, low);
+    for (int k = 0; k < (task.full() ? 4 : 2); ++k)
+        add_to_sum(task.row(row).found.sums[k], core::MomentTerms::total(high[k], low[k], 1) * times);
+}
+
+/// Takes back what samples that are not finite were counted as. By one thread.
 template <int C, bool Full>
 __device__ __noinline__ void take_back(const Task<C>& task, const BlockPlan& plan, int row, bool bins) {
     const RowPlan& of = plan.rows[row];
     const Word times = of.facts.odd;
     if (times == 0) return;
-    Findings& found = task.row(row).found;
     if (bins) {
         const std::uint32_t bin = plan.bins(of.fill);
-        subtract(bin == core::FloatBins::below   ? &found.below
-                 : bin == core::FloatBins::above ? &found.above
-                                                 : task.counts(row) + bin,
-                 times);
+        const std::uint32_t slot = bin == core::FloatBins::below   ? 0
+                                   : bin == core::FloatBins::above ? plan.bins.bins + 1
+                                                                   : bin + 1;
+        subtract(count_of_slot(task, plan, row, slot), times);
     }
-    std::uint64_t high[4] = {}, low[4] = {};
-    core::MomentTerms(of.pivot, of.exponent).add(of.fill, high, low);
-    for (int k = 0; k < (Full ? 4 : 2); ++k)
-        add_to_sum(found.sums[k], -core::MomentTerms::total(high[k], low[k], 1) * static_cast<core::i128>(times));
+    add_terms(task, of, row, of.fill, -static_cast<core::i128>(times));
     if (!Full || !bins) return;
     const std::uint32_t key = core::float_key(of.fill);
     for (int i = 0; i < (C > 1 && row < luma_row ? 2 : 1); ++i) {
@@ -206,19 +318,18 @@ __device__ __noinline__ void take_back(const Task<C>& task, const BlockPlan& pla
     }
 }
 
-/// Adds every thread's sums over `samples` of each row to those of the image. By all threads. `stored`: the powers that
-/// are kept.
-template <int rows, int powers>
-__device__ __noinline__ void merge_moments(const MomentTotals<powers> (&totals)[rows],
-                                           const std::uint32_t (&samples)[rows], FloatRow* to, int stored) {
-    constexpr int parts = powers * 3;
+/// Adds every thread's sums over `samples` of each row to those of the image. By all threads.
+template <class Sums, int rows>
+__device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&totals)[rows],
+                                           const std::uint32_t (&samples)[rows], const RowPlan* plans, FloatRow* to) {
+    constexpr int powers = Sums::powers, parts = powers * 3;
     __shared__ Word scratch[rows * parts * warp_lanes];
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     __syncthreads();  // scratch may be written again
 #pragma unroll 1
     for (int i = 0; i < rows * powers; ++i) {
         const int r = i / powers, k = i % powers;
-        const auto bits = static_cast<core::u128>(MomentSums<powers>::total(totals[r], k, samples[r]));
+        const auto bits = static_cast<core::u128>(Sums::total(totals[r], k, samples[r], plans[r].scale));
         const Word part[3] = {static_cast<Word>(bits) & 0xFFFFFFFFu, static_cast<Word>(bits) >> 32,
                               static_cast<Word>(bits >> 64)};
 #pragma unroll
@@ -231,7 +342,7 @@ __device__ __noinline__ void merge_moments(const MomentTotals<powers> (&totals)[
     for (int i = warp; i < rows * parts; i += warps) {
         const Word sum = sum_over_warp(lane < warps ? scratch[i * warp_lanes + lane] : Word{0});
         const int k = i % parts / 3;
-        if (lane == 0 && k < stored && sum != 0) atomicAdd(&to[i / parts].found.sums[k][i % 3], sum);
+        if (lane == 0 && sum != 0) atomicAdd(&to[i / parts].found.sums[k][i % 3], sum);
     }
     __syncwarp();
 }
@@ -268,6 +379,7 @@ struct BinCounter : DetailCounter<C, Full> {
     __device__ void count_one(int r, float value) {
         if (!is_finite(value)) {
             ++this->found.odd[r];
+            if constexpr (!Full) this->sums[r].pass(this->scale_of(r));
             return;
         }
         const std::uint32_t bin = bins(value);
@@ -280,7 +392,9 @@ struct BinCounter : DetailCounter<C, Full> {
         else
             atomicAdd(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
         const float one[1] = {value};
-        this->add(r, one);
+        const double wide[1] = {value};
+        if constexpr (!Full) this->add_rests(r, one);
+        this->add(r, one, wide);
     }
     __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
 #pragma unroll
@@ -325,6 +439,7 @@ __device__ __noinline__ void count_constant(const Task<C>& task, const BlockPlan
               : bin == core::FloatBins::above ? &task.row(row).found.above
                                               : task.counts(row) + bin,
               Word{facts.finite});
+    add_terms(task, plan.rows[row], row, facts.minimum, static_cast<core::i128>(facts.finite));
     if (task.full()) plan.low.count_in_memory(core::float_key(facts.minimum), facts.finite);
 }
 
@@ -365,7 +480,7 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
         return;
     }
     if (plan.slots)
-        Table::prepare(table, plan.bins);
+        Table::prepare(table, bins);
     else if (columns_log2 >= 0)
         for (std::uint32_t i = threadIdx.x; i < rows * bins << columns_log2; i += blockDim.x) table[i] = 0;
     __syncthreads();
@@ -379,7 +494,7 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
         count_slots<C, Full, false>(task.image, share, plan, table, row, found);
     std::uint32_t samples[rows];
     for (int r = 0; r < rows; ++r) samples[r] = found.samples - found.odd[r];
-    merge_moments(found.totals, samples, &task.row(row), Full ? 4 : 2);
+    merge_moments<typename DetailCounter<C, Full>::Sums>(found.totals, samples, plan.rows + row, &task.row(row));
     for (int r = 0; r < rows && !plan.slots; ++r) {
         Findings& to = task.row(row + r).found;
         const Word below = reduce_warp(found.below[r], Sum{}), above = reduce_warp(found.above[r], Sum{});
@@ -392,11 +507,7 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
     if (Full) plan.low.merge();
     if (plan.slots) {
         Table::gather(table, bins, [&](int r, std::uint32_t slot, std::uint32_t count) {
-            const int of = Full ? row : r;
-            atomicAdd(slot == 0          ? &task.row(of).found.below
-                      : slot == bins + 1 ? &task.row(of).found.above
-                                         : task.counts(of) + (slot - 1),
-                      Word{count});
+            atomicAdd(count_of_slot(task, plan, Full ? row : r, slot), Word{count});
         });
         if (share.first == 0)
             for (int r = 0; r < rows; ++r) take_back<C, Full>(task, plan, Full ? row : r, true);
@@ -410,11 +521,11 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
     }
 }
 
-/// The moments of one row once more, about its mean.
+/// The moments of one row once more, about its mean. Of full analyses.
 template <int C>
 struct MomentCounter {
-    MomentSums<4> sums;
-    MomentTotals<4> totals[1];
+    CentralSums sums;
+    MomentTotals<CentralSums::powers> totals[1];
     MomentScale scale;
     std::uint32_t samples = 0;
     float fill;
@@ -428,9 +539,12 @@ struct MomentCounter {
         row_values<C>(pixels, row, rgb, values);
 #pragma unroll
         for (float& value : values) value = is_finite(value) ? value : fill;
-        sums.add(values, scale.unit, scale.offset);
+        double wide[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) wide[i] = values[i];
+        sums.add(wide, scale);
         samples += N;
-        if ((samples & (MomentSums<4>::fold_every - 1)) < N) sums.fold(totals[0]);
+        if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], 0, scale);
     }
     __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
         look_at(group);
@@ -447,26 +561,22 @@ __device__ __noinline__ void sum_again(const Task<C>& task, BlockPlan& plan, int
         of.facts = facts_of(task.row(row).found, task.image.pixels());
         of.pivot = fresh(task.row(row).pivot);
         of.exponent = fresh(task.row(row).exponent);
-        of.scale.set(of.pivot, of.exponent);
+        of.scale = CentralSums::scale_of(of.pivot, of.exponent);
         of.fill = of.facts.minimum;
     }
     __syncthreads();  // the plan, for all
     MomentCounter<C> counter;
-    counter.sums.clear();
     counter.totals[0] = {};
     counter.scale = plan.rows[row].scale;
+    counter.sums.clear(counter.scale);
     counter.fill = plan.rows[row].fill;
     counter.row = row;
     counter.rgb = task.common().rgb;
     sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
-    counter.sums.fold(counter.totals[0]);
+    counter.sums.fold(counter.totals[0], 0, counter.scale);
     const std::uint32_t samples[] = {counter.samples};
-    merge_moments(counter.totals, samples, &task.row(row), task.full() ? 4 : 2);
-    if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    if (task.full())
-        take_back<C, true>(task, plan, row, false);
-    else
-        take_back<C, false>(task, plan, row, false);
+    merge_moments<CentralSums>(counter.totals, samples, plan.rows + row, &task.row(row));
+    if (blockIdx.x == 0 && threadIdx.x == 0) take_back<C, true>(task, plan, row, false);
 }
 
 }  // namespace

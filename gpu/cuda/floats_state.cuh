@@ -41,9 +41,8 @@ struct Mapping {
 struct FloatState {
     FloatRow rows[core::float_rows];
     Mapping maps[3];
-    Range equalized;         ///< the range of colours and luma
-    std::uint32_t arrived;   ///< blocks that have come to the end of a step
-    std::uint32_t complete;  ///< the result was written with sweep 2
+    Range equalized;        ///< the range of colours and luma
+    std::uint32_t arrived;  ///< blocks that have come to the end of a step
 };
 
 /// The workspace: two states, used by images in turn, so that the next image's first sweep may begin while the last
@@ -65,14 +64,17 @@ enum class Step : std::uint8_t { first_sweep, plan, second_sweep, finish, count_
 struct FloatWork : FloatParameters {
     int steps;
     Step step[7];
-    int map_log2;    ///< see LowCounter
-    bool slots_fit;  ///< all rows' Slots fit a block's shared memory
-    bool wide;       ///< so many counts that all blocks write them
+    bool backwards[7];  ///< every other sweep of the pixels, see Share
+    int map_log2;       ///< see LowCounter
+    bool slots_fit;     ///< all rows' Slots fit a block's shared memory
+    bool wide;          ///< so many counts that all blocks write them
 };
 
 /// Of a block: what sweep 2 keeps for all rows of a colour image takes more than 64 registers.
 template <int C>
-constexpr int threads_of = C == 1 ? 1024 : 512;
+constexpr int threads_of = C == 1   ? 1024
+                           : C == 3 ? 640
+                                    : 512;
 
 /// One image of a launch.
 template <int C>
@@ -81,6 +83,7 @@ struct Task {
     std::int64_t index;
     Image image;
     Output output;
+    bool backwards;
 
     __device__ const Common& common() const { return work->common; }
     __device__ bool full() const { return work->detail == Detail::full; }
@@ -100,7 +103,7 @@ struct Task {
     __device__ Share share(int rank, int blocks) const {
         return {static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x,
                 pieces_in_row(image.width, Group<float, C>::pixels) * image.height,
-                static_cast<std::int64_t>(blocks) * blockDim.x};
+                static_cast<std::int64_t>(blocks) * blockDim.x, backwards};
     }
     __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
 };
@@ -123,12 +126,15 @@ struct RowFacts {
     float minimum, maximum;     ///< 0 where none is
 };
 __device__ inline RowFacts facts_of(const Findings& found, std::int64_t pixels) {
+    const Word nan = fresh_word(&found.nan), positive = fresh_word(&found.positive_infinite),
+               negative = fresh_word(&found.negative_infinite);
+    const std::uint32_t low = fresh(found.complement_minimum_key), high = fresh(found.maximum_key);
     RowFacts facts{};
-    facts.odd = fresh(found.nan) + fresh(found.positive_infinite) + fresh(found.negative_infinite);
+    facts.odd = nan + positive + negative;
     facts.finite = static_cast<std::uint64_t>(pixels) - facts.odd;
     if (facts.finite == 0) return facts;
-    facts.minimum = core::key_float(~fresh(found.complement_minimum_key));
-    facts.maximum = core::key_float(fresh(found.maximum_key));
+    facts.minimum = core::key_float(~low);
+    facts.maximum = core::key_float(high);
     return facts;
 }
 
@@ -149,15 +155,36 @@ __device__ inline core::FloatBins bins_of(const Task<C>& task) {
     return core::FloatBins(range.lower, range.upper, work.common.bins, !work.has_range);
 }
 
-__device__ inline FloatMoments moments_of(const FloatRow& row) {
-    FloatMoments moments{fresh(row.pivot), fresh(row.exponent), {}};
-    for (int k = 0; k < 4; ++k) {
-        const Word parts[3] = {fresh(row.found.sums[k][0]), fresh(row.found.sums[k][1]), fresh(row.found.sums[k][2])};
-        moments.sums[k] = core::to_public(static_cast<core::i128>(static_cast<core::u128>(parts[0]) +
-                                                                  (static_cast<core::u128>(parts[1]) << 32) +
-                                                                  (static_cast<core::u128>(parts[2]) << 64)));
+template <int C>
+__device__ inline FloatMoments moments_of(const Task<C>& task, int r, const RowFacts& facts) {
+    const FloatRow& row = task.row(r);
+    FloatMoments moments;
+    if (task.full()) {
+        moments.pivot = fresh(row.pivot);
+        moments.exponent = fresh(row.exponent);
+    } else {
+        moments.exponent = core::moment_exponent(0, facts.minimum, facts.maximum);
     }
+    Word parts[4][3];
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+#pragma unroll
+        for (int p = 0; p < 3; ++p) parts[k][p] = fresh_word(&row.found.sums[k][p]);
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+        moments.sums[k] = core::to_public(static_cast<core::i128>(static_cast<core::u128>(parts[k][0]) +
+                                                                  (static_cast<core::u128>(parts[k][1]) << 32) +
+                                                                  (static_cast<core::u128>(parts[k][2]) << 64)));
     return moments;
+}
+/// By a warp.
+__device__ inline core::CentralMoments central_moments_of(std::uint64_t n, const FloatMoments& moments) {
+    if (n == 0) return {};
+    const double own = core::RawMeans(n, moments)[min(threadIdx.x % warp_lanes, core::RawMeans::count - 1)];
+    double raw[core::RawMeans::count];
+#pragma unroll
+    for (int i = 0; i < core::RawMeans::count; ++i) raw[i] = __shfl_sync(0xFFFFFFFFu, own, i);
+    return core::central_moments(n, moments, raw);
 }
 __device__ inline void add_to_sum(Word (&parts)[3], core::i128 value) {
     const auto bits = static_cast<core::u128>(value);

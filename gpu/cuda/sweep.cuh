@@ -68,9 +68,11 @@ __device__ inline int head_pixels(const char* row) {
     return static_cast<int>(address / power * (pixel / power == 3 ? 5u : 0u - 1u) % steps);
 }
 
-/// The pieces first, first + step, … before `last` of an image: what one thread looks at.
+/// The pieces first, first + step, … before `last` of an image: what one thread looks at. `backwards`: of an image that
+/// is in_one_row counted from its end, so that what the sweep before has left in L2 is read first.
 struct Share {
     std::int64_t first, last, step;
+    bool backwards = false;
 };
 
 /// Whether all groups of an image lie in one row, one behind the other.
@@ -108,8 +110,9 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
 
 /// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, x being the
 /// (first) pixel's place in row y. The threads of a warp must take neighbouring pieces. `Unroll` groups are loaded
-/// before any is looked at; `Ahead`: one is, and the next before it is looked at. Of an image that is in_one_row. In
-/// the loop live a pointer and few 32-bit numbers: what the visitor keeps in registers must not be crowded out.
+/// before any is looked at (all of them by `visit.groups(groups)`, where there is such a function; it is not told where
+/// they lie); `Ahead`: one is, and the next before it is looked at. Of an image that is in_one_row. In the loop live a
+/// pointer and few 32-bit numbers: what the visitor keeps in registers must not be crowded out.
 template <typename T, int C, int Unroll, bool Ahead, class Visit>
 __device__ inline void sweep_one_row(const Image& image, const Share& share, Visit& visit) {
     using G = Group<T, C>;
@@ -122,9 +125,10 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
     };
     const int count = pieces_from(share.first);
     int together = pieces_from(share.first + (31 - threadIdx.x % 32)), left = count - together;
-    std::int64_t x = head + share.first * G::pixels;
+    const int step = static_cast<int>(share.backwards ? -share.step : share.step);
+    std::int64_t x = head + (share.backwards ? groups - 1 - share.first : share.first) * G::pixels;
     const char* at = data + x * static_cast<std::int64_t>(sizeof(T) * C);
-    const int x_step = static_cast<int>(share.step) * G::pixels, step_bytes = static_cast<int>(share.step) * G::bytes;
+    const int x_step = step * G::pixels, step_bytes = step * G::bytes;
     if constexpr (Ahead) {
         G next;
         if (together > 0) next.load(at);
@@ -144,8 +148,12 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
             for (int u = 0; u < Unroll; ++u) group[u].load(at + static_cast<std::int64_t>(u) * step_bytes);
             __syncwarp();  // keeps the loads above
             at += static_cast<std::int64_t>(Unroll) * step_bytes;
+            if constexpr (requires { visit.groups(group); }) {
+                visit.groups(group);
+            } else {
 #pragma unroll
-            for (int u = 0; u < Unroll; ++u, x += x_step) visit.group(0, x, group[u]);
+                for (int u = 0; u < Unroll; ++u, x += x_step) visit.group(0, x, group[u]);
+            }
         }
     }
 #pragma unroll 1

@@ -64,8 +64,9 @@ inline constexpr int lighter_role_blocks = 14;
 //   what is left of a thread's groups loaded together       24 MB: f32 74.6 µs for 57.6, u16 grey 68.4 for 59.4
 //   f32: the next round loaded ahead of this one            spilled: 0.28 for 0.40
 //   f32: a ring in shared memory, filled by cp.async        second sweep alone: grey 0.74 for 0.84, BGR 0.51 for 0.55
-//   f32: moments by add.rm, without integers                second sweep alone: grey 0.84 for 0.81, BGR 0.54 for 0.52
-//   f32 BGR: half of the warps for two rows each            second sweep alone: 0.50 for 0.55
-//   f32 BGR: 640, 768, 1024 threads                         second sweep alone: 0.52 to 0.53 for 0.55 with 512
+//   f32: Σx split like Σx², five operations more a pair    BGR 0.34 for 0.36
+//   f32 grey: 5, 6 or 8 groups a thread for 4               no difference
+//   f32 BGR: 512 threads of 2 groups, 768 of 1 or 2         0.36, 0.36 and 0.35 for 0.38 with 640 of 2
+//   f32: the last eighth taken by warps as they come        grey 0.41 for 0.43, BGR 0.37 for 0.38: one counter for all
 
 }  // namespace gpuhist::cuda

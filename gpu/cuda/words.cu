@@ -239,6 +239,7 @@ __device__ inline BrightnessSums count_role(int role, const Image& image, const 
 template <int C, typename O, bool Shared>
 __device__ __noinline__ void apply_table(Image image, Share share, TableWriter<std::uint16_t, C, O, Shared> writer) {
     constexpr int W = written_channels<C>;
+    share.backwards = true;
     if (in_one_row<std::uint16_t, W>(image))
         sweep_one_row<std::uint16_t, W, W == 1 ? 2 : 1, false>(image, share, writer);
     else

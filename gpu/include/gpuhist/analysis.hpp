@@ -70,8 +70,8 @@ struct OrderStatistic {
 /// Sums over the finite samples x of an f32 channel, exact in integers once each term is rounded: so they do not depend
 /// on the order of summation. With d = double(x) - pivot and R = 2^exponent, R > max |d|,
 /// `sums[k-1]` is Σ rint(d^k / R^k * 2^80), k = 1..4; powers are products in double, left to right. In brief analyses
-/// k = 1 and 2 alone, the rest zero. The pivot lies near the median or, in brief analyses, midway between the extremes;
-/// where that is far from the mean in units of the std, it is the mean.
+/// k = 1 and 2 alone, the rest zero. The pivot is 0 in brief analyses; in full ones it lies near the median or, where
+/// that is far from the mean in units of the std, is the mean.
 struct FloatMoments {
     double pivot = 0;
     std::int32_t exponent = 0;
