@@ -1,4 +1,4 @@
-// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20 and 21, 1 GiB of pixels, as a
+// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20 to 22, 1 GiB of pixels, as a
 // fraction of the read-only sweep in the same run (4460 to 4590 GB/s).
 #pragma once
 
@@ -64,7 +64,7 @@ inline constexpr int lighter_role_blocks = 14;
 //   what is left of a thread's groups loaded together       24 MB: f32 74.6 µs for 57.6, u16 grey 68.4 for 59.4
 //   f32: the next round loaded ahead of this one            spilled: 0.28 for 0.40
 //   f32: a ring in shared memory, filled by cp.async        second sweep alone: grey 0.74 for 0.84, BGR 0.51 for 0.55
-//   f32: Σx split like Σx², five operations more a pair    BGR 0.34 for 0.36
+//   f32: Σx split like Σx², three additions more a sample   BGR 0.34 for 0.36, grey no difference
 //   f32 grey: 5, 6 or 8 groups a thread for 4               no difference
 //   f32 BGR: 512 threads of 2 groups, 768 of 1 or 2         0.36, 0.36 and 0.35 for 0.38 with 640 of 2
 //   f32: the last eighth taken by warps as they come        grey 0.41 for 0.43, BGR 0.37 for 0.38: one counter for all
