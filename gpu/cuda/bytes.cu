@@ -101,7 +101,7 @@ constexpr int blocks_wanted = C == 1 && std::is_void_v<O> ? 2 : 1;
 /// Groups loaded at once: as many as the registers hold; BGR, whose group is three words, loads one ahead.
 template <int C, int Wanted>
 constexpr int unroll = C == 3                  ? 1
-                       : C == 1 && Wanted == 2 ? 2
+                       : C == 1 && Wanted == 2 ? 3
                                                : 4;
 
 /// The hot loops: functions of their own, so that what the kernel keeps does not crowd their registers.
@@ -126,7 +126,6 @@ __device__ inline BrightnessSums count_columns(const Image& image, const Share& 
 template <int C, typename O>
 __device__ __noinline__ void apply_table(Image image, Share share, TableWriter<std::uint8_t, C, O, true> writer) {
     constexpr int W = written_channels<C>;
-    share.backwards = true;
     if (in_one_row<std::uint8_t, W>(image))
         sweep_one_row<std::uint8_t, W, 2, false>(image, share, writer);
     else
