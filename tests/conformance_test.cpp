@@ -536,6 +536,28 @@ TEST_P(AnalysisTest, small_float_far_from_zero_has_the_true_std) {
     }
 }
 
+// One channel, and with colours luma, without a finite sample; the others as they are, or of one value.
+TEST_P(AnalysisTest, small_float_rows_without_a_finite_sample) {
+    for (int channels : {1, 3, 4})
+        for (int empty = 0; empty < channels; ++empty)
+            for (float odd : {NAN, INFINITY, -INFINITY})
+                for (Content content : {Content::natural, Content::constant}) {
+                    const Shape shape{37, 11, channels, Depth::f32};
+                    Picture picture(shape, packed, content);
+                    for (std::int64_t y = 0; y < shape.height; ++y)
+                        for (std::int64_t x = 0; x < shape.width; ++x) picture.set(x, y, empty, odd);
+                    for (const std::optional<Range>& range :
+                         {std::optional<Range>(), std::optional<Range>({-1, 1}), std::optional<Range>({2, 3})}) {
+                        SCOPED_TRACE(describe(shape, packed, content) + ", channel " + std::to_string(empty) + " " +
+                                     std::to_string(odd) + ", range from " +
+                                     std::to_string(range ? range->lower : NAN));
+                        check(picture, bins_over(256, range));
+                        check(picture, brief(bins_over(256, range)));
+                        ASSERT_FALSE(HasFailure());
+                    }
+                }
+}
+
 /// Images whose moments are hard: the spread tiny or huge beside the distance from zero or from the pivot.
 TEST_P(AnalysisTest, float_moments) {
     constexpr std::int64_t width = 512, height = 300;

@@ -175,7 +175,7 @@ struct CentralSums {
     }
     /// Every `fold_every` samples, and at the end: the totals are what counts then. They lie in memory, where they take
     /// no registers.
-    __device__ void fold(MomentTotals<powers>& totals, std::uint32_t, const MomentScale& scale) {
+    __device__ void fold(MomentTotals<powers>& totals, const MomentScale& scale) {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
             totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
@@ -203,16 +203,14 @@ struct RawSums {
     static constexpr int powers = 2;
     static constexpr std::uint32_t fold_every = CentralSums::fold_every;
 
-    std::uint64_t chains;  ///< k = 1: Σ of the bits of 12 R + Σx
+    std::uint64_t chains;  ///< k = 1: Σ of the bits of 12 R + Σx, less those of 12 R
     double sum;            ///< k = 2: S, and Σ of the bits of l
     std::uint64_t low;
 
-    /// 1.5 · 2^-28 R and R²
+    /// 12 R and 1.5 · 2^-28 R²
     __device__ static MomentScale scale_of(int exponent) {
-        return {CentralSums::low_base * core::power_of_two(exponent),
-                CentralSums::low_base * core::power_of_two(2 * exponent)};
+        return {12 * core::power_of_two(exponent), CentralSums::low_base * core::power_of_two(2 * exponent)};
     }
-    __device__ static double chain_base(const MomentScale& scale) { return scale.first * 0x1p31; }
     __device__ static double base(const MomentScale& scale) { return scale.second * 0x1p40; }
     /// Whether a sample may have a rest, which 0 has not: its rank is below that of R · 2^-26.
     __device__ static std::uint32_t rank(float value) { return (__float_as_uint(value) << 1) - 1; }
@@ -234,27 +232,22 @@ struct RawSums {
     template <int N>
     __device__ void add(const double (&values)[N], const MomentScale& scale) {
         static_assert(N <= 4);
-        double chain = chain_base(scale);
+        double chain = scale.first;
 #pragma unroll
         for (int i = 0; i < N; ++i) chain = __dadd_rd(chain, values[i]);
-        chains += bits_of(chain);
+        chains += bits_of(chain) - bits_of(scale.first);
 #pragma unroll
         for (int i = 0; i + 1 < N; i += 2)
             low += split_square(values[i], scale.second) + split_square(values[i + 1], scale.second);
         if constexpr (N % 2 == 1) low += split_square(values[N - 1], scale.second);
     }
-    /// In place of add, where a sample of this row is passed over.
-    __device__ void pass(const MomentScale& scale) {
-        chains += bits_of(chain_base(scale));
-    }
     /// What rounding down took from a sample, in units of R · 2^-80.
     static __device__ std::uint64_t rest_of(double value, const MomentScale& scale) {
-        const double base = chain_base(scale), rest = value - (__dadd_rd(base, value) - base);
-        return bits_of(rest + scale.first) - bits_of(scale.first);
+        const double base = scale.first * 0x1p-31, rest = value - (__dadd_rd(scale.first, value) - scale.first);
+        return bits_of(rest + base) - bits_of(base);
     }
-    /// `calls` of add since the last.
-    __device__ void fold(MomentTotals<powers>& totals, std::uint32_t calls, const MomentScale& scale) {
-        const auto chained = static_cast<std::int64_t>(chains - calls * bits_of(chain_base(scale)));
+    __device__ void fold(MomentTotals<powers>& totals, const MomentScale& scale) {
+        const auto chained = static_cast<std::int64_t>(chains);
         totals.high[0] += chained >> 9;
         totals.low[0] += static_cast<std::uint64_t>(chained & 511) << 31;
         totals.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
@@ -273,7 +266,7 @@ struct RawSums {
 
 /// Where a value lies among equal bins, by one operation: the high word of fma(v, scale, offset), rounded down, is the
 /// number of its bin, which is −1 below the first. An offset of 1.5 · 2^20 and more gives 32 digits of the fraction,
-/// which are the low word. It is core::FloatBins' bin where it changes at the edges, see `at_edge`.
+/// which are the low word. It is core::FloatBins' bin where it changes at the edges, see `right`.
 struct BinPosition {
     static constexpr double whole = 0x1.8p20;
     static constexpr std::int32_t whole_high = 0x41380000;  ///< the high word of `whole`
@@ -286,6 +279,13 @@ struct BinPosition {
         const double scale = __ddiv_ru(bins.bins, __dadd_rd(bins.upper, -bins.lower));
         return {scale, upwards ? __fma_ru(-bins.lower, scale, whole) : __fma_rn(-bins.lower, scale, whole)};
     }
+    /// Whether every float's bin is right, so far as it depends on the edges of this thread. Positions rise with
+    /// values: they need only change where they should.
+    __device__ bool right(const core::FloatBins& bins) const {
+        bool all = true;
+        for (std::uint32_t i = threadIdx.x; i <= bins.bins; i += blockDim.x) all = all && at_edge(bins, i);
+        return all;
+    }
     __device__ std::int32_t high(double value) const { return __double2hiint(__fma_rd(value, scale, offset)); }
     __device__ std::int32_t bin(float value) const { return high(value) - whole_high; }
 
@@ -293,20 +293,26 @@ struct BinPosition {
     __device__ static float edge(const core::FloatBins& bins, std::uint32_t bin) {
         return __double2float_ru(core::bin_edge(bins.lower, bins.upper, bins.bins, bin));
     }
-    /// Whether the bin changes at this edge where it should. Positions rise with values: if it does at all edges, 0 to
-    /// `bins`, every float's bin is right. What is beyond closed ends does not occur, so that their values may be found
-    /// in the bin beyond.
+    /// Whether the bin changes at this edge, 0 to `bins`. What is beyond closed ends does not occur, so that their
+    /// values may be found in the bin beyond.
     __device__ bool at_edge(const core::FloatBins& bins, std::uint32_t i) const {
         const float here = edge(bins, i);
         if (!(fabsf(here) < INFINITY)) return false;
         const auto number = static_cast<std::int32_t>(i);
         if (bins.upper_closed && (i == 0 || i == bins.bins)) return bin(here) == number || bin(here) == number - 1;
-        // Where several edges are the same float, the last is the one that counts.
-        if ((i == bins.bins || edge(bins, i + 1) != here) && bin(here) != number) return false;
-        if (i > 0 && edge(bins, i - 1) == here) return true;
-        const auto bits = __float_as_int(here);
-        const float before = here == 0 ? -0x1p-149f : __int_as_float(here > 0 ? bits - 1 : bits + 1);
-        return bin(before) == number - 1;
+        const bool begins = bin(here) == number, ends = bin(before(here)) == number - 1;
+        return (begins && ends) || at_same_edges(bins, i, here, begins, ends);
+    }
+    /// The same where several edges are the same float: the last of them begins its bin, the first ends the one before.
+    __device__ static __noinline__ bool at_same_edges(const core::FloatBins& bins, std::uint32_t i, float here,
+                                                      bool begins, bool ends) {
+        return (begins || (i < bins.bins && edge(bins, i + 1) == here)) &&
+               (ends || (i > 0 && edge(bins, i - 1) == here));
+    }
+    /// The next float below a finite one.
+    __device__ static float before(float value) {
+        const auto bits = __float_as_int(value);
+        return value == 0 ? -0x1p-149f : __int_as_float(value > 0 ? bits - 1 : bits + 1);
     }
 };
 

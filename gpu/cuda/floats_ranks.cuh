@@ -83,7 +83,7 @@ __device__ __noinline__ void plan_row(const Task<C>& task, int index, RankScratc
     std::uint64_t finite = 0;
     std::uint32_t first = 0xFFFFu, last = 0;  // high halves
     for (int r = pooled ? 0 : index; r < (pooled ? 3 : index + 1); ++r) {
-        const RowFacts facts = facts_of(task.row(r).found, pixels);
+        const RowFacts facts = facts_of(task, r);
         if (facts.finite == 0) continue;
         finite += facts.finite;
         first = min(first, core::float_key(facts.minimum) >> 16);
@@ -130,7 +130,7 @@ __device__ __noinline__ void plan_row(const Task<C>& task, int index, RankScratc
         plan.ranks = wanted;
         plan.selected = selected;
         if (!pooled) {
-            const RowFacts facts = facts_of(row.found, pixels);
+            const RowFacts facts = facts_of(fresh_copy(static_cast<const Extremes&>(row.found)), pixels);
             const double pivot = core::middle_of_high_half(scratch.bins[wanted], facts.minimum, facts.maximum);
             row.pivot = pivot;
             row.exponent = core::moment_exponent(pivot, facts.minimum, facts.maximum);

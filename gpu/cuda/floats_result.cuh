@@ -17,7 +17,7 @@ __device__ __noinline__ void decide(const Task<C>& task, const BlockPlan& plan) 
     const int r = threadIdx.x / warp_lanes;
     if (r >= rows_of(C)) return;
     const RowFacts& facts = plan.rows[r].facts;
-    const FloatMoments moments = moments_of(task, r, facts);
+    const FloatMoments moments = moments_of(task, r, fresh_copy(task.row(r).found), facts);
     const core::CentralMoments central = central_moments_of(facts.finite, moments);
     const bool again = core::poor_pivot(moments, central);
     __syncwarp();  // all lanes have read the sums
@@ -98,10 +98,10 @@ __device__ __noinline__ void complete(const Task<C>& task) {
     const std::int64_t pixels = task.image.pixels();
 
     if (warp < rows) {
-        const Findings& found = task.row(warp).found;
+        const Findings found = fresh_copy(task.row(warp).found);
         const int to = result_row(warp, C, common.rgb);
         const RowFacts own = facts_of(found, pixels);
-        const FloatMoments summed = moments_of(task, warp, own);
+        const FloatMoments summed = moments_of(task, warp, found, own);
         const core::CentralMoments central = central_moments_of(own.finite, summed);
         ChannelResult channel;
         channel.samples = own.finite;
@@ -109,10 +109,10 @@ __device__ __noinline__ void complete(const Task<C>& task) {
         channel.maximum = own.maximum;
         channel.mean = central.mean;
         channel.std = sqrt(central.m2);
-        channel.nan = fresh(found.nan);
-        channel.infinite = fresh(found.positive_infinite) + fresh(found.negative_infinite);
-        channel.below = fresh(found.below) + fresh(found.negative_infinite);
-        channel.above = fresh(found.above) + fresh(found.positive_infinite);
+        channel.nan = found.nan;
+        channel.infinite = found.positive_infinite + found.negative_infinite;
+        channel.below = found.below + found.negative_infinite;
+        channel.above = found.above + found.positive_infinite;
         if (lane == 0) {
             facts[warp] = own;
             moments[warp] = central;
@@ -127,7 +127,8 @@ __device__ __noinline__ void complete(const Task<C>& task) {
         result.upper_closed = bins.upper_closed;
         if (common.normalize) task.state().equalized = finite_range(task, C == 1 ? 1 : luma_row + 1);
     }
-    for (int i = threadIdx.x; i < core::float_rows * core::max_ranks; i += blockDim.x) {
+    const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have the most to do as it is
+    for (int i = from_last; i < core::float_rows * core::max_ranks; i += blockDim.x) {
         const int index = i / core::max_ranks, r = i % core::max_ranks;
         const FloatRow& row = task.row(index);
         core::FloatRanks& to = details.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
@@ -139,7 +140,7 @@ __device__ __noinline__ void complete(const Task<C>& task) {
         to.value[r] = fresh(row.order[r]);
     }
     if (!task.work->wide)
-        for (std::uint32_t i = threadIdx.x; i < rows * common.bins; i += blockDim.x) {
+        for (std::uint32_t i = from_last; i < rows * common.bins; i += blockDim.x) {
             Word& count = task.counts(0)[i];
             counts_of(common, task.index,
                       result_row(static_cast<int>(i / common.bins), C, common.rgb))[i % common.bins] = fresh(count);

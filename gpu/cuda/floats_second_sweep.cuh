@@ -42,12 +42,11 @@ struct BlockPlan {
 template <int C>
 __device__ inline void make_plan(const Task<C>& task, BlockPlan& plan) {
     constexpr int rows = rows_of(C);
-    const std::int64_t pixels = task.image.pixels();
     const int warp = threadIdx.x / warp_lanes;
     __syncthreads();  // the plan may be written again
     if (threadIdx.x % warp_lanes == 0 && warp < rows) {
         RowPlan& row = plan.rows[warp];
-        row.facts = facts_of(task.row(warp).found, pixels);
+        row.facts = facts_of(task, warp);
         if (task.full()) {
             row.pivot = fresh(task.row(warp).pivot);
             row.exponent = fresh(task.row(warp).exponent);
@@ -62,26 +61,21 @@ __device__ inline void make_plan(const Task<C>& task, BlockPlan& plan) {
     } else if (threadIdx.x % warp_lanes == 0 && warp == rows) {
         plan.rgb = task.common().rgb;
         plan.bins = bins_of(task);
-        bool odd = false;
-        for (int r = 0; r < rows; ++r) odd = odd || facts_of(task.row(r).found, pixels).odd != 0;
-        plan.plain = !odd && !task.work->has_range;
     }
-    __syncthreads();  // the bins, for all
-    if (!task.work->slots_fit) {
-        if (threadIdx.x == 0) plan.slots = false;
-    } else {
-        const BinPosition upwards = BinPosition::of(plan.bins, true), nearest = BinPosition::of(plan.bins, false);
-        bool upwards_right = true, nearest_right = true;
-        for (std::uint32_t i = threadIdx.x; i <= plan.bins.bins; i += blockDim.x) {
-            upwards_right = upwards_right && upwards.at_edge(plan.bins, i);
-            nearest_right = nearest_right && nearest.at_edge(plan.bins, i);
-        }
-        upwards_right = __syncthreads_and(upwards_right);
-        nearest_right = __syncthreads_and(nearest_right);
-        if (threadIdx.x == 0) {
-            plan.position = upwards_right ? upwards : nearest;
-            plan.slots = upwards_right || nearest_right;
-        }
+    __syncthreads();  // the bins, and what is known of the rows, for all
+    bool right = false;
+    BinPosition position;
+#pragma unroll 1
+    for (int upwards = 1; upwards >= 0 && !right && task.work->slots_fit; --upwards) {
+        position = BinPosition::of(plan.bins, upwards);
+        right = __syncthreads_and(position.right(plan.bins));
+    }
+    if (threadIdx.x == 0) {
+        bool odd = false;
+        for (int r = 0; r < rows; ++r) odd = odd || plan.rows[r].facts.odd != 0;
+        plan.plain = !odd && !task.work->has_range;
+        plan.position = position;
+        plan.slots = right;
     }
     __syncthreads();  // the plan, for all
 }
@@ -106,7 +100,6 @@ struct DetailCounter {
     };
     Sums sums[rows];
     std::uint32_t samples = 0;
-    std::uint32_t calls = 0;  ///< of add for each row, since the last fold
     MomentScale scale;
     std::uint32_t small;
     std::uint32_t scales;  ///< shared address of the first row's
@@ -166,16 +159,14 @@ struct DetailCounter {
     template <int N>
     __device__ void counted() {
         samples += N;
-        ++calls;
         if ((samples & (Sums::fold_every - 1)) < N) fold();
     }
     __device__ void fold() {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            sums[r].fold(found.totals[r], calls, scale_of(r));
+            sums[r].fold(found.totals[r], scale_of(r));
             one_row_after_the_other();
         }
-        calls = 0;
     }
     __device__ void finish() {
         if constexpr (Full) low.empty();
@@ -225,8 +216,8 @@ struct SlotCounter : DetailCounter<C, Full> {
         if constexpr (Base::rows > 4) count_row<4>(pixels);
         this->template counted<pixels_of<C, Pixels>>();
     }
-    template <class Pixels, int N>
-    __device__ void add_rests(const Pixels (&pixels)[N]) {
+    template <int N, class Pixels>
+    __device__ void add_rests(const Pixels* pixels) {
         constexpr int each = pixels_of<C, Pixels>;
 #pragma unroll
         for (int r = 0; r < Base::rows; ++r) {
@@ -242,24 +233,21 @@ struct SlotCounter : DetailCounter<C, Full> {
             one_row_after_the_other();
         }
     }
+    template <int N, class Pixels>
+    __device__ void look(const Pixels* pixels) {
+        if constexpr (!Full) add_rests<N>(pixels);
+#pragma unroll
+        for (int i = 0; i < N; ++i) look_at(pixels[i]);
+    }
     template <int N>
     __device__ void groups(const Group<float, C> (&groups)[N]) {
-        if constexpr (!Full) add_rests(groups);
-#pragma unroll
-        for (int i = 0; i < N; ++i) look_at(groups[i]);
+        look<N>(groups);
     }
     __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
-        const Group<float, C> one[1] = {group};
-        groups(one);
+        look<1>(&group);
     }
     __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
-        if constexpr (!Full) {
-            float one[1][C];
-#pragma unroll
-            for (int c = 0; c < C; ++c) one[0][c] = samples[c];
-            add_rests(one);
-        }
-        look_at(samples);
+        look<1>(&samples);
     }
 };
 
@@ -278,6 +266,16 @@ __device__ inline Word* count_of_slot(const Task<C>& task, const BlockPlan& plan
     if (slot == 0) return &task.row(row).found.below;
     if (slot == bins + 1) return &task.row(row).found.above;
     return task.counts(row) + (slot - 1);
+}
+
+/// The same of a value.
+template <int C>
+__device__ inline Word* count_of(const Task<C>& task, const BlockPlan& plan, int row, float value) {
+    const std::uint32_t bin = plan.bins(value);
+    return count_of_slot(task, plan, row,
+                         bin == core::FloatBins::below   ? 0
+                         : bin == core::FloatBins::above ? plan.bins.bins + 1
+                                                         : bin + 1);
 }
 
 /// A count in device memory taken back.
@@ -300,13 +298,7 @@ __device__ __noinline__ void take_back(const Task<C>& task, const BlockPlan& pla
     const RowPlan& of = plan.rows[row];
     const Word times = of.facts.odd;
     if (times == 0) return;
-    if (bins) {
-        const std::uint32_t bin = plan.bins(of.fill);
-        const std::uint32_t slot = bin == core::FloatBins::below   ? 0
-                                   : bin == core::FloatBins::above ? plan.bins.bins + 1
-                                                                   : bin + 1;
-        subtract(count_of_slot(task, plan, row, slot), times);
-    }
+    if (bins) subtract(count_of(task, plan, row, of.fill), times);
     add_terms(task, of, row, of.fill, -static_cast<core::i128>(times));
     if (!Full || !bins) return;
     const std::uint32_t key = core::float_key(of.fill);
@@ -379,7 +371,6 @@ struct BinCounter : DetailCounter<C, Full> {
     __device__ void count_one(int r, float value) {
         if (!is_finite(value)) {
             ++this->found.odd[r];
-            if constexpr (!Full) this->sums[r].pass(this->scale_of(r));
             return;
         }
         const std::uint32_t bin = bins(value);
@@ -434,11 +425,7 @@ template <int C>
 __device__ __noinline__ void count_constant(const Task<C>& task, const BlockPlan& plan, int row) {
     const RowFacts& facts = plan.rows[row].facts;
     if (facts.finite == 0) return;
-    const std::uint32_t bin = plan.bins(facts.minimum);
-    atomicAdd(bin == core::FloatBins::below   ? &task.row(row).found.below
-              : bin == core::FloatBins::above ? &task.row(row).found.above
-                                              : task.counts(row) + bin,
-              Word{facts.finite});
+    atomicAdd(count_of(task, plan, row, facts.minimum), Word{facts.finite});
     add_terms(task, plan.rows[row], row, facts.minimum, static_cast<core::i128>(facts.finite));
     if (task.full()) plan.low.count_in_memory(core::float_key(facts.minimum), facts.finite);
 }
@@ -544,7 +531,7 @@ struct MomentCounter {
         for (int i = 0; i < N; ++i) wide[i] = values[i];
         sums.add(wide, scale);
         samples += N;
-        if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], 0, scale);
+        if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], scale);
     }
     __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
         look_at(group);
@@ -558,7 +545,7 @@ __device__ __noinline__ void sum_again(const Task<C>& task, BlockPlan& plan, int
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
         RowPlan& of = plan.rows[row];
-        of.facts = facts_of(task.row(row).found, task.image.pixels());
+        of.facts = facts_of(task, row);
         of.pivot = fresh(task.row(row).pivot);
         of.exponent = fresh(task.row(row).exponent);
         of.scale = CentralSums::scale_of(of.pivot, of.exponent);
@@ -573,7 +560,7 @@ __device__ __noinline__ void sum_again(const Task<C>& task, BlockPlan& plan, int
     counter.row = row;
     counter.rgb = task.common().rgb;
     sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
-    counter.sums.fold(counter.totals[0], 0, counter.scale);
+    counter.sums.fold(counter.totals[0], counter.scale);
     const std::uint32_t samples[] = {counter.samples};
     merge_moments<CentralSums>(counter.totals, samples, plan.rows + row, &task.row(row));
     if (blockIdx.x == 0 && threadIdx.x == 0) take_back<C, true>(task, plan, row, false);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "core/bins.hpp"
 #include "core/float_analysis.hpp"
@@ -13,12 +14,14 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// What all blocks add up about one row. Zero between images. Extremes are kept as keys, a minimum as the complement.
-struct Findings {
-    // sweep 1
+/// What all blocks add up about one row, zero between images: in sweep 1, with extremes as keys, a minimum as the
+/// complement;
+struct Extremes {
     Word nan, positive_infinite, negative_infinite;
     std::uint32_t complement_minimum_key, maximum_key;
-    // sweep 2, of the finite samples
+};
+/// and in sweep 2, of the finite samples.
+struct Findings : Extremes {
     Word below, above;
     Word sums[4][3];  ///< Σ of the moments' low, middle 32 and high 64 bits
 };
@@ -120,22 +123,35 @@ __device__ inline Word fresh_word(const Word* from) {
     asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(from));
     return value;
 }
+/// Of several words.
+template <typename T>
+__device__ inline T fresh_copy(const T& value) {
+    constexpr int words = sizeof(T) / sizeof(Word);
+    static_assert(sizeof(T) % sizeof(Word) == 0 && alignof(T) == alignof(Word));
+    Word copy[words];
+#pragma unroll
+    for (int w = 0; w < words; ++w) copy[w] = fresh_word(reinterpret_cast<const Word*>(&value) + w);
+    T result;
+    memcpy(&result, copy, sizeof(T));
+    return result;
+}
 
 struct RowFacts {
     std::uint64_t finite, odd;  ///< samples that are, and are not
     float minimum, maximum;     ///< 0 where none is
 };
-__device__ inline RowFacts facts_of(const Findings& found, std::int64_t pixels) {
-    const Word nan = fresh_word(&found.nan), positive = fresh_word(&found.positive_infinite),
-               negative = fresh_word(&found.negative_infinite);
-    const std::uint32_t low = fresh(found.complement_minimum_key), high = fresh(found.maximum_key);
+__device__ inline RowFacts facts_of(const Extremes& found, std::int64_t pixels) {
     RowFacts facts{};
-    facts.odd = nan + positive + negative;
+    facts.odd = found.nan + found.positive_infinite + found.negative_infinite;
     facts.finite = static_cast<std::uint64_t>(pixels) - facts.odd;
     if (facts.finite == 0) return facts;
-    facts.minimum = core::key_float(~low);
-    facts.maximum = core::key_float(high);
+    facts.minimum = core::key_float(~found.complement_minimum_key);
+    facts.maximum = core::key_float(found.maximum_key);
     return facts;
+}
+template <int C>
+__device__ inline RowFacts facts_of(const Task<C>& task, int row) {
+    return facts_of(fresh_copy(static_cast<const Extremes&>(task.row(row).found)), task.image.pixels());
 }
 
 /// The finite extremes of rows [0, rows) as a range.
@@ -155,26 +171,21 @@ __device__ inline core::FloatBins bins_of(const Task<C>& task) {
     return core::FloatBins(range.lower, range.upper, work.common.bins, !work.has_range);
 }
 
+/// From what was found of row r.
 template <int C>
-__device__ inline FloatMoments moments_of(const Task<C>& task, int r, const RowFacts& facts) {
-    const FloatRow& row = task.row(r);
+__device__ inline FloatMoments moments_of(const Task<C>& task, int r, const Findings& found, const RowFacts& facts) {
     FloatMoments moments;
     if (task.full()) {
-        moments.pivot = fresh(row.pivot);
-        moments.exponent = fresh(row.exponent);
+        moments.pivot = fresh(task.row(r).pivot);
+        moments.exponent = fresh(task.row(r).exponent);
     } else {
         moments.exponent = core::moment_exponent(0, facts.minimum, facts.maximum);
     }
-    Word parts[4][3];
 #pragma unroll
     for (int k = 0; k < 4; ++k)
-#pragma unroll
-        for (int p = 0; p < 3; ++p) parts[k][p] = fresh_word(&row.found.sums[k][p]);
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-        moments.sums[k] = core::to_public(static_cast<core::i128>(static_cast<core::u128>(parts[k][0]) +
-                                                                  (static_cast<core::u128>(parts[k][1]) << 32) +
-                                                                  (static_cast<core::u128>(parts[k][2]) << 64)));
+        moments.sums[k] = core::to_public(static_cast<core::i128>(static_cast<core::u128>(found.sums[k][0]) +
+                                                                  (static_cast<core::u128>(found.sums[k][1]) << 32) +
+                                                                  (static_cast<core::u128>(found.sums[k][2]) << 64)));
     return moments;
 }
 /// By a warp.

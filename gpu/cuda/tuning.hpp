@@ -9,6 +9,7 @@ namespace gpuhist::cuda {
 /// One block of 1024 threads fills its multiprocessor's warps and shares one set of counters; of grey u8, whose
 /// counters are small, two.
 ///   u8 grey  2 × 1024 threads, 2 loads a thread  0.985   1 × 1024, 4 loads  0.961   4 × 512, 4 loads  0.960
+///            on another day  2 loads  0.962 to 0.971     3 loads  0.968 to 0.976
 ///   u8 BGR   1 × 1024, one group ahead           0.92    2 × 1024           0.79    2 × 768          0.85   2 × 512
 ///   0.89
 inline constexpr int block_threads = 1024;
@@ -68,5 +69,12 @@ inline constexpr int lighter_role_blocks = 14;
 //   f32 grey: 5, 6 or 8 groups a thread for 4               no difference
 //   f32 BGR: 512 threads of 2 groups, 768 of 1 or 2         0.36, 0.36 and 0.35 for 0.38 with 640 of 2
 //   f32: the last eighth taken by warps as they come        grey 0.41 for 0.43, BGR 0.37 for 0.38: one counter for all
+//   the last sixteenth so, each chunk asked for one ahead   f32 grey no difference, BGR 0.378 for 0.382, u8 BGR 0.94
+//                                                           for 0.97
+//   f32: first sweep of 8 groups a thread for 4             no difference: it is as fast as the one that only reads
+//   f32: counters cleared before the barrier                no difference: code is waited for, not the clearing
+//   f32: plan and quotients run ahead by a warp that has    24 MB 52.5 µs for 49.4, 1 GiB no difference
+//        time, so that their code is near when all wait
+//   u8: copies made from the end of the image backwards     512 MiB no difference, 24 MB 2.05 for 1.97
 
 }  // namespace gpuhist::cuda
