@@ -89,7 +89,7 @@ __device__ void finish(const Task<C>& task, BlockPlan& plan, RankScratch& scratc
 /// Barriers: before the phases, each of which needs the one before complete, but for an image's first, which adds to
 /// the other state; those within a block are told where they stand. Bytes: each pixel is read twice (the second time
 /// from L2 where it fits); once more where a pivot was poor, for equalisation, and for the copy, which is written once.
-/// Limit: fewer than 2^22 samples a thread, see MomentSums, and 2^32 pixels a block.
+/// Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a block.
 template <int C, class Images>
 __global__ void __launch_bounds__(threads_of<C>, 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work, int first, int last) {

@@ -1,5 +1,5 @@
 // Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20 to 22, 1 GiB of pixels, as a
-// fraction of the read-only sweep in the same run (4460 to 4590 GB/s).
+// fraction of the read-only sweep in the same run (4360 to 4650 GB/s).
 #pragma once
 
 #include <cstdint>
