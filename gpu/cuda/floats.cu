@@ -1,6 +1,7 @@
 // f32 images: the two sweeps of core/float_analysis.hpp, step by step, and their launch.
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/floats_first_sweep.cuh"
 #include "cuda/floats_normalize.cuh"
@@ -16,19 +17,28 @@ namespace {
 
 // ---- Steps
 
-template <int C>
-__device__ void first_sweep(const Task<C>& task) {
-    if (!task.full()) return find_extremes(task);
-    for_rows(task, rows_of(C), [&](int row, const Share& share) { count_high_halves(task, row, share); });
+template <int C, bool Full>
+__device__ void first_sweep(const Task<C, Full>& task) {
+    if constexpr (Full)
+        for_rows(task, rows_of(C), [&](int row, const Share& share) { count_high_halves(task, row, share); });
+    else
+        find_extremes(task);
 }
 
-template <int C>
-__device__ void second_sweep(const Task<C>& task, BlockPlan& plan, bool* last) {
+/// Ranks and pivots, the rows dealt to the blocks.
+template <int C, bool Full>
+__device__ void plan_ranks(const Task<C, Full>& task, RankScratch& scratch) {
+    if constexpr (Full)
+        for (int i = blockIdx.x; i < core::float_rows; i += gridDim.x)
+            if (i < rows_of(C) || (C > 1 && i == core::pooled_row)) plan_row(task, i, scratch);
+}
+
+template <int C, bool Full>
+__device__ void second_sweep(const Task<C, Full>& task, BlockPlan& plan, bool* last) {
     make_plan(task, plan);
     const Share all = task.share_of_grid();
-    if (task.full()) {
-        for_rows(task, rows_of(C),
-                 [&](int row, const Share& share) { count_details<C, true>(task, plan, row, share); });
+    if constexpr (Full) {
+        for_rows(task, rows_of(C), [&](int row, const Share& share) { count_details(task, plan, row, share); });
         // The plan is made: the counts of high halves are zero again for the next image.
         for (int r = 0; r < rows_of(C); ++r) {
             const RowFacts& facts = plan.rows[r].facts;
@@ -38,10 +48,10 @@ __device__ void second_sweep(const Task<C>& task, BlockPlan& plan, bool* last) {
             for (std::int64_t half = first + all.first; half < end; half += all.step) task.high(r)[half] = 0;
         }
     } else {
-        count_details<C, false>(task, plan, 0, all);
+        count_details(task, plan, 0, all);
     }
     if (!arrive_last(&task.state().arrived, gridDim.x, last)) return;
-    if (task.full())
+    if constexpr (Full)
         decide(task, plan);
     else if (!task.work->wide)
         complete(task);
@@ -49,10 +59,10 @@ __device__ void second_sweep(const Task<C>& task, BlockPlan& plan, bool* last) {
 
 /// Order statistics, dealt to the blocks; moments of which the pivot was poor; many counts. The last block writes the
 /// result.
-template <int C>
-__device__ void finish(const Task<C>& task, BlockPlan& plan, RankScratch& scratch, bool* last) {
+template <int C, bool Full>
+__device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& scratch, bool* last) {
     FloatState& state = task.state();
-    if (task.full()) {
+    if constexpr (Full) {
         for (int i = blockIdx.x; i < core::float_rows * core::max_ranks; i += gridDim.x) {
             const int index = i / core::max_ranks, slot = i % core::max_ranks;
             if (index < rows_of(C) || (C > 1 && index == core::pooled_row))
@@ -90,8 +100,8 @@ __device__ void finish(const Task<C>& task, BlockPlan& plan, RankScratch& scratc
 /// the other state; those within a block are told where they stand. Bytes: each pixel is read twice (the second time
 /// from L2 where it fits); once more where a pivot was poor, for equalisation, and for the copy, which is written once.
 /// Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a block.
-template <int C, class Images>
-__global__ void __launch_bounds__(threads_of<C>, 1)
+template <int C, bool Full, class Images>
+__global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work, int first, int last) {
     __shared__ BlockPlan plan;
     __shared__ RankScratch scratch;
@@ -100,15 +110,14 @@ __global__ void __launch_bounds__(threads_of<C>, 1)
         const Step step = work.step[phase % work.steps];
         if (step != Step::first_sweep) wait_for_phase(phase, first);
         const int index = phase / work.steps;
-        const Task<C> task{&work, index, images.image(index), images.output_of(index),
-                           work.backwards[phase % work.steps]};
+        const Task<C, Full> task{&work, index, images.image(index), images.output_of(index),
+                                 work.backwards[phase % work.steps]};
         switch (step) {
             case Step::first_sweep:
                 first_sweep(task);
                 break;
             case Step::plan:
-                for (int i = blockIdx.x; i < core::float_rows; i += gridDim.x)
-                    if (i < rows_of(C) || (C > 1 && i == core::pooled_row)) plan_row(task, i, scratch);
+                plan_ranks(task, scratch);
                 break;
             case Step::second_sweep:
                 second_sweep(task, plan, &last_block);
@@ -175,13 +184,13 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < images.count; ++i) largest = std::max(largest, images.image(i).pixels());
 
-    with_channels(channels, [&](auto constant) {
-        constexpr int C = decltype(constant)::value;
-        const int rows = full ? 1 : rows_of(C);
-        const std::size_t slot_bytes =
-            full ? Slots<1>::total_bytes(p.common.bins) : Slots<rows_of(C)>::total_bytes(p.common.bins);
+    auto launch_detail = [&](auto channels_constant, auto full_constant) {
+        constexpr int C = decltype(channels_constant)::value;
+        constexpr bool Full = decltype(full_constant)::value;
+        constexpr int rows = Full ? 1 : rows_of(C);  // that a block counts
+        const std::size_t slot_bytes = Slots<rows>::total_bytes(p.common.bins);
         auto low_counter_bytes = [&] {
-            return full ? LowCounter::words(work.map_log2, threads_of<C>) * sizeof(std::uint32_t) : 0;
+            return Full ? LowCounter::words(work.map_log2, float_threads_of(C, Full)) * sizeof(std::uint32_t) : 0;
         };
         while (work.map_log2 > coarsest_map_log2 &&
                low_counter_bytes() + slot_bytes + static_shared_bytes > launch.shared_bytes)
@@ -194,10 +203,17 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         if (work.slots_fit) work.columns_log2 = std::min(work.columns_log2, 3);
         std::size_t bytes = low_bytes + std::max(work.slots_fit ? slot_bytes : 0,
                                                  work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
-        if (full || equalized) bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes);
-        const Shape shape{blocks_for(largest, pixels_per_block) * (full ? rows_of(C) : 1), threads_of<C>, bytes};
-        launch_phases(launch, floats_kernel<C, Images>, shape, 0, static_cast<int>(images.count) * work.steps, images,
-                      work);
+        if (Full || equalized) bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes);
+        const Shape shape{blocks_for(largest, pixels_per_block) * (rows_of(C) / rows), float_threads_of(C, Full),
+                          bytes};
+        launch_phases(launch, floats_kernel<C, Full, Images>, shape, 0, static_cast<int>(images.count) * work.steps,
+                      images, work);
+    };
+    with_channels(channels, [&](auto constant) {
+        if (full)
+            launch_detail(constant, std::true_type{});
+        else
+            launch_detail(constant, std::false_type{});
     });
 }
 template void launch_floats(const Tensor&, FloatParameters, int, const Launch&);

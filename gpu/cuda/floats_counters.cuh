@@ -64,6 +64,12 @@ __device__ inline bool is_finite(float value) {
     return fabsf(value) < INFINITY;
 }
 
+template <int N>
+__device__ inline void widen(const float (&values)[N], double (&wide)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) wide[i] = values[i];
+}
+
 // ---- Extremes, and what is not finite
 
 /// Shared counters of one row's samples that are not finite.
@@ -89,6 +95,11 @@ template <int powers>
 struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
     std::uint64_t low[powers];  ///< Σ of the bits of l
+
+    /// What all of power k come to, less `zeros`, the bits that its low parts began with.
+    __device__ core::i128 sum(int k, std::uint64_t zeros) const {
+        return (static_cast<core::i128>(high[k]) << 40) + static_cast<std::int64_t>(low[k] - zeros);
+    }
 };
 
 /// The two numbers of a row that a sum of its powers needs, aligned for one load.
@@ -186,8 +197,7 @@ struct CentralSums {
     /// The sum over this thread's `samples`.
     static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples,
                                        const MomentScale&) {
-        return (static_cast<core::i128>(totals.high[k]) << 40) +
-               static_cast<std::int64_t>(totals.low[k] - samples * bits_of(low_base));
+        return totals.sum(k, samples * bits_of(low_base));
     }
 };
 
@@ -256,9 +266,7 @@ struct RawSums {
     }
     static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples,
                                        const MomentScale& scale) {
-        if (k == 0) samples = 0;
-        return (static_cast<core::i128>(totals.high[k]) << 40) +
-               static_cast<std::int64_t>(totals.low[k] - samples * bits_of(scale.second));
+        return totals.sum(k, k == 0 ? 0 : samples * bits_of(scale.second));
     }
 };
 

@@ -93,11 +93,14 @@ struct ExtremeFinder {
     }
 };
 
+/// Groups that a thread loads together, so that few threads keep the memory busy.
 template <int C>
-constexpr int extremes_unroll = C == 3 ? 3 : 4;
+constexpr int extremes_unroll = C == 3   ? 4
+                                : C == 1 ? 6
+                                         : 8;
 
 template <int C>
-__device__ __noinline__ void find_extremes(const Task<C>& task) {
+__device__ __noinline__ void find_extremes(const Task<C, false>& task) {
     constexpr int rows = rows_of(C);
     __shared__ BlockExtremes<rows> extremes;
     extremes.clear();
@@ -213,8 +216,8 @@ constexpr int half_unroll = 2;
 
 /// Counts 65536 places of one row in shared memory, in slices where it is small, `counter` telling them, and adds them
 /// up in device memory by its `carry`. Barriers: any thread may count any place, and merge it.
-template <int C, class Counter, class Carry>
-__device__ inline void count_places(const Task<C>& task, const Share& share, Counter& counter, Carry carry) {
+template <int C, bool Full, class Counter, class Carry>
+__device__ inline void count_places(const Task<C, Full>& task, const Share& share, Counter& counter, Carry carry) {
     const int places = 65536 >> task.work->parts_log2, words = places / Counters::per_word;
     std::uint32_t* crowded = dynamic_shared + words;
     for (int first = 0; first < 65536; first += places) {
@@ -239,7 +242,7 @@ __device__ inline void count_places(const Task<C>& task, const Share& share, Cou
 }
 
 template <int C>
-__device__ __noinline__ void count_high_halves(const Task<C>& task, int row, Share share) {
+__device__ __noinline__ void count_high_halves(const Task<C, true>& task, int row, Share share) {
     __shared__ BlockExtremes<1> extremes;
     extremes.clear();
     HalfCounter<C> counter;

@@ -37,8 +37,8 @@ struct EqualizeCounter {
         look_at(samples);
     }
 };
-template <int C>
-__device__ __noinline__ void count_equalized_row(const Task<C>& task, int row, Share share) {
+template <int C, bool Full>
+__device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int row, Share share) {
     __shared__ core::FloatBins bins;
     const Range& range = task.state().equalized;
     __syncthreads();  // shared memory may be written again
@@ -58,15 +58,15 @@ struct EqualizedRows {
         : first(C > 1 && normalization.joint ? luma_row : 0), rows(tables_of(C, normalization)) {}
 };
 
-template <int C>
-__device__ void count_equalized(const Task<C>& task) {
+template <int C, bool Full>
+__device__ void count_equalized(const Task<C, Full>& task) {
     const EqualizedRows<C> of(task.common().normalization);
     for_rows(task, of.rows, [&](int row, const Share& share) { count_equalized_row(task, of.first + row, share); });
 }
 
 /// One row's table from its counts, which are zero afterwards, by one block.
-template <int C>
-__device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
+template <int C, bool Full>
+__device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
     __shared__ std::uint64_t scratch[warp_lanes];
     __shared__ std::uint64_t first_count;
     const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes,
@@ -108,8 +108,8 @@ __device__ __noinline__ void equalize_row(const Task<C>& task, int row) {
     __syncthreads();  // first_count may be written again
 }
 
-template <int C>
-__device__ void equalize(const Task<C>& task) {
+template <int C, bool Full>
+__device__ void equalize(const Task<C, Full>& task) {
     const EqualizedRows<C> of(task.common().normalization);
     for (int row = blockIdx.x; row < of.rows; row += gridDim.x) equalize_row(task, of.first + row);
 }
@@ -185,8 +185,8 @@ __device__ __noinline__ void apply_mode(const Image& image, const Share& share, 
     sweep_floats<C, C == 3 ? 1 : 2>(image, share, writer);
 }
 
-template <int C>
-__device__ void apply(const Task<C>& task) {
+template <int C, bool Full>
+__device__ void apply(const Task<C, Full>& task) {
     __shared__ AppliedMapping maps[3];
     __shared__ core::FloatBins bins;
     const FloatState& state = task.state();

@@ -76,10 +76,9 @@ struct RankScratch {
 /// Ranks, high halves and pivot of one row, by one block. Reads the row's counts of the high halves between its
 /// extremes twice.
 template <int C>
-__device__ __noinline__ void plan_row(const Task<C>& task, int index, RankScratch& scratch) {
+__device__ __noinline__ void plan_row(const Task<C, true>& task, int index, RankScratch& scratch) {
     const bool pooled = index == core::pooled_row;
     FloatRow& row = task.row(index);
-    const std::int64_t pixels = task.image.pixels();
     std::uint64_t finite = 0;
     std::uint32_t first = 0xFFFFu, last = 0;  // high halves
     for (int r = pooled ? 0 : index; r < (pooled ? 3 : index + 1); ++r) {
@@ -130,7 +129,7 @@ __device__ __noinline__ void plan_row(const Task<C>& task, int index, RankScratc
         plan.ranks = wanted;
         plan.selected = selected;
         if (!pooled) {
-            const RowFacts facts = facts_of(fresh_copy(static_cast<const Extremes&>(row.found)), pixels);
+            const RowFacts facts = facts_of(task, index);
             const double pivot = core::middle_of_high_half(scratch.bins[wanted], facts.minimum, facts.maximum);
             row.pivot = pivot;
             row.exponent = core::moment_exponent(pivot, facts.minimum, facts.maximum);
@@ -140,7 +139,7 @@ __device__ __noinline__ void plan_row(const Task<C>& task, int index, RankScratc
 
 /// The order statistics of one row under one high half, by one block; leaves the counts of its low halves zero.
 template <int C>
-__device__ __noinline__ void finish_ranks(const Task<C>& task, int index, int slot, RankScratch& scratch) {
+__device__ __noinline__ void finish_ranks(const Task<C, true>& task, int index, int slot, RankScratch& scratch) {
     FloatRow& row = task.row(index);
     const core::RankPlan& plan = row.ranks;
     const int ranks = fresh(plan.ranks);

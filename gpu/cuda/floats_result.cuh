@@ -13,7 +13,7 @@ namespace {
 
 /// Whether rows' moments are to be summed again, and about what. By the last block, of full analyses.
 template <int C>
-__device__ __noinline__ void decide(const Task<C>& task, const BlockPlan& plan) {
+__device__ __noinline__ void decide(const Task<C, true>& task, const BlockPlan& plan) {
     const int r = threadIdx.x / warp_lanes;
     if (r >= rows_of(C)) return;
     const RowFacts& facts = plan.rows[r].facts;
@@ -39,8 +39,8 @@ __device__ inline float order_statistic(const FloatRow& row, double percent, std
 }
 
 /// What colour channel `c`, in memory order, is mapped by. By one thread.
-template <int C>
-__device__ inline void plan_mapping(const Task<C>& task, int c, const RowFacts* facts,
+template <int C, bool Full>
+__device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowFacts* facts,
                                     const core::CentralMoments* moments) {
     constexpr int colors = C == 1 ? 1 : 3;
     const Normalization& normalization = task.common().normalization;
@@ -65,13 +65,14 @@ __device__ inline void plan_mapping(const Task<C>& task, int c, const RowFacts* 
                 map.high = sqrt(all.m2);
                 break;
             }
-            case NormalizeMode::percentile: {
-                const FloatRow& source = task.row(joint ? core::pooled_row : c);
-                map.low = order_statistic(source, normalization.low, finite);
-                map.high = order_statistic(source, normalization.high, finite);
-                map.keep = map.low == map.high;
+            case NormalizeMode::percentile:
+                if constexpr (Full) {
+                    const FloatRow& source = task.row(joint ? core::pooled_row : c);
+                    map.low = order_statistic(source, normalization.low, finite);
+                    map.high = order_statistic(source, normalization.high, finite);
+                    map.keep = map.low == map.high;
+                }
                 break;
-            }
             case NormalizeMode::minmax:
                 map.low = low;
                 map.high = high;
@@ -85,9 +86,9 @@ __device__ inline void plan_mapping(const Task<C>& task, int c, const RowFacts* 
 }
 
 /// Writes the result, and leaves the state as the next image needs it. By the last block.
-template <int C>
-__device__ __noinline__ void complete(const Task<C>& task) {
-    constexpr int rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows;
+template <int C, bool Full>
+__device__ __noinline__ void complete(const Task<C, Full>& task) {
+    constexpr int rows = rows_of(C);
     __shared__ RowFacts facts[rows];
     __shared__ core::CentralMoments moments[rows];
     const Common& common = task.common();
@@ -128,16 +129,20 @@ __device__ __noinline__ void complete(const Task<C>& task) {
         if (common.normalize) task.state().equalized = finite_range(task, C == 1 ? 1 : luma_row + 1);
     }
     const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have the most to do as it is
-    for (int i = from_last; i < core::float_rows * core::max_ranks; i += blockDim.x) {
-        const int index = i / core::max_ranks, r = i % core::max_ranks;
-        const FloatRow& row = task.row(index);
-        core::FloatRanks& to = details.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
-        const bool there = task.full() && (index < rows || (index == core::pooled_row && ranked > rows));
-        const int ranks = there ? fresh(row.ranks.ranks) : 0;
-        if (r == 0) to.count = ranks;
-        if (r >= ranks) continue;
-        to.rank[r] = fresh(row.ranks.rank[r]);
-        to.value[r] = fresh(row.order[r]);
+    if constexpr (!Full) {
+        if (from_last < core::float_rows) details.ranks[from_last].count = 0;
+    } else {
+        for (int i = from_last; i < core::float_rows * core::max_ranks; i += blockDim.x) {
+            const int index = i / core::max_ranks, r = i % core::max_ranks;
+            const FloatRow& row = task.row(index);
+            core::FloatRanks& to = details.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
+            const bool there = index < rows || (index == core::pooled_row && C > 1);
+            const int ranks = there ? fresh(row.ranks.ranks) : 0;
+            if (r == 0) to.count = ranks;
+            if (r >= ranks) continue;
+            to.rank[r] = fresh(row.ranks.rank[r]);
+            to.value[r] = fresh(row.order[r]);
+        }
     }
     if (!task.work->wide)
         for (std::uint32_t i = from_last; i < rows * common.bins; i += blockDim.x) {

@@ -30,7 +30,10 @@ struct RowPlan {
 struct BlockPlan {
     RowPlan rows[5];
     core::FloatBins bins;
-    BinPosition position;
+    /// Twice the same: of what a lane reads from an address of its own the compiler does not know that the warp has it
+    /// in common. Else it would lie in uniform registers, of which an operation takes one, and be copied for every
+    /// sample.
+    BinPosition position[2];
     bool slots;  ///< they fit, and `position` gives the right bins
     bool plain;  ///< every sample is finite and within the range
     LowCounter::Chosen chosen[2];
@@ -39,15 +42,15 @@ struct BlockPlan {
 };
 
 /// By all threads; the first of each warp looks after a row, or after the bins.
-template <int C>
-__device__ inline void make_plan(const Task<C>& task, BlockPlan& plan) {
+template <int C, bool Full>
+__device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     constexpr int rows = rows_of(C);
     const int warp = threadIdx.x / warp_lanes;
     __syncthreads();  // the plan may be written again
     if (threadIdx.x % warp_lanes == 0 && warp < rows) {
         RowPlan& row = plan.rows[warp];
         row.facts = facts_of(task, warp);
-        if (task.full()) {
+        if constexpr (Full) {
             row.pivot = fresh(task.row(warp).pivot);
             row.exponent = fresh(task.row(warp).exponent);
             row.scale = CentralSums::scale_of(row.pivot, row.exponent);
@@ -64,9 +67,10 @@ __device__ inline void make_plan(const Task<C>& task, BlockPlan& plan) {
     }
     __syncthreads();  // the bins, and what is known of the rows, for all
     bool right = false;
-    BinPosition position;
+    BinPosition position{};
 #pragma unroll 1
-    for (int upwards = 1; upwards >= 0 && !right && task.work->slots_fit; --upwards) {
+    for (bool upwards : {true, false}) {
+        if (right || !task.work->slots_fit) break;
         position = BinPosition::of(plan.bins, upwards);
         right = __syncthreads_and(position.right(plan.bins));
     }
@@ -74,7 +78,7 @@ __device__ inline void make_plan(const Task<C>& task, BlockPlan& plan) {
         bool odd = false;
         for (int r = 0; r < rows; ++r) odd = odd || plan.rows[r].facts.odd != 0;
         plan.plain = !odd && !task.work->has_range;
-        plan.position = position;
+        plan.position[0] = plan.position[1] = position;
         plan.slots = right;
     }
     __syncthreads();  // the plan, for all
@@ -105,7 +109,7 @@ struct DetailCounter {
     std::uint32_t scales;  ///< shared address of the first row's
     int row;               ///< full
     bool rgb;
-    LowQueue<threads_of<C>> low;
+    LowQueue<float_threads_of(C, Full)> low;
     Found& found;
 
     __device__ DetailCounter(const BlockPlan& plan, int of, Found& into)
@@ -139,18 +143,18 @@ struct DetailCounter {
         if constexpr (Full) low.add(values);
     }
     /// Brief: the rests of small samples, which are seldom.
-    template <int N>
-    __device__ void add_rests(int r, const float (&values)[N]) {
+    template <int N, int each>
+    __device__ void add_rests(int r, const float (&values)[N][each]) {
         std::uint32_t smallest = ~0u;
 #pragma unroll
-        for (int i = 0; i < N; ++i) smallest = min(smallest, RawSums::rank(values[i]));
+        for (int i = 0; i < N * each; ++i) smallest = min(smallest, RawSums::rank(values[i / each][i % each]));
         if (smallest >= small_of(r)) return;
         const MomentScale s = scale_of(r);
         std::uint64_t rests = 0;
 #pragma unroll
-        for (int i = 0; i < N; ++i) {
+        for (int i = 0; i < N * each; ++i) {
             float value;  // hidden from the compiler: it would convert all of them ahead, for both branches
-            asm volatile("mov.f32 %0, %1;" : "=f"(value) : "f"(values[i]));
+            asm volatile("mov.f32 %0, %1;" : "=f"(value) : "f"(values[i / each][i % each]));
             rests += RawSums::rest_of(value, s);
         }
         found.totals[r].low[0] += rests;
@@ -183,7 +187,7 @@ struct SlotCounter : DetailCounter<C, Full> {
     const RowPlan* plans;
 
     __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, typename Base::Found& found)
-        : Base(plan, row, found), slots(table, plan.position, plan.bins.bins), plans(plan.rows) {}
+        : Base(plan, row, found), slots(table, plan.position[threadIdx.x % 2], plan.bins.bins), plans(plan.rows) {}
 
     template <class Pixels, int N>
     __device__ void filled_values_of(const Pixels& pixels, int r, float (&values)[N]) const {
@@ -194,50 +198,38 @@ struct SlotCounter : DetailCounter<C, Full> {
             for (int i = 0; i < N; ++i) values[i] = is_finite(values[i]) ? values[i] : fill;
         }
     }
-    template <int r, class Pixels>
-    __device__ void count_row(const Pixels& pixels) {
-        float values[pixels_of<C, Pixels>];
-        filled_values_of(pixels, r, values);
-        double wide[pixels_of<C, Pixels>];
+    template <int r, int N, class Pixels>
+    __device__ void count_row(const Pixels* pixels) {
+        constexpr int each = pixels_of<C, Pixels>, all = N * each, together = all < 4 ? all : 4;
+        static_assert(all % together == 0);
+        float values[all / together][together];
 #pragma unroll
-        for (int i = 0; i < pixels_of<C, Pixels>; ++i) wide[i] = values[i];
-        slots.template count<r, Filled>(wide);
-        this->add(r, values, wide);
+        for (int i = 0; i < N; ++i) {
+            float of[each];
+            filled_values_of(pixels[i], r, of);
+#pragma unroll
+            for (int p = 0; p < each; ++p) values[(i * each + p) / together][(i * each + p) % together] = of[p];
+        }
+        if constexpr (!Full) this->add_rests(r, values);
+#pragma unroll
+        for (const auto& some : values) {
+            double wide[together];
+            widen(some, wide);
+            slots.template count<r, Filled>(wide);
+            this->add(r, some, wide);
+        }
         one_row_after_the_other();
-    }
-    template <class Pixels>
-    __device__ void look_at(const Pixels& pixels) {
-        count_row<0>(pixels);
-        if constexpr (Base::rows > 1) {
-            count_row<1>(pixels);
-            count_row<2>(pixels);
-            count_row<3>(pixels);
-        }
-        if constexpr (Base::rows > 4) count_row<4>(pixels);
-        this->template counted<pixels_of<C, Pixels>>();
-    }
-    template <int N, class Pixels>
-    __device__ void add_rests(const Pixels* pixels) {
-        constexpr int each = pixels_of<C, Pixels>;
-#pragma unroll
-        for (int r = 0; r < Base::rows; ++r) {
-            float values[N * each];
-#pragma unroll
-            for (int i = 0; i < N; ++i) {
-                float some[each];
-                filled_values_of(pixels[i], r, some);
-#pragma unroll
-                for (int p = 0; p < each; ++p) values[i * each + p] = some[p];
-            }
-            Base::add_rests(r, values);
-            one_row_after_the_other();
-        }
     }
     template <int N, class Pixels>
     __device__ void look(const Pixels* pixels) {
-        if constexpr (!Full) add_rests<N>(pixels);
-#pragma unroll
-        for (int i = 0; i < N; ++i) look_at(pixels[i]);
+        count_row<0, N>(pixels);
+        if constexpr (Base::rows > 1) {
+            count_row<1, N>(pixels);
+            count_row<2, N>(pixels);
+            count_row<3, N>(pixels);
+        }
+        if constexpr (Base::rows > 4) count_row<4, N>(pixels);
+        this->template counted<N * pixels_of<C, Pixels>>();
     }
     template <int N>
     __device__ void groups(const Group<float, C> (&groups)[N]) {
@@ -251,16 +243,18 @@ struct SlotCounter : DetailCounter<C, Full> {
     }
 };
 
-/// Three colours that must be filled or clamped have no registers left for a second group.
+/// Groups that a thread loads together: as many as it has registers for.
 template <int C, bool Full, bool Filled>
-constexpr int detail_unroll = C == 3 ? (Filled && !Full ? 1 : 2)
-                              : Full ? 2
-                                     : 4;
+constexpr int detail_unroll = Full     ? 2
+                              : C == 1 ? 8
+                              : C == 4 ? 4
+                              : Filled ? 2
+                                       : 3;
 
 /// What counts a row's samples in a slot. Beyond closed ends there are none, but those at an end itself may be found
 /// there (see BinPosition), and the fill of a row without a finite sample.
-template <int C>
-__device__ inline Word* count_of_slot(const Task<C>& task, const BlockPlan& plan, int row, std::uint32_t slot) {
+template <int C, bool Full>
+__device__ inline Word* count_of_slot(const Task<C, Full>& task, const BlockPlan& plan, int row, std::uint32_t slot) {
     const std::uint32_t bins = plan.bins.bins;
     if (plan.bins.upper_closed) slot = min(max(slot, 1u), bins);
     if (slot == 0) return &task.row(row).found.below;
@@ -269,8 +263,8 @@ __device__ inline Word* count_of_slot(const Task<C>& task, const BlockPlan& plan
 }
 
 /// The same of a value.
-template <int C>
-__device__ inline Word* count_of(const Task<C>& task, const BlockPlan& plan, int row, float value) {
+template <int C, bool Full>
+__device__ inline Word* count_of(const Task<C, Full>& task, const BlockPlan& plan, int row, float value) {
     const std::uint32_t bin = plan.bins(value);
     return count_of_slot(task, plan, row,
                          bin == core::FloatBins::below   ? 0
@@ -284,17 +278,17 @@ __device__ inline void subtract(Word* count, Word samples) {
 }
 
 /// Adds the moments' terms of `times` samples of one value; they may be fewer than none. By one thread.
-template <int C>
-__device__ void add_terms(const Task<C>& task, const RowPlan& of, int row, float value, core::i128 times) {
+template <int C, bool Full>
+__device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row, float value, core::i128 times) {
     std::uint64_t high[4] = {}, low[4] = {};
     core::MomentTerms(of.pivot, of.exponent).add(value, high, low);
-    for (int k = 0; k < (task.full() ? 4 : 2); ++k)
+    for (int k = 0; k < (Full ? 4 : 2); ++k)
         add_to_sum(task.row(row).found.sums[k], core::MomentTerms::total(high[k], low[k], 1) * times);
 }
 
 /// Takes back what samples that are not finite were counted as. By one thread.
 template <int C, bool Full>
-__device__ __noinline__ void take_back(const Task<C>& task, const BlockPlan& plan, int row, bool bins) {
+__device__ __noinline__ void take_back(const Task<C, Full>& task, const BlockPlan& plan, int row, bool bins) {
     const RowPlan& of = plan.rows[row];
     const Word times = of.facts.odd;
     if (times == 0) return;
@@ -359,7 +353,7 @@ struct BinCounter : DetailCounter<C, Full> {
     std::uint32_t count;
     Word* counts;  ///< of the first row
 
-    __device__ BinCounter(const Task<C>& task, const BlockPlan& plan, std::uint32_t* table, int row,
+    __device__ BinCounter(const Task<C, Full>& task, const BlockPlan& plan, std::uint32_t* table, int row,
                           typename Base::Found& found)
         : Base(plan, row, found),
           bins(&plan.bins),
@@ -382,10 +376,10 @@ struct BinCounter : DetailCounter<C, Full> {
             atomicAdd(column + ((r * count + bin) << columns_log2), 1u);
         else
             atomicAdd(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
-        const float one[1] = {value};
+        const float one[1][1] = {{value}};
         const double wide[1] = {value};
         if constexpr (!Full) this->add_rests(r, one);
-        this->add(r, one, wide);
+        this->add(r, one[0], wide);
     }
     __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
 #pragma unroll
@@ -413,7 +407,7 @@ struct BinCounter : DetailCounter<C, Full> {
 };
 
 template <int C, bool Full>
-__device__ __noinline__ void count_bins(const Task<C>& task, const Share& share, const BlockPlan& plan,
+__device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& share, const BlockPlan& plan,
                                         std::uint32_t* table, int row, typename DetailCounter<C, Full>::Found& found) {
     BinCounter<C, Full> counter(task, plan, table, row, found);
     sweep_floats<C, 1>(task.image, share, counter);
@@ -421,18 +415,18 @@ __device__ __noinline__ void count_bins(const Task<C>& task, const Share& share,
 }
 
 /// One row whose finite samples are equal, by one thread: nothing need be read again.
-template <int C>
-__device__ __noinline__ void count_constant(const Task<C>& task, const BlockPlan& plan, int row) {
+template <int C, bool Full>
+__device__ __noinline__ void count_constant(const Task<C, Full>& task, const BlockPlan& plan, int row) {
     const RowFacts& facts = plan.rows[row].facts;
     if (facts.finite == 0) return;
     atomicAdd(count_of(task, plan, row, facts.minimum), Word{facts.finite});
     add_terms(task, plan.rows[row], row, facts.minimum, static_cast<core::i128>(facts.finite));
-    if (task.full()) plan.low.count_in_memory(core::float_key(facts.minimum), facts.finite);
+    if constexpr (Full) plan.low.count_in_memory(core::float_key(facts.minimum), facts.finite);
 }
 
 /// Which low halves are counted for one row and for the pooled row. By all threads.
 template <int C>
-__device__ __noinline__ void plan_low_halves(const Task<C>& task, BlockPlan& plan, int row) {
+__device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPlan& plan, int row) {
     const int rows = C > 1 && row < luma_row ? 2 : 1;
     for (int i = threadIdx.x; i < LowCounter::words(task.work->map_log2, blockDim.x) / 4; i += blockDim.x)
         reinterpret_cast<uint4*>(dynamic_shared)[i] = uint4{};
@@ -452,7 +446,7 @@ __device__ __noinline__ void plan_low_halves(const Task<C>& task, BlockPlan& pla
 /// Bins, moments and low halves of one row, or (brief) of all, by the blocks that share the pixels.
 /// Barriers: before shared memory is written again, after it is prepared, before merging.
 template <int C, bool Full>
-__device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, const Share& share) {
+__device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share) {
     constexpr int rows = Full ? 1 : rows_of(C);
     using Table = Slots<rows>;
     std::uint32_t* table = dynamic_shared + (Full ? LowCounter::words(task.work->map_log2, blockDim.x) : 0);
@@ -461,7 +455,7 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
     bool constant = true;
     for (int r = 0; r < rows; ++r) constant = constant && plan.rows[Full ? row : r].constant();
     __syncthreads();
-    if (Full) plan_low_halves(task, plan, row);
+    if constexpr (Full) plan_low_halves(task, plan, row);
     if (constant) {
         if (share.first < rows) count_constant(task, plan, Full ? row : static_cast<int>(share.first));
         return;
@@ -491,13 +485,13 @@ __device__ void count_details(const Task<C>& task, BlockPlan& plan, int row, con
     }
     __syncthreads();
 
-    if (Full) plan.low.merge();
+    if constexpr (Full) plan.low.merge();
     if (plan.slots) {
         Table::gather(table, bins, [&](int r, std::uint32_t slot, std::uint32_t count) {
             atomicAdd(count_of_slot(task, plan, Full ? row : r, slot), Word{count});
         });
         if (share.first == 0)
-            for (int r = 0; r < rows; ++r) take_back<C, Full>(task, plan, Full ? row : r, true);
+            for (int r = 0; r < rows; ++r) take_back(task, plan, Full ? row : r, true);
     } else if (columns_log2 >= 0) {
         const std::uint32_t columns = 1u << columns_log2;
         for (std::uint32_t i = threadIdx.x; i < rows * bins; i += blockDim.x) {
@@ -527,8 +521,7 @@ struct MomentCounter {
 #pragma unroll
         for (float& value : values) value = is_finite(value) ? value : fill;
         double wide[N];
-#pragma unroll
-        for (int i = 0; i < N; ++i) wide[i] = values[i];
+        widen(values, wide);
         sums.add(wide, scale);
         samples += N;
         if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], scale);
@@ -541,7 +534,7 @@ struct MomentCounter {
     }
 };
 template <int C>
-__device__ __noinline__ void sum_again(const Task<C>& task, BlockPlan& plan, int row) {
+__device__ __noinline__ void sum_again(const Task<C, true>& task, BlockPlan& plan, int row) {
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
         RowPlan& of = plan.rows[row];
@@ -563,7 +556,7 @@ __device__ __noinline__ void sum_again(const Task<C>& task, BlockPlan& plan, int
     counter.sums.fold(counter.totals[0], counter.scale);
     const std::uint32_t samples[] = {counter.samples};
     merge_moments<CentralSums>(counter.totals, samples, plan.rows + row, &task.row(row));
-    if (blockIdx.x == 0 && threadIdx.x == 0) take_back<C, true>(task, plan, row, false);
+    if (blockIdx.x == 0 && threadIdx.x == 0) take_back(task, plan, row, false);
 }
 
 }  // namespace

@@ -73,14 +73,8 @@ struct FloatWork : FloatParameters {
     bool wide;          ///< so many counts that all blocks write them
 };
 
-/// Of a block: what sweep 2 keeps for all rows of a colour image takes more than 64 registers.
-template <int C>
-constexpr int threads_of = C == 1   ? 1024
-                           : C == 3 ? 640
-                                    : 512;
-
-/// One image of a launch.
-template <int C>
+/// One image of a launch. `Full`: of a full analysis.
+template <int C, bool Full>
 struct Task {
     const FloatWork* work;
     std::int64_t index;
@@ -89,7 +83,6 @@ struct Task {
     bool backwards;
 
     __device__ const Common& common() const { return work->common; }
-    __device__ bool full() const { return work->detail == Detail::full; }
     template <typename T>
     __device__ T* place(std::size_t offset) const {
         return reinterpret_cast<T*>(static_cast<char*>(work->workspace) + offset);
@@ -149,14 +142,14 @@ __device__ inline RowFacts facts_of(const Extremes& found, std::int64_t pixels) 
     facts.maximum = core::key_float(found.maximum_key);
     return facts;
 }
-template <int C>
-__device__ inline RowFacts facts_of(const Task<C>& task, int row) {
+template <int C, bool Full>
+__device__ inline RowFacts facts_of(const Task<C, Full>& task, int row) {
     return facts_of(fresh_copy(static_cast<const Extremes&>(task.row(row).found)), task.image.pixels());
 }
 
 /// The finite extremes of rows [0, rows) as a range.
-template <int C>
-__device__ inline Range finite_range(const Task<C>& task, int rows) {
+template <int C, bool Full>
+__device__ inline Range finite_range(const Task<C, Full>& task, int rows) {
     std::uint32_t low = 0, high = 0;
     for (int r = 0; r < rows; ++r) {
         low = max(low, fresh(task.row(r).found.complement_minimum_key));
@@ -164,18 +157,19 @@ __device__ inline Range finite_range(const Task<C>& task, int rows) {
     }
     return core::found_range(high != 0, core::key_float(~low), core::key_float(high));
 }
-template <int C>
-__device__ inline core::FloatBins bins_of(const Task<C>& task) {
+template <int C, bool Full>
+__device__ inline core::FloatBins bins_of(const Task<C, Full>& task) {
     const FloatWork& work = *task.work;
     const Range range = work.has_range ? work.range : finite_range(task, rows_of(C));
     return core::FloatBins(range.lower, range.upper, work.common.bins, !work.has_range);
 }
 
 /// From what was found of row r.
-template <int C>
-__device__ inline FloatMoments moments_of(const Task<C>& task, int r, const Findings& found, const RowFacts& facts) {
+template <int C, bool Full>
+__device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, const Findings& found,
+                                          const RowFacts& facts) {
     FloatMoments moments;
-    if (task.full()) {
+    if constexpr (Full) {
         moments.pivot = fresh(task.row(r).pivot);
         moments.exponent = fresh(task.row(r).exponent);
     } else {
@@ -216,8 +210,8 @@ __device__ __forceinline__ void sweep_floats(const Image& image, const Share& sh
 
 /// Blocks are dealt to `rows` rows in turn; those of a row share its pixels. Calls `each(row, share)`: more than once
 /// only where there are fewer blocks than rows.
-template <int C, class Each>
-__device__ inline void for_rows(const Task<C>& task, int rows, Each each) {
+template <int C, bool Full, class Each>
+__device__ inline void for_rows(const Task<C, Full>& task, int rows, Each each) {
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
     for (int row = block % rows; row < rows; row += blocks) {
         const bool few = blocks < rows;

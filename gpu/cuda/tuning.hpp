@@ -40,6 +40,19 @@ inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: imag
 ///   12  0.34 0.30 0.36 0.27   14  0.38 0.36 0.50 0.29   15  0.39 0.36 0.46 0.27   16  0.36 0.33 0.41 0.26
 inline constexpr int lighter_role_blocks = 14;
 
+/// f32, threads of a block. Brief: few, so that a thread has registers for many groups that are on their way together
+/// (extremes_unroll and detail_unroll). Full: the counters leave room for one block a multiprocessor.
+///   brief grey  640 threads of 6 and 8 groups  0.453, 24 MB 35 µs    640 of 8 and 8  0.451    640 of 8 and 6  0.449
+///               512 of 8 and 10   0.450    512 of 12 and 8  0.443    384 of 16 and 12  0.431
+///               768 of 6 and 6    0.449, 24 MB 40 µs                1024 of 4 and 4   0.445, 24 MB 45 µs
+///   brief BGR   512 of 4 and 3    0.404, 24 MB 58 µs                 512 of 3 and 3   0.401    512 of 4 and 4  0.397
+///               384 of 6 and 6    0.394    640 of 3 and 2   0.38, 24 MB 70 µs, or 0.35 where the compiler spills
+///   full grey   1024 of 2 groups  0.195    768  0.183    512 of 4  0.148
+///   full BGR    768 of 2 groups   0.105    1024 0.087    640       0.096    512 of 3  0.082
+constexpr int float_threads_of(int channels, bool full) {
+    return full ? (channels == 1 ? 1024 : 768) : (channels == 1 ? 640 : 512);
+}
+
 // What else was tried, and lost:
 //   one image as a stretch a block instead of dealt in turn     u8 grey 0.952 to 0.966 for 0.985
 //   the last, partial round shared evenly by all blocks         no difference
@@ -66,15 +79,16 @@ inline constexpr int lighter_role_blocks = 14;
 //   f32: the next round loaded ahead of this one            spilled: 0.28 for 0.40
 //   f32: a ring in shared memory, filled by cp.async        second sweep alone: grey 0.74 for 0.84, BGR 0.51 for 0.55
 //   f32: Σx split like Σx², three additions more a sample   BGR 0.34 for 0.36, grey no difference
-//   f32 grey: 5, 6 or 8 groups a thread for 4               no difference
-//   f32 BGR: 512 threads of 2 groups, 768 of 1 or 2         0.36, 0.36 and 0.35 for 0.38 with 640 of 2
 //   f32: the last eighth taken by warps as they come        grey 0.41 for 0.43, BGR 0.37 for 0.38: one counter for all
 //   the last sixteenth so, each chunk asked for one ahead   f32 grey no difference, BGR 0.378 for 0.382, u8 BGR 0.94
 //                                                           for 0.97
-//   f32: first sweep of 8 groups a thread for 4             no difference: it is as fast as the one that only reads
 //   f32: counters cleared before the barrier                no difference: code is waited for, not the clearing
 //   f32: plan and quotients run ahead by a warp that has    24 MB 52.5 µs for 49.4, 1 GiB no difference
 //        time, so that their code is near when all wait
 //   u8: copies made from the end of the image backwards     512 MiB no difference, 24 MB 2.05 for 1.97
+//   u16: copies not made backwards                          512 MiB 2.33 for 2.29, 24 MB 4.22 for 4.15 (BGR, grey)
+//   f32: one kernel for brief and full                      24 MB 48.8 µs for 45.0, 1 GiB grey 0.441 for 0.445: what is
+//                                                           run once comes from farther away
+//   f32 BGR: small samples looked for in all rows at once   0.32 for 0.35, both of 640 threads: spilled
 
 }  // namespace gpuhist::cuda
