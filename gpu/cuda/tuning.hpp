@@ -41,14 +41,17 @@ inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: imag
 inline constexpr int lighter_role_blocks = 14;
 
 /// f32, threads of a block. Brief: few, so that a thread has registers for many groups that are on their way together
-/// (extremes_unroll and detail_unroll). Full: the counters leave room for one block a multiprocessor.
+/// (extremes_unroll and detail_unroll). Groups of sweep 1 and of sweep 2. Figures can be compared within a kind and a
+/// run: those in brackets are of another run.
 ///   brief grey  640 threads of 6 and 8 groups  0.453, 24 MB 35 µs    640 of 8 and 8  0.451    640 of 8 and 6  0.449
 ///               512 of 8 and 10   0.450    512 of 12 and 8  0.443    384 of 16 and 12  0.431
-///               768 of 6 and 6    0.449, 24 MB 40 µs                1024 of 4 and 4   0.445, 24 MB 45 µs
-///   brief BGR   512 of 4 and 3    0.404, 24 MB 58 µs                 512 of 3 and 3   0.401    512 of 4 and 4  0.397
-///               384 of 6 and 6    0.394    640 of 3 and 2   0.38, 24 MB 70 µs, or 0.35 where the compiler spills
+///               768 of 6 and 6    0.449, 24 MB 40 µs
+///               [1024 of 4 and 4  0.442, 24 MB 45 µs                768 of 4 and 6    0.446, 24 MB 40 µs]
+///   brief BGR   512 of 4 and 3    0.404, 24 MB 58 µs    512 of 3 and 3  0.401    384 of 6 and 6  0.394
+///               [512 of 3 and 4   0.392    512 of 3 and 3  0.396    640 of 3 and 2  0.381, 24 MB 70 µs; 0.355 where
+///               the compiler spilled]
 ///   full grey   1024 of 2 groups  0.195    768  0.183    512 of 4  0.148
-///   full BGR    768 of 2 groups   0.105    1024 0.087    640       0.096    512 of 3  0.082
+///   full BGR    768 of 2 groups   0.105    640  0.096    512 of 3  0.082    [1024  0.087    640  0.095]
 constexpr int float_threads_of(int channels, bool full) {
     return full ? (channels == 1 ? 1024 : 768) : (channels == 1 ? 640 : 512);
 }
@@ -87,8 +90,7 @@ constexpr int float_threads_of(int channels, bool full) {
 //        time, so that their code is near when all wait
 //   u8: copies made from the end of the image backwards     512 MiB no difference, 24 MB 2.05 for 1.97
 //   u16: copies not made backwards                          512 MiB 2.33 for 2.29, 24 MB 4.22 for 4.15 (BGR, grey)
-//   f32: one kernel for brief and full                      24 MB 48.8 µs for 45.0, 1 GiB grey 0.441 for 0.445: what is
-//                                                           run once comes from farther away
-//   f32 BGR: small samples looked for in all rows at once   0.32 for 0.35, both of 640 threads: spilled
+//   f32: one kernel for brief and full                      24 MB 48.8 µs for 45.0, 1 GiB grey 0.441 for 0.445
+//   f32 BGR: small samples looked for in three rows at once 0.32 for 0.35, both of 640 threads: spilled
 
 }  // namespace gpuhist::cuda
