@@ -30,7 +30,7 @@ template <int C, bool Full>
 __device__ void plan_ranks(const Task<C, Full>& task, RankScratch& scratch) {
     if constexpr (Full)
         for (int i = blockIdx.x; i < core::float_rows; i += gridDim.x)
-            if (i < rows_of(C) || (C > 1 && i == core::pooled_row)) plan_row(task, i, scratch);
+            if (is_ranked<C>(i)) plan_row(task, i, scratch);
 }
 
 template <int C, bool Full>
@@ -65,8 +65,8 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
     if constexpr (Full) {
         for (int i = blockIdx.x; i < core::float_rows * core::max_ranks; i += gridDim.x) {
             const int index = i / core::max_ranks, slot = i % core::max_ranks;
-            if (index < rows_of(C) || (C > 1 && index == core::pooled_row))
-                if (slot < fresh(state.rows[index].ranks.selected)) finish_ranks(task, index, slot, scratch);
+            if (is_ranked<C>(index) && slot < fresh(state.rows[index].ranks.selected))
+                finish_ranks(task, index, slot, scratch);
         }
         for (int row = 0; row < rows_of(C); ++row)
             if (fresh(state.rows[row].again)) sum_again(task, plan, row);
@@ -159,8 +159,7 @@ std::size_t floats_workspace(int channels, std::uint32_t bins, bool, const Launc
 
 template <class Images>
 void launch_floats(const Images& images, FloatParameters p, int channels, const Launch& launch) {
-    if (p.stretch) p.detail = Detail::full;  // between percentiles
-    const bool full = p.detail == Detail::full;
+    const bool full = p.detail == Detail::full || p.stretch;  // between percentiles
     const bool equalized = p.common.normalize && p.common.normalization.mode == NormalizeMode::equalize;
     p.parts_log2 = parts_log2(launch);
     FloatWork work{

@@ -211,9 +211,6 @@ struct HalfCounter {
     }
 };
 
-template <int C>
-constexpr int half_unroll = 2;
-
 /// Counts 65536 places of one row in shared memory, in slices where it is small, `counter` telling them, and adds them
 /// up in device memory by its `carry`. Barriers: any thread may count any place, and merge it.
 template <int C, bool Full, class Counter, class Carry>
@@ -227,7 +224,7 @@ __device__ inline void count_places(const Task<C, Full>& task, const Share& shar
         const std::uint32_t address = shared_address(dynamic_shared) - first / Counters::per_word * 4;
         counter.counters = {address, shared_address(crowded), static_cast<std::uint32_t>(first),
                             static_cast<std::uint32_t>(places), carry};
-        sweep_floats<C, half_unroll<C>>(task.image, share, counter);
+        sweep_floats<C, 2>(task.image, share, counter);
         __syncthreads();
         Crowded::merge<Counters>(crowded, address, carry);
         __syncthreads();

@@ -10,6 +10,7 @@
 #include "cuda/floats_first_sweep.cuh"
 #include "cuda/floats_state.cuh"
 #include "cuda/tables.cuh"
+#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -114,66 +115,102 @@ __device__ void equalize(const Task<C, Full>& task) {
     for (int row = blockIdx.x; row < of.rows; row += gridDim.x) equalize_row(task, of.first + row);
 }
 
-/// static_cast<float>(x / divisor), in a third of the time: a product is as good unless its digits beyond a float's lie
-/// so near the middle of two floats that what it is off by, under 8 of its last digit, may decide.
-struct Quotient {
-    double divisor, inverse;
+/// A Mapping as it is applied. Aligned for one load of what `estimate` needs.
+struct alignas(16) AppliedMapping {
+    double low, inverse, divisor;
+    bool keep, flat;  ///< samples stay as they are; become 0
 
-    __device__ float operator()(double x) const {
-        const double product = x * inverse, size = fabs(product);
-        const std::uint32_t beyond = static_cast<std::uint32_t>(__double2loint(product)) & 0x1FFFFFFFu;
-        const bool normal = (size >= 0x1p-120 && size <= 0x1p120) || x == 0;
-        return static_cast<float>(normal && beyond - (0x10000000u - 8) > 16 ? product : x / divisor);
+    /// (value − low) / divisor by a product: as a float it is the same unless its digits beyond a float's lie so near
+    /// the middle of two floats that what it is off by, under 8 of its last digit, may decide, or it is under 2^-120.
+    /// There `sure` becomes false.
+    __device__ float estimate(float value, bool& sure) const {
+        constexpr std::uint32_t smallest = 0x38700000, middle = 0x10000000;  // the high word of 2^-120; of 29 digits
+        const double product = (value - low) * inverse;
+        const auto high = static_cast<std::uint32_t>(__double2hiint(product)),
+                   beyond = static_cast<std::uint32_t>(__double2loint(product));
+        // Without the sign and with 0 as the largest; without the three digits that a float has.
+        sure = sure && high * 2 - 2 >= smallest * 2 - 2 && (beyond - (middle - 8)) * 8 > 16 * 8;
+        return static_cast<float>(product);
     }
-};
-/// A Mapping, as it is applied.
-struct AppliedMapping {
-    bool keep;
-    double low;
-    Quotient quotient;
 };
 
 /// The formulas of core::stretch and core::zscore. Each mode has its own loop: together they would be too long for the
 /// instruction cache.
 template <int C, NormalizeMode mode>
 struct FloatWriter {
+    static constexpr int W = written_channels<C>;
     const AppliedMapping* maps;  ///< in shared memory, as the bins
+    bool estimated;              ///< no channel is kept or flat
     EstimatedBins bins;
     const float* tables;  ///< of the first row equalised
     int table_stride;
     Output output;
 
-    __device__ float map(int channel, float value) const {
-        if (channel == 3) return value;  // alpha is left alone
-        const AppliedMapping& map = maps[channel];
+    __device__ FloatWriter(const AppliedMapping* applied, const core::FloatBins* equalize_bins,
+                           const float* equalize_tables, int stride, const Output& to)
+        : maps(applied),
+          estimated(true),
+          bins(equalize_bins),
+          tables(equalize_tables),
+          table_stride(stride),
+          output(to) {
+        for (int c = 0; c < (C == 1 ? 1 : 3); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
+    }
+
+    __device__ float equalized(int channel, float value) const {
+        if (maps[channel].keep || value != value) return value;
+        const std::uint32_t bin = bins(value);
+        if (bin == core::FloatBins::below) return 0;
+        if (bin == core::FloatBins::above) return 1;
+        return __ldcg(tables + channel * table_stride + bin);
+    }
+    static __device__ float within(float value) {
+        return mode == NormalizeMode::percentile ? core::clamp_unit(value) : value;
+    }
+    static __device__ __noinline__ float exactly(const AppliedMapping& map, float value) {
         if (map.keep || value != value) return value;
-        if constexpr (mode == NormalizeMode::zscore) {
-            return map.quotient.divisor > 0 ? map.quotient(value - map.low) : 0;
-        } else if constexpr (mode == NormalizeMode::equalize) {
-            const std::uint32_t bin = bins(value);
-            if (bin == core::FloatBins::below) return 0;
-            if (bin == core::FloatBins::above) return 1;
-            return __ldcg(tables + channel * table_stride + bin);
-        } else if constexpr (mode == NormalizeMode::percentile) {
-            return core::clamp_unit(map.quotient(value - map.low));
-        } else {
-            return map.quotient(value - map.low);
+        return map.flat ? 0 : within(static_cast<float>((value - map.low) / map.divisor));
+    }
+    /// Samples from x on; alpha is left alone.
+    template <class Pixels, int N>
+    __device__ void map(std::int64_t x, const Pixels& pixels, float (&mapped)[N]) const {
+        const int first = C == 3 ? channel_of_sample(x) : 0;
+        auto channel = [&](int i) {
+            const int c = first + i % C;
+            return C == 3 && c > 2 ? c - 3 : c;
+        };
+        auto is_alpha = [](int i) { return C == 4 && i % 4 == 3; };
+        bool sure = estimated;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            const float value = sample_of<W>(pixels, i);
+            if (is_alpha(i)) {
+                mapped[i] = value;
+            } else if constexpr (mode == NormalizeMode::equalize) {
+                mapped[i] = equalized(channel(i), value);
+            } else {  // of NaN too: a branch would be dearer
+                const float estimate = within(maps[channel(i)].estimate(value, sure));
+                mapped[i] = value != value ? value : estimate;
+            }
         }
+        if (mode == NormalizeMode::equalize || sure) return;
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            if (!is_alpha(i)) mapped[i] = exactly(maps[channel(i)], sample_of<W>(pixels, i));
     }
     __device__ float* place(std::int64_t y, std::int64_t x) const {
-        return reinterpret_cast<float*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * C;
+        return reinterpret_cast<float*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
     }
-    __device__ void group(std::int64_t y, std::int64_t x, const Group<float, C>& group) const {
-        constexpr int N = Group<float, C>::samples;
-        float mapped[N];
-#pragma unroll
-        for (int i = 0; i < N; ++i) mapped[i] = map(i % C, group[i]);
+    __device__ void group(std::int64_t y, std::int64_t x, const Group<float, W>& group) const {
+        float mapped[Group<float, W>::samples];
+        map(x, group, mapped);
         store_samples(place(y, x), mapped);
     }
-    __device__ void pixel(std::int64_t y, std::int64_t x, const float (&samples)[C]) const {
-        float* to = place(y, x);
+    __device__ void pixel(std::int64_t y, std::int64_t x, const float (&samples)[W]) const {
+        float mapped[W];
+        map(x, samples, mapped);
 #pragma unroll
-        for (int c = 0; c < C; ++c) to[c] = map(c, samples[c]);
+        for (int c = 0; c < W; ++c) place(y, x)[c] = mapped[c];
     }
 };
 
@@ -181,8 +218,8 @@ template <int C, NormalizeMode mode>
 __device__ __noinline__ void apply_mode(const Image& image, const Share& share, const AppliedMapping* maps,
                                         const core::FloatBins* bins, const float* tables, int table_stride,
                                         const Output& output) {
-    FloatWriter<C, mode> writer{maps, EstimatedBins(bins), tables, table_stride, output};
-    sweep_floats<C, C == 3 ? 1 : 2>(image, share, writer);
+    FloatWriter<C, mode> writer(maps, bins, tables, table_stride, output);
+    sweep_floats<written_channels<C>, apply_unroll_of(C)>(image, share, writer);
 }
 
 template <int C, bool Full>
@@ -193,17 +230,20 @@ __device__ void apply(const Task<C, Full>& task) {
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x < (C == 1 ? 1 : 3)) {
         const Mapping& map = state.maps[threadIdx.x];
-        const double low = fresh(map.low), high = fresh(map.high),
-                     divisor = task.common().normalization.mode == NormalizeMode::zscore ? high : high - low;
-        maps[threadIdx.x] = {*static_cast<const volatile bool*>(&map.keep), low, {divisor, 1 / divisor}};
+        const bool zscore = task.common().normalization.mode == NormalizeMode::zscore;
+        const double low = fresh(map.low), high = fresh(map.high), divisor = zscore ? high : high - low;
+        maps[threadIdx.x] = {low, 1 / divisor, divisor, *static_cast<const volatile bool*>(&map.keep),
+                             zscore && !(divisor > 0)};
     }
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(state.equalized.lower), fresh(state.equalized.upper), core::equalize_float_bins,
                                true);
     __syncthreads();  // maps and bins, for all
     const EqualizedRows<C> of(task.common().normalization);
+    Share share = task.share_of_grid();
+    share.last = pieces_of_samples<float, C>(task.image);
     auto with = [&](auto mode) {
-        apply_mode<C, decltype(mode)::value>(task.image, task.share_of_grid(), maps, &bins, task.table(of.first),
+        apply_mode<C, decltype(mode)::value>(samples_of<C>(task.image), share, maps, &bins, task.table(of.first),
                                              of.rows == 1 ? 0 : 65536, task.output);
     };
     switch (task.common().normalization.mode) {

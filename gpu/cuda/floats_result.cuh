@@ -123,26 +123,25 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
     } else if (lane == 0 && warp == rows) {
         const core::FloatBins bins = bins_of(task);
         write_header(common, task.index, pixels, Depth::f32, rows);
-        result.detail = task.work->detail;
+        result.detail = Full ? Detail::full : Detail::brief;
         result.range = {bins.lower, bins.upper};
         result.upper_closed = bins.upper_closed;
         if (common.normalize) task.state().equalized = finite_range(task, C == 1 ? 1 : luma_row + 1);
     }
     const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have the most to do as it is
-    if constexpr (!Full) {
-        if (from_last < core::float_rows) details.ranks[from_last].count = 0;
-    } else {
+    if constexpr (Full) {
         for (int i = from_last; i < core::float_rows * core::max_ranks; i += blockDim.x) {
             const int index = i / core::max_ranks, r = i % core::max_ranks;
             const FloatRow& row = task.row(index);
             core::FloatRanks& to = details.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
-            const bool there = index < rows || (index == core::pooled_row && C > 1);
-            const int ranks = there ? fresh(row.ranks.ranks) : 0;
+            const int ranks = is_ranked<C>(index) ? fresh(row.ranks.ranks) : 0;
             if (r == 0) to.count = ranks;
             if (r >= ranks) continue;
             to.rank[r] = fresh(row.ranks.rank[r]);
             to.value[r] = fresh(row.order[r]);
         }
+    } else if (from_last < core::float_rows) {
+        details.ranks[from_last].count = 0;
     }
     if (!task.work->wide)
         for (std::uint32_t i = from_last; i < rows * common.bins; i += blockDim.x) {

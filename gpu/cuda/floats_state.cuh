@@ -104,6 +104,12 @@ struct Task {
     __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
 };
 
+/// Rows of which order statistics are found, in full analyses.
+template <int C>
+__device__ constexpr bool is_ranked(int row) {
+    return row < rows_of(C) || (C > 1 && row == core::pooled_row);
+}
+
 /// What others wrote: not from this multiprocessor's own cache.
 template <typename T>
 __device__ inline T fresh(const T& value) {

@@ -143,6 +143,10 @@ __device__ inline Image samples_of(Image image) {
 }
 template <int C>
 constexpr int written_channels = C == 3 ? 1 : C;
+/// The channel of sample x of these. 2^32 is one more than a multiple of 3.
+__device__ inline std::uint32_t channel_of_sample(std::int64_t x) {
+    return (static_cast<std::uint32_t>(x) % 3 + static_cast<std::uint32_t>(x >> 32)) % 3;
+}
 template <typename T, int C>
 __device__ inline std::int64_t pieces_of_samples(const Image& image) {
     return pieces_in_row(samples_of<C>(image).width, Group<T, written_channels<C>>::pixels) * image.height;
@@ -180,7 +184,7 @@ struct TableWriter {
     }
     __device__ void group(std::int64_t y, std::int64_t x, const Group<T, W>& g) const {
         constexpr int per_word = 4 / sizeof(O), words = Group<T, W>::samples / per_word;
-        const std::uint32_t stride = table_stride, phase = C == 3 ? x % 3 : 0;
+        const std::uint32_t stride = table_stride, phase = C == 3 ? channel_of_sample(x) : 0;
         const std::uint32_t at[3] = {phase * stride, (phase + 1) % 3 * stride, (phase + 2) % 3 * stride};
         O* to = target(y, x);
         const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
@@ -209,9 +213,11 @@ struct TableWriter {
     }
     __device__ void pixel(std::int64_t y, std::int64_t x, const T (&samples)[W]) const {
 #pragma unroll
-        for (int c = 0; c < W; ++c)
-            target(y, x)[c] = C == 4 && c == 3 ? static_cast<O>(samples[c])
-                                               : value_of(map((C == 3 ? x % 3 : c) * table_stride, samples[c]));
+        for (int c = 0; c < W; ++c) {
+            const std::uint32_t channel = C == 3 ? channel_of_sample(x) : c;
+            target(y, x)[c] =
+                C == 4 && c == 3 ? static_cast<O>(samples[c]) : value_of(map(channel * table_stride, samples[c]));
+        }
     }
 
   private:

@@ -56,6 +56,14 @@ constexpr int float_threads_of(int channels, bool full) {
     return full ? (channels == 1 ? 1024 : 768) : (channels == 1 ? 640 : 512);
 }
 
+/// f32, groups of a thread that are on their way together when the normalised copy is written. 512 MiB and 24 MB:
+///   grey  4  558 µs, 56 µs    2  587 µs, 57 µs    6  564 µs, 58 µs
+///   BGR, as samples  6  604 µs, 81 µs    4  624 µs, 83 µs    8  608 µs, 85 µs    as pixels, 1 of 48 bytes  684 µs, 86
+///   µs
+constexpr int apply_unroll_of(int channels) {
+    return channels == 3 ? 6 : 4;
+}
+
 // What else was tried, and lost:
 //   one image as a stretch a block instead of dealt in turn     u8 grey 0.952 to 0.966 for 0.985
 //   the last, partial round shared evenly by all blocks         no difference
@@ -92,5 +100,13 @@ constexpr int float_threads_of(int channels, bool full) {
 //   u16: copies not made backwards                          512 MiB 2.33 for 2.29, 24 MB 4.22 for 4.15 (BGR, grey)
 //   f32: one kernel for brief and full                      24 MB 48.8 µs for 45.0, 1 GiB grey 0.441 for 0.445
 //   f32 BGR: small samples looked for in three rows at once 0.32 for 0.35, both of 640 threads: spilled
+//   f32 BGR: small samples not looked for (an eighth fewer  0.400 for 0.397: the issue slots do not bound it
+//        instructions, and wrong)
+//   f32 BGR: squares summed in two chains a row             0.36 for 0.39: spilled
+//   f32 BGR: luma's order of channels chosen once a row     0.390 for 0.397
+//   prefetch.global.L2 of a thread's next groups            f32 grey 0.434 for 0.451, BGR no difference, u8 grey 0.86
+//                                                           for 0.97, u16 grey 0.64 for 0.80 of one value
+//   the same by a load of a word a line                     f32 grey 0.31, BGR 0.30
+//   u8, u16: tables applied to 4 groups together, not 2     no difference
 
 }  // namespace gpuhist::cuda

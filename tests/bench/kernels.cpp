@@ -297,6 +297,7 @@ class Kernels {
             {"u16 grey minmax", Depth::u16, 1, NormalizeMode::minmax, {}},
             {"u16 BGR minmax, no luma histogram", Depth::u16, 3, NormalizeMode::minmax, no_luma},
             {"f32 grey minmax, brief", Depth::f32, 1, NormalizeMode::minmax, brief},
+            {"f32 BGR minmax, brief", Depth::f32, 3, NormalizeMode::minmax, brief},
         };
         const std::size_t large_bytes = pixels_.bytes() / 2;
         for (const Case& item : cases)
