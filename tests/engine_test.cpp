@@ -228,6 +228,7 @@ TEST_P(EngineContract, small_engines_in_several_threads) {
         threads.emplace_back([&] {
             const std::unique_ptr<Engine> own = make_engine(GetParam().name, GetParam().options);
             for (int turn = 0; turn < 20; ++turn) {
+                if (turn > 1 && left_out()) continue;
                 found += difference(own->analyze(u8.view()), expected_u8);
                 found += difference(own->analyze(f32.view()), expected_f32);
             }

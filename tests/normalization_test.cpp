@@ -212,6 +212,7 @@ TEST_P(NormalizationTest, small_constant_images_stay) {
             for (Content content : {Content::lowest, Content::constant, Content::highest}) {
                 const Picture picture({19, 7, channels, depth}, layouts[1], content);
                 for (NormalizeMode mode : modes) {
+                    if (left_out()) continue;
                     Picture output(output_shape(picture.shape(), mode), packed);
                     Analysis result;
                     engine->normalize(picture.view(), {}, {mode, 1, 99, false}, output.mutable_view(), result);
