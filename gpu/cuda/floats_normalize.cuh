@@ -193,10 +193,12 @@ struct FloatWriter {
                 mapped[i] = value != value ? value : estimate;
             }
         }
-        if (mode == NormalizeMode::equalize || sure) return;
+        if constexpr (mode != NormalizeMode::equalize) {
+            if (sure) return;
 #pragma unroll
-        for (int i = 0; i < N; ++i)
-            if (!is_alpha(i)) mapped[i] = exactly(maps[channel(i)], sample_of<W>(pixels, i));
+            for (int i = 0; i < N; ++i)
+                if (!is_alpha(i)) mapped[i] = exactly(maps[channel(i)], sample_of<W>(pixels, i));
+        }
     }
     __device__ float* place(std::int64_t y, std::int64_t x) const {
         return reinterpret_cast<float*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
