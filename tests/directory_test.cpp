@@ -914,7 +914,8 @@ TEST_F(Directory, LargeNumbersOfFloatValuesTakeNoMoreMemory) {
     };
     const auto some = measure("some", 8), many = measure("many", 80);
     std::printf("3.2 million values a channel: %.1f MB, 32 million: %.1f MB\n", some * 1e-6, many * 1e-6);
-    EXPECT_LT(many, some + (16 << 20));
+    // Kept in memory they would take over 100 MB more; of the 5 MB images one or two more may be in flight.
+    EXPECT_LT(many, some + (32 << 20));
 }
 
 TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
