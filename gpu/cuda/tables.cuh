@@ -143,7 +143,7 @@ __device__ inline Image samples_of(Image image) {
 }
 template <int C>
 constexpr int written_channels = C == 3 ? 1 : C;
-/// The channel of sample x of these. 2^32 is one more than a multiple of 3.
+/// The channel of sample x of samples_of three colours. 2^32 is one more than a multiple of 3.
 __device__ inline std::uint32_t channel_of_sample(std::int64_t x) {
     return (static_cast<std::uint32_t>(x) % 3 + static_cast<std::uint32_t>(x >> 32)) % 3;
 }
