@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "core/tables.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/tables_file.hpp"
@@ -44,6 +45,49 @@ class TablesTest : public testing::Test {
     }
     std::unique_ptr<Engine> engine = make_engine("cpu", {.threads = 1});
 };
+
+/// (v − lo) · top / (hi − lo), halves rounded up, in integers.
+std::uint64_t stretched(std::uint64_t v, std::uint64_t lo, std::uint64_t hi, std::uint64_t top) {
+    return v <= lo ? 0 : v >= hi ? top : ((v - lo) * top * 2 + (hi - lo)) / (2 * (hi - lo));
+}
+
+TEST(Line, OfBytesIsTheStretchOfEveryRange) {
+    for (std::uint32_t lo = 0; lo < 255; ++lo)
+        for (std::uint32_t hi = lo + 1; hi < 256; ++hi) {
+            const auto line = core::Line<std::uint8_t>::between(lo, hi);
+            for (std::uint32_t v = 0; v < 256; ++v)
+                ASSERT_EQ(line(line.clamp(v)) >> line.digits, stretched(v, lo, hi, 255)) << lo << ' ' << hi << ' ' << v;
+        }
+}
+
+// Values from all over each width, and its highest, where the rounded factor is furthest off. (All 2,147,516,415 pairs
+// of a width and a value were compared once, on 2026-11-22: equal.)
+TEST(Line, OfWordsIsTheStretchOfEveryWidth) {
+    for (std::uint32_t width = 1; width < 65536; ++width) {
+        const std::uint32_t lo = width * 40503u % (65536 - width), hi = lo + width;
+        const auto line = core::Line<std::uint16_t>::between(lo, hi);
+        auto check = [&](std::uint32_t v) {
+            ASSERT_EQ(line(line.clamp(v)) >> line.digits, stretched(v, lo, hi, 65535)) << lo << ' ' << hi << ' ' << v;
+        };
+        for (std::uint32_t k = 0; k < 64; ++k) {
+            check(lo + static_cast<std::uint32_t>(std::uint64_t{width} * k / 63));
+            check(hi - std::min(k, width));
+        }
+        check(0);
+        check(65535);
+    }
+}
+
+TEST(Line, OfOneValueLeavesAllAsTheyAre) {
+    for (std::uint32_t v : {0u, 1u, 128u, 255u}) {
+        const auto line = core::Line<std::uint8_t>::between(7, 7);
+        EXPECT_EQ(line(line.clamp(v)) >> line.digits, v);
+    }
+    for (std::uint32_t v : {0u, 1u, 255u, 32768u, 65535u}) {
+        const auto line = core::Line<std::uint16_t>::between(65535, 65535);
+        EXPECT_EQ(line(line.clamp(v)) >> line.digits, v);
+    }
+}
 
 TEST_F(TablesTest, OfAnImageGiveItsNormalizedCopy) {
     for (Depth depth : {Depth::u8, Depth::u16})

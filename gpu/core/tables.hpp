@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/portable.hpp"
 
@@ -15,6 +16,31 @@ GPUHIST_HD constexpr std::uint32_t stretch(std::uint32_t v, std::uint32_t lo, st
     const std::uint64_t width = hi - lo;
     return static_cast<std::uint32_t>((2 * std::uint64_t{v - lo} * top + width) / (2 * width));
 }
+
+/// The same of T's values as a product. Its factor, top · 2^digits / (hi − lo), is rounded up, so that what is rounded
+/// down at the end is too large by less than (hi − lo) / 2^digits < 1 / (2 · (hi − lo)), of which the exact number is a
+/// multiple: both round to the same. Where lo = hi all values stay as they are.
+template <typename T>
+struct Line {
+    using Fixed = std::conditional_t<sizeof(T) == 1, std::uint32_t, std::uint64_t>;
+    static constexpr int digits = 8 * (sizeof(Fixed) - sizeof(T));
+
+    Fixed factor, offset;  ///< modulo 2^32 or 2^64, as their products and sums are
+    std::uint32_t lo, hi;
+
+    GPUHIST_HD static constexpr Line between(std::uint32_t lo, std::uint32_t hi) {
+        constexpr Fixed one = Fixed{1} << digits, top = (Fixed{1} << 8 * sizeof(T)) - 1;
+        if (lo == hi) return {one, 0, 0, static_cast<std::uint32_t>(top)};
+        const Fixed width = hi - lo, factor = (top * one + width - 1) / width;
+        return {factor, one / 2 - lo * factor, lo, hi};
+    }
+    GPUHIST_HD constexpr std::uint32_t clamp(std::uint32_t v) const {
+        const std::uint32_t least = v < lo ? lo : v;
+        return least > hi ? hi : least;
+    }
+    /// Of a value from lo to hi: the mapped one, from bit `digits` on.
+    GPUHIST_HD constexpr Fixed operator()(std::uint32_t v) const { return v * factor + offset; }
+};
 
 /// f32: clamped to [0, 1]; NaN stays NaN.
 GPUHIST_HD constexpr float clamp_unit(float v) {
