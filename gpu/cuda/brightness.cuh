@@ -31,6 +31,12 @@ struct BrightnessSums {
         complement_minimum = max(complement_minimum, ~value);
         maximum = max(maximum, value);
     }
+    __device__ void add(const BrightnessSums& other) {
+        sum += other.sum;
+        squares += other.squares;
+        complement_minimum = max(complement_minimum, other.complement_minimum);
+        maximum = max(maximum, other.maximum);
+    }
     __device__ void reduce_over_warp() {
         sum = sum_over_warp(sum);
         squares = sum_over_warp(squares);

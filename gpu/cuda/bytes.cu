@@ -41,6 +41,7 @@ struct ByteWorkspace {
     Total<C> totals[2];        ///< used in turn: each launch clears the next one's
     std::uint32_t arrived;     ///< blocks that have added to a total; zero between launches
     std::uint32_t generation;  ///< launches that have used a total
+    std::uint32_t completed;   ///< the last of them whose result a block has begun to write, counted from one
     Meeting<C> meetings[1];    ///< one a block
 };
 
@@ -123,8 +124,8 @@ __device__ inline BrightnessSums count_columns(const Image& image, const Share& 
                                               : count_part<C, 32, CountLuma, false, Wanted>(image, share, 5, rgb);
 }
 
-template <int C, typename O>
-__device__ __noinline__ void apply_table(Image image, Share share, TableWriter<std::uint8_t, C, O, true> writer) {
+template <int C, typename O, class Map>
+__device__ __noinline__ void apply_map(Image image, Share share, MappedWriter<std::uint8_t, C, O, Map> writer) {
     constexpr int W = written_channels<C>;
     if (in_one_row<std::uint8_t, W>(image))
         sweep_one_row<std::uint8_t, W, 2, false>(image, share, writer);
@@ -232,29 +233,113 @@ template <typename O>
 __device__ inline O* written_tables(const Common& common, std::int64_t index) {
     return reinterpret_cast<O*>(reinterpret_cast<char*>(result_of(common, index)) + common.layout.tables_offset);
 }
-/// An image's tables from its counts, by one block; they are there for all its threads afterwards.
+/// An image's tables, as a block keeps them. A warp looks at a part of a table at a time, a value a lane.
+template <typename O>
+struct Tables {
+    static constexpr int parts = values / warp_lanes;
+
+    O value[3 * values];
+    core::Line<std::uint8_t> lines[3];  ///< one a colour: what the tables say, where `by_line`
+    bool by_line;
+    Word samples[3 * parts];
+    std::uint32_t low[3], high[3];
+};
+/// Makes them from the image's counts, by one block; they are there for all its threads afterwards. `partial`: room for
+/// each part's sums.
+/// Barriers: the counts, what the parts are in sum, the percentiles and the tables, for all.
 template <int C, typename O>
-__device__ __noinline__ void build_tables(const Normalization& normalization, const Word* counts, O* tables) {
-    const bool joint = C > 1 && normalization.joint;
-    __syncthreads();  // the counts, for all
-    for (int t = 0; t < tables_of(C, normalization); ++t) {
-        const bool pooled = joint && normalization.mode != NormalizeMode::equalize;
-        const Word* from = counts + values * (joint ? C : t);
-        auto count = [&](int v) { return pooled ? counts[v] + counts[values + v] + counts[2 * values + v] : from[v]; };
-        build_table<values>(count, normalization, tables + t * values);
+__device__ __noinline__ void build_tables(const Normalization& normalization, const Word* counts,
+                                          BrightnessSums* partial, Tables<O>& tables) {
+    constexpr int parts = Tables<O>::parts;
+    const NormalizeMode mode = normalization.mode;
+    const bool joint = C > 1 && normalization.joint, pooled = joint && mode != NormalizeMode::equalize;
+    const int end = tables_of(C, normalization) * values, lane = threadIdx.x % warp_lanes;
+    auto count = [&](int i) {  // of value i of all tables in a row
+        if (pooled) return counts[i] + counts[values + i] + counts[2 * values + i];
+        return counts[joint ? C * values + i : i];
+    };
+    __syncthreads();
+#pragma unroll 1
+    for (int i = threadIdx.x; i < end; i += blockDim.x) {
+        BrightnessSums sums{};
+        sums.add(i % values, count(i));
+        sums.reduce_over_warp();
+        const Word samples = sum_over_warp(count(i));
+        if (lane == 0) {
+            partial[i / warp_lanes] = sums;
+            tables.samples[i / warp_lanes] = samples;
+        }
     }
     __syncthreads();
-}
-template <int C, typename O>
-__device__ inline void write_tables(const Common& common, std::int64_t index, const O* tables) {
-    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
-        written_tables<O>(common, index)[v] = tables[v];
-}
-template <int C, typename O>
-__device__ inline void read_tables(const Common& common, std::int64_t index, O* tables) {
-    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
-        tables[v] = __ldcg(written_tables<O>(common, index) + v);
+    auto through = [&](int i) {  // samples of its table up to value i
+        Word sum = scan_lanes(count(i));
+        for (int part = i / values * parts; part < i / warp_lanes; ++part) sum += tables.samples[part];
+        return sum;
+    };
+    auto total = [&](int t) {
+        Word sum = 0;
+        for (int k = 0; k < parts; ++k) sum += tables.samples[t * parts + k];
+        return sum;
+    };
+    if (mode == NormalizeMode::percentile) {
+#pragma unroll 1
+        for (int i = threadIdx.x; i < end; i += blockDim.x) {
+            const int t = i / values;
+            const Word all = total(t), upto = through(i), before = upto - count(i),
+                       low_rank = core::nearest_rank(normalization.low, all),
+                       high_rank = core::nearest_rank(normalization.high, all);
+            if (before < low_rank && low_rank <= upto) tables.low[t] = i % values;
+            if (before < high_rank && high_rank <= upto) tables.high[t] = i % values;
+        }
+        __syncthreads();
+    }
+#pragma unroll 1
+    for (int i = threadIdx.x; i < end; i += blockDim.x) {
+        const int t = i / values;
+        BrightnessSums sums{};
+#pragma unroll
+        for (int k = 0; k < parts; ++k) sums.add(partial[t * parts + k]);
+        std::uint32_t low = ~sums.complement_minimum, high = sums.maximum;
+        if (mode == NormalizeMode::percentile) {
+            low = tables.low[t];
+            high = tables.high[t];
+        }
+        TableRecipe<std::uint8_t> recipe;
+        const bool equalize = mode == NormalizeMode::equalize;
+        recipe.set(mode, low, high, total(t), equalize ? count(t * values + static_cast<int>(low)) : 0, sums.sum,
+                   sums.squares);
+        tables.value[i] = recipe.template value<O>(i % values, equalize ? through(i) : 0);
+        if (is_stretch(mode) && i % values == 0)
+            for (int c = t; c < (joint ? 3 : t + 1); ++c) tables.lines[c] = recipe.line;
+    }
+    if (threadIdx.x == 0) tables.by_line = is_stretch(mode);
     __syncthreads();
+}
+template <int C, typename O>
+__device__ inline void write_tables(const Common& common, std::int64_t index, const Tables<O>& tables) {
+    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
+        written_tables<O>(common, index)[v] = tables.value[v];
+}
+template <int C, typename O>
+__device__ inline void read_tables(const Common& common, std::int64_t index, Tables<O>& tables) {
+    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
+        tables.value[v] = __ldcg(written_tables<O>(common, index) + v);
+    if (threadIdx.x == 0) tables.by_line = false;
+    __syncthreads();
+}
+/// The copy of an image, or of a share of its pieces_of_samples.
+template <int C, typename O>
+__device__ inline void apply_tables(const Common& common, const Tables<O>& tables, const Image& image,
+                                    const Share& share, const Output& output) {
+    auto apply = [&](auto map) {
+        apply_map<C, O>(samples_of<C>(image), share, MappedWriter<std::uint8_t, C, O, decltype(map)>{map, output});
+    };
+    if constexpr (std::is_same_v<O, std::uint8_t>)
+        if (tables.by_line)
+            return common.normalization.mode == NormalizeMode::minmax
+                       ? apply(LineMap<std::uint8_t, false>{tables.lines})
+                       : apply(LineMap<std::uint8_t, true>{tables.lines});
+    apply(TableMap<std::uint8_t, O, true>(tables.value, !common.normalization.joint));
 }
 
 /// What a block keeps in shared memory beside its columns; counts and tables only for a normalised copy.
@@ -263,10 +348,11 @@ struct Kept {
     BrightnessSums partial[rows_of(C) * warps_of_row];
     BrightnessSums warp_luma[2][warp_lanes];  ///< used in turn by a block's images
     Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
-    std::conditional_t<std::is_void_v<O>, std::uint8_t, O> tables[std::is_void_v<O> ? 1 : 3 * values];
+    std::conditional_t<std::is_void_v<O>, bool, Tables<O>> tables;
     std::uint32_t launch;
-    bool last;
+    bool last, first_done;
 };
+static_assert(sizeof(Kept<4, float>) <= static_shared_bytes);
 
 /// Writes the result of a single image from what all blocks added up.
 template <int C, typename O>
@@ -286,7 +372,7 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
 /// A block keeps 32 copies of each bin side by side, a lane adding to its own: no two lanes of a warp ever meet in a
 /// bank, whatever the picture. Shared memory: rows × 32 KiB. Each block adds its counts to a total in device memory.
 /// The last to arrive writes the result; where all are to normalise, they wait for it to arrive and build the tables
-/// each for itself, and the first block writes the result when its pixels are done.
+/// each for itself, and the first whose pixels are done writes the result.
 /// Barriers: after clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each
 /// pixel is read once; for the copy once more (from L2 where it fits) and written once.
 template <int C, bool CountLuma, typename O>
@@ -302,8 +388,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     };
     auto apply = [&] {
         if constexpr (!std::is_void_v<O>)
-            apply_table<C, O>(samples_of<C>(image), dealt(pieces_of_samples<std::uint8_t, C>(image)),
-                              {kept.tables, !common.normalization.joint, output});
+            apply_tables<C>(common, kept.tables, image, dealt(pieces_of_samples<std::uint8_t, C>(image)), output);
     };
     if (!(steps & analyze_step)) {
         if constexpr (!std::is_void_v<O>) read_tables<C>(common, 0, kept.tables);
@@ -350,10 +435,13 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     }
     if constexpr (!std::is_void_v<O>) {
         for (int bin = threadIdx.x; bin < rows * values; bin += blockDim.x) kept.counts[bin] = counted(total, bin);
-        build_tables<C>(common.normalization, kept.counts, kept.tables);
+        build_tables<C>(common.normalization, kept.counts, kept.partial, kept.tables);
         if (steps & apply_step) {
             apply();
-            if (blockIdx.x != 0) return;
+            if (threadIdx.x == 0)
+                kept.first_done = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;
+            __syncthreads();
+            if (!kept.first_done) return;
         }
         write_tables<C>(common, 0, kept.tables);
     }
@@ -398,16 +486,16 @@ __global__ void __launch_bounds__(batch_threads_of(C), batch_blocks(C))
         }
         if constexpr (!std::is_void_v<O>) {
             if (analyze) {
-                build_tables<C>(common.normalization, kept.counts, kept.tables);
+                build_tables<C>(common.normalization, kept.counts, kept.partial, kept.tables);
                 write_tables<C>(common, index, kept.tables);
             } else {
                 __syncthreads();  // the image before has been written
                 read_tables<C>(common, index, kept.tables);
             }
             if (steps & apply_step)
-                apply_table<C, O>(samples_of<C>(image),
-                                  {threadIdx.x, pieces_of_samples<std::uint8_t, C>(image), blockDim.x},
-                                  {kept.tables, !common.normalization.joint, images.output_of(index)});
+                apply_tables<C>(common, kept.tables, image,
+                                {threadIdx.x, pieces_of_samples<std::uint8_t, C>(image), blockDim.x},
+                                images.output_of(index));
         }
     }
     __syncthreads();
@@ -455,7 +543,7 @@ struct BlockOfImages {
         __syncthreads();  // the warps' parts of the sums
         write_sums<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, luma);
         if constexpr (!std::is_void_v<O>) {
-            build_tables<C>(p.common.normalization, kept.counts, kept.tables);
+            build_tables<C>(p.common.normalization, kept.counts, kept.partial, kept.tables);
             write_tables<C>(p.common, index, kept.tables);
         }
     }
@@ -499,8 +587,8 @@ struct BlockOfImages {
     __device__ void apply(const Part& part) const {
         if constexpr (!std::is_void_v<O>) {
             const Image image = images.image(part.image);
-            apply_table<C, O>(samples_of<C>(image), part.dealt_share(pieces_of_samples<std::uint8_t, C>(image)),
-                              {kept.tables, !p.common.normalization.joint, images.output_of(part.image)});
+            apply_tables<C>(p.common, kept.tables, image, part.dealt_share(pieces_of_samples<std::uint8_t, C>(image)),
+                            images.output_of(part.image));
             __syncthreads();  // the tables may be written again
         }
     }

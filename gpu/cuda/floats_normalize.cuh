@@ -92,7 +92,7 @@ __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
     const std::uint64_t lowest = reduce_block(std::uint64_t{complement_first}, scratch, std::uint64_t{0}, Max{});
     if (threadIdx.x == 0) {
         first_count = bins ? fresh_word(counts + ~static_cast<std::uint32_t>(lowest)) : 0;
-        for (int c = 0; c < (C == 1 ? 1 : 3); ++c)
+        for (int c = 0; c < colors_of(C); ++c)
             if (row == c || row == luma_row) task.state().maps[c].keep = bins < 2;
     }
     __syncthreads();  // first_count, for all; and all have read the counts once
@@ -154,7 +154,7 @@ struct FloatWriter {
           tables(equalize_tables),
           table_stride(stride),
           output(to) {
-        for (int c = 0; c < (C == 1 ? 1 : 3); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
+        for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
     }
 
     __device__ float equalized(int channel, float value) const {
@@ -230,7 +230,7 @@ __device__ void apply(const Task<C, Full>& task) {
     __shared__ core::FloatBins bins;
     const FloatState& state = task.state();
     __syncthreads();  // shared memory may be written again
-    if (threadIdx.x < (C == 1 ? 1 : 3)) {
+    if (threadIdx.x < colors_of(C)) {
         const Mapping& map = state.maps[threadIdx.x];
         const bool zscore = task.common().normalization.mode == NormalizeMode::zscore;
         const double low = fresh(map.low), high = fresh(map.high), divisor = zscore ? high : high - low;

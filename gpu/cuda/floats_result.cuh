@@ -42,7 +42,7 @@ __device__ inline float order_statistic(const FloatRow& row, double percent, std
 template <int C, bool Full>
 __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowFacts* facts,
                                     const core::CentralMoments* moments) {
-    constexpr int colors = C == 1 ? 1 : 3;
+    constexpr int colors = colors_of(C);
     const Normalization& normalization = task.common().normalization;
     const bool joint = C > 1 && normalization.joint;
     Mapping map{};
@@ -151,7 +151,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
             count = 0;
         }
     __syncthreads();  // everything is written but the mapping, and read but what it needs
-    if (common.normalize && threadIdx.x < (C == 1 ? 1 : 3)) plan_mapping(task, threadIdx.x, facts, moments);
+    if (common.normalize && threadIdx.x < colors_of(C)) plan_mapping(task, threadIdx.x, facts, moments);
     if (threadIdx.x < rows) task.row(threadIdx.x).found = Findings{};
     if (threadIdx.x == 0) publish(&result);
     __syncthreads();  // shared memory may be written again

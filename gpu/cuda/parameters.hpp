@@ -80,6 +80,11 @@ struct List {
     GPUHIST_HD Output output_of(std::int64_t i) const { return outputs[i]; }
 };
 
+/// Channels that are normalised: all but alpha.
+GPUHIST_HD constexpr int colors_of(int channels) {
+    return channels == 1 ? 1 : 3;
+}
+
 /// Rows of counts as they are counted: the channels in memory order, then luma between colours and alpha. Grey has one.
 inline constexpr int luma_row = 3;
 GPUHIST_HD constexpr int rows_of(int channels) {

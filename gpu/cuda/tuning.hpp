@@ -107,6 +107,12 @@ constexpr int apply_unroll_of(int channels) {
 //   prefetch.global.L2 of a thread's next groups            f32 grey 0.434 for 0.451, BGR no difference, u8 grey 0.86
 //                                                           for 0.97, u16 grey 0.64 for 0.80 of one value
 //   the same by a load of a word a line                     f32 grey 0.31, BGR 0.30
-//   u8, u16: tables applied to 4 groups together, not 2     no difference
+//   u8, u16: samples mapped in 3 or 4 groups together       no difference
+//   24 MB kept in shared memory for the copy, not in L2, stored there by the threads that count it (half as much in
+//        brackets), or brought by the copy engine           u8 grey 29.7 (28.6) and 27.5 µs for 27.0, u8 BGR 33.4
+//                                                           (31.9) and 37.6 for 30.2, f32 grey 67.3 (68.4) for 59.6,
+//                                                           f32 BGR 97.6 (92.5) for 84.5
+//   f32: a minmax copy written along with sweep 2, a few    512 MiB grey 818 to 884 µs for 558, BGR 911 and more for
+//        groups a thread at a time, while they are in L2    610; 24 MB 65 for 59, 93 for 84
 
 }  // namespace gpuhist::cuda

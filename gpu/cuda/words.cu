@@ -236,8 +236,8 @@ __device__ inline BrightnessSums count_role(int role, const Image& image, const 
         return count_role<C, L, Role, C == 1>(image, share, counting);
     }
 }
-template <int C, typename O, bool Shared>
-__device__ __noinline__ void apply_table(Image image, Share share, TableWriter<std::uint16_t, C, O, Shared> writer) {
+template <int C, typename O, class Map>
+__device__ __noinline__ void apply_map(Image image, Share share, MappedWriter<std::uint16_t, C, O, Map> writer) {
     constexpr int W = written_channels<C>;
     share.backwards = true;
     if (in_one_row<std::uint16_t, W>(image))
@@ -428,15 +428,94 @@ template <typename O>
 __device__ inline O* table_of(const Common& common, std::int64_t i, int t) {
     return reinterpret_cast<O*>(common.results + i * common.layout.bytes + common.layout.tables_offset) + t * values;
 }
+/// Of a stretch, whose table t is `line`: one a colour. By one thread.
+template <int C>
+__device__ inline void set_lines(const Normalization& normalization, int t, const core::Line<std::uint16_t>& line,
+                                 core::Line<std::uint16_t>* lines) {
+    if (!is_stretch(normalization.mode)) return;
+    for (int c = t; c < (C > 1 && normalization.joint ? 3 : t + 1); ++c) lines[c] = line;
+}
+/// Table t of an image, and its lines, by one block, from counts that have been written.
+/// Each warp looks after a stretch of values, whose counts its lanes read side by side: once for totals and extremes,
+/// once more, for the modes that need them, as running sums.
 template <int C, typename O>
-__device__ __noinline__ void build_row_table(const Common& common, std::int64_t i, int t) {
+__device__ __noinline__ void build_row_table(const Common& common, std::int64_t i, int t,
+                                             core::Line<std::uint16_t>* lines) {
+    __shared__ std::uint64_t scratch[warp_lanes];
+    __shared__ std::uint32_t low, high;
+    __shared__ TableRecipe<std::uint16_t> recipe;
     const TableSource<C> source(common, i, t);
-    build_table<values>([&](int v) { return source.count(v); }, common.normalization, table_of<O>(common, i, t));
+    O* table = table_of<O>(common, i, t);
+
+    const Normalization& normalization = common.normalization;
+    const NormalizeMode mode = normalization.mode;
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    const int each = (values + warps - 1) / warps;
+    const int first = min(warp * each, values), last = min(first + each, values);
+
+    std::uint64_t own = 0, sum = 0, squares_low = 0, squares_high = 0;
+    std::uint32_t complement_minimum = 0, maximum = 0;
+#pragma unroll 4
+    for (int v = first + lane; v < last; v += warp_lanes) {
+        const std::uint64_t n = source.count(v);
+        own += n;
+        if (n == 0) continue;
+        complement_minimum = max(complement_minimum, ~static_cast<std::uint32_t>(v));
+        maximum = max(maximum, static_cast<std::uint32_t>(v));
+        sum += n * v;
+        const core::u128 squares = static_cast<core::u128>(n) * (static_cast<std::uint64_t>(v) * v);
+        squares_low += static_cast<std::uint32_t>(squares);
+        squares_high += static_cast<std::uint64_t>(squares >> 32);
+    }
+    std::uint64_t total = 0;
+    const std::uint64_t before = scan_warps(reduce_warp(own, Sum{}), scratch, total);
+    complement_minimum = reduce_block(std::uint64_t{complement_minimum}, scratch, std::uint64_t{0}, Max{});
+    maximum = reduce_block(std::uint64_t{maximum}, scratch, std::uint64_t{0}, Max{});
+    if (mode == NormalizeMode::zscore) {
+        sum = reduce_block(sum, scratch, std::uint64_t{0}, Sum{});
+        squares_low = reduce_block(squares_low, scratch, std::uint64_t{0}, Sum{});
+        squares_high = reduce_block(squares_high, scratch, std::uint64_t{0}, Sum{});
+    }
+    /// Calls `visit(value, samples before it, its samples)`.
+    auto running = [&](auto visit) {
+        std::uint64_t cumulative = before;
+        for (int base = first; base < last; base += warp_lanes) {
+            const int v = base + lane;
+            const std::uint64_t n = v < last ? source.count(v) : 0;
+            const std::uint64_t inclusive = scan_lanes(n);
+            if (v < last) visit(v, cumulative + inclusive - n, n);
+            cumulative += __shfl_sync(0xFFFFFFFFu, inclusive, warp_lanes - 1);
+        }
+    };
+    if (mode == NormalizeMode::percentile) {
+        const std::uint64_t low_rank = core::nearest_rank(normalization.low, total),
+                            high_rank = core::nearest_rank(normalization.high, total);
+        running([&](int v, std::uint64_t before_it, std::uint64_t n) {
+            if (before_it < low_rank && low_rank <= before_it + n) low = v;
+            if (before_it < high_rank && high_rank <= before_it + n) high = v;
+        });
+    } else if (threadIdx.x == 0) {
+        low = ~complement_minimum;
+        high = maximum;
+    }
+    __syncthreads();  // the range, for all
+    if (threadIdx.x == 0) {
+        recipe.set(mode, low, high, total, mode == NormalizeMode::equalize ? source.count(low) : 0, sum,
+                   static_cast<core::u128>(squares_low) + (static_cast<core::u128>(squares_high) << 32));
+        set_lines<C>(normalization, t, recipe.line, lines);
+    }
+    __syncthreads();  // the recipe, for all
+    if (mode == NormalizeMode::equalize)
+        running([&](int v, std::uint64_t before_it, std::uint64_t n) { table[v] = recipe.value<O>(v, before_it + n); });
+    else
+        for (int v = threadIdx.x; v < values; v += blockDim.x) table[v] = recipe.value<O>(v, 0);
+    __syncthreads();  // the shared values may be written again
 }
 
 /// The recipe of a table from an image's numbers and `count_page(page)`, by a warp.
 template <int C, class CountPage>
-__device__ inline void make_recipe(const TableSource<C>& source, CountPage count_page, TableRecipe& recipe) {
+__device__ inline void make_recipe(const TableSource<C>& source, CountPage count_page,
+                                   TableRecipe<std::uint16_t>& recipe) {
     const Normalization& normalization = source.common.normalization;
     const ChannelResult* channels = result_of(source.common, source.image)->channels;
     std::uint32_t low = values - 1, high = 0;
@@ -462,14 +541,14 @@ __device__ inline void make_recipe(const TableSource<C>& source, CountPage count
         high = find(normalization.high);
     }
     if (threadIdx.x % warp_lanes == 0)
-        recipe.set(normalization.mode, low, high, values - 1, total, lowest_samples, sum,
-                   static_cast<core::u128>(squares));
+        recipe.set(normalization.mode, low, high, total, lowest_samples, sum, static_cast<core::u128>(squares));
 }
 
-/// All tables of an image by all blocks, a warp 32 values at a time.
+/// All tables of an image by all blocks, a warp 32 values at a time; their lines by each.
 template <int C, typename O>
-__device__ __noinline__ void build_tables(const Common& common, std::int64_t i, const Word (*pages)[page_count]) {
-    __shared__ TableRecipe recipes[3];
+__device__ __noinline__ void build_tables(const Common& common, std::int64_t i, const Word (*pages)[page_count],
+                                          core::Line<std::uint16_t>* lines) {
+    __shared__ TableRecipe<std::uint16_t> recipes[3];
     constexpr int items = values / warp_lanes, items_of_page = page_values / warp_lanes;
     const int tables = tables_of(C, common.normalization), warps = blockDim.x / warp_lanes,
               warp = threadIdx.x / warp_lanes, lane = threadIdx.x % warp_lanes;
@@ -482,8 +561,9 @@ __device__ __noinline__ void build_tables(const Common& common, std::int64_t i, 
         const TableSource<C> source(common, i, warp);
         make_recipe(
             source, [&](int page) { return count_page(source, page); }, recipes[warp]);
+        if (lane == 0) set_lines<C>(common.normalization, warp, recipes[warp].line, lines);
     }
-    __syncthreads();  // the recipes, for all
+    __syncthreads();  // the recipes and lines, for all
     for (int item = warp * gridDim.x + blockIdx.x; item < tables * items; item += warps * gridDim.x) {
         const int t = item / items, first = item % items * warp_lanes;
         Word through = 0;
@@ -504,15 +584,21 @@ __device__ __noinline__ void build_tables(const Common& common, std::int64_t i, 
     __syncwarp();
 }
 
+/// Phases of an image that all blocks share: count, merge, build, apply. A stretch needs no table to be applied.
+__host__ __device__ inline int shared_steps(const Common& common) {
+    return !common.normalize ? 2 : is_stretch(common.normalization.mode) ? 3 : 4;
+}
+
 template <int C, class L, class Images>
 class WordKernel {
   public:
     using Counters = typename L::Counters;
     using Crowded = typename L::Crowded;
 
-    __device__ WordKernel(const Images& images, const CountParameters& p)
+    __device__ WordKernel(const Images& images, const CountParameters& p, core::Line<std::uint16_t>* lines)
         : images_(images),
           p_(p),
+          lines_(lines),
           rows_(C == 1 ? 1 : C + p.count_luma),
           workspace_(*static_cast<WordWorkspace<L>*>(p.workspace)) {}
 
@@ -562,6 +648,9 @@ class WordKernel {
         const int rank = crew.rank(blockIdx.x);
         Slab<L>& carrier = workspace_.slabs[crew.block(rank % carriers)];
         if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+        if (blockIdx.x == 0 && p_.common.normalize)  // before anybody adds to them
+            for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x)
+                workspace_.pages[k / page_count][k % page_count] = 0;
         count(role, images_.image(i), team_share(i, rank, crew.blocks()), carrier, sums, carried);
         auto* to = reinterpret_cast<uint4*>(workspace_.slabs[blockIdx.x].words);
         const auto* from = reinterpret_cast<const uint4*>(dynamic_shared);
@@ -590,16 +679,26 @@ class WordKernel {
 
     __device__ void build_shared(std::int64_t i) const {
         if (p_.to_floats)
-            build_tables<C, float>(p_.common, i, workspace_.pages);
+            build_tables<C, float>(p_.common, i, workspace_.pages, lines_);
         else
-            build_tables<C, std::uint16_t>(p_.common, i, workspace_.pages);
+            build_tables<C, std::uint16_t>(p_.common, i, workspace_.pages, lines_);
     }
 
     __device__ void apply_shared(std::int64_t i) const {
-        if (blockIdx.x == 0) {
-            for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x)
-                workspace_.pages[k / page_count][k % page_count] = 0;
-            if (threadIdx.x == 0) publish(result_of(p_.common, i));
+        if (blockIdx.x == 0 && threadIdx.x == 0) publish(result_of(p_.common, i));
+        apply(i, blockIdx.x, gridDim.x);
+    }
+
+    /// The same two by lines, which each block has: none waits for the tables of others.
+    __device__ void build_and_apply_shared(std::int64_t i) const {
+        build_shared(i);
+        __syncthreads();  // what this block writes of the tables
+        if (threadIdx.x == 0) {
+            __threadfence();
+            if (atomicAdd(&workspace_.arrived, 1u) + 1 == gridDim.x) {
+                workspace_.arrived = 0;
+                publish(result_of(p_.common, i));
+            }
         }
         apply(i, blockIdx.x, gridDim.x);
     }
@@ -638,9 +737,9 @@ class WordKernel {
     __device__ int tables() const { return tables_of(C, p_.common.normalization); }
     __device__ void build(std::int64_t i, int t) const {
         if (p_.to_floats)
-            build_row_table<C, float>(p_.common, i, t);
+            build_row_table<C, float>(p_.common, i, t, lines_);
         else
-            build_row_table<C, std::uint16_t>(p_.common, i, t);
+            build_row_table<C, std::uint16_t>(p_.common, i, t, lines_);
     }
     __device__ void apply(std::int64_t i, int rank, int blocks) const {
         const Share share{static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x,
@@ -648,22 +747,31 @@ class WordKernel {
                           static_cast<std::int64_t>(blocks) * blockDim.x};
         const Image image = samples_of<C>(images_.image(i));
         const Output output = images_.output_of(i);
+        auto with = [&](auto written, auto map) {
+            using O = decltype(written);
+            apply_map<C, O>(image, share, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
+        };
+        const NormalizeMode mode = p_.common.normalization.mode;
+        if (mode == NormalizeMode::minmax) return with(std::uint16_t{}, LineMap<std::uint16_t, false>{lines_});
+        if (mode == NormalizeMode::percentile) return with(std::uint16_t{}, LineMap<std::uint16_t, true>{lines_});
+        const bool separate = tables() > 1;
         if (p_.to_floats)
-            return apply_table<C, float, false>(image, share, {table_of<float>(p_.common, i, 0), tables() > 1, output});
+            return with(float{}, TableMap<std::uint16_t, float, false>(table_of<float>(p_.common, i, 0), separate));
         const std::uint16_t* table = table_of<std::uint16_t>(p_.common, i, 0);
         // One table for all is copied into shared memory where it fits; others are read through the caches.
-        if (tables() > 1 || L::words < values / 2)
-            return apply_table<C, std::uint16_t, false>(image, share, {table, tables() > 1, output});
+        if (separate || L::words < values / 2)
+            return with(std::uint16_t{}, TableMap<std::uint16_t, std::uint16_t, false>(table, separate));
         const auto* from = reinterpret_cast<const uint4*>(table);
         auto* near = reinterpret_cast<uint4*>(dynamic_shared);
         for (int w = threadIdx.x; w < values / 8; w += blockDim.x) near[w] = __ldcg(from + w);
         __syncthreads();
-        apply_table<C, std::uint16_t, true>(image, share,
-                                            {reinterpret_cast<const std::uint16_t*>(dynamic_shared), false, output});
+        with(std::uint16_t{}, TableMap<std::uint16_t, std::uint16_t, true>(
+                                  reinterpret_cast<const std::uint16_t*>(dynamic_shared), separate));
     }
 
     const Images& images_;
     const CountParameters& p_;
+    core::Line<std::uint16_t>* lines_;  ///< in shared memory: one a colour, of the image that is normalised
     int rows_;
     WordWorkspace<L>& workspace_;
 };
@@ -675,17 +783,18 @@ class WordKernel {
 /// other: phase 0. Large ones follow one after the other: blocks are dealt to the roles, see Crew, and those of a role
 /// share the pixels; blocks of different roles read the same pixels at about the same time, mostly from L2. Each leaves
 /// its counters in its slab, and after a grid barrier all blocks add up the slabs, a stretch of words each; the last
-/// one to finish writes the numbers. Then, a barrier between each, all blocks make the tables, and apply them. Colours
-/// come through the Rings of each warp, where there is a copy engine and room. Limit: fewer than 2^32 pixels a block.
-/// Barriers in a block: after clearing and before reading counters, since any thread may count any value. Bytes: each
-/// pixel is read once a role; for the copy once more, and written once.
+/// one to finish writes the numbers. Then all blocks make the tables and, a barrier later where they need them, write
+/// the copy. Colours come through the Rings of each warp, where there is a copy engine and room. Limit: fewer than 2^32
+/// pixels a block. Barriers in a block: after clearing and before reading counters, since any thread may count any
+/// value. Bytes: each pixel is read once a role; for the copy once more, and written once.
 template <int C, class L, class Images>
 __global__ void __launch_bounds__(L::threads, 1)
     words_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p, int first,
                  int last) {
     __shared__ RowSums sums[5];
+    __shared__ core::Line<std::uint16_t> lines[3];
     __shared__ bool carried, last_block;
-    const WordKernel<C, L, Images> kernel(images, p);
+    const WordKernel<C, L, Images> kernel(images, p, lines);
     if constexpr (L::ringed)
         if (p.rings) begin_rings<typename L::Rings>(shared_address(dynamic_shared + L::words));
     int phase = first;
@@ -694,7 +803,7 @@ __global__ void __launch_bounds__(L::threads, 1)
             if (kernel.alone(i)) kernel.do_alone(i, sums, &carried);
         ++phase;
     }
-    const int steps = p.common.normalize ? 4 : 2;
+    const int steps = shared_steps(p.common);
     std::int64_t image = -1;
     for (int seen = -1; phase < last; ++phase) {
         wait_for_phase(phase, first);
@@ -708,7 +817,7 @@ __global__ void __launch_bounds__(L::threads, 1)
                 kernel.merge_shared(image, sums, &last_block);
                 break;
             case 2:
-                kernel.build_shared(image);
+                steps == 3 ? kernel.build_and_apply_shared(image) : kernel.build_shared(image);
                 break;
             default:
                 kernel.apply_shared(image);
@@ -748,7 +857,7 @@ void launch_words(const Images& images, CountParameters p, int channels, const L
         largest = std::max(largest, pixels);
     }
     p.to_floats = normalized_depth(Depth::u16, p.common.normalization.mode) == Depth::f32;
-    const int steps = p.common.normalize ? 4 : 2, first = shared < images.count ? 0 : 1;
+    const int steps = shared_steps(p.common), first = shared < images.count ? 0 : 1;
     with_channels(channels, [&](auto constant) {
         constexpr int C = decltype(constant)::value;
         with_layout<C>(launch, [&](auto layout) {
