@@ -906,16 +906,25 @@ TEST_F(Directory, LargeNumbersOfFilesTakeNoMoreMemory) {
 }
 
 TEST_F(Directory, LargeNumbersOfFloatValuesTakeNoMoreMemory) {
-    const auto measure = [&](const std::string& name, int tens) {
+    const auto save_tens = [&](const std::string& name, int tens) {
         for (int i = 0; i < tens; ++i) save_floats(name + "/" + std::to_string(i), 10, CV_32FC3);
-        const Outcome outcome = run({name, "-q", "--write", "stats", "--threads", "2"});
+    };
+    const auto measure = [&](const std::string& name, const std::vector<std::string>& options) {
+        std::vector<std::string> words{name, "-q", "--write", "stats", "--threads", "2"};
+        words.insert(words.end(), options.begin(), options.end());
+        const Outcome outcome = run(words);
         EXPECT_EQ(outcome.code, all_done) << outcome.err;
         return outcome.most_memory;
     };
     // The smaller is large enough that as many images come to be in flight as ever do, 5 MB each.
-    const auto some = measure("some", 16), many = measure("many", 80);
-    std::printf("6.4 million values a channel: %.1f MB, 32 million: %.1f MB\n", some * 1e-6, many * 1e-6);
+    save_tens("some", 16);
+    save_tens("many", 80);
+    const auto some = measure("some", {}), many = measure("many", {});
+    const auto little = measure("many", {"--memory", "1M"});  // of which no pixels are kept for the next image
+    std::printf("6.4 million values a channel: %.1f MB, 32 million: %.1f MB, with --memory 1M %.1f MB\n", some * 1e-6,
+                many * 1e-6, little * 1e-6);
     EXPECT_LT(many, some + (16 << 20));
+    EXPECT_LT(little, some + (16 << 20));
 }
 
 TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
