@@ -916,15 +916,17 @@ TEST_F(Directory, LargeNumbersOfFloatValuesTakeNoMoreMemory) {
         EXPECT_EQ(outcome.code, all_done) << outcome.err;
         return outcome.most_memory;
     };
-    // The smaller is large enough that as many images come to be in flight as ever do, 5 MB each.
+    // The smaller is large enough that most of what is ever in flight comes to be.
     save_tens("some", 16);
     save_tens("many", 80);
     const auto some = measure("some", {}), many = measure("many", {});
     const auto little = measure("many", {"--memory", "1M"});  // of which no pixels are kept for the next image
     std::printf("6.4 million values a channel: %.1f MB, 32 million: %.1f MB, with --memory 1M %.1f MB\n", some * 1e-6,
                 many * 1e-6, little * 1e-6);
-    EXPECT_LT(many, some + (16 << 20));
-    EXPECT_LT(little, some + (16 << 20));
+    // How many images are in flight at worst is luck: 5 MB each. Were the values kept, 25.6 million more a channel
+    // would take 150 MB and more.
+    EXPECT_LT(many, some + (32 << 20));
+    EXPECT_LT(little, some + (32 << 20));
 }
 
 TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
