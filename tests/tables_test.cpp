@@ -56,7 +56,7 @@ TEST(Line, OfBytesIsTheStretchOfEveryRange) {
         for (std::uint32_t hi = lo + 1; hi < 256; ++hi) {
             const auto line = core::Line<std::uint8_t>::between(lo, hi);
             for (std::uint32_t v = 0; v < 256; ++v)
-                ASSERT_EQ(line(line.clamp(v)) >> line.digits, stretched(v, lo, hi, 255)) << lo << ' ' << hi << ' ' << v;
+                ASSERT_EQ(line.map(v), stretched(v, lo, hi, 255)) << lo << ' ' << hi << ' ' << v;
         }
 }
 
@@ -67,7 +67,7 @@ TEST(Line, OfWordsIsTheStretchOfEveryWidth) {
         const std::uint32_t lo = width * 40503u % (65536 - width), hi = lo + width;
         const auto line = core::Line<std::uint16_t>::between(lo, hi);
         auto check = [&](std::uint32_t v) {
-            ASSERT_EQ(line(line.clamp(v)) >> line.digits, stretched(v, lo, hi, 65535)) << lo << ' ' << hi << ' ' << v;
+            ASSERT_EQ(line.map(v), stretched(v, lo, hi, 65535)) << lo << ' ' << hi << ' ' << v;
         };
         for (std::uint32_t k = 0; k < 64; ++k) {
             check(lo + static_cast<std::uint32_t>(std::uint64_t{width} * k / 63));
@@ -81,11 +81,11 @@ TEST(Line, OfWordsIsTheStretchOfEveryWidth) {
 TEST(Line, OfOneValueLeavesAllAsTheyAre) {
     for (std::uint32_t v : {0u, 1u, 128u, 255u}) {
         const auto line = core::Line<std::uint8_t>::between(7, 7);
-        EXPECT_EQ(line(line.clamp(v)) >> line.digits, v);
+        EXPECT_EQ(line.map(v), v);
     }
     for (std::uint32_t v : {0u, 1u, 255u, 32768u, 65535u}) {
         const auto line = core::Line<std::uint16_t>::between(65535, 65535);
-        EXPECT_EQ(line(line.clamp(v)) >> line.digits, v);
+        EXPECT_EQ(line.map(v), v);
     }
 }
 

@@ -40,6 +40,9 @@ struct Line {
     }
     /// Of a value from lo to hi: the mapped one, from bit `digits` on.
     GPUHIST_HD constexpr Fixed operator()(std::uint32_t v) const { return v * factor + offset; }
+    GPUHIST_HD constexpr std::uint32_t map(std::uint32_t v) const {
+        return static_cast<std::uint32_t>((*this)(clamp(v)) >> digits);
+    }
 };
 
 /// f32: clamped to [0, 1]; NaN stays NaN.

@@ -124,15 +124,6 @@ __device__ inline BrightnessSums count_columns(const Image& image, const Share& 
                                               : count_part<C, 32, CountLuma, false, Wanted>(image, share, 5, rgb);
 }
 
-template <int C, typename O, class Map>
-__device__ __noinline__ void apply_map(Image image, Share share, MappedWriter<std::uint8_t, C, O, Map> writer) {
-    constexpr int W = written_channels<C>;
-    if (in_one_row<std::uint8_t, W>(image))
-        sweep_one_row<std::uint8_t, W, 2, false>(image, share, writer);
-    else
-        sweep_rows<std::uint8_t, W>(image, share, writer);
-}
-
 __device__ inline void clear_columns(int counters) {
 #pragma unroll 4
     for (int i = threadIdx.x; i < counters / 4; i += blockDim.x) reinterpret_cast<uint4*>(dynamic_shared)[i] = uint4{};
@@ -309,8 +300,7 @@ __device__ __noinline__ void build_tables(const Normalization& normalization, co
         recipe.set(mode, low, high, total(t), equalize ? count(t * values + static_cast<int>(low)) : 0, sums.sum,
                    sums.squares);
         tables.value[i] = recipe.template value<O>(i % values, equalize ? through(i) : 0);
-        if (is_stretch(mode) && i % values == 0)
-            for (int c = t; c < (joint ? 3 : t + 1); ++c) tables.lines[c] = recipe.line;
+        if (i % values == 0) set_lines<C>(normalization, t, recipe.line, tables.lines);
     }
     if (threadIdx.x == 0) tables.by_line = is_stretch(mode);
     __syncthreads();
@@ -332,7 +322,7 @@ template <int C, typename O>
 __device__ inline void apply_tables(const Common& common, const Tables<O>& tables, const Image& image,
                                     const Share& share, const Output& output) {
     auto apply = [&](auto map) {
-        apply_map<C, O>(samples_of<C>(image), share, MappedWriter<std::uint8_t, C, O, decltype(map)>{map, output});
+        write_mapped<false>(image, share, MappedWriter<std::uint8_t, C, O, decltype(map)>{map, output});
     };
     if constexpr (std::is_same_v<O, std::uint8_t>)
         if (tables.by_line)
@@ -350,7 +340,7 @@ struct Kept {
     Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
     std::conditional_t<std::is_void_v<O>, bool, Tables<O>> tables;
     std::uint32_t launch;
-    bool last, first_done;
+    bool completes;  ///< the result is this block's to write
 };
 static_assert(sizeof(Kept<4, float>) <= static_shared_bytes);
 
@@ -416,7 +406,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     }
     if (sums_luma && row_of_warp<C>() == C) add_luma(kept.warp_luma[0], total.luma);
 
-    const bool last = arrive_last(&workspace.arrived, gridDim.x, &kept.last);
+    const bool last = arrive_last(&workspace.arrived, gridDim.x, &kept.completes);
     if (last) {
         if (threadIdx.x == 0) *generation = kept.launch + 1;  // behind arrive_last's fence
         Total<C>& next = workspace.totals[(kept.launch + 1) % 2];
@@ -438,10 +428,9 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
         build_tables<C>(common.normalization, kept.counts, kept.partial, kept.tables);
         if (steps & apply_step) {
             apply();
-            if (threadIdx.x == 0)
-                kept.first_done = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;
+            if (threadIdx.x == 0) kept.completes = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;
             __syncthreads();
-            if (!kept.first_done) return;
+            if (!kept.completes) return;
         }
         write_tables<C>(common, 0, kept.tables);
     }
@@ -567,7 +556,7 @@ struct BlockOfImages {
             if (const Word samples = gather_any(bin, p.columns_log2)) atomicAdd(&meeting.counts[bin], samples);
         if (C > 1 && rows() == C && row_of_warp<C>() == C) add_luma(kept.warp_luma[0], meeting.luma);
         const std::uint32_t generation = *static_cast<volatile std::uint32_t*>(&meeting.generation);
-        if (!arrive_last(&meeting.arrived, part.blocks, &kept.last)) return generation;
+        if (!arrive_last(&meeting.arrived, part.blocks, &kept.completes)) return generation;
         complete(
             part.image,
             [&](int bin) {

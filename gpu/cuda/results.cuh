@@ -40,16 +40,22 @@ __device__ inline void write_header(const Common& common, std::int64_t image, st
     result.details_offset = common.layout.details_offset;
 }
 
-/// Whether this block is the last of `blocks` to arrive, which all its threads learn; everything that any of them wrote
-/// before is then visible to it. `arrived` begins at zero; the last leaves it so. `last` is in shared memory.
-__device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool* last) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();  // what all threads wrote before the barrier is visible before this block counts as arrived
-        *last = atomicAdd(arrived, 1u) + 1 == blocks;
-        if (*last) *arrived = 0;
+/// Whether this block is the last of `blocks` to arrive, by one thread, behind a barrier that follows what the block
+/// wrote; everything that any of them wrote before is then visible to the last. `arrived` begins at zero; the last
+/// leaves it so.
+__device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
+    __threadfence();  // what all threads wrote before the barrier is visible before this block counts as arrived
+    const bool last = atomicAdd(arrived, 1u) + 1 == blocks;
+    if (last) {
+        *arrived = 0;
         __threadfence();
     }
+    return last;
+}
+/// The same for all threads of the block, by a barrier before and one behind. `last` is in shared memory.
+__device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool* last) {
+    __syncthreads();
+    if (threadIdx.x == 0) *last = arrives_last(arrived, blocks);
     __syncthreads();
     return *last;
 }

@@ -54,11 +54,19 @@ struct TableRecipe {
     template <typename O>
     __device__ O value(std::uint32_t v, std::uint64_t through) const {
         if (mode == NormalizeMode::zscore) return static_cast<O>(core::zscore(v, mean_std.mean, mean_std.std));
-        if (mode != NormalizeMode::equalize) return static_cast<O>(line(line.clamp(v)) >> core::Line<T>::digits);
+        if (mode != NormalizeMode::equalize) return static_cast<O>(line.map(v));
         if (keep) return static_cast<O>(v);
         return static_cast<O>(core::equalize(through > skipped ? through - skipped : 0, scale, top));
     }
 };
+
+/// Of table t, which is `line` if its mode is a stretch: one a colour. By one thread.
+template <int C, typename T>
+__device__ inline void set_lines(const Normalization& normalization, int t, const core::Line<T>& line,
+                                 core::Line<T>* lines) {
+    if (!is_stretch(normalization.mode)) return;
+    for (int c = t; c < (C > 1 && normalization.joint ? 3 : t + 1); ++c) lines[c] = line;
+}
 
 template <typename T, int N>
 __device__ inline void store_samples(T* target, const T (&samples)[N]) {
@@ -199,5 +207,18 @@ struct MappedWriter {
             return static_cast<O>(bits);
     }
 };
+
+/// The mapped copy of a share of an image's pieces_of_samples. `Backwards`: see Share.
+template <bool Backwards, typename T, int C, typename O, class Map>
+__device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter<T, C, O, Map> writer) {
+    constexpr int W = written_channels<C>, unroll = sizeof(T) == 1 || W == 1 ? 2 : 1;
+    image = samples_of<C>(image);
+    share.backwards = Backwards;
+    if (in_one_row<T, W>(image))
+        sweep_one_row<T, W, unroll, false>(image, share, writer);
+    else
+        sweep_rows<T, W>(image, share, writer);
+    __syncwarp();  // what follows a call may be a barrier
+}
 
 }  // namespace gpuhist::cuda

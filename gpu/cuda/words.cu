@@ -236,16 +236,6 @@ __device__ inline BrightnessSums count_role(int role, const Image& image, const 
         return count_role<C, L, Role, C == 1>(image, share, counting);
     }
 }
-template <int C, typename O, class Map>
-__device__ __noinline__ void apply_map(Image image, Share share, MappedWriter<std::uint16_t, C, O, Map> writer) {
-    constexpr int W = written_channels<C>;
-    share.backwards = true;
-    if (in_one_row<std::uint16_t, W>(image))
-        sweep_one_row<std::uint16_t, W, W == 1 ? 2 : 1, false>(image, share, writer);
-    else
-        sweep_rows<std::uint16_t, W>(image, share, writer);
-    __syncwarp();
-}
 
 /// Writes a row's counts from a block's own counters and carries (null: there are none), which are zero afterwards. By
 /// all threads; returns each one's sums.
@@ -427,13 +417,6 @@ struct TableSource {
 template <typename O>
 __device__ inline O* table_of(const Common& common, std::int64_t i, int t) {
     return reinterpret_cast<O*>(common.results + i * common.layout.bytes + common.layout.tables_offset) + t * values;
-}
-/// Of a stretch, whose table t is `line`: one a colour. By one thread.
-template <int C>
-__device__ inline void set_lines(const Normalization& normalization, int t, const core::Line<std::uint16_t>& line,
-                                 core::Line<std::uint16_t>* lines) {
-    if (!is_stretch(normalization.mode)) return;
-    for (int c = t; c < (C > 1 && normalization.joint ? 3 : t + 1); ++c) lines[c] = line;
 }
 /// Table t of an image, and its lines, by one block, from counts that have been written.
 /// Each warp looks after a stretch of values, whose counts its lanes read side by side: once for totals and extremes,
@@ -693,13 +676,7 @@ class WordKernel {
     __device__ void build_and_apply_shared(std::int64_t i) const {
         build_shared(i);
         __syncthreads();  // what this block writes of the tables
-        if (threadIdx.x == 0) {
-            __threadfence();
-            if (atomicAdd(&workspace_.arrived, 1u) + 1 == gridDim.x) {
-                workspace_.arrived = 0;
-                publish(result_of(p_.common, i));
-            }
-        }
+        if (threadIdx.x == 0 && arrives_last(&workspace_.arrived, gridDim.x)) publish(result_of(p_.common, i));
         apply(i, blockIdx.x, gridDim.x);
     }
 
@@ -745,11 +722,11 @@ class WordKernel {
         const Share share{static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x,
                           pieces_of_samples<std::uint16_t, C>(images_.image(i)),
                           static_cast<std::int64_t>(blocks) * blockDim.x};
-        const Image image = samples_of<C>(images_.image(i));
+        const Image image = images_.image(i);
         const Output output = images_.output_of(i);
         auto with = [&](auto written, auto map) {
             using O = decltype(written);
-            apply_map<C, O>(image, share, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
+            write_mapped<true>(image, share, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
         };
         const NormalizeMode mode = p_.common.normalization.mode;
         if (mode == NormalizeMode::minmax) return with(std::uint16_t{}, LineMap<std::uint16_t, false>{lines_});
