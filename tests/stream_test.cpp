@@ -281,6 +281,15 @@ TEST_P(StreamTest, twelve_megapixels) {
     }
 }
 
+// So large that a block's warps take turns. One row, whose first and last pixels may belong to no group.
+TEST_P(StreamTest, hundreds_of_megabytes) {
+    for (const Placement& at : {Placement{0, 0}, Placement{4, 0}}) {
+        std::vector<Case> one;
+        one.push_back({Picture({15001, 14003, 1, Depth::u8}, packed, Content::random), at});
+        check_images(one);
+    }
+}
+
 // One value so often that counters of 8 and 16 bits, alone or packed in pairs, would overflow.
 TEST_P(StreamTest, equal_values_past_the_width_of_a_counter) {
     for (Depth depth : depths)

@@ -99,6 +99,10 @@ struct ByteCounter {
 /// leave room for; colours and normalised copies want 64.
 template <int C, typename O>
 constexpr int blocks_wanted = C == 1 && std::is_void_v<O> ? 2 : 1;
+/// Whether the last pixels of a large image are counted by sweep_in_turns: two blocks gain by it, one does not.
+constexpr bool takes_turns(int wanted) {
+    return wanted == 2;
+}
 /// Groups loaded at once: as many as the registers hold; BGR, whose group is three words, loads one ahead.
 template <int C, int Wanted>
 constexpr int unroll = C == 3                  ? 1
@@ -106,22 +110,28 @@ constexpr int unroll = C == 3                  ? 1
                                                : 4;
 
 /// The hot loops: functions of their own, so that what the kernel keeps does not crowd their registers.
-template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
-__device__ __noinline__ BrightnessSums count_part(Image image, Share share, int columns_log2, bool rgb) {
+template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted, bool Turns>
+__device__ __noinline__ BrightnessSums count_part(Image image, Share share, int columns_log2, bool rgb,
+                                                  std::uint32_t taken) {
     ByteCounter<C, Columns, CountLuma> counter{shared_address(dynamic_shared + threadIdx.x % (1u << columns_log2)),
                                                columns_log2, Luma(rgb)};
-    if constexpr (OneRow)
+    if constexpr (OneRow && Turns)
+        sweep_in_turns<std::uint8_t, C, unroll<C, Wanted>>(image, share, taken, counter);
+    else if constexpr (OneRow)
         sweep_one_row<std::uint8_t, C, unroll<C, Wanted>, C == 3>(image, share, counter);
     else
         sweep_rows<std::uint8_t, C>(image, share, counter);
     counter.brightness.complement_minimum = ~counter.minimum;
     return counter.brightness;
 }
-template <int C, bool CountLuma, int Wanted>
-__device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2, bool rgb) {
-    if (columns_log2 != 5) return count_part<C, 0, CountLuma, false, Wanted>(image, share, columns_log2, rgb);
-    return in_one_row<std::uint8_t, C>(image) ? count_part<C, 32, CountLuma, true, Wanted>(image, share, 5, rgb)
-                                              : count_part<C, 32, CountLuma, false, Wanted>(image, share, 5, rgb);
+/// `taken`: a counter for sweep_in_turns.
+template <int C, bool CountLuma, int Wanted, bool Turns = false>
+__device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2, bool rgb,
+                                               std::uint32_t taken = 0) {
+    if (columns_log2 != 5) return count_part<C, 0, CountLuma, false, Wanted, false>(image, share, columns_log2, rgb, 0);
+    return in_one_row<std::uint8_t, C>(image)
+               ? count_part<C, 32, CountLuma, true, Wanted, Turns>(image, share, 5, rgb, taken)
+               : count_part<C, 32, CountLuma, false, Wanted, false>(image, share, 5, rgb, 0);
 }
 
 __device__ inline void clear_columns(int counters) {
@@ -339,6 +349,7 @@ struct Kept {
     BrightnessSums warp_luma[2][warp_lanes];  ///< used in turn by a block's images
     Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
     std::conditional_t<std::is_void_v<O>, bool, Tables<O>> tables;
+    std::uint32_t taken;  ///< turns, by the block's warps
     std::uint32_t launch;
     bool completes;  ///< the result is this block's to write
 };
@@ -388,10 +399,13 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     auto& workspace = *static_cast<ByteWorkspace<C>*>(p.workspace);
     auto* generation = static_cast<volatile std::uint32_t*>(&workspace.generation);
     clear_columns(rows * values * 32);
+    if (threadIdx.x == 0) kept.taken = 0;
     __syncthreads();
     if (threadIdx.x == 0) kept.launch = *generation;  // one warp waits for it, while the others sweep
-    BrightnessSums luma = count_columns<C, CountLuma, blocks_wanted<C, O>>(
-        image, dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height), 5, common.rgb);
+    constexpr int wanted = blocks_wanted<C, O>;
+    BrightnessSums luma = count_columns<C, CountLuma, wanted, takes_turns(wanted)>(
+        image, dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height), 5, common.rgb,
+        shared_address(&kept.taken));
     if constexpr (sums_luma) {
         luma.reduce_over_warp();
         if (threadIdx.x % warp_lanes == 0) kept.warp_luma[0][threadIdx.x / warp_lanes] = luma;

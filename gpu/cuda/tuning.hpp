@@ -10,6 +10,7 @@ namespace gpuhist::cuda {
 /// counters are small, two.
 ///   u8 grey  2 × 1024 threads, 2 loads a thread  0.985   1 × 1024, 4 loads  0.961   4 × 512, 4 loads  0.960
 ///            on another day  2 loads  0.962 to 0.971     3 loads  0.968 to 0.976
+///            the last eighth in turns (sweep_in_turns)   0.978 for 0.972
 ///   u8 BGR   1 × 1024, one group ahead           0.92    2 × 1024           0.79    2 × 768          0.85   2 × 512
 ///   0.89
 inline constexpr int block_threads = 1024;
@@ -72,6 +73,15 @@ constexpr int apply_unroll_of(int channels) {
 //   one copy of the loop's body for full and partial rounds     u8 BGR 0.84 for 0.86, u16 0.47 for 0.53
 //   loads through the read-only path (ld.global.nc)             sunk to their first use by ptxas, one in flight
 //   generic instead of 32-bit shared addresses                  u16 0.37 for 0.45
+//   u8: the last eighth in turns elsewhere                BGR 0.945, 0.951 and 0.967 for 0.955: as the compiler
+//                                                           happens to lay it out; a normalised grey image 24 MB
+//                                                           24.4 µs for 23.8, 512 MiB 396 for 398
+//   u8: all of it in turns                                grey 0.974 for 0.966, BGR 0.91 for 0.957
+//   u8: the last eighth by one counter for all blocks     grey 0.92 to 0.95 for 0.972, BGR 0.90 to 0.94 for 0.957
+//   f32: the last eighth in turns                         grey 0.451 for 0.450, BGR 0.375 for 0.392
+//   u16: the same                                         grey 0.63 for 0.655
+//   programmatic dependent launch                         u8 grey 0.968 for 0.971, BGR 0.960 for 0.956, 24 MB
+//                                                           normalised 23.2 µs for 23.9; u16 and f32 no difference
 //   u8 luma sums of four pixels at a time by dp4a           no difference: 284 instead of 292 instructions a group
 //   u8 the image's next group loaded before it is gathered  no difference
 //   16 instead of 32 columns in twice as many blocks        4096 × 224 × 224 BGR 0.55 for 0.60
