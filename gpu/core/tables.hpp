@@ -40,6 +40,7 @@ struct Line {
     }
     /// Of a value from lo to hi: the mapped one, from bit `digits` on.
     GPUHIST_HD constexpr Fixed operator()(std::uint32_t v) const { return v * factor + offset; }
+    /// Of any value.
     GPUHIST_HD constexpr std::uint32_t map(std::uint32_t v) const {
         return static_cast<std::uint32_t>((*this)(clamp(v)) >> digits);
     }

@@ -369,7 +369,7 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
 /// Counts per value of every channel and, with CountLuma, of luma; else luma's brightness sums from the pixels. Then,
 /// for O not void, the image's tables from its counts, and its normalised copy. One image under 2^32 pixels.
 /// Launch: any grid of 1024 threads a block; cooperative where both steps are in one launch. The pixels are dealt to
-/// all blocks in turn, so that they walk through memory side by side.
+/// all blocks in turn, so that they walk through memory side by side; of large ones see takes_turns too.
 /// A block keeps 32 copies of each bin side by side, a lane adding to its own: no two lanes of a warp ever meet in a
 /// bank, whatever the picture. Shared memory: rows × 32 KiB. Each block adds its counts to a total in device memory.
 /// The last to arrive writes the result; where all are to normalise, they wait for it to arrive and build the tables
