@@ -18,7 +18,7 @@ namespace gpuhist::test {
 namespace {
 
 constexpr Depth depths[] = {Depth::u8, Depth::u16, Depth::f32};
-constexpr auto patience = std::chrono::seconds(20);
+const auto patience = std::chrono::seconds(every_nth() > 1 ? 300 : 20);
 
 /// Keeps a stream busy until it is released, but not for ever.
 class Hold {
@@ -301,11 +301,12 @@ TEST_P(StreamBehaviourTest, alone_on_the_gpu_no_memory_is_taken_after_the_first_
 
 // ---- streams and threads -------------------------------------------------------------------------------------------
 
-// Fifty calls in a row, sizes changing, with a copy now and then; the host waits once.
+// Calls in a row, sizes changing, with a copy now and then; the host waits once.
 TEST_P(StreamBehaviourTest, small_back_to_back) {
     for (Depth depth : depths)
         for (int channels : {1, 3}) {
-            constexpr std::size_t calls = 50, sizes = 7;
+            constexpr std::size_t sizes = 7;
+            const std::size_t calls = repetitions(50, sizes);
             const Normalization normalization{NormalizeMode::equalize, 1, 99, true};
             std::vector<Picture> pictures;
             std::vector<Expected> truths;
@@ -430,7 +431,7 @@ TEST_P(StreamBehaviourTest, small_two_streams_in_turn_by_events) {
     cudaEvent_t event = nullptr;
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     for (Depth depth : depths) {
-        constexpr std::size_t calls = 40;
+        const std::size_t calls = repetitions(40, 4);
         std::vector<Picture> pictures;
         std::vector<Expected> truths;
         DeviceImages images;
@@ -735,7 +736,7 @@ TEST_P(StreamBehaviourTest, small_pinned_results_are_polled) {
             images.upload();
             std::vector<ImageView> views;
             for (std::size_t i = 0; i < count; ++i) views.push_back(images[i]);
-            for (int round = 0; round < 3; ++round) {
+            for (std::size_t round = 0; round < repetitions(3, 1); ++round) {
                 subject.enqueue(views.data(), count, {}, results.device(), stream);
                 for (std::size_t i = count; i-- > 0;) {
                     const auto at = static_cast<std::int64_t>(i);
