@@ -170,18 +170,19 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
 /// groups lie. Of a large image the warps of each block take its last eighth as they come: memory does not serve all of
 /// them alike, and a block must wait for its last one. `taken`: the shared address of a counter, zero before.
 template <typename T, int C, int Unroll, class Visit>
-__device__ inline void sweep_in_turns(const Image& image, Share share, std::uint32_t taken, Visit& visit) {
+__device__ inline void sweep_in_turns(const Image& image, const Share& share, std::uint32_t taken, Visit& visit) {
     using G = Group<T, C>;
     constexpr int groups_of_turn = Unroll * 32;
     constexpr unsigned worth_it = 2;  // turns of each warp
     const char* data = static_cast<const char*>(image.data);
     const int head = head_pixels<T, C>(data), lane = threadIdx.x % 32;
-    const std::int64_t groups = (image.width - head) / G::pixels, pieces = share.last;
+    const std::int64_t groups = (image.width - head) / G::pixels;
     auto turns = static_cast<unsigned>((groups / 8) / groups_of_turn);
     if (turns < worth_it * static_cast<unsigned>(share.step) / 32) turns = 0;
     const std::int64_t dealt = groups - static_cast<std::int64_t>(turns) * groups_of_turn;
-    if (turns > 0) share.last = dealt;
-    sweep_one_row<T, C, Unroll, false>(image, share, visit);
+    Share before = share;
+    if (turns > 0) before.last = dealt;
+    sweep_one_row<T, C, Unroll, false>(image, before, visit);
     if (turns == 0) return;
 
     __syncwarp();
@@ -190,9 +191,9 @@ __device__ inline void sweep_in_turns(const Image& image, Share share, std::uint
     const char* rest = data + head * static_cast<std::int64_t>(sizeof(T) * C) + (dealt + lane) * G::bytes;
 #pragma unroll 1
     for (;;) {
-        std::uint32_t before = 0;
-        if (lane == 0) before = shared_add(taken, 1);
-        const unsigned turn = __shfl_sync(0xFFFFFFFFu, before, 0) * blocks + rank;
+        std::uint32_t own = 0;
+        if (lane == 0) own = shared_add(taken, 1);
+        const unsigned turn = __shfl_sync(0xFFFFFFFFu, own, 0) * blocks + rank;
         if (turn >= turns) break;
         const char* at = rest + static_cast<std::int64_t>(turn) * (groups_of_turn * G::bytes);
         G group[Unroll];
@@ -202,7 +203,6 @@ __device__ inline void sweep_in_turns(const Image& image, Share share, std::uint
 #pragma unroll
         for (int u = 0; u < Unroll; ++u) visit.group(0, 0, group[u]);
     }
-    share.last = pieces;
     sweep_ends<T, C>(image, groups, groups + share.first, share, visit);
 }
 
