@@ -124,5 +124,11 @@ constexpr int apply_unroll_of(int channels) {
 //                                                           f32 BGR 97.6 (92.5) for 84.5
 //   f32: a minmax copy written along with sweep 2, a few    512 MiB grey 818 to 884 µs for 558, BGR 911 and more for
 //        groups a thread at a time, while they are in L2    610; 24 MB 65 for 59, 93 for 84
+//   f32: a minmax copy written after sweep 2 without a      24 MB grey 56.7 µs for 58.0, BGR 84.0 for 83.6; 512 MiB
+//        barrier, from the extremes of sweep 1              grey 559 for 561, BGR 622 for 609
+//   u16: minmax lines found in the blocks' counters before  24 MB grey 57.4 for 55.6, BGR 76.5 for 79.1; 512 MiB grey
+//        these are added up, so that no block waits for it  470 for 469, BGR 573 for 577
+//   copies stored as what L2 may drop first (st.global.cs)  u8 grey 24 MB 23.3 for 23.8, 512 MiB 401 for 399, BGR
+//                                                           27.4 for 28.2, 404.5 for 402.7; u16, f32 no difference
 
 }  // namespace gpuhist::cuda
