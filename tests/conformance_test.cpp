@@ -361,7 +361,7 @@ TEST_P(AnalysisTest, bins_and_range_do_not_matter_to_integers) {
 // One engine and one result, for images of every kind in turn: nothing of the one before may show.
 TEST_P(AnalysisTest, small_engine_and_result_reused) {
     Analysis result;
-    for (std::uint64_t turn = 0; turn < 120; ++turn) {
+    for (std::uint64_t turn = 0; turn < repetitions(120, 12); ++turn) {
         const std::uint64_t bits = scramble(turn);
         Shape shape;
         shape.width = 1 + static_cast<std::int64_t>(bits % 300 >> (bits >> 60));

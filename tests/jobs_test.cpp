@@ -152,7 +152,7 @@ TEST_P(JobsTest, small_in_place) {
 
 // More than one launch takes, and large ones among them.
 TEST_P(JobsTest, many_and_large_ones) {
-    for (int i = 0; i < 700; ++i) {
+    for (int i = 0; i < static_cast<int>(repetitions(700, 60)); ++i) {
         const std::int64_t width = 1 + static_cast<std::int64_t>(scramble(static_cast<std::uint64_t>(i)) % 90);
         add({width, 1 + i % 31, i % 3 ? 3 : 1}, i % 5 ? packed : layouts[3], Content::random, {},
             i % 4 ? std::optional<Normalization>{} : Normalization{});

@@ -172,12 +172,13 @@ TEST_F(MaskBarrierTest, any_number_of_blocks) {
         for (const int blocks : {1, 64, 65, most, 2, 63, 128, 129, most - 1, 3, 200, most}) {
             if (blocks < 1 || blocks > most) continue;
             SCOPED_TRACE(std::to_string(blocks) + " blocks" + (tree ? ", tree" : ""));
-            for (int run = 0; run < 20; ++run) {
+            for (std::size_t run = 0; run < test::repetitions(20, 1); ++run) {
                 trial.poison();
                 sum_by_mask_barrier(trial.call(image, stream_), blocks, tree);
                 ASSERT_EQ(difference(trial.answer(), expected), "");
             }
-            for (int run = 0; run < 200; ++run) sum_by_mask_barrier(trial.call(image, stream_), blocks, tree);
+            for (std::size_t run = 0; run < test::repetitions(200, 1); ++run)
+                sum_by_mask_barrier(trial.call(image, stream_), blocks, tree);
             ASSERT_EQ(difference(trial.answer(), expected), "");
         }
         ASSERT_TRUE(trial.surroundings_untouched());

@@ -335,10 +335,10 @@ TEST_P(StreamBehaviourTest, small_back_to_back) {
             for (std::size_t i = 0; i < calls; ++i) {
                 expect(same, i, truths[4], "same");
                 expect(changing, i, truths[i % sizes], "changing");
+                if (i % 5 != 0) continue;
                 Picture output(pictures[i % sizes].shape(), packed);
-                const Expected truth = expected(pictures[i % sizes].view(), {}, normalization, output);
+                expect(copied, i, expected(pictures[i % sizes].view(), {}, normalization, output), "copied");
                 outputs.set(i % sizes, output.view());
-                if (i % 5 == 0) expect(copied, i, truth, "copied");
             }
             EXPECT_EQ(outputs.difference(), "");
         }
@@ -493,7 +493,8 @@ class Lane {
         }
     }
 
-    static constexpr std::size_t rounds = 20, pictures = 3;
+    static constexpr std::size_t pictures = 3;
+    static inline const std::size_t rounds = repetitions(20, 2);
     static constexpr Normalization normalization{NormalizeMode::minmax, 1, 99, true};
 
   private:
@@ -522,7 +523,7 @@ class StreamLanesTest : public StreamTest {
 INSTANTIATE_TEST_SUITE_P(Stream, StreamLanesTest, testing::ValuesIn(paths), label_of_path);
 
 TEST_P(StreamLanesTest, analysers_on_streams_of_their_own) {
-    for (int i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < repetitions(3, 1); ++i) {
         const auto all = lanes();
         for (std::size_t round = 0; round < Lane::rounds; ++round)
             for (const auto& lane : all) lane->enqueue(round);
@@ -532,7 +533,7 @@ TEST_P(StreamLanesTest, analysers_on_streams_of_their_own) {
 
 TEST_P(StreamLanesTest, analysers_on_threads_of_their_own) {
     const auto all = lanes();
-    for (int i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < repetitions(3, 1); ++i) {
         std::vector<std::thread> threads;
         for (const auto& lane : all)
             threads.emplace_back([&lane] {
@@ -766,7 +767,7 @@ TEST_P(StreamBehaviourTest, ready_comes_last) {
             }
             images.upload();
             PinnedResults results(subject.layout());
-            for (std::size_t round = 0; round < 300; ++round) {
+            for (std::size_t round = 0; round < repetitions(300, count); ++round) {
                 const Expected& truth = truths[round % count];
                 subject.enqueue(images[round % count], {}, results.device(), stream);
                 ASSERT_TRUE(wait_until_ready(results));
