@@ -48,7 +48,8 @@ GPUHIST_HD inline double to_double(u128 v) {
     return static_cast<double>(static_cast<std::uint64_t>(v >> shift) | (sticky ? 1u : 0u)) * power_of_two(shift);
 }
 GPUHIST_HD inline double to_double(i128 v) {
-    return v < 0 ? -to_double(static_cast<u128>(-v)) : to_double(static_cast<u128>(v));
+    const double magnitude = to_double(static_cast<u128>(v < 0 ? -v : v));
+    return v < 0 ? -magnitude : magnitude;
 }
 
 /// numerator / denominator rounded once; denominator > 0 and below 2^63.
@@ -86,8 +87,10 @@ GPUHIST_HD_CALLED inline double ratio(u128 numerator, std::uint64_t denominator)
     return to_double(quotient | (remainder ? 1u : 0u)) * power_of_two(-shift);
 }
 GPUHIST_HD inline double ratio(i128 numerator, std::uint64_t denominator) {
-    return numerator < 0 ? -ratio(static_cast<u128>(-numerator), denominator)
-                         : ratio(static_cast<u128>(numerator), denominator);
+    // One call: lanes of a warp whose signs differ would make two, one after the other.
+    const bool negative = numerator < 0;
+    const double magnitude = ratio(static_cast<u128>(negative ? -numerator : numerator), denominator);
+    return negative ? -magnitude : magnitude;
 }
 
 /// Population mean and standard deviation from n > 0, Σx and Σx². Exact in 128 bits for n < 2^47 samples of 16 bits.

@@ -362,21 +362,26 @@ struct Slots {
             reinterpret_cast<uint4*>(memory)[i] = uint4{};
     }
 
-    /// Calls `found(row, slot, count)` for what was counted. By all threads: four a counter, each for eight lanes.
+    /// Calls `found(row, slot, count)` for what was counted: neighbouring lanes for neighbouring slots of a row. By all
+    /// threads: four a counter, each for eight lanes.
     template <class Found>
     __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, Found found) {
-        const std::uint32_t items = (bins + 2) * rows * 4, rounded = (items + warp_lanes - 1) / warp_lanes * warp_lanes;
-        for (std::uint32_t i = threadIdx.x; i < rounded; i += blockDim.x) {
-            const std::uint32_t counter = i / 4;
+        const int warp = threadIdx.x / warp_lanes, row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;
+        if (warp >= warps_of_row * rows) return;
+        const std::uint32_t items = (bins + 2) * 4, rounded = (items + warp_lanes - 1) / warp_lanes * warp_lanes;
+        for (std::uint32_t i = warp / rows * warp_lanes + threadIdx.x % warp_lanes; i < rounded;
+             i += warps_of_row * warp_lanes) {
+            const std::uint32_t slot = i / 4;
             std::uint32_t sum = 0;
             if (i < items) {
-                const auto* quads = reinterpret_cast<const uint4*>(memory + counter * warp_lanes) + i % 4 * 2;
-                const uint4 a = quads[0], b = quads[1];
+                const auto* quads =
+                    reinterpret_cast<const uint4*>(memory + (slot * rows + row) * warp_lanes) + i % 4 * 2;
+                const uint4 a = quads[slot % 2], b = quads[1 - slot % 2];  // neighbours use other banks
                 sum = a.x + a.y + a.z + a.w + b.x + b.y + b.z + b.w;
             }
             sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
             sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
-            if (i < items && i % 4 == 0 && sum != 0) found(static_cast<int>(counter % rows), counter / rows, sum);
+            if (i < items && i % 4 == 0 && sum != 0) found(row, slot, sum);
         }
     }
 };

@@ -128,7 +128,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
         result.upper_closed = bins.upper_closed;
         if (common.normalize) task.state().equalized = finite_range(task, C == 1 ? 1 : luma_row + 1);
     }
-    const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have the most to do as it is
+    const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have enough to do as it is
     if constexpr (Full) {
         for (int i = from_last; i < core::float_rows * core::max_ranks; i += blockDim.x) {
             const int index = i / core::max_ranks, r = i % core::max_ranks;
@@ -143,8 +143,8 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
     } else if (from_last < core::float_rows) {
         details.ranks[from_last].count = 0;
     }
-    if (!task.work->wide)
-        for (std::uint32_t i = from_last; i < rows * common.bins; i += blockDim.x) {
+    if (!task.work->wide && warp >= rows)
+        for (std::uint32_t i = from_last; i < rows * common.bins; i += blockDim.x - rows * warp_lanes) {
             Word& count = task.counts(0)[i];
             counts_of(common, task.index,
                       result_row(static_cast<int>(i / common.bins), C, common.rgb))[i % common.bins] = fresh(count);

@@ -286,12 +286,11 @@ __device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row,
         add_to_sum(task.row(row).found.sums[k], core::MomentTerms::total(high[k], low[k], 1) * times);
 }
 
-/// Takes back what samples that are not finite were counted as. By one thread.
+/// Takes back what samples that are not finite were counted as, of a row that has some. By one thread.
 template <int C, bool Full>
 __device__ __noinline__ void take_back(const Task<C, Full>& task, const BlockPlan& plan, int row, bool bins) {
     const RowPlan& of = plan.rows[row];
     const Word times = of.facts.odd;
-    if (times == 0) return;
     if (bins) subtract(count_of(task, plan, row, of.fill), times);
     add_terms(task, of, row, of.fill, -static_cast<core::i128>(times));
     if (!Full || !bins) return;
@@ -315,14 +314,12 @@ __device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&to
 #pragma unroll 1
     for (int i = 0; i < rows * powers; ++i) {
         const int r = i / powers, k = i % powers;
-        const auto bits = static_cast<core::u128>(Sums::total(totals[r], k, samples[r], plans[r].scale));
+        const auto bits =
+            static_cast<core::u128>(wide_sum_over_warp(Sums::total(totals[r], k, samples[r], plans[r].scale)));
         const Word part[3] = {static_cast<Word>(bits) & 0xFFFFFFFFu, static_cast<Word>(bits) >> 32,
                               static_cast<Word>(bits >> 64)};
-#pragma unroll
-        for (int p = 0; p < 3; ++p) {
-            const Word sum = sum_over_warp(part[p]);
-            if (lane == 0) scratch[(i * 3 + p) * warp_lanes + warp] = sum;
-        }
+        if (lane == 0)
+            for (int p = 0; p < 3; ++p) scratch[(i * 3 + p) * warp_lanes + warp] = part[p];
     }
     __syncthreads();  // every warp's sums are there
     for (int i = warp; i < rows * parts; i += warps) {
@@ -491,7 +488,8 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
             atomicAdd(count_of_slot(task, plan, Full ? row : r, slot), Word{count});
         });
         if (share.first == 0)
-            for (int r = 0; r < rows; ++r) take_back(task, plan, Full ? row : r, true);
+            for (int r = 0; r < rows; ++r)
+                if (const int of = Full ? row : r; plan.rows[of].facts.odd != 0) take_back(task, plan, of, true);
     } else if (columns_log2 >= 0) {
         const std::uint32_t columns = 1u << columns_log2;
         for (std::uint32_t i = threadIdx.x; i < rows * bins; i += blockDim.x) {
@@ -556,7 +554,7 @@ __device__ __noinline__ void sum_again(const Task<C, true>& task, BlockPlan& pla
     counter.sums.fold(counter.totals[0], counter.scale);
     const std::uint32_t samples[] = {counter.samples};
     merge_moments<CentralSums>(counter.totals, samples, plan.rows + row, &task.row(row));
-    if (blockIdx.x == 0 && threadIdx.x == 0) take_back(task, plan, row, false);
+    if (blockIdx.x == 0 && threadIdx.x == 0 && plan.rows[row].facts.odd != 0) take_back(task, plan, row, false);
 }
 
 }  // namespace
