@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <stdexcept>
 #include <vector>
 
 namespace CLI {
@@ -11,6 +12,11 @@ class App;
 }
 
 namespace gpuhist::bench {
+
+/// What is to be measured is not there, or cannot do this case: no failure, but to be said.
+struct Unavailable : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// The middle of repeated timings, and how far apart they lie.
 struct Timing {

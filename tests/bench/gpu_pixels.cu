@@ -1,3 +1,4 @@
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -76,6 +77,46 @@ __global__ void __launch_bounds__(1024) copy(const uint4* from, uint4* to, std::
     for (; i < words; i += step) __stcs(to + i, __ldcs(from + i));
 }
 
+/// Of a thread's words in shared memory, which other threads' lie between.
+extern __shared__ uint4 kept[];
+
+template <bool Kept>
+__global__ void __launch_bounds__(1024) read_meet_write(const uint4* from, uint4* to, std::int64_t words) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x,
+                       first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    unsigned all = 0;
+    uint4* own = kept + threadIdx.x;
+    auto read = [&](std::int64_t i) {
+        const uint4 w = from[i];
+        all ^= w.x ^ w.y ^ w.z ^ w.w;
+        return w;
+    };
+    std::int64_t i = first;
+    for (; i + 3 * step < words; i += 4 * step) {
+        uint4 w[4];
+#pragma unroll
+        for (int u = 0; u < 4; ++u) w[u] = read(i + u * step);
+#pragma unroll
+        for (int u = 0; u < 4; ++u)
+            if (Kept) own[u * blockDim.x] = w[u];
+        own += 4 * blockDim.x;
+    }
+    for (; i < words; i += step, own += blockDim.x) {
+        const uint4 w = read(i);
+        if (Kept) *own = w;
+    }
+    if (all == 0x12345678u) never_read = all;
+    cooperative_groups::this_grid().sync();
+    own = kept + threadIdx.x;
+    i = first;
+    for (; i + step < words; i += 2 * step, own += 2 * blockDim.x) {
+        const uint4 a = Kept ? own[0] : from[i], b = Kept ? own[blockDim.x] : from[i + step];
+        to[i] = a;
+        to[i + step] = b;
+    }
+    if (i < words) to[i] = Kept ? *own : from[i];
+}
+
 __global__ void spin(std::uint64_t nanoseconds) {
     std::uint64_t start = 0, now = 0;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
@@ -83,11 +124,14 @@ __global__ void spin(std::uint64_t nanoseconds) {
     while (now - start < nanoseconds);
 }
 
-int multiprocessors() {
-    int gpu = 0, count = 0;
+int attribute(cudaDeviceAttr of) {
+    int gpu = 0, value = 0;
     BENCH_CUDA(cudaGetDevice(&gpu));
-    BENCH_CUDA(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu));
-    return count;
+    BENCH_CUDA(cudaDeviceGetAttribute(&value, of, gpu));
+    return value;
+}
+int multiprocessors() {
+    return attribute(cudaDevAttrMultiProcessorCount);
 }
 
 void expect_whole_words(std::size_t bytes) {
@@ -148,6 +192,23 @@ void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaStream_t st
     BENCH_CUDA(cudaGetLastError());
 }
 
+void enqueue_read_meet_write(void* to, const void* from, std::size_t bytes, bool keep, cudaStream_t stream) {
+    expect_whole_words(bytes);
+    const auto kernel = keep ? read_meet_write<true> : read_meet_write<false>;
+    const auto* source = static_cast<const uint4*>(from);
+    auto* target = static_cast<uint4*>(to);
+    auto words = static_cast<std::int64_t>(bytes / sizeof(uint4));
+    const std::int64_t threads = std::int64_t{1024} * multiprocessors();
+    const auto kept_bytes = static_cast<std::size_t>(keep ? (words + threads - 1) / threads * 1024 : 0) * sizeof(uint4);
+    if (const std::size_t most = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+        kept_bytes > most)
+        throw Unavailable("it needs " + std::to_string(kept_bytes) +
+                          " bytes of shared memory a block, of which there are " + std::to_string(most));
+    BENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kept_bytes)));
+    void* arguments[] = {&source, &target, &words};
+    BENCH_CUDA(cudaLaunchCooperativeKernel(kernel, multiprocessors(), 1024, arguments, kept_bytes, stream));
+}
+
 void keep_busy(cudaStream_t stream, double ms) {
     spin<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(ms * 1e6));
     BENCH_CUDA(cudaGetLastError());
@@ -173,14 +234,17 @@ Timing time_sweep(GpuTimer& timer, const DeviceMemory& buffer, std::size_t bytes
 
 Timing time_copy(GpuTimer& timer, const DeviceMemory& to, const DeviceMemory& from, std::size_t bytes, int gpu) {
     const Rotation rotation(bytes, std::min(to.bytes(), from.bytes()), gpu);
-    const Timing memcpy = timer.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+    const Enqueue memcpy = [&](cudaStream_t stream, int turn) {
         BENCH_CUDA(
             cudaMemcpyAsync(rotation.at(to, turn), rotation.at(from, turn), bytes, cudaMemcpyDeviceToDevice, stream));
-    });
-    const Timing kernel = timer.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+    };
+    const Enqueue kernel = [&](cudaStream_t stream, int turn) {
         enqueue_copy(rotation.at(to, turn), rotation.at(from, turn), bytes, stream);
-    });
-    return memcpy.median_ms < kernel.median_ms ? memcpy : kernel;
+    };
+    const Timing ways[] = {timer.sustained(rotation.copies, memcpy), timer.sustained(rotation.copies, memcpy, false),
+                           timer.sustained(rotation.copies, kernel)};
+    return *std::min_element(std::begin(ways), std::end(ways),
+                             [](const Timing& a, const Timing& b) { return a.median_ms < b.median_ms; });
 }
 
 }  // namespace gpuhist::bench

@@ -43,6 +43,10 @@ void enqueue_sweep(const void* data, std::size_t bytes, int shape, cudaStream_t 
 /// Copies a multiple of 16 bytes, with 16-byte loads and stores. The other way to copy is cudaMemcpyAsync.
 void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
+/// Reads a multiple of 16 bytes, waits until all blocks have, and writes them: a normalised copy without its analysis.
+/// In between the bytes stay in shared memory (`keep`; throws Unavailable where they do not fit), or are read again.
+void enqueue_read_meet_write(void* to, const void* from, std::size_t bytes, bool keep, cudaStream_t stream);
+
 /// Occupies the stream for so long.
 void keep_busy(cudaStream_t stream, double ms);
 
@@ -60,7 +64,8 @@ struct Rotation {
 
 /// One read-only sweep over so many bytes: the fastest launch shape.
 Timing time_sweep(GpuTimer& timer, const DeviceMemory& buffer, std::size_t bytes, int gpu);
-/// One copy of so many bytes from one buffer to the other: the faster way.
+/// One copy of so many bytes from one buffer to the other: the fastest of cudaMemcpyAsync in a stream and in a graph,
+/// which are not the same, and enqueue_copy.
 Timing time_copy(GpuTimer& timer, const DeviceMemory& to, const DeviceMemory& from, std::size_t bytes, int gpu);
 
 }  // namespace gpuhist::bench

@@ -139,6 +139,7 @@ class Kernels {
         counting("K5", "f32 grey, full", Depth::f32, 1, {}, {}, false);
         counting("K5", "f32 BGR and luma, full", Depth::f32, 3, {}, {}, false);
         cached_floats(brief);
+        copy_in_two_steps();
         normalizing(no_luma, brief);
         one_image();
         many_images(no_luma);
@@ -312,6 +313,31 @@ class Kernels {
                     normalize(place, view, item.mode, item.request, bytes == chip_bytes);
                 });
             }
+    }
+
+    /// What a normalised copy takes that analyses nothing.
+    void copy_in_two_steps() {
+        const Rotation rotation(chip_bytes, pixels_.bytes(), options_.gpu);
+        const Timing copy = time_copy(timer_, output_, pixels_, chip_bytes, options_.gpu);
+        for (const bool keep : {false, true}) {
+            const Place place{"K6", "read, a grid barrier, written: no analysis", size_text(chip_bytes)};
+            const std::string tool = keep ? "kept in shared memory" : "read again from L2";
+            attempt(place, tool, [&] {
+                const Timing timing = timer_.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+                    enqueue_read_meet_write(rotation.at(output_, turn), rotation.at(pixels_, turn), chip_bytes, keep,
+                                            stream);
+                });
+                report_.add({place.group,
+                             place.name,
+                             place.content,
+                             tool,
+                             0,
+                             timing,
+                             {},
+                             Relative{timing.median_ms / copy.median_ms, "times a copy"},
+                             ""});
+            });
+        }
     }
 
     void normalize(const Place& place, const ImageView& view, NormalizeMode mode, const AnalysisRequest& request,

@@ -9,16 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "bench.hpp"
 #include "gpuhist/analysis.hpp"
 
 struct CUstream_st;
 
 namespace gpuhist::bench {
-
-/// A peer that is not there, or cannot do this case: no failure, but to be said.
-struct Unavailable : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 /// A peer's findings are not gpuhist's.
 struct Mismatch : std::runtime_error {
