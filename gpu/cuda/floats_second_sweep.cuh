@@ -183,6 +183,7 @@ struct DetailCounter {
 template <int C, bool Full, bool Filled>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
+    static constexpr int few = Base::rows > 1 ? few_groups : 0;
     Slots<Base::rows> slots;
     const RowPlan* plans;
 

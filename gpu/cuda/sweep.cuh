@@ -112,8 +112,10 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
 /// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, x being the
 /// (first) pixel's place in row y. The threads of a warp must take neighbouring pieces. `Unroll` groups are loaded
 /// before any is looked at (all of them by `visit.groups(groups)`, where there is such a function; it is not told where
-/// they lie); `Ahead`: one is, and the next before it is looked at. Of an image that is in_one_row. In the loop live a
-/// pointer and few 32-bit numbers: what the visitor keeps in registers must not be crowded out.
+/// they lie); `Ahead`: one is, and the next before it is looked at. Fewer groups than `Visit::few`, where there is
+/// that, are looked at one by one: the unrolled loop's instructions take longer to fetch than it saves. Of an image
+/// that is in_one_row. In the loop live a pointer and few 32-bit numbers: what the visitor keeps in registers must not
+/// be crowded out.
 template <typename T, int C, int Unroll, bool Ahead, class Visit>
 __device__ inline void sweep_one_row(const Image& image, const Share& share, Visit& visit) {
     using G = Group<T, C>;
@@ -142,8 +144,10 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
             visit.group(0, x, group);
         }
     } else {
+        bool unrolled = true;
+        if constexpr (requires { Visit::few; }) unrolled = together >= Visit::few;
 #pragma unroll 1
-        for (; together >= Unroll; together -= Unroll) {
+        for (; unrolled && together >= Unroll; together -= Unroll) {
             G group[Unroll];
 #pragma unroll
             for (int u = 0; u < Unroll; ++u) group[u].load(at + static_cast<std::int64_t>(u) * step_bytes);

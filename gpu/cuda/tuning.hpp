@@ -65,6 +65,14 @@ constexpr int apply_unroll_of(int channels) {
     return channels == 3 ? 6 : 4;
 }
 
+/// Of a thread: fewer are looked at one by one where the unrolled loop is long, since its instructions, which no
+/// multiprocessor has yet, take longer to fetch than it saves. 24 MB, with it and without:
+///   f32 BGR, 7 groups, brief     55.2 µs, 58.5 µs; normalised 76.9 µs, 82.1 µs
+///   u16 grey, 11 groups          normalised 50.9 µs, 55.8 µs
+///   f32 grey, 18 groups          37.9 µs, 34.9 µs: not there
+/// Later f32 BGR loses 0.26 µs a group, so that 19 would be even.
+inline constexpr int few_groups = 16;
+
 // What else was tried, and lost:
 //   one image as a stretch a block instead of dealt in turn     u8 grey 0.952 to 0.966 for 0.985
 //   the last, partial round shared evenly by all blocks         no difference
@@ -95,7 +103,7 @@ constexpr int apply_unroll_of(int channels) {
 //   u16 BGR: a ring a block, not a warp                     0.35 for 0.37
 //   u16 BGR: shifts not modulo 32                           0.35 for 0.37; but of grey 0.65 for 0.56
 //   u16 grey: loads by the copy engine                      0.58 for 0.65
-//   f32: loads by the copy engine, 512 to 2048 bytes a warp grey 0.20 to 0.38 for 0.40, BGR 0.31 for 0.31
+//   f32: loads by the copy engine, 512 to 4096 bytes a warp grey 0.20 to 0.435 for 0.45, BGR 0.26 to 0.36 for 0.39
 //   what is left of a thread's groups loaded together       24 MB: f32 74.6 µs for 57.6, u16 grey 68.4 for 59.4
 //   f32: the next round loaded ahead of this one            spilled: 0.28 for 0.40
 //   f32: a ring in shared memory, filled by cp.async        second sweep alone: grey 0.74 for 0.84, BGR 0.51 for 0.55
@@ -103,6 +111,7 @@ constexpr int apply_unroll_of(int channels) {
 //   f32: the last eighth taken by warps as they come        grey 0.41 for 0.43, BGR 0.37 for 0.38: one counter for all
 //   the last sixteenth so, each chunk asked for one ahead   f32 grey no difference, BGR 0.378 for 0.382, u8 BGR 0.94
 //                                                           for 0.97
+//   f32: each block gathers its bins from another one on  BGR 0.388 for 0.392, 24 MB 65.4 µs for 59.8
 //   f32: counters cleared before the barrier                no difference: code is waited for, not the clearing
 //   f32: plan and quotients run ahead by a warp that has    24 MB 52.5 µs for 49.4, 1 GiB no difference
 //        time, so that their code is near when all wait

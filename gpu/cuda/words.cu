@@ -139,6 +139,7 @@ struct Counting {
 template <int C, class L, int First, int Last, bool CountLuma>
 struct WordCounter {
     using Pixels = Group<std::uint16_t, C>;
+    static constexpr int few = few_groups;
     Counting counting;
     Luma luma;
     BrightnessSums sums;
