@@ -109,6 +109,15 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
     }
 }
 
+/// `Visit::few`, or 0: see sweep_one_row.
+template <class Visit>
+constexpr int few_of() {
+    if constexpr (requires { Visit::few; })
+        return Visit::few;
+    else
+        return 0;
+}
+
 /// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, x being the
 /// (first) pixel's place in row y. The threads of a warp must take neighbouring pieces. `Unroll` groups are loaded
 /// before any is looked at (all of them by `visit.groups(groups)`, where there is such a function; it is not told where
@@ -144,8 +153,8 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
             visit.group(0, x, group);
         }
     } else {
-        bool unrolled = true;
-        if constexpr (requires { Visit::few; }) unrolled = together >= Visit::few;
+        constexpr int few = few_of<Visit>();
+        const bool unrolled = few == 0 || together >= few;
 #pragma unroll 1
         for (; unrolled && together >= Unroll; together -= Unroll) {
             G group[Unroll];
