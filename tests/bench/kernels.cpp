@@ -320,9 +320,9 @@ class Kernels {
         const Rotation rotation(chip_bytes, pixels_.bytes(), options_.gpu);
         const Timing copy = time_copy(timer_, output_, pixels_, chip_bytes, options_.gpu);
         for (const bool keep : {false, true}) {
-            const Place place{"K6", "read, a grid barrier, written: no analysis", size_text(chip_bytes)};
-            const std::string tool = keep ? "kept in shared memory" : "read again from L2";
-            attempt(place, tool, [&] {
+            const Place place{"K6", size_text(chip_bytes) + " read, a grid barrier, written: no analysis",
+                              keep ? "kept on chip" : "through L2"};
+            attempt(place, "ceiling", [&] {
                 const Timing timing = timer_.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
                     enqueue_read_meet_write(rotation.at(output_, turn), rotation.at(pixels_, turn), chip_bytes, keep,
                                             stream);
@@ -330,7 +330,7 @@ class Kernels {
                 report_.add({place.group,
                              place.name,
                              place.content,
-                             tool,
+                             "ceiling",
                              0,
                              timing,
                              {},
