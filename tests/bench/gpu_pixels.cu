@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(1024) copy(const uint4* from, uint4* to, std::
     for (; i < words; i += step) __stcs(to + i, __ldcs(from + i));
 }
 
-/// Of a thread's words in shared memory, which other threads' lie between.
+/// Word k of a thread is at threadIdx.x + k · blockDim.x.
 extern __shared__ uint4 kept[];
 
 template <bool Kept>
