@@ -111,7 +111,7 @@ inline constexpr int few_groups = 16;
 //   f32: the last eighth taken by warps as they come        grey 0.41 for 0.43, BGR 0.37 for 0.38: one counter for all
 //   the last sixteenth so, each chunk asked for one ahead   f32 grey no difference, BGR 0.378 for 0.382, u8 BGR 0.94
 //                                                           for 0.97
-//   f32: each block gathers its bins from another one on  BGR 0.388 for 0.392, 24 MB 65.4 µs for 59.8
+//   f32: each block gathers its bins from another one on    BGR 0.388 for 0.392, 24 MB 65.4 µs for 59.8
 //   f32: counters cleared before the barrier                no difference: code is waited for, not the clearing
 //   f32: plan and quotients run ahead by a warp that has    24 MB 52.5 µs for 49.4, 1 GiB no difference
 //        time, so that their code is near when all wait
