@@ -435,8 +435,22 @@ TEST_P(StreamTest, medium_batches) {
 TEST_P(StreamTest, batches_of_more_images_than_blocks) {
     check_batch(pictures_of({300, 300, 1, Depth::u16}, 700), {0, 0}, 0);
     check_batch(pictures_of({64, 40, 3, Depth::u16}, 700), {1, 0}, 3);
-    check_batch(pictures_of({31, 33, 3, Depth::u8}, 2000), {1, 2}, 3);
     check_batch(pictures_of({31, 33, 1, Depth::f32}, 700), {1, 0}, 3);
+    for (int channels : channel_counts)
+        for (const AnalysisRequest& request : {AnalysisRequest{}, without_luma()})
+            check_batch(pictures_of({31, 33, channels, Depth::u8}, 2000), {1, 2}, 3, request);
+}
+
+// The sum of the squares of 66051 white samples of 8 bits is the last that fits 32 bits.
+TEST_P(StreamTest, batches_about_the_limit_of_narrow_sums) {
+    if (left_out()) return;
+    for (int channels : channel_counts)
+        for (std::int64_t pixels : {66051, 66052}) {
+            std::vector<Picture> white;
+            for (int i = 0; i < (channels == 1 ? 1056 : 528); ++i)
+                white.emplace_back(Shape{pixels, 1, channels, Depth::u8}, packed, Content::highest);
+            check_batch(white, {0, 0}, 0, without_luma());
+        }
 }
 
 TEST_P(StreamTest, batch_of_large_and_of_thin_images) {

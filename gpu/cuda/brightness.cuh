@@ -37,11 +37,26 @@ struct BrightnessSums {
         complement_minimum = max(complement_minimum, other.complement_minimum);
         maximum = max(maximum, other.maximum);
     }
-    __device__ void reduce_over_warp() {
-        sum = sum_over_warp(sum);
-        squares = sum_over_warp(squares);
+    /// `narrow`: all that is summed up fits 32 bits.
+    __device__ void reduce_over_warp(bool narrow = false) {
+        if (narrow) {
+            sum = narrow_sum_over_warp(static_cast<std::uint32_t>(sum));
+            squares = narrow_sum_over_warp(static_cast<std::uint32_t>(squares));
+        } else {
+            sum = sum_over_warp(sum);
+            squares = sum_over_warp(squares);
+        }
         complement_minimum = max_over_warp(complement_minimum);
         maximum = max_over_warp(maximum);
+    }
+    /// Over as many neighbouring lanes, a power of two.
+    template <int lanes>
+    __device__ void reduce_over_lanes() {
+#pragma unroll
+        for (int offset = lanes / 2; offset > 0; offset /= 2) {
+            auto other = [&](auto value) { return __shfl_xor_sync(0xFFFFFFFFu, value, offset); };
+            add({other(sum), other(squares), other(complement_minimum), other(maximum)});
+        }
     }
 };
 

@@ -32,7 +32,7 @@ struct Total {
 };
 
 template <int C>
-__device__ inline Word counted(const Total<C>& total, int bin) {
+__device__ inline Word counted(const Total<C>& total, std::uint32_t bin) {
     return __ldcg(&total.pairs[bin / 2]) >> bin % 2 * 32 & 0xFFFFFFFFu;
 }
 
@@ -45,24 +45,82 @@ struct ByteWorkspace {
     Meeting<C> meetings[1];    ///< one a block
 };
 
-/// `Columns`: copies of each bin, as a constant where it is the usual 32; 0: `1 << columns_log2`.
+/// Rows of counts that are looked at.
+template <int C, bool CountLuma>
+constexpr int counted_rows = C > 1 && CountLuma ? C + 1 : C;
+
+// A block keeps copies of each bin side by side in shared memory, its columns, usually 32: a lane adds to its own, so
+// that no two lanes of a warp ever meet in a bank. Of 32 columns two rows share 64 KiB: bin b of both begins at 256 b
+// and takes 128 bytes for each. A counter's address then has the sample in its second byte and the lane in its first:
+// one byte permutation makes it from both. A row with none to share with takes 128 bytes a bin.
+template <int rows>
+constexpr bool shares_space(int row) {
+    return (row | 1) < rows;
+}
+/// The first of a bin's 32 columns, counted in words.
+template <int rows>
+__host__ __device__ constexpr int first_column(int row, int value) {
+    constexpr int words_of_two = 2 * values * 32;
+    return row / 2 * words_of_two + (shares_space<rows>(row) ? value * 64 + row % 2 * 32 : value * 32);
+}
+
+/// `Columns`: as a constant where there are 32; 0: `1 << columns_log2`.
 template <int C, int Columns, bool CountLuma>
 struct ByteCounter {
-    std::uint32_t column;  ///< shared address of this lane's copy of bin 0, row 0
+    static constexpr int rows = counted_rows<C, CountLuma>;
+    /// Whether a row's samples are handled as addresses: 256 times as large, and the lane's place added.
+    template <int row>
+    static constexpr bool as_address = Columns == 32 && shares_space<rows>(row);
+    /// core::luma is the uppermost byte of 2^9 times the sum that it shifts.
+    static constexpr std::uint32_t luma_scale = 1u << 9, half = luma_scale << 14;
+    static constexpr std::uint32_t bias = 128;
+
+    std::uint32_t base;    ///< shared address of all columns, less `bias`
+    std::uint32_t lane;    ///< this lane's place among a bin's columns, in bytes
+    std::uint32_t column;  ///< shared address of this lane's copy of bin 0 of row 0
     int columns_log2;
-    Luma luma;
-    BrightnessSums brightness{};  ///< of luma, where it is not counted
+    std::uint32_t first, green, last;  ///< factors of a pixel's colours, in memory order, as they are handled
+    std::uint32_t rest;                ///< to be added to the sum of their products
+    BrightnessSums brightness{};       ///< of luma, where it is not counted
     std::uint32_t group_sum = 0, group_squares = 0, minimum = 0xFFFFFFFFu;
 
-    __device__ void count(int row, std::uint32_t value) const {
-        const std::uint32_t bin = row * values + value;
-        shared_increment(column + (Columns ? bin * (Columns * 4) : bin << (columns_log2 + 2)));
+    __device__ ByteCounter(const std::uint32_t* columns, int log2, bool rgb)
+        : base(shared_address(columns) - bias),
+          lane(threadIdx.x % (1u << log2) * 4),
+          column(shared_address(columns) + lane),
+          columns_log2(log2),
+          first(factor<0>(rgb ? core::luma_red : core::luma_blue)),
+          green(factor<1>(core::luma_green)),
+          last(factor<2>(rgb ? core::luma_blue : core::luma_red)),
+          rest(half - ((as_address<0> ? first : 0) + (as_address<1> ? green : 0) + (as_address<2> ? last : 0)) * lane) {
     }
-    __device__ void look_at(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-        const std::uint32_t value = luma(a, b, c);
+    template <int c>
+    __device__ static std::uint32_t factor(std::uint32_t weight) {
+        return as_address<c> ? luma_scale / 256 * weight : luma_scale * weight;
+    }
+
+    template <int row>
+    __device__ void count(std::uint32_t sample) const {
+        constexpr std::uint32_t place = first_column<rows>(row, 0) * 4;
+        if constexpr (as_address<row>)
+            shared_increment(base + (bias + place) + sample);
+        else if constexpr (Columns == 32)
+            shared_increment(column + place + sample * 128);
+        else
+            shared_increment(column + ((row * values + sample) << (columns_log2 + 2)));
+    }
+    /// Byte `at` of a word, as a sample of the row is handled: from the lowest byte up the lane's, the sample, 0, 0; or
+    /// the sample alone.
+    template <int row>
+    __device__ std::uint32_t sample_of(std::uint32_t word, int at) const {
+        return as_address<row> ? __byte_perm(word, lane, 0x7604 | at << 4) : __byte_perm(word, 0, 0x4440 | at);
+    }
+    __device__ void look_at_luma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+        const std::uint32_t luma = first * a + green * b + last * c + rest;
         if constexpr (CountLuma) {
-            count(C, value);
+            count<C>(sample_of<C>(luma, 3));
         } else {
+            const std::uint32_t value = luma >> 24;
             group_sum += value;
             group_squares += value * value;
             minimum = min(minimum, value);
@@ -77,20 +135,32 @@ struct ByteCounter {
             group_sum = group_squares = 0;
         }
     }
-    __device__ void group(std::int64_t, std::int64_t, const Group<std::uint8_t, C>& g) {
-#pragma unroll
-        for (int i = 0; i < Group<std::uint8_t, C>::samples; i += C) {
-            std::uint32_t sample[C];
-#pragma unroll
-            for (int c = 0; c < C; ++c) count(c, sample[c] = g[i + c]);
-            if constexpr (C > 1) look_at(sample[0], sample[1], sample[2]);
+    /// `sample(c)`: of channel c, a constant.
+    template <class Sample>
+    __device__ void look_at_pixel(Sample sample) {
+        const std::uint32_t a = sample(std::integral_constant<int, 0>{});
+        count<0>(a);
+        if constexpr (C > 1) {
+            const std::uint32_t b = sample(std::integral_constant<int, 1>{}),
+                                c = sample(std::integral_constant<int, 2>{});
+            count<1>(b);
+            count<2>(c);
+            if constexpr (C > 3) count<3>(sample(std::integral_constant<int, 3>{}));
+            look_at_luma(a, b, c);
         }
+    }
+    __device__ void group(std::int64_t, std::int64_t, const Group<std::uint8_t, C>& g) {
+        // As if it changed each time. Else the compiler keeps the address of each row in a register and adds it to
+        // every sample; this way the base, which is the same for all lanes, and a place other than 0 are part of the
+        // address that the increment itself takes.
+        asm volatile("" : "+r"(base));
+#pragma unroll
+        for (int i = 0; i < Group<std::uint8_t, C>::samples; i += C)
+            look_at_pixel([&](auto c) { return sample_of<c>(g.word_of(i + c), (i + c) % 4); });
         fold();
     }
-    __device__ void pixel(std::int64_t, std::int64_t, const std::uint8_t (&sample)[C]) {
-#pragma unroll
-        for (int c = 0; c < C; ++c) count(c, sample[c]);
-        if constexpr (C > 1) look_at(sample[0], sample[1], sample[2]);
+    __device__ void pixel(std::int64_t, std::int64_t, const std::uint8_t (&pixel)[C]) {
+        look_at_pixel([&](auto c) { return sample_of<c>(pixel[c], 0); });
         fold();
     }
 };
@@ -113,8 +183,7 @@ constexpr int unroll = C == 3                  ? 1
 template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted, bool Turns>
 __device__ __noinline__ BrightnessSums count_part(Image image, Share share, int columns_log2, bool rgb,
                                                   std::uint32_t taken) {
-    ByteCounter<C, Columns, CountLuma> counter{shared_address(dynamic_shared + threadIdx.x % (1u << columns_log2)),
-                                               columns_log2, Luma(rgb)};
+    ByteCounter<C, Columns, CountLuma> counter(dynamic_shared, columns_log2, rgb);
     if constexpr (OneRow && Turns)
         sweep_in_turns<std::uint8_t, C, unroll<C, Wanted>>(image, share, taken, counter);
     else if constexpr (OneRow)
@@ -140,94 +209,119 @@ __device__ inline void clear_columns(int counters) {
 }
 
 /// A bin's count over a block's 32 columns, which are zero afterwards if `clear`.
-__device__ inline Word gather(int bin, bool clear) {
-    constexpr int quads = 8;
-    uint4* first = reinterpret_cast<uint4*>(dynamic_shared) + bin * quads;
+template <int rows>
+__device__ inline std::uint32_t gather(std::uint32_t bin, bool clear) {
+    constexpr std::uint32_t quads = 8;
+    uint4* first = reinterpret_cast<uint4*>(dynamic_shared + first_column<rows>(bin / values, bin % values));
     uint4 quad[quads];
-    auto place = [&](int i) { return first + (i + bin) % quads; };  // neighbours use other banks
+    auto place = [&](std::uint32_t i) { return first + (i + bin) % quads; };  // neighbours use other banks
 #pragma unroll
-    for (int i = 0; i < quads; ++i) quad[i] = *place(i);
-    Word sum = 0;
+    for (std::uint32_t i = 0; i < quads; ++i) quad[i] = *place(i);
+    std::uint32_t sum = 0;
 #pragma unroll
-    for (int i = 0; i < quads; ++i) sum += static_cast<Word>(quad[i].x) + quad[i].y + quad[i].z + quad[i].w;
+    for (std::uint32_t i = 0; i < quads; ++i) sum += quad[i].x + quad[i].y + quad[i].z + quad[i].w;
     if (clear) {
 #pragma unroll
-        for (int i = 0; i < quads; ++i) *place(i) = uint4{};
+        for (std::uint32_t i = 0; i < quads; ++i) *place(i) = uint4{};
     }
     return sum;
 }
 /// The same of `1 << columns_log2` columns, which are zero afterwards.
-__device__ inline Word gather_any(int bin, int columns_log2) {
-    if (columns_log2 == 5) return gather(bin, true);
-    Word sum = 0;
-    for (int i = bin << columns_log2; i < (bin + 1) << columns_log2; ++i) {
+template <int C>
+__device__ inline std::uint32_t gather_any(std::uint32_t bin, int rows, int columns_log2) {
+    if (columns_log2 == 5) return rows == C ? gather<C>(bin, true) : gather<counted_rows<C, true>>(bin, true);
+    std::uint32_t sum = 0;
+    for (std::uint32_t i = bin << columns_log2; i < (bin + 1) << columns_log2; ++i) {
         sum += dynamic_shared[i];
         dynamic_shared[i] = 0;
     }
     return sum;
 }
 
-/// The last warps of a block, which have the least else to do, see to a row's sums each: the row of this one, or
-/// rows_of(C) where it has none.
-template <int C>
-__device__ inline int row_of_warp() {
-    const int from_last = (blockDim.x - 1 - threadIdx.x) / warp_lanes;
-    return from_last < rows_of(C) ? from_last : rows_of(C);
-}
-
 constexpr int warps_of_row = values / warp_lanes;
 
-/// Writes an image's counts: `count(bin)` of every row's values. Each warp's part of a row's sums goes to `partial`.
-template <int C, class Count>
-__device__ inline void write_counts(const Common& common, std::int64_t index, int rows, BrightnessSums* partial,
-                                    Count count) {
-#pragma unroll 1
-    for (int bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
-        const Word samples = count(bin);
-        counts_of(common, index, counted_row(bin / values, C, common.rgb))[bin % values] = samples;
-        BrightnessSums sums{};
-        sums.add(bin % values, samples);
-        sums.reduce_over_warp();
-        if (bin % warp_lanes == 0) partial[bin / warp_lanes] = sums;
-    }
+/// Whether all sums over an image fit 32 bits.
+__device__ inline bool is_narrow(std::int64_t pixels) {
+    constexpr std::int64_t most = 0xFFFFFFFFu / ((values - 1) * (values - 1));
+    return pixels <= most;
 }
 
-/// Writes what follows from the sums: of `write_counts`, a barrier later, and of luma that is not counted `luma(lane)`.
-template <int C, class LumaOf>
-__device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
-                                  const BrightnessSums* partial, LumaOf luma) {
-    const int row = row_of_warp<C>(), lane = threadIdx.x % warp_lanes;
-    if (threadIdx.x == 0) write_header(common, index, pixels, Depth::u8, rows_of(C));
-    if (row == rows_of(C)) return;
+/// Writes the count of a bin, each lane of a warp that of the next one. The warp's part of its row's sums goes to
+/// `partial`. `narrow`: see is_narrow.
+template <int C>
+__device__ inline void write_count(const Common& common, std::int64_t index, bool narrow, std::uint32_t bin,
+                                   Word samples, BrightnessSums* partial) {
+    const std::uint32_t value = bin % values;
+    counts_of(common, index, counted_row(static_cast<int>(bin / values), C, common.rgb))[value] = samples;
     BrightnessSums sums{};
-    if (row == rows)
-        sums = luma(lane);
-    else if (lane < warps_of_row)
-        sums = partial[row * warps_of_row + lane];
-    sums.reduce_over_warp();
-    if (lane == 0)
+    sums.add(value, samples);
+    sums.reduce_over_warp(narrow);
+    if (bin % warp_lanes == 0) partial[bin / warp_lanes] = sums;
+}
+/// Writes an image's counts: `count(bin)` of every row's values.
+template <int C, class Count>
+__device__ inline void write_counts(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
+                                    BrightnessSums* partial, Count count) {
+    const bool narrow = is_narrow(pixels);
+#pragma unroll 1
+    for (std::uint32_t bin = threadIdx.x; bin < static_cast<std::uint32_t>(rows * values); bin += blockDim.x)
+        write_count<C>(common, index, narrow, bin, count(bin), partial);
+}
+
+/// The last lanes of a block, which have the least else to do, see to the parts of all rows' sums in turn: the part of
+/// this thread, negative where it has none.
+template <int C>
+__device__ inline int part_of_thread() {
+    constexpr int lanes = (rows_of(C) * warps_of_row + warp_lanes - 1) / warp_lanes * warp_lanes;
+    return static_cast<int>(threadIdx.x) + lanes - static_cast<int>(blockDim.x);
+}
+/// Writes what follows from the sums: of `write_counts`, a barrier later, and of luma that is not counted this thread's
+/// part.
+template <int C>
+__device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
+                                  const BrightnessSums* partial, const BrightnessSums& luma) {
+    const int part = part_of_thread<C>(), row = part / warps_of_row;
+    if (threadIdx.x == 0) write_header(common, index, pixels, Depth::u8, rows_of(C));
+    if (part < 0) return;
+    BrightnessSums sums = row < rows ? partial[part] : luma;
+    sums.template reduce_over_lanes<warps_of_row>();
+    if (part % warps_of_row == 0 && row < rows_of(C))
         write_channel(result_of(common, index)->channels[counted_row(row, C, common.rgb)], pixels, sums.sum,
                       sums.squares, ~sums.complement_minimum, sums.maximum);
 }
 
 /// What this block's warps found of luma that is not counted.
-__device__ inline BrightnessSums found_by_warp(const BrightnessSums* warp_luma, int lane) {
-    return lane < static_cast<int>(blockDim.x) / warp_lanes ? warp_luma[lane] : BrightnessSums{};
+__device__ inline BrightnessSums found_by_warps(const BrightnessSums* warp_luma, int part) {
+    BrightnessSums sums{};
+#pragma unroll
+    for (int warp = 0; warp < warp_lanes; warp += warps_of_row)
+        if (warp + part < static_cast<int>(blockDim.x) / warp_lanes) sums.add(warp_luma[warp + part]);
+    return sums;
 }
+/// This thread's part of it, for write_sums.
+template <int C>
+__device__ inline BrightnessSums luma_part(const BrightnessSums* warp_luma) {
+    const int part = part_of_thread<C>() - C * warps_of_row;
+    if (C == 1 || part < 0) return {};
+    return found_by_warps(warp_luma, part % warps_of_row);
+}
+/// The same where others have added to it.
+template <int C>
+__device__ inline BrightnessSums luma_part(const BrightnessSums& all) {
+    if (C == 1 || part_of_thread<C>() != C * warps_of_row) return {};
+    return {__ldcg(&all.sum), __ldcg(&all.squares), __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
+}
+/// By the last warp of the block.
 __device__ inline void add_luma(const BrightnessSums* warp_luma, BrightnessSums& all) {
+    if (threadIdx.x < blockDim.x - warp_lanes) return;
     const int lane = threadIdx.x % warp_lanes;
-    BrightnessSums sums = found_by_warp(warp_luma, lane);
-    sums.reduce_over_warp();
+    BrightnessSums sums = found_by_warps(warp_luma, lane % warps_of_row);
+    sums.reduce_over_lanes<warps_of_row>();
     if (lane != 0 || sums.complement_minimum == 0) return;
     atomicAdd(reinterpret_cast<Word*>(&all.sum), Word{sums.sum});
     atomicAdd(reinterpret_cast<Word*>(&all.squares), Word{sums.squares});
     atomicMax(&all.complement_minimum, sums.complement_minimum);
     atomicMax(&all.maximum, sums.maximum);
-}
-/// Of luma that others have added to, in the first lane.
-__device__ inline BrightnessSums take_luma(const BrightnessSums& all, int lane) {
-    if (lane != 0) return {};
-    return {__ldcg(&all.sum), __ldcg(&all.squares), __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
 }
 
 template <typename O>
@@ -343,10 +437,10 @@ __device__ inline void apply_tables(const Common& common, const Tables<O>& table
 }
 
 /// What a block keeps in shared memory beside its columns; counts and tables only for a normalised copy.
-template <int C, typename O>
+template <int C, typename O, int Rows = rows_of(C), int Threads = block_threads>
 struct Kept {
-    BrightnessSums partial[rows_of(C) * warps_of_row];
-    BrightnessSums warp_luma[2][warp_lanes];  ///< used in turn by a block's images
+    BrightnessSums partial[Rows * warps_of_row];
+    BrightnessSums warp_luma[Threads / warp_lanes];
     Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
     std::conditional_t<std::is_void_v<O>, bool, Tables<O>> tables;
     std::uint32_t taken;  ///< turns, by the block's warps
@@ -359,9 +453,10 @@ static_assert(sizeof(Kept<4, float>) <= static_shared_bytes);
 template <int C, typename O>
 __device__ __noinline__ void complete_image(const Common& common, std::int64_t pixels, int rows, const Total<C>& total,
                                             Kept<C, O>& kept) {
-    write_counts<C>(common, 0, rows, kept.partial, [&](int bin) { return counted(total, bin); });
+    const BrightnessSums luma = luma_part<C>(total.luma);
+    write_counts<C>(common, 0, pixels, rows, kept.partial, [&](std::uint32_t bin) { return counted(total, bin); });
     __syncthreads();  // the warps' parts of the sums
-    write_sums<C>(common, 0, pixels, rows, kept.partial, [&](int lane) { return take_luma(total.luma, lane); });
+    write_sums<C>(common, 0, pixels, rows, kept.partial, luma);
     __syncthreads();
     if (threadIdx.x == 0) publish(result_of(common, 0));
 }
@@ -380,7 +475,7 @@ template <int C, bool CountLuma, typename O>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
                  const __grid_constant__ CountParameters p, int steps) {
-    constexpr int rows = C > 1 && CountLuma ? C + 1 : C;
+    constexpr int rows = counted_rows<C, CountLuma>;
     constexpr bool sums_luma = C > 1 && !CountLuma;
     __shared__ Kept<C, O> kept;
     const Common& common = p.common;
@@ -408,17 +503,17 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
         shared_address(&kept.taken));
     if constexpr (sums_luma) {
         luma.reduce_over_warp();
-        if (threadIdx.x % warp_lanes == 0) kept.warp_luma[0][threadIdx.x / warp_lanes] = luma;
+        if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
     }
     __syncthreads();
     Total<C>& total = workspace.totals[kept.launch % 2];
 #pragma unroll 1
-    for (int bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
-        Word pair = gather(bin, false);
-        pair |= __shfl_down_sync(0xFFFFFFFFu, pair, 1) << 32;
+    for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
+        const std::uint32_t samples = gather<rows>(bin, false);
+        const Word pair = samples | Word{__shfl_down_sync(0xFFFFFFFFu, samples, 1)} << 32;
         if (bin % 2 == 0 && pair != 0) atomicAdd(&total.pairs[bin / 2], pair);
     }
-    if (sums_luma && row_of_warp<C>() == C) add_luma(kept.warp_luma[0], total.luma);
+    if (sums_luma) add_luma(kept.warp_luma, total.luma);
 
     const bool last = arrive_last(&workspace.arrived, gridDim.x, &kept.completes);
     if (last) {
@@ -438,7 +533,8 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
         return;
     }
     if constexpr (!std::is_void_v<O>) {
-        for (int bin = threadIdx.x; bin < rows * values; bin += blockDim.x) kept.counts[bin] = counted(total, bin);
+        for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x)
+            kept.counts[bin] = counted(total, bin);
         build_tables<C>(common.normalization, kept.counts, kept.partial, kept.tables);
         if (steps & apply_step) {
             apply();
@@ -453,39 +549,47 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
 
 /// The same for a batch of equal images, which are dealt to the blocks in turn: each is one block's. There is no
 /// barrier between an image and the next: while the last warps write the sums of one, the others sweep the other.
-/// Launch: any grid of whole warps, never cooperative.
+/// Counters go on counting from one image to the next: each thread remembers what its bins had come to, modulo 2^32.
+/// Launch: any grid of batch_threads_of(rows) threads a block, never cooperative.
 template <int C, bool CountLuma, typename O>
-__global__ void __launch_bounds__(batch_threads_of(C), batch_blocks(C))
+__global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
+                                  batch_blocks(counted_rows<C, CountLuma>))
     batch_kernel(const __grid_constant__ Tensor images, const __grid_constant__ CountParameters p, int steps) {
-    constexpr int rows = C > 1 && CountLuma ? C + 1 : C;
-    __shared__ Kept<C, O> kept;
+    constexpr int rows = counted_rows<C, CountLuma>, threads = batch_threads_of(rows),
+                  bins_of_thread = (rows * values + threads - 1) / threads;
+    __shared__ Kept<C, O, rows, threads> kept;
+    static_assert(rows != 3 || !std::is_void_v<O> || sizeof(kept) <= 1024, "see batch_blocks");
     const Common& common = p.common;
     const bool analyze = std::is_void_v<O> || (steps & analyze_step);
     if (analyze) {
         clear_columns(rows * values * 32);
         __syncthreads();
     }
-    int turn = 0;
+    std::uint32_t before[bins_of_thread]{};
 #pragma unroll 1
-    for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x, turn ^= 1) {
+    for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x) {
         const Image image = images.image(index);
         if (analyze) {
-            BrightnessSums* warp_luma = kept.warp_luma[turn];
+            const bool narrow = is_narrow(image.pixels());
             BrightnessSums luma =
-                count_columns<C, CountLuma, 1>(image, {threadIdx.x, images.pieces, blockDim.x}, 5, common.rgb);
-            if constexpr (C > 1 && !CountLuma) {
-                luma.reduce_over_warp();
-                if (threadIdx.x % warp_lanes == 0) warp_luma[threadIdx.x / warp_lanes] = luma;
+                count_columns<C, CountLuma, 1>(image, {threadIdx.x, images.pieces, threads}, 5, common.rgb);
+            if constexpr (rows == C && C > 1) {
+                luma.reduce_over_warp(narrow);
+                if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
             }
             __syncthreads();
-            write_counts<C>(common, index, rows, kept.partial, [&](int bin) {
-                const Word samples = gather(bin, true);
+            if constexpr (rows == C) luma = luma_part<C>(kept.warp_luma);
+#pragma unroll
+            for (int i = 0; i < bins_of_thread; ++i) {
+                const std::uint32_t bin = threadIdx.x + i * threads;
+                if (bin >= rows * values) break;
+                const std::uint32_t now = gather<rows>(bin, false), samples = now - before[i];
+                before[i] = now;
                 if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
-                return samples;
-            });
+                write_count<C>(common, index, narrow, bin, samples, kept.partial);
+            }
             __syncthreads();  // the warps' parts of the sums
-            write_sums<C>(common, index, image.pixels(), rows, kept.partial,
-                          [&](int lane) { return found_by_warp(warp_luma, lane); });
+            write_sums<C>(common, index, image.pixels(), rows, kept.partial, luma);
         }
         if constexpr (!std::is_void_v<O>) {
             if (analyze) {
@@ -522,23 +626,23 @@ struct BlockOfImages {
         return static_cast<ByteWorkspace<C>*>(p.workspace)->meetings[part.first_block];
     }
 
-    /// Luma's sums, where it is not counted, to `warp_luma`. Ends in a barrier, behind which the columns hold all.
-    __device__ void count(const Image& image, const Share& share, BrightnessSums* warp_luma) const {
+    /// Luma's sums, where it is not counted, to `kept`. Ends in a barrier, behind which the columns hold all.
+    __device__ void count(const Image& image, const Share& share) const {
         if (rows() > C) {
             count_columns<C, C != 1, wanted>(image, share, p.columns_log2, p.common.rgb);
         } else {
             BrightnessSums luma = count_columns<C, false, wanted>(image, share, p.columns_log2, p.common.rgb);
             if constexpr (C > 1) {
                 luma.reduce_over_warp();
-                if (threadIdx.x % warp_lanes == 0) warp_luma[threadIdx.x / warp_lanes] = luma;
+                if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
             }
         }
         __syncthreads();
     }
-    /// Writes a result from `counted(bin)` and `luma(lane)`.
-    template <class Counted, class LumaOf>
-    __device__ void complete(std::int64_t index, Counted counted, LumaOf luma) const {
-        write_counts<C>(p.common, index, rows(), kept.partial, [&](int bin) {
+    /// Writes a result from `counted(bin)` and this thread's part of luma's sums.
+    template <class Counted>
+    __device__ void complete(std::int64_t index, const BrightnessSums& luma, Counted counted) const {
+        write_counts<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, [&](std::uint32_t bin) {
             const Word samples = counted(bin);
             if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
             return samples;
@@ -550,35 +654,31 @@ struct BlockOfImages {
             write_tables<C>(p.common, index, kept.tables);
         }
     }
-    /// An image that this block has alone, its `turn`th. No barrier at the end: while the last warps write the sums the
-    /// others go on with the next image.
-    __device__ void analyze_whole(std::int64_t index, int turn) const {
-        BrightnessSums* warp_luma = kept.warp_luma[turn % 2];
+    /// An image that this block has alone. No barrier at the end: while the last warps write the sums the others go on
+    /// with the next image.
+    __device__ void analyze_whole(std::int64_t index) const {
         const std::int64_t pieces = images.pieces_before(index + 1) - images.pieces_before(index);
-        count(images.image(index), {threadIdx.x, pieces, blockDim.x}, warp_luma);
-        complete(
-            index, [&](int bin) { return gather_any(bin, p.columns_log2); },
-            [&](int lane) { return found_by_warp(warp_luma, lane); });
+        count(images.image(index), {threadIdx.x, pieces, blockDim.x});
+        complete(index, luma_part<C>(kept.warp_luma),
+                 [&](std::uint32_t bin) { return gather_any<C>(bin, rows(), p.columns_log2); });
     }
     /// A part of an image. Returns the meeting's generation before this block arrived.
     __device__ __noinline__ std::uint32_t analyze_shared(const Part part) const {
         Meeting<C>& meeting = meeting_of(part);
         __syncthreads();  // the sums of the image before are written
-        count(images.image(part.image), part.share(), kept.warp_luma[0]);
+        count(images.image(part.image), part.share());
 #pragma unroll 1
-        for (int bin = threadIdx.x; bin < rows() * values; bin += blockDim.x)
-            if (const Word samples = gather_any(bin, p.columns_log2)) atomicAdd(&meeting.counts[bin], samples);
-        if (C > 1 && rows() == C && row_of_warp<C>() == C) add_luma(kept.warp_luma[0], meeting.luma);
+        for (std::uint32_t bin = threadIdx.x; bin < rows() * values; bin += blockDim.x)
+            if (const Word samples = gather_any<C>(bin, rows(), p.columns_log2))
+                atomicAdd(&meeting.counts[bin], samples);
+        if (C > 1 && rows() == C) add_luma(kept.warp_luma, meeting.luma);
         const std::uint32_t generation = *static_cast<volatile std::uint32_t*>(&meeting.generation);
         if (!arrive_last(&meeting.arrived, part.blocks, &kept.completes)) return generation;
-        complete(
-            part.image,
-            [&](int bin) {
-                const Word samples = __ldcg(&meeting.counts[bin]);
-                meeting.counts[bin] = 0;
-                return samples;
-            },
-            [&](int lane) { return take_luma(meeting.luma, lane); });
+        complete(part.image, luma_part<C>(meeting.luma), [&](std::uint32_t bin) {
+            const Word samples = __ldcg(&meeting.counts[bin]);
+            meeting.counts[bin] = 0;
+            return samples;
+        });
         __syncthreads();
         if (threadIdx.x == 0) {
             meeting.luma = BrightnessSums{};
@@ -636,7 +736,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     if (first_shared) first_generation = block.analyze_shared(parts[0]);
     const std::int64_t whole = parts.image(first_shared), whole_end = parts.image(end - last_shared);
     for (std::int64_t index = whole; index < whole_end; ++index) {
-        block.analyze_whole(index, static_cast<int>(index));
+        block.analyze_whole(index);
         if (steps & apply_step) block.apply(parts[static_cast<int>(index - parts.image(0))]);
     }
     if (last_shared) last_generation = block.analyze_shared(parts[end - 1]);
@@ -661,8 +761,8 @@ void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& 
 /// Where at least two thirds of the blocks have an image at any time; false: nothing is launched.
 template <int C, bool CountLuma, typename O>
 bool launch_batch(Launch launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
-    // More than one block a multiprocessor, where they fit: one counts while the other gathers.
-    const Shape shape{images.count, batch_threads_of(C), shared_bytes, batch_blocks(C)};
+    constexpr int rows = counted_rows<C, CountLuma>;
+    const Shape shape{images.count, batch_threads_of(rows), shared_bytes, batch_blocks(rows)};
     const auto kernel = batch_kernel<C, CountLuma, O>;
     const std::int64_t blocks =
         std::int64_t{launch.multiprocessors} * resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
@@ -713,7 +813,8 @@ void launch_bytes(const Images& images, CountParameters p, int channels, const L
             if (launch_equal<C, O>(launch, shared_bytes, images, p)) return;
             const std::int64_t pieces = images.pieces_before(images.count);
             const std::int64_t blocks = blocks_for(pieces, byte_pixels_per_block / group_pixels(1, C));
-            const Shape shape{blocks, images.count > 1 && C > 1 ? batch_threads_of(C) : block_threads, shared_bytes};
+            const Shape shape{blocks, images.count > 1 && C > 1 ? batch_threads_of(C + p.count_luma) : block_threads,
+                              shared_bytes};
             launch_steps(launch, images_kernel<C, O, Images>, shape, !std::is_void_v<O>, images, p);
         });
     });

@@ -17,7 +17,17 @@ __device__ inline T reduce_warp(T value, Combine combine) {
     return value;
 }
 
-/// Sum over a warp's lanes, for all of them: on Ampere and later three instructions, each of which adds up 27 bits.
+/// Sum over a warp's lanes, for all of them, where it is under 2^32: on Ampere and later one instruction.
+__device__ inline std::uint32_t narrow_sum_over_warp(std::uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xFFFFFFFFu, value);
+#else
+#pragma unroll 1
+    for (int offset = warp_lanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xFFFFFFFFu, value, offset);
+    return value;
+#endif
+}
+/// The same of any: three instructions, each of which adds up 27 bits.
 __device__ inline std::uint64_t sum_over_warp(std::uint64_t value) {
 #if __CUDA_ARCH__ >= 800
     constexpr int bits = 27;  // 32 of these fit 32 bits
@@ -25,8 +35,7 @@ __device__ inline std::uint64_t sum_over_warp(std::uint64_t value) {
     std::uint64_t sum = 0;
 #pragma unroll
     for (int shift = 0; shift < 64; shift += bits)
-        sum += static_cast<std::uint64_t>(
-                   __reduce_add_sync(0xFFFFFFFFu, static_cast<std::uint32_t>(value >> shift) & mask))
+        sum += static_cast<std::uint64_t>(narrow_sum_over_warp(static_cast<std::uint32_t>(value >> shift) & mask))
                << shift;
     return sum;
 #else

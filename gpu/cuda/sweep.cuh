@@ -45,11 +45,15 @@ struct Group {
     __device__ std::uint32_t bits(int i) const {
         return (*this)[i];
     }  // u8 and u16
-    /// Sample i, a constant where it is used; of u8 and u16 widened to 32 bits.
-    __device__ auto operator[](int i) const {
+    /// The four bytes in which sample i lies, a constant where it is used.
+    __device__ std::uint32_t word_of(int i) const {
         const uint4& four = word[i * sizeof(T) / 16];
         const int at = i * sizeof(T) % 16 / 4;
-        const std::uint32_t bits = at == 0 ? four.x : at == 1 ? four.y : at == 2 ? four.z : four.w;
+        return at == 0 ? four.x : at == 1 ? four.y : at == 2 ? four.z : four.w;
+    }
+    /// Sample i, a constant where it is used; of u8 and u16 widened to 32 bits.
+    __device__ auto operator[](int i) const {
+        const std::uint32_t bits = word_of(i);
         if constexpr (sizeof(T) == 1)
             return __byte_perm(bits, 0, 0x4440 | i % 4);
         else if constexpr (sizeof(T) == 2)

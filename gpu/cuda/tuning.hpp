@@ -1,4 +1,4 @@
-// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20 to 22, 1 GiB of pixels, as a
+// Launch shapes, with what was measured when they were chosen: NVIDIA H200, 2026-11-20 to 23, 1 GiB of pixels, as a
 // fraction of the read-only sweep in the same run (4360 to 4650 GB/s).
 #pragma once
 
@@ -15,16 +15,20 @@ namespace gpuhist::cuda {
 ///   0.89
 inline constexpr int block_threads = 1024;
 
-/// Of a batch's images, each of which is one block's: two such blocks a multiprocessor, of grey images four, so that
-/// one counts while another gathers.
-///   4096 × 224 × 224 BGR   2 × 384  0.60   2 × 512  0.58   2 × 448  0.59   2 × 416  0.58
-///                          2 × 256  0.59   1 × 1024  0.55
+/// Of a batch's images, each of which is one block's: as many blocks a multiprocessor as its rows of counters, 32 KiB
+/// each, leave room for, so that one counts while another gathers. Two blocks of three rows that keep no more than
+/// 1 KiB beside them leave 60 KiB of first-level cache, where loads arrive; with more they leave 28.
+///   4096 × 224 × 224 BGR   three rows   2 × 384  0.69   2 × 352  0.68   2 × 448  0.67
+///                          four (luma)  1 × 640  0.61   1 × 768  0.60   1 × 1024  0.60
+///                          addresses by multiplication, three rows: 2 × 384  0.66, with 28 KiB of cache  0.64
+///                                       2 × 416  0.62   1 × 640  0.59   1 × 800  0.58
+///                          counters cleared and summed up as 64 bits besides: 2 × 384  0.60, of four rows  0.48
 ///                    grey  4 × 256  0.71   2 × 512  0.57   2 × 384  0.60
-constexpr int batch_threads_of(int channels) {
-    return channels == 1 ? 256 : 384;
+constexpr int batch_threads_of(int rows) {
+    return rows == 1 ? 256 : rows <= 3 ? 384 : 640;
 }
-constexpr int batch_blocks(int channels) {
-    return channels == 1 ? 4 : 2;
+constexpr int batch_blocks(int rows) {
+    return rows == 1 ? 4 : rows <= 3 ? 2 : 1;
 }
 
 /// The most that are resident of any other kernel: more, smaller ones were slower.
@@ -92,6 +96,8 @@ inline constexpr int few_groups = 16;
 //                                                           normalised 23.2 µs for 23.9; u16 and f32 no difference
 //   u8 luma sums of four pixels at a time by dp4a           no difference: 284 instead of 292 instructions a group
 //   u8 the image's next group loaded before it is gathered  no difference
+//   u8 batch: the block's threads as a constant, for the    no difference
+//        divisions before an image's first load
 //   16 instead of 32 columns in twice as many blocks        4096 × 224 × 224 BGR 0.55 for 0.60
 //   u16: each addition's overflow looked for before the next    0.45 for 0.53
 //   u16: a value's bank by its lowest bits alone            8-bit data << 8 at 0.11 for 0.75, without the merging
