@@ -73,7 +73,7 @@ struct ByteCounter {
     static constexpr bool as_address = Columns == 32 && shares_space<rows>(row);
     /// core::luma is the uppermost byte of 2^9 times the sum that it shifts.
     static constexpr std::uint32_t luma_scale = 1u << 9, half = luma_scale << 14;
-    static constexpr std::uint32_t bias = 128;
+    static constexpr std::uint32_t bias = 128;  ///< so that no row's place is 0, see `group`
 
     std::uint32_t base;    ///< shared address of all columns, less `bias`
     std::uint32_t lane;    ///< this lane's place among a bin's columns, in bytes
@@ -465,8 +465,7 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
 /// for O not void, the image's tables from its counts, and its normalised copy. One image under 2^32 pixels.
 /// Launch: any grid of 1024 threads a block; cooperative where both steps are in one launch. The pixels are dealt to
 /// all blocks in turn, so that they walk through memory side by side; of large ones see takes_turns too.
-/// A block keeps 32 copies of each bin side by side, a lane adding to its own: no two lanes of a warp ever meet in a
-/// bank, whatever the picture. Shared memory: rows × 32 KiB. Each block adds its counts to a total in device memory.
+/// Shared memory: 32 columns, rows × 32 KiB. Each block adds its counts to a total in device memory.
 /// The last to arrive writes the result; where all are to normalise, they wait for it to arrive and build the tables
 /// each for itself, and the first whose pixels are done writes the result.
 /// Barriers: after clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each

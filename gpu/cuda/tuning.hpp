@@ -23,7 +23,7 @@ inline constexpr int block_threads = 1024;
 ///                          addresses by multiplication, three rows: 2 × 384  0.66, with 28 KiB of cache  0.64
 ///                                       2 × 416  0.62   1 × 640  0.59   1 × 800  0.58
 ///                          counters cleared and summed up as 64 bits besides: 2 × 384  0.60, of four rows  0.48
-///                    grey  4 × 256  0.71   2 × 512  0.57   2 × 384  0.60
+///                    grey, the same: 4 × 256  0.71   2 × 512  0.57   2 × 384  0.60
 constexpr int batch_threads_of(int rows) {
     return rows == 1 ? 256 : rows <= 3 ? 384 : 640;
 }
