@@ -2,7 +2,10 @@
 // How it behaves beside that: stream_behaviour_test.cpp.
 //
 // `small` cases are few and tiny enough for compute-sanitizer: --gtest_filter='*small*'.
+#include <cstring>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "gpuhist/error.hpp"
 #include "stream_under_test.hpp"
@@ -367,6 +370,114 @@ TEST_P(StreamTest, medium_float_requests) {
                 check_images(colour, request);
                 ASSERT_FALSE(HasFailure());
             }
+}
+
+// So large that what a sample of the pixels lets expect of them may spare a second sweep. It must not show where one
+// pixel that is not in the sample is as expected, and where it is not.
+class StreamGuessTest : public StreamTest {
+  protected:
+    static constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                           infinity = std::numeric_limits<float>::infinity();
+
+    /// Values of 8 bits: of the first of several channels from 0.25 to 0.5, of the others from 0 to 1.
+    static Picture quantized(int channels) {
+        const std::int64_t width = 4099, height = (std::int64_t{1} << 24) / channels / width + 2;
+        Picture picture({width, height, channels, Depth::f32}, packed);
+        std::uint64_t bits = 7;
+        for (std::int64_t y = 0; y < height; ++y)
+            for (std::int64_t x = 0; x < width; ++x)
+                for (int c = 0; c < channels; ++c) {
+                    bits = scramble(bits);
+                    const double value = static_cast<double>(bits % 256) / 255;
+                    picture.set(x, y, c, channels > 1 && c == 0 ? 0.25 + value / 4 : value);
+                }
+        return picture;
+    }
+    static float sample_at(const Picture& picture, std::int64_t x, std::int64_t y, int channel) {
+        const ImageView view = picture.view();
+        float value;
+        std::memcpy(&value,
+                    static_cast<const char*>(view.data) + y * view.row_bytes + (x * view.channels + channel) * 4,
+                    sizeof value);
+        return value;
+    }
+    /// With `value` in one channel of two pixels: one amid others that are not sampled, and the last.
+    void check_with(Picture& picture, int channel, float value, const Placement& at = {}) {
+        SCOPED_TRACE("channel " + std::to_string(channel) + " with " + std::to_string(value));
+        const Shape shape = picture.shape();
+        const std::int64_t amid = (shape.height / 2 * shape.width / 7552 * 59 + 30) * 128;
+        const std::pair<std::int64_t, std::int64_t> places[] = {{amid % shape.width, amid / shape.width},
+                                                                {shape.width - 1, shape.height - 1}};
+        std::vector<float> before;
+        for (const auto& [x, y] : places) {
+            before.push_back(sample_at(picture, x, y, channel));
+            picture.set(x, y, channel, value);
+        }
+        forget_analyzers();
+        std::vector<Case> one;
+        one.push_back({std::move(picture), at});
+        check_images(one, float_request(Detail::brief, 256, {}));
+        picture = std::move(one[0].picture);
+        for (std::size_t i = 0; i < before.size(); ++i)
+            picture.set(places[i].first, places[i].second, channel, before[i]);
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Stream, StreamGuessTest, testing::Values(paths[0], paths[2]), label_of_path);
+
+TEST_P(StreamGuessTest, that_is_right) {
+    for (int channels : channel_counts) {
+        Picture picture = quantized(channels);
+        check_with(picture, 0, 0.25f);
+        check_with(picture, 0, 0.375f, {1, 5});
+        check_with(picture, channels - 1, 1e-30f);         // so small that it has a rest
+        if (channels > 1) check_with(picture, 0, 0.125f);  // this channel's range is another, but not that of all
+        if (channels > 1) check_with(picture, 0, 0.4999f, {3, 0});
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST_P(StreamGuessTest, that_is_wrong) {
+    for (int channels : channel_counts) {
+        Picture picture = quantized(channels);
+        for (float value : {1.5f, -0.001f, nan, infinity}) check_with(picture, channels - 1, value);
+        if (channels > 1) check_with(picture, 0, 0.9f);  // the power of two that this channel's sums are in units of
+        check_with(picture, channels / 2, -infinity, {1, 3});
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+// After one that is wrong, analyses do without for some time.
+TEST_P(StreamGuessTest, again_after_one_that_was_wrong) {
+    if (left_out()) return;
+    const Picture right = quantized(3);
+    Picture wrong = quantized(3);
+    wrong.set(wrong.shape().width - 1, wrong.shape().height - 1, 1, 7);
+    DeviceImages images;
+    images.add(right);
+    images.add(wrong);
+    images.upload();
+    const AnalysisRequest request = float_request(Detail::brief, 256, {});
+    const Expected truths[] = {expected(right.view(), request), expected(wrong.view(), request)};
+    const ImageView views[] = {images[0], images[1]};
+    StreamAnalyzer& subject = analyzer(right.shape());
+    constexpr std::size_t turns = 40;
+    DeviceResults results(subject.layout(request), turns);
+    const auto shown = [](std::size_t turn) { return turn == 1 || turn == 19 ? 1u : 0u; };
+    for (std::size_t i = 0; i < turns; ++i) subject.enqueue(views[shown(i)], request, results.at(i), stream);
+    synchronize();
+    for (std::size_t i = 0; i < turns; ++i) expect(results, i, truths[shown(i)]);
+}
+
+TEST_P(StreamGuessTest, before_a_normalised_copy) {
+    for (int channels : {1, 3})
+        for (float value : {0.25f, 1.5f}) {
+            Picture picture = quantized(channels);
+            picture.set(picture.shape().width - 1, picture.shape().height - 1, 0, value);
+            forget_analyzers();
+            std::vector<Case> one;
+            one.push_back({std::move(picture), {}});
+            check_normalized(one, {NormalizeMode::minmax, 1, 99, true}, float_request(Detail::brief, 256, {}));
+        }
 }
 
 TEST_P(StreamTest, most_bins) {

@@ -362,6 +362,8 @@ class StreamTest : public testing::TestWithParam<Path> {
         return subject->analyzer;
     }
     StreamAnalyzer& analyzer(const Shape& shape) { return analyzer(shape.depth, shape.channels); }
+    /// The next one will know nothing of the images before.
+    void forget_analyzers() { subjects_.clear(); }
     void synchronize() { check(cudaStreamSynchronize(stream)); }
 
     Expected expected(const ImageView& image, const AnalysisRequest& request = {}) {

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "cuda/floats_first_sweep.cuh"
+#include "cuda/floats_guessed_sweep.cuh"
 #include "cuda/floats_normalize.cuh"
 #include "cuda/floats_ranks.cuh"
 #include "cuda/floats_result.cuh"
@@ -18,11 +19,24 @@ namespace {
 // ---- Steps
 
 template <int C, bool Full>
-__device__ void first_sweep(const Task<C, Full>& task) {
-    if constexpr (Full)
+__device__ void first_sweep(const Task<C, Full>& task, BlockPlan& plan, Guess& guess) {
+    if constexpr (Full) {
         for_rows(task, rows_of(C), [&](int row, const Share& share) { count_high_halves(task, row, share); });
-    else
-        find_extremes(task);
+    } else {
+        bool guessed = false;
+        __syncthreads();  // all have seen what became of the last image's guess
+        if (threadIdx.x == 0) guess.made = false;
+        if (task.sampled()) {
+            find_extremes(task, task.sample(), task.state().sampled[blockIdx.x % 2], sizeof(Extremes));
+            wait_for_grid();  // the sample's extremes, for all blocks
+            make_guess(task, plan, guess);
+            guessed = guess.made;
+        }
+        if (guessed)
+            count_guessed(task, plan, guess);
+        else
+            find_extremes(task, task.share_of_grid(), &task.row(0).found, sizeof(FloatRow));
+    }
 }
 
 /// Ranks and pivots, the rows dealt to the blocks.
@@ -33,11 +47,22 @@ __device__ void plan_ranks(const Task<C, Full>& task, RankScratch& scratch) {
             if (is_ranked<C>(i)) plan_row(task, i, scratch);
 }
 
+/// Where a guess is of no use it is not of the next images either, most likely. By one thread of the last block.
+template <int C>
+__device__ void count_images_without(const Task<C, false>& task, const Guess& guess) {
+    if (!task.large()) return;
+    std::uint32_t& without = task.state().without;
+    if (const std::uint32_t left = fresh(without); left > 0)
+        without = left - 1;
+    else if (!guess.made)
+        without = images_without_guess;
+}
+
 template <int C, bool Full>
-__device__ void second_sweep(const Task<C, Full>& task, BlockPlan& plan, bool* last) {
-    make_plan(task, plan);
+__device__ void second_sweep(const Task<C, Full>& task, BlockPlan& plan, Guess& guess, bool* last) {
     const Share all = task.share_of_grid();
     if constexpr (Full) {
+        make_plan(task, plan);
         for_rows(task, rows_of(C), [&](int row, const Share& share) { count_details(task, plan, row, share); });
         // The plan is made: the counts of high halves are zero again for the next image.
         for (int r = 0; r < rows_of(C); ++r) {
@@ -47,14 +72,17 @@ __device__ void second_sweep(const Task<C, Full>& task, BlockPlan& plan, bool* l
                                end = (core::float_key(facts.maximum) >> 16) + 1;
             for (std::int64_t half = first + all.first; half < end; half += all.step) task.high(r)[half] = 0;
         }
-    } else {
+    } else if (!guess.made || !keep_guessed(task, plan, guess)) {
+        make_plan(task, plan);
         count_details(task, plan, 0, all);
     }
     if (!arrive_last(&task.state().arrived, gridDim.x, last)) return;
-    if constexpr (Full)
+    if constexpr (Full) {
         decide(task, plan);
-    else if (!task.work->wide)
-        complete(task);
+    } else {
+        if (threadIdx.x == blockDim.x - 1) count_images_without(task, guess);  // its warp is the least busy
+        if (!task.work->wide) complete(task);
+    }
 }
 
 /// Order statistics, dealt to the blocks; moments of which the pivot was poor; many counts. The last block writes the
@@ -94,33 +122,38 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
 /// same step of the same image; a phase is a step of an image.
 /// Brief: all blocks share the pixels, and each looks at all rows of its pixels. Full: blocks are dealt to the rows in
 /// turn, since 65536 counters of 16 bits fill the shared memory, and those of a row share the pixels; blocks of
-/// different rows read the same pixels at about the same time, mostly from L2. In device memory blocks meet by atomic
+/// different rows read the same pixels at about the same time, mostly from L2. Of large images, in brief analyses, a
+/// sample may let sweep 1 find all, see Guess. In device memory blocks meet by atomic
 /// additions; the last to come to the end of a step decides, and writes the result.
 /// Barriers: before the phases, each of which needs the one before complete, but for an image's first, which adds to
-/// the other state; those within a block are told where they stand. Bytes: each pixel is read twice (the second time
-/// from L2 where it fits); once more where a pivot was poor, for equalisation, and for the copy, which is written once.
-/// Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a block.
+/// the other state; behind the sample; those within a block are told where they stand. Bytes: each pixel is read twice
+/// (the second time from L2 where it fits), or once where a guess is right; once more where a pivot was poor, for
+/// equalisation, and for the copy, which is written once. Limit: fewer than 2^22 samples a thread, see CentralSums, and
+/// 2^32 pixels a block.
 template <int C, bool Full, class Images>
 __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work, int first, int last) {
     __shared__ BlockPlan plan;
     __shared__ RankScratch scratch;
+    __shared__ Guess guess;
     __shared__ bool last_block;
+    if (threadIdx.x == 0) guess.made = false;
+    __syncthreads();  // that none is made, for all
     for (int phase = first; phase < last; ++phase) {
         const Step step = work.step[phase % work.steps];
         if (step != Step::first_sweep) wait_for_phase(phase, first);
         const int index = phase / work.steps;
         const Task<C, Full> task{&work, index, images.image(index), images.output_of(index),
-                                 work.backwards[phase % work.steps]};
+                                 work.backwards[phase % work.steps] != (step > Step::second_sweep && guess.made)};
         switch (step) {
             case Step::first_sweep:
-                first_sweep(task);
+                first_sweep(task, plan, guess);
                 break;
             case Step::plan:
                 plan_ranks(task, scratch);
                 break;
             case Step::second_sweep:
-                second_sweep(task, plan, &last_block);
+                second_sweep(task, plan, guess, &last_block);
                 break;
             case Step::finish:
                 finish(task, plan, scratch, &last_block);
@@ -162,8 +195,8 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
     const bool full = p.detail == Detail::full || p.stretch;  // between percentiles
     const bool equalized = p.common.normalize && p.common.normalization.mode == NormalizeMode::equalize;
     p.parts_log2 = parts_log2(launch);
-    FloatWork work{
-        p, 0, {}, {}, 16, false, static_cast<std::uint64_t>(rows_of(channels)) * p.common.bins > wide_counts};
+    const bool wide = static_cast<std::uint64_t>(rows_of(channels)) * p.common.bins > wide_counts;
+    FloatWork work{p, 0, {}, {}, 16, false, false, wide};
     bool backwards = false;
     auto add = [&](Step step) { work.step[work.steps++] = step; };
     auto add_sweep = [&](Step step) {
@@ -203,6 +236,8 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         std::size_t bytes = low_bytes + std::max(work.slots_fit ? slot_bytes : 0,
                                                  work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
         if (Full || equalized) bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes);
+        // A guess is kept in shared memory from one phase to the next.
+        work.guesses = !full && launch.cooperative && work.slots_fit && !p.has_range;
         const Shape shape{blocks_for(largest, pixels_per_block) * (rows_of(C) / rows), float_threads_of(C, Full),
                           bytes};
         launch_phases(launch, floats_kernel<C, Full, Images>, shape, 0, static_cast<int>(images.count) * work.steps,

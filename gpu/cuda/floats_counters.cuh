@@ -88,6 +88,17 @@ __device__ inline void notice(float value, float& all) {
     all = fmaf(value, 0.0f, all);
 }
 
+/// The lower one; NaN where one is NaN.
+__device__ inline float min_or_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float lower;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(lower) : "f"(a), "f"(b));
+    return lower;
+#else
+    return a != a || a < b ? a : b;
+#endif
+}
+
 // ---- Moments
 
 /// What a thread has summed up of one row, see CentralSums.

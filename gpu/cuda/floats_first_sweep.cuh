@@ -34,7 +34,7 @@ struct BlockExtremes {
         atomicMax(&keys[row][1], high);
     }
     /// One row's, by one thread, behind a barrier.
-    __device__ void merge(int row, Findings& found) const {
+    __device__ void merge(int row, Extremes& found) const {
         atomicMax(&found.complement_minimum_key, keys[row][0]);
         atomicMax(&found.maximum_key, keys[row][1]);
         if (odd[row].nan) atomicAdd(&found.nan, Word{odd[row].nan});
@@ -99,8 +99,9 @@ constexpr int extremes_unroll = C == 3   ? 4
                                 : C == 1 ? 6
                                          : 8;
 
+/// Those of a share. `found`: of the first row; the next ones' are `stride` bytes apart.
 template <int C>
-__device__ __noinline__ void find_extremes(const Task<C, false>& task) {
+__device__ __noinline__ void find_extremes(const Task<C, false>& task, Share share, Extremes* found, int stride) {
     constexpr int rows = rows_of(C);
     __shared__ BlockExtremes<rows> extremes;
     extremes.clear();
@@ -112,11 +113,14 @@ __device__ __noinline__ void find_extremes(const Task<C, false>& task) {
     }
     finder.odd = extremes.odd;
     finder.rgb = task.common().rgb;
-    sweep_floats<C, extremes_unroll<C>>(task.image, task.share_of_grid(), finder);
+    sweep_floats<C, extremes_unroll<C>>(task.image, share, finder);
 #pragma unroll
     for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);
     __syncthreads();  // every warp's have come
-    if (threadIdx.x < rows) extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
+    if (threadIdx.x < rows)
+        extremes.merge(threadIdx.x,
+                       *reinterpret_cast<Extremes*>(reinterpret_cast<char*>(found) + threadIdx.x * stride));
+    __syncthreads();  // shared memory may be written again
 }
 
 using Counters = PackedCounters<16>;

@@ -8,6 +8,7 @@
 #include "core/bins.hpp"
 #include "core/float_analysis.hpp"
 #include "cuda/floats_counters.cuh"
+#include "cuda/floats_guess.cuh"
 #include "cuda/floats_state.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/reduce.cuh"
@@ -41,6 +42,34 @@ struct BlockPlan {
     bool rgb;
 };
 
+/// How a row is summed up whose facts are known, or guessed.
+template <int C, bool Full>
+__device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row) {
+    if constexpr (Full) {
+        row.pivot = fresh(task.row(r).pivot);
+        row.exponent = fresh(task.row(r).exponent);
+        row.scale = CentralSums::scale_of(row.pivot, row.exponent);
+    } else {
+        row.pivot = 0;
+        row.exponent = core::moment_exponent(0, row.facts.minimum, row.facts.maximum);
+        row.scale = RawSums::scale_of(row.exponent);
+    }
+    row.small = RawSums::small_rank(row.exponent);
+    row.fill = row.facts.minimum;
+}
+
+/// Where the bins' values lie; whether there is a way to tell. By all threads, for all.
+__device__ inline bool find_position(const core::FloatBins& bins, BinPosition& position) {
+    bool right = false;
+#pragma unroll 1
+    for (bool upwards : {true, false}) {
+        if (right) break;
+        position = BinPosition::of(bins, upwards);
+        right = __syncthreads_and(position.right(bins));
+    }
+    return right;
+}
+
 /// By all threads; the first of each warp looks after a row, or after the bins.
 template <int C, bool Full>
 __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
@@ -50,30 +79,14 @@ __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     if (threadIdx.x % warp_lanes == 0 && warp < rows) {
         RowPlan& row = plan.rows[warp];
         row.facts = facts_of(task, warp);
-        if constexpr (Full) {
-            row.pivot = fresh(task.row(warp).pivot);
-            row.exponent = fresh(task.row(warp).exponent);
-            row.scale = CentralSums::scale_of(row.pivot, row.exponent);
-        } else {
-            row.pivot = 0;
-            row.exponent = core::moment_exponent(0, row.facts.minimum, row.facts.maximum);
-            row.scale = RawSums::scale_of(row.exponent);
-        }
-        row.small = RawSums::small_rank(row.exponent);
-        row.fill = row.facts.minimum;
+        plan_sums(task, warp, row);
     } else if (threadIdx.x % warp_lanes == 0 && warp == rows) {
         plan.rgb = task.common().rgb;
         plan.bins = bins_of(task);
     }
     __syncthreads();  // the bins, and what is known of the rows, for all
-    bool right = false;
     BinPosition position{};
-#pragma unroll 1
-    for (bool upwards : {true, false}) {
-        if (right || !task.work->slots_fit) break;
-        position = BinPosition::of(plan.bins, upwards);
-        right = __syncthreads_and(position.right(plan.bins));
-    }
+    const bool right = task.work->slots_fit && find_position(plan.bins, position);
     if (threadIdx.x == 0) {
         bool odd = false;
         for (int r = 0; r < rows; ++r) odd = odd || plan.rows[r].facts.odd != 0;
@@ -128,6 +141,16 @@ struct DetailCounter {
         constexpr std::uint32_t place = offsetof(RowPlan, small) - offsetof(RowPlan, scale);
         return rows == 1 ? small : shared_load(scales + place + r * static_cast<int>(sizeof(RowPlan)), 0u);
     }
+    __device__ float2 extremes_of(int r) const {
+        constexpr std::uint32_t place =
+            offsetof(RowPlan, facts) + offsetof(RowFacts, minimum) - offsetof(RowPlan, scale);
+        static_assert(place % sizeof(float2) == 0);
+        float2 extremes;
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(extremes.x), "=f"(extremes.y)
+                     : "r"(scales + place + r * static_cast<int>(sizeof(RowPlan))));
+        return extremes;
+    }
     template <class Pixels, int N>
     __device__ void values_of(const Pixels& pixels, int r, float (&values)[N]) const {
         if constexpr (Full) {
@@ -179,21 +202,42 @@ struct DetailCounter {
     }
 };
 
-/// `Filled`: samples may lie outside the range, or not be finite.
-template <int C, bool Full, bool Filled>
+/// Value i, which need not be a constant, out of registers.
+template <int rows, int each>
+__device__ __forceinline__ float picked(const float (&values)[rows][each], int i) {
+    constexpr int N = rows * each;
+    float left[N];
+#pragma unroll
+    for (int k = 0; k < N; ++k) left[k] = values[k / each][k % each];
+#pragma unroll
+    for (int step = 1; step < N; step *= 2)
+#pragma unroll
+        for (int k = 0; k + step < N; k += 2 * step) left[k] = i & step ? left[k + step] : left[k];
+    return left[0];
+}
+
+/// What samples may be: within the range, all of them; or outside, or not finite; or as a Guess says.
+enum class Samples : std::uint8_t { within, any, guessed };
+
+template <int C, bool Full, Samples kind>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
     static constexpr int few = Base::rows > 1 ? few_groups : 0;
     Slots<Base::rows> slots;
     const RowPlan* plans;
+    std::uint32_t guess;  ///< guessed: its shared address
 
-    __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, typename Base::Found& found)
-        : Base(plan, row, found), slots(table, plan.position[threadIdx.x % 2], plan.bins.bins), plans(plan.rows) {}
+    __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Guess* on,
+                           typename Base::Found& found)
+        : Base(plan, row, found),
+          slots(table, plan.position[threadIdx.x % 2], plan.bins.bins),
+          plans(plan.rows),
+          guess(kind == Samples::guessed ? shared_address(on) : 0) {}
 
     template <class Pixels, int N>
     __device__ void filled_values_of(const Pixels& pixels, int r, float (&values)[N]) const {
         this->values_of(pixels, r, values);
-        if constexpr (Filled) {
+        if constexpr (kind == Samples::any) {
             const float fill = plans[Full ? this->row : r].fill;
 #pragma unroll
             for (int i = 0; i < N; ++i) values[i] = is_finite(values[i]) ? values[i] : fill;
@@ -203,20 +247,34 @@ struct SlotCounter : DetailCounter<C, Full> {
     __device__ void count_row(const Pixels* pixels) {
         constexpr int each = pixels_of<C, Pixels>, all = N * each, together = all < 4 ? all : 4;
         static_assert(all % together == 0);
-        float values[all / together][together];
+        float values[all / together][together], low = INFINITY, high = -INFINITY;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             float of[each];
             filled_values_of(pixels[i], r, of);
 #pragma unroll
-            for (int p = 0; p < each; ++p) values[(i * each + p) / together][(i * each + p) % together] = of[p];
+            for (int p = 0; p < each; ++p) {
+                values[(i * each + p) / together][(i * each + p) % together] = of[p];
+                low = min_or_nan(low, of[p]);
+                high = fmaxf(high, of[p]);
+            }
+        }
+        if constexpr (kind == Samples::guessed) {
+            const float2 sampled = this->extremes_of(r);
+            if (__builtin_expect(!(low >= sampled.x && high <= sampled.y), 0)) {
+                bool allowed = true;
+#pragma unroll 1
+                for (int i = 0; i < all; ++i) allowed = Guess::allows(guess, r, picked(values, i)) && allowed;
+                if (!allowed) return;
+            }
+            one_row_after_the_other();
         }
         if constexpr (!Full) this->add_rests(r, values);
 #pragma unroll
         for (const auto& some : values) {
             double wide[together];
             widen(some, wide);
-            slots.template count<r, Filled>(wide);
+            slots.template count<r, kind == Samples::any>(wide);
             this->add(r, some, wide);
         }
         one_row_after_the_other();
@@ -245,12 +303,12 @@ struct SlotCounter : DetailCounter<C, Full> {
 };
 
 /// Groups that a thread loads together: as many as it has registers for.
-template <int C, bool Full, bool Filled>
-constexpr int detail_unroll = Full     ? 2
-                              : C == 1 ? 8
-                              : C == 4 ? 4
-                              : Filled ? 2
-                                       : 3;
+template <int C, bool Full, Samples kind>
+constexpr int detail_unroll = Full                   ? 2
+                              : C == 1               ? 8
+                              : C == 4               ? 4
+                              : kind == Samples::any ? 2
+                                                     : 3;
 
 /// What counts a row's samples in a slot. Beyond closed ends there are none, but those at an end itself may be found
 /// there (see BinPosition), and the fill of a row without a finite sample.
@@ -271,6 +329,15 @@ __device__ inline Word* count_of(const Task<C, Full>& task, const BlockPlan& pla
                          bin == core::FloatBins::below   ? 0
                          : bin == core::FloatBins::above ? plan.bins.bins + 1
                                                          : bin + 1);
+}
+
+/// Adds a block's counters, of `rows` rows from one on, to the counts. By all threads.
+template <int rows, int C, bool Full>
+__device__ inline void gather_slots(const Task<C, Full>& task, const BlockPlan& plan, const std::uint32_t* table,
+                                    int row) {
+    Slots<rows>::gather(table, plan.bins.bins, [&](int r, std::uint32_t slot, std::uint32_t count) {
+        atomicAdd(count_of_slot(task, plan, row + r, slot), Word{count});
+    });
 }
 
 /// A count in device memory taken back.
@@ -304,10 +371,12 @@ __device__ __noinline__ void take_back(const Task<C, Full>& task, const BlockPla
     }
 }
 
-/// Adds every thread's sums over `samples` of each row to those of the image. By all threads.
+/// Adds every thread's sums over `samples` of each row to `sums`, in device or shared memory; the next row's are
+/// `stride` bytes further on. By all threads.
 template <class Sums, int rows>
 __device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&totals)[rows],
-                                           const std::uint32_t (&samples)[rows], const RowPlan* plans, FloatRow* to) {
+                                           const std::uint32_t (&samples)[rows], const RowPlan* plans, PartSums* sums,
+                                           int stride) {
     constexpr int powers = Sums::powers, parts = powers * 3;
     __shared__ Word scratch[rows * parts * warp_lanes];
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
@@ -326,18 +395,20 @@ __device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&to
     for (int i = warp; i < rows * parts; i += warps) {
         const Word sum = sum_over_warp(lane < warps ? scratch[i * warp_lanes + lane] : Word{0});
         const int k = i % parts / 3;
-        if (lane == 0 && sum != 0) atomicAdd(&to[i / parts].found.sums[k][i % 3], sum);
+        if (lane != 0 || sum == 0) continue;
+        auto& row = *reinterpret_cast<PartSums*>(reinterpret_cast<char*>(sums) + i / parts * stride);
+        atomicAdd(&row[k][i % 3], sum);
     }
     __syncwarp();
 }
 
 /// The loop alone: what its caller keeps would crowd out what it has in registers.
-template <int C, bool Full, bool Filled>
+template <int C, bool Full, Samples kind>
 __device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
-                                         const std::uint32_t* table, int row,
+                                         const std::uint32_t* table, int row, const Guess* guess,
                                          typename DetailCounter<C, Full>::Found& found) {
-    SlotCounter<C, Full, Filled> counter(plan, table, row, found);
-    sweep_floats<C, detail_unroll<C, Full, Filled>>(image, share, counter);
+    SlotCounter<C, Full, kind> counter(plan, table, row, guess, found);
+    sweep_floats<C, detail_unroll<C, Full, kind>>(image, share, counter);
     counter.finish();
 }
 
@@ -468,12 +539,13 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
     if (!plan.slots)
         count_bins<C, Full>(task, share, plan, table, row, found);
     else if (Full || !plan.plain)
-        count_slots<C, Full, true>(task.image, share, plan, table, row, found);
+        count_slots<C, Full, Samples::any>(task.image, share, plan, table, row, nullptr, found);
     else
-        count_slots<C, Full, false>(task.image, share, plan, table, row, found);
+        count_slots<C, Full, Samples::within>(task.image, share, plan, table, row, nullptr, found);
     std::uint32_t samples[rows];
     for (int r = 0; r < rows; ++r) samples[r] = found.samples - found.odd[r];
-    merge_moments<typename DetailCounter<C, Full>::Sums>(found.totals, samples, plan.rows + row, &task.row(row));
+    merge_moments<typename DetailCounter<C, Full>::Sums>(found.totals, samples, plan.rows + row,
+                                                         &task.row(row).found.sums, sizeof(FloatRow));
     for (int r = 0; r < rows && !plan.slots; ++r) {
         Findings& to = task.row(row + r).found;
         const Word below = reduce_warp(found.below[r], Sum{}), above = reduce_warp(found.above[r], Sum{});
@@ -485,9 +557,7 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
 
     if constexpr (Full) plan.low.merge();
     if (plan.slots) {
-        Table::gather(table, bins, [&](int r, std::uint32_t slot, std::uint32_t count) {
-            atomicAdd(count_of_slot(task, plan, Full ? row : r, slot), Word{count});
-        });
+        gather_slots<rows>(task, plan, table, row);
         if (share.first == 0)
             for (int r = 0; r < rows; ++r)
                 if (const int of = Full ? row : r; plan.rows[of].facts.odd != 0) take_back(task, plan, of, true);
@@ -554,7 +624,7 @@ __device__ __noinline__ void sum_again(const Task<C, true>& task, BlockPlan& pla
     sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
     counter.sums.fold(counter.totals[0], counter.scale);
     const std::uint32_t samples[] = {counter.samples};
-    merge_moments<CentralSums>(counter.totals, samples, plan.rows + row, &task.row(row));
+    merge_moments<CentralSums>(counter.totals, samples, plan.rows + row, &task.row(row).found.sums, sizeof(FloatRow));
     if (blockIdx.x == 0 && threadIdx.x == 0 && plan.rows[row].facts.odd != 0) take_back(task, plan, row, false);
 }
 

@@ -10,6 +10,7 @@
 #include "cuda/parameters.hpp"
 #include "cuda/reduce.cuh"
 #include "cuda/sweep.cuh"
+#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -20,10 +21,12 @@ struct Extremes {
     Word nan, positive_infinite, negative_infinite;
     std::uint32_t complement_minimum_key, maximum_key;
 };
+/// Σ of each of the moments, of its low and middle 32 and its high 64 bits;
+using PartSums = Word[4][3];
 /// and in sweep 2, of the finite samples.
 struct Findings : Extremes {
     Word below, above;
-    Word sums[4][3];  ///< Σ of the moments' low, middle 32 and high 64 bits
+    PartSums sums;
 };
 
 struct FloatRow {
@@ -43,6 +46,9 @@ struct Mapping {
 
 struct FloatState {
     FloatRow rows[core::float_rows];
+    Extremes sampled[2][core::float_rows];  ///< of the two halves of a sample of the pixels
+    std::uint32_t belied;                   ///< a pixel is not what the sample let expect, see Guess
+    std::uint32_t without;                  ///< so many images from here on are analysed without a guess; stays
     Mapping maps[3];
     Range equalized;        ///< the range of colours and luma
     std::uint32_t arrived;  ///< blocks that have come to the end of a step
@@ -70,8 +76,15 @@ struct FloatWork : FloatParameters {
     bool backwards[7];  ///< every other sweep of the pixels, see Share
     int map_log2;       ///< see LowCounter
     bool slots_fit;     ///< all rows' Slots fit a block's shared memory
+    bool guesses;       ///< see Guess
     bool wide;          ///< so many counts that all blocks write them
 };
+
+/// What others wrote: not from this multiprocessor's own cache.
+template <typename T>
+__device__ inline T fresh(const T& value) {
+    return __ldcg(&value);
+}
 
 /// One image of a launch. `Full`: of a full analysis.
 template <int C, bool Full>
@@ -102,18 +115,21 @@ struct Task {
                 static_cast<std::int64_t>(blocks) * blockDim.x, backwards};
     }
     __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
+    /// Whether a Guess may be worth it, and whether one is tried.
+    __device__ bool large() const { return work->guesses && image.pixels() >= sampled_pixels(C); }
+    __device__ bool sampled() const { return large() && fresh(state().without) == 0; }
+    /// Of a warp's pieces of share_of_grid one of so many.
+    __device__ Share sample() const {
+        const Share all = share_of_grid();
+        return {all.first / warp_lanes * warp_lanes * sample_every + all.first % warp_lanes, all.last,
+                all.step * sample_every};
+    }
 };
 
 /// Rows of which order statistics are found, in full analyses.
 template <int C>
 __device__ constexpr bool is_ranked(int row) {
     return row < rows_of(C) || (C > 1 && row == core::pooled_row);
-}
-
-/// What others wrote: not from this multiprocessor's own cache.
-template <typename T>
-__device__ inline T fresh(const T& value) {
-    return __ldcg(&value);
 }
 
 /// Stays where it is written: several of them are under way before the first is used.

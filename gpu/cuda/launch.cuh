@@ -80,9 +80,13 @@ void launch_phases(const Launch& launch, Kernel kernel, const Shape& shape, int 
         launch_kernel(launch, kernel, false, shape, images, parameters, phase, phase + 1);
 }
 
+/// Of a cooperative launch.
+__device__ inline void wait_for_grid() {
+    cooperative_groups::this_grid().sync();
+}
 /// A grid barrier before every phase but the first of this launch.
 __device__ inline void wait_for_phase(int phase, int first) {
-    if (phase != first) cooperative_groups::this_grid().sync();
+    if (phase != first) wait_for_grid();
 }
 
 /// Steps of a kernel that analyses and applies tables.

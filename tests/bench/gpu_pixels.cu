@@ -38,7 +38,8 @@ __global__ void fill_samples(T* data, std::int64_t samples, Content content, con
                 break;
         }
         if constexpr (sizeof(T) == 4)
-            data[i] = static_cast<T>(unit);  // 24 bits: exact for `natural`
+            data[i] = content == Content::random ? __double2float_rd(unit)  // not up to 1
+                                                 : static_cast<T>(unit);    // 24 bits: exact for `natural`
         else
             data[i] = static_cast<T>(unit * (1 << 8 * sizeof(T)));
     }
