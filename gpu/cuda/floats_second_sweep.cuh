@@ -141,6 +141,7 @@ struct DetailCounter {
         constexpr std::uint32_t place = offsetof(RowPlan, small) - offsetof(RowPlan, scale);
         return rows == 1 ? small : shared_load(scales + place + r * static_cast<int>(sizeof(RowPlan)), 0u);
     }
+    /// Of a row's facts; from shared memory at every use, as its scale.
     __device__ float2 extremes_of(int r) const {
         constexpr std::uint32_t place =
             offsetof(RowPlan, facts) + offsetof(RowFacts, minimum) - offsetof(RowPlan, scale);
