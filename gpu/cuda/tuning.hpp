@@ -68,7 +68,7 @@ constexpr int float_threads_of(int channels, bool full) {
 ///   also where the halves of a sample differ: what     grey 388 to 600 µs for 524, BGR 590 to 640 for 603; and the
 ///        lies near an edge is listed, and counted once    next image may have ends further off than the halves tell
 ///        the range is known
-///   whether all is as expected looked for in every row   two values, BGR 745 for 438: the values lay in local memory
+///   a row's extremes found in a loop of their own        two values, BGR 745 for 438: the values lay in local memory
 inline constexpr int sample_every = 59, images_without_guess = 15;
 constexpr std::int64_t sampled_pixels(int channels) {
     return (std::int64_t{1} << 24) / channels;
