@@ -24,8 +24,6 @@ __device__ void first_sweep(const Task<C, Full>& task, BlockPlan& plan, Guess& g
         for_rows(task, rows_of(C), [&](int row, const Share& share) { count_high_halves(task, row, share); });
     } else {
         bool guessed = false;
-        __syncthreads();  // all have seen what became of the last image's guess
-        if (threadIdx.x == 0) guess.made = false;
         if (task.sampled()) {
             find_extremes(task, task.sample(), task.state().sampled[blockIdx.x % 2], sizeof(Extremes));
             wait_for_grid();  // the sample's extremes, for all blocks
@@ -133,18 +131,26 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
 template <int C, bool Full, class Images>
 __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work, int first, int last) {
+    // In shared memory, as what threads keep in memory of their own is far away once a sweep has passed through the
+    // first-level cache, and perhaps the second.
+    __shared__ Task<C, Full> task;
     __shared__ BlockPlan plan;
     __shared__ RankScratch scratch;
     __shared__ Guess guess;
     __shared__ bool last_block;
-    if (threadIdx.x == 0) guess.made = false;
-    __syncthreads();  // that none is made, for all
     for (int phase = first; phase < last; ++phase) {
         const Step step = work.step[phase % work.steps];
-        if (step != Step::first_sweep) wait_for_phase(phase, first);
-        const int index = phase / work.steps;
-        const Task<C, Full> task{&work, index, images.image(index), images.output_of(index),
-                                 work.backwards[phase % work.steps] != (step > Step::second_sweep && guess.made)};
+        if (step == Step::first_sweep)
+            __syncthreads();  // the block is done with the image before
+        else
+            wait_for_phase(phase, first);
+        if (threadIdx.x == 0) {
+            const int index = phase / work.steps;
+            if (step == Step::first_sweep || phase == first) guess.made = false;
+            task = {&work, index, images.image(index), images.output_of(index),
+                    work.backwards[phase % work.steps] != (step > Step::second_sweep && guess.made)};
+        }
+        __syncthreads();  // the task, for all
         switch (step) {
             case Step::first_sweep:
                 first_sweep(task, plan, guess);

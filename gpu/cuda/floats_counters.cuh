@@ -107,6 +107,8 @@ struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
     std::uint64_t low[powers];  ///< Σ of the bits of l
 
+    /// What they are, or nothing: of memory that nothing was written to.
+    __device__ MomentTotals if_begun(bool begun) const { return begun ? *this : MomentTotals{}; }
     /// What all of power k come to, less `zeros`, the bits that its low parts began with.
     __device__ core::i128 sum(int k, std::uint64_t zeros) const {
         return (static_cast<core::i128>(high[k]) << 40) + static_cast<std::int64_t>(low[k] - zeros);
@@ -197,17 +199,18 @@ struct CentralSums {
     }
     /// Every `fold_every` samples, and at the end: the totals are what counts then. They lie in memory, where they take
     /// no registers.
-    __device__ void fold(MomentTotals<powers>& totals, const MomentScale& scale) {
+    __device__ void fold(MomentTotals<powers>& totals, bool begun, const MomentScale& scale) {
+        MomentTotals<powers> all = totals.if_begun(begun);
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
-            totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
-            totals.low[k] += low[k];
+            all.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
+            all.low[k] += low[k];
         }
+        totals = all;
         clear(scale);
     }
     /// The sum over this thread's `samples`.
-    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples,
-                                       const MomentScale&) {
+    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples) {
         return totals.sum(k, samples * bits_of(low_base));
     }
 };
@@ -218,15 +221,17 @@ struct CentralSums {
 /// apart, so the bits of the sum are those of 12 R plus Σ floor(u · 2^49). A float x has 24 digits: only where
 /// 0 < |x| < R · 2^-26 can any lie below that, and where one is so small the rests, rounded, are added on their own.
 ///
-/// k = 2: as in CentralSums, but that all is R² times as large, so that no sample is scaled; and that the square, of 48
-/// digits at most and thus a double, is never looked at: S + x² and x² − q are one operation each.
+/// k = 2: as in CentralSums, but that all is R² times as large, so that no sample is scaled; that the square, of 48
+/// digits at most and thus a double, is never looked at: S + x² and x² − q are one operation each; and that r is added
+/// to the sum of the rests at once. That stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R²
+/// apart, so it rounds r to a whole number of these. r never lies halfway between two, since the last digit of a square
+/// has an even place, in R² too, so that what was added before does not show.
 struct RawSums {
     static constexpr int powers = 2;
     static constexpr std::uint32_t fold_every = CentralSums::fold_every;
 
     std::uint64_t chains;  ///< k = 1: Σ of the bits of 12 R + Σx, less those of 12 R
-    double sum;            ///< k = 2: S, and Σ of the bits of l
-    std::uint64_t low;
+    double sum, rests;     ///< k = 2: S, and 1.5 · 2^-28 R² + Σ rint(r)
 
     /// 12 R and 1.5 · 2^-28 R²
     __device__ static MomentScale scale_of(int exponent) {
@@ -243,12 +248,7 @@ struct RawSums {
     __device__ void clear(const MomentScale& scale) {
         chains = 0;
         sum = base(scale);
-        low = 0;
-    }
-    __device__ std::uint64_t split_square(double value, double low_base) {
-        const double next = fma(value, value, sum), left = sum - next;
-        sum = next;
-        return bits_of(fma(value, value, left) + low_base);
+        rests = scale.second;
     }
     template <int N>
     __device__ void add(const double (&values)[N], const MomentScale& scale) {
@@ -258,26 +258,29 @@ struct RawSums {
         for (int i = 0; i < N; ++i) chain = __dadd_rd(chain, values[i]);
         chains += bits_of(chain) - bits_of(scale.first);
 #pragma unroll
-        for (int i = 0; i + 1 < N; i += 2)
-            low += split_square(values[i], scale.second) + split_square(values[i + 1], scale.second);
-        if constexpr (N % 2 == 1) low += split_square(values[N - 1], scale.second);
+        for (int i = 0; i < N; ++i) {
+            const double next = fma(values[i], values[i], sum), left = sum - next;
+            sum = next;
+            rests += fma(values[i], values[i], left);
+        }
     }
     /// What rounding down took from a sample, in units of R · 2^-80.
     static __device__ std::uint64_t rest_of(double value, const MomentScale& scale) {
         const double base = scale.first * 0x1p-31, rest = value - (__dadd_rd(scale.first, value) - scale.first);
         return bits_of(rest + base) - bits_of(base);
     }
-    __device__ void fold(MomentTotals<powers>& totals, const MomentScale& scale) {
+    __device__ void fold(MomentTotals<powers>& totals, bool begun, const MomentScale& scale) {
+        MomentTotals<powers> all = totals.if_begun(begun);
         const auto chained = static_cast<std::int64_t>(chains);
-        totals.high[0] += chained >> 9;
-        totals.low[0] += static_cast<std::uint64_t>(chained & 511) << 31;
-        totals.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
-        totals.low[1] += low;
+        all.high[0] += chained >> 9;
+        all.low[0] += static_cast<std::uint64_t>(chained & 511) << 31;
+        all.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
+        all.low[1] += bits_of(rests) - bits_of(scale.second);
+        totals = all;
         clear(scale);
     }
-    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples,
-                                       const MomentScale& scale) {
-        return totals.sum(k, k == 0 ? 0 : samples * bits_of(scale.second));
+    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t) {
+        return totals.sum(k, 0);
     }
 };
 

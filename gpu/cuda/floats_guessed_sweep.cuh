@@ -73,7 +73,7 @@ __device__ __noinline__ void count_guessed(const Task<C, false>& task, const Blo
     count_slots<C, false, Samples::guessed>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, &guess, found);
     std::uint32_t samples[rows];
     for (std::uint32_t& of : samples) of = found.samples;
-    merge_moments<RawSums>(found.totals, samples, plan.rows, guess.sums, sizeof(PartSums));
+    merge_moments<RawSums>(found.totals, samples, guess.sums, sizeof(PartSums));
     __syncthreads();  // every thread's extremes have come
     if (threadIdx.x < rows) guess.extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
 }

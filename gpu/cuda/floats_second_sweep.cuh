@@ -109,9 +109,11 @@ struct DetailCounter {
     using Sums = std::conditional_t<Full, CentralSums, RawSums>;
     static constexpr int rows = Full ? 1 : rows_of(C), powers = Sums::powers;
 
-    /// What it leaves behind of each row. In memory.
+    /// What it leaves behind of each row. In memory, which is far away once the sweep has passed through the caches:
+    /// most of it is written at the end, and never read before.
     struct Found {
         MomentTotals<powers> totals[rows];
+        std::uint64_t rests[rows];         ///< of small samples, see RawSums
         std::uint32_t samples, odd[rows];  ///< looked at; of these, passed over
         std::uint64_t below[rows], above[rows];
     };
@@ -127,7 +129,8 @@ struct DetailCounter {
 
     __device__ DetailCounter(const BlockPlan& plan, int of, Found& into)
         : row(of), rgb(plan.rgb), low(&plan.low), found(into) {
-        found = Found{};
+        if constexpr (!Full)
+            for (std::uint64_t& of_row : found.rests) of_row = 0;
         scale = plan.rows[of].scale;
         small = plan.rows[of].small;
         scales = shared_address(&plan.rows[0].scale);
@@ -181,24 +184,27 @@ struct DetailCounter {
             asm volatile("mov.f32 %0, %1;" : "=f"(value) : "f"(values[i / each][i % each]));
             rests += RawSums::rest_of(value, s);
         }
-        found.totals[r].low[0] += rests;
+        found.rests[r] += rests;
     }
     /// After N samples were added to each row.
     template <int N>
     __device__ void counted() {
         samples += N;
-        if ((samples & (Sums::fold_every - 1)) < N) fold();
+        if ((samples & (Sums::fold_every - 1)) < N) fold(samples >= 2 * Sums::fold_every);
     }
-    __device__ void fold() {
+    /// `begun`: not for the first time.
+    __device__ void fold(bool begun) {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            sums[r].fold(found.totals[r], scale_of(r));
+            sums[r].fold(found.totals[r], begun, scale_of(r));
             one_row_after_the_other();
         }
     }
     __device__ void finish() {
         if constexpr (Full) low.empty();
-        fold();
+        fold(samples >= Sums::fold_every);
+        if constexpr (!Full)
+            for (int r = 0; r < rows; ++r) found.totals[r].low[0] += found.rests[r];
         found.samples = samples;
     }
 };
@@ -376,8 +382,7 @@ __device__ __noinline__ void take_back(const Task<C, Full>& task, const BlockPla
 /// `stride` bytes further on. By all threads.
 template <class Sums, int rows>
 __device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&totals)[rows],
-                                           const std::uint32_t (&samples)[rows], const RowPlan* plans, PartSums* sums,
-                                           int stride) {
+                                           const std::uint32_t (&samples)[rows], PartSums* sums, int stride) {
     constexpr int powers = Sums::powers, parts = powers * 3;
     __shared__ Word scratch[rows * parts * warp_lanes];
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
@@ -385,8 +390,7 @@ __device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&to
 #pragma unroll 1
     for (int i = 0; i < rows * powers; ++i) {
         const int r = i / powers, k = i % powers;
-        const auto bits =
-            static_cast<core::u128>(wide_sum_over_warp(Sums::total(totals[r], k, samples[r], plans[r].scale)));
+        const auto bits = static_cast<core::u128>(wide_sum_over_warp(Sums::total(totals[r], k, samples[r])));
         const Word part[3] = {static_cast<Word>(bits) & 0xFFFFFFFFu, static_cast<Word>(bits) >> 32,
                               static_cast<Word>(bits >> 64)};
         if (lane == 0)
@@ -411,6 +415,7 @@ __device__ __noinline__ void count_slots(const Image& image, const Share& share,
     SlotCounter<C, Full, kind> counter(plan, table, row, guess, found);
     sweep_floats<C, detail_unroll<C, Full, kind>>(image, share, counter);
     counter.finish();
+    for (std::uint32_t& odd : found.odd) odd = 0;
 }
 
 /// For any bins. Samples that are not finite are passed over.
@@ -430,7 +435,9 @@ struct BinCounter : DetailCounter<C, Full> {
           column(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
           columns_log2(task.work->columns_log2),
           count(task.common().bins),
-          counts(task.counts(Full ? row : 0)) {}
+          counts(task.counts(Full ? row : 0)) {
+        for (int r = 0; r < Base::rows; ++r) found.odd[r] = found.below[r] = found.above[r] = 0;
+    }
 
     __device__ void count_one(int r, float value) {
         if (!is_finite(value)) {
@@ -545,8 +552,8 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
         count_slots<C, Full, Samples::within>(task.image, share, plan, table, row, nullptr, found);
     std::uint32_t samples[rows];
     for (int r = 0; r < rows; ++r) samples[r] = found.samples - found.odd[r];
-    merge_moments<typename DetailCounter<C, Full>::Sums>(found.totals, samples, plan.rows + row,
-                                                         &task.row(row).found.sums, sizeof(FloatRow));
+    merge_moments<typename DetailCounter<C, Full>::Sums>(found.totals, samples, &task.row(row).found.sums,
+                                                         sizeof(FloatRow));
     for (int r = 0; r < rows && !plan.slots; ++r) {
         Findings& to = task.row(row + r).found;
         const Word below = reduce_warp(found.below[r], Sum{}), above = reduce_warp(found.above[r], Sum{});
@@ -594,7 +601,7 @@ struct MomentCounter {
         widen(values, wide);
         sums.add(wide, scale);
         samples += N;
-        if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], scale);
+        if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], true, scale);
     }
     __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
         look_at(group);
@@ -623,9 +630,9 @@ __device__ __noinline__ void sum_again(const Task<C, true>& task, BlockPlan& pla
     counter.row = row;
     counter.rgb = task.common().rgb;
     sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
-    counter.sums.fold(counter.totals[0], counter.scale);
+    counter.sums.fold(counter.totals[0], true, counter.scale);
     const std::uint32_t samples[] = {counter.samples};
-    merge_moments<CentralSums>(counter.totals, samples, plan.rows + row, &task.row(row).found.sums, sizeof(FloatRow));
+    merge_moments<CentralSums>(counter.totals, samples, &task.row(row).found.sums, sizeof(FloatRow));
     if (blockIdx.x == 0 && threadIdx.x == 0 && plan.rows[row].facts.odd != 0) take_back(task, plan, row, false);
 }
 
