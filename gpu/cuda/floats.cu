@@ -131,13 +131,15 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
 template <int C, bool Full, class Images>
 __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work, int first, int last) {
-    // In shared memory, as what threads keep in memory of their own is far away once a sweep has passed through the
-    // first-level cache, and perhaps the second.
+    // In shared memory: once a sweep has passed through the caches, what threads keep in memory of their own is far
+    // away, and so are the launch's parameters where a pointer leads to them.
     __shared__ Task<C, Full> task;
+    __shared__ FloatWork near;
     __shared__ BlockPlan plan;
     __shared__ RankScratch scratch;
     __shared__ Guess guess;
     __shared__ bool last_block;
+    if (threadIdx.x == 0) near = work;
     for (int phase = first; phase < last; ++phase) {
         const Step step = work.step[phase % work.steps];
         if (step == Step::first_sweep)
@@ -147,7 +149,7 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
         if (threadIdx.x == 0) {
             const int index = phase / work.steps;
             if (step == Step::first_sweep || phase == first) guess.made = false;
-            task = {&work, index, images.image(index), images.output_of(index),
+            task = {&near, index, images.image(index), images.output_of(index),
                     work.backwards[phase % work.steps] != (step > Step::second_sweep && guess.made)};
         }
         __syncthreads();  // the task, for all

@@ -105,7 +105,7 @@ __device__ inline float min_or_nan(float a, float b) {
 template <int powers>
 struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
-    std::uint64_t low[powers];  ///< Σ of the bits of l
+    std::uint64_t low[powers];  ///< Σ of the bits of l; of RawSums Σ rint(r) and the rests
 
     /// What they are, or nothing: of memory that nothing was written to.
     __device__ MomentTotals if_begun(bool begun) const { return begun ? *this : MomentTotals{}; }

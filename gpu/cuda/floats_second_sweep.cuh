@@ -62,9 +62,8 @@ __device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row)
 __device__ inline bool find_position(const core::FloatBins& bins, BinPosition& position) {
     bool right = false;
 #pragma unroll 1
-    for (bool upwards : {true, false}) {
-        if (right) break;
-        position = BinPosition::of(bins, upwards);
+    for (int way = 0; way < 2 && !right; ++way) {
+        position = BinPosition::of(bins, way == 0);
         right = __syncthreads_and(position.right(bins));
     }
     return right;

@@ -103,6 +103,16 @@ inline constexpr int few_groups = 16;
 //                                                           24.4 µs for 23.8, 512 MiB 396 for 398
 //   u8: all of it in turns                                grey 0.974 for 0.966, BGR 0.91 for 0.957
 //   u8: the last eighth by one counter for all blocks     grey 0.92 to 0.95 for 0.972, BGR 0.90 to 0.94 for 0.957
+//   f32: what is summed up counted in sweep 1 under a power of two that the sample foretells, bins alone in sweep 2
+//                                                           grey 548 µs for 526, BGR 674 and more for 607: the sums
+//                                                           alone keep a sweep busy for 395
+//   f32: groups in a ring of registers, each loaded anew    BGR 636 to 678 µs for 600, grey 524 to 543 for 520: rows
+//        as soon as it is looked at                         of four samples at a time leave too little side by side
+//   f32: squares summed from a constant, four at a time     BGR 594 to 615 µs for 593, two values 428 to 445 for 421;
+//                                                           grey no difference
+//   f32 BGR: 384 threads of 4 or 5 groups                   577 to 585 µs for 567, two values 442 to 462 for 425,
+//                                                           24 MB 45 to 48 for 48; 448 of 3, 320 of 6, 256 of 8 worse
+//   f32: groups looked at one by one loaded one ahead       no difference
 //   f32: the last eighth in turns                         grey 0.451 for 0.450, BGR 0.375 for 0.392
 //   u16: the same                                         grey 0.63 for 0.655
 //   programmatic dependent launch                         u8 grey 0.968 for 0.971, BGR 0.960 for 0.956, 24 MB
