@@ -121,8 +121,8 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
 /// Brief: all blocks share the pixels, and each looks at all rows of its pixels. Full: blocks are dealt to the rows in
 /// turn, since 65536 counters of 16 bits fill the shared memory, and those of a row share the pixels; blocks of
 /// different rows read the same pixels at about the same time, mostly from L2. Of large images, in brief analyses, a
-/// sample may let sweep 1 find all, see Guess. In device memory blocks meet by atomic
-/// additions; the last to come to the end of a step decides, and writes the result.
+/// sample may let sweep 1 find all, see Guess. In device memory blocks meet by atomic additions; the last to come to
+/// the end of a step decides, and writes the result.
 /// Barriers: before the phases, each of which needs the one before complete, but for an image's first, which adds to
 /// the other state; behind the sample; those within a block are told where they stand. Bytes: each pixel is read twice
 /// (the second time from L2 where it fits), or once where a guess is right; once more where a pivot was poor, for

@@ -198,7 +198,7 @@ struct CentralSums {
         }
     }
     /// Every `fold_every` samples, and at the end: the totals are what counts then. They lie in memory, where they take
-    /// no registers.
+    /// no registers. `begun`: something was written to them before.
     __device__ void fold(MomentTotals<powers>& totals, bool begun, const MomentScale& scale) {
         MomentTotals<powers> all = totals.if_begun(begun);
 #pragma unroll

@@ -109,10 +109,10 @@ struct DetailCounter {
     static constexpr int rows = Full ? 1 : rows_of(C), powers = Sums::powers;
 
     /// What it leaves behind of each row. In memory, which is far away once the sweep has passed through the caches:
-    /// most of it is written at the end, and never read before.
+    /// what can be is written at the end, and not read before.
     struct Found {
         MomentTotals<powers> totals[rows];
-        std::uint64_t rests[rows];         ///< of small samples, see RawSums
+        std::uint64_t rests[rows];         ///< of small samples, k = 1, see RawSums
         std::uint32_t samples, odd[rows];  ///< looked at; of these, passed over
         std::uint64_t below[rows], above[rows];
     };

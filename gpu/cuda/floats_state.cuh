@@ -15,14 +15,15 @@
 namespace gpuhist::cuda {
 namespace {
 
+/// Σ of each of the moments, of its low and middle 32 and its high 64 bits.
+using PartSums = Word[4][3];
+
 /// What all blocks add up about one row, zero between images: in sweep 1, with extremes as keys, a minimum as the
 /// complement;
 struct Extremes {
     Word nan, positive_infinite, negative_infinite;
     std::uint32_t complement_minimum_key, maximum_key;
 };
-/// Σ of each of the moments, of its low and middle 32 and its high 64 bits;
-using PartSums = Word[4][3];
 /// and in sweep 2, of the finite samples.
 struct Findings : Extremes {
     Word below, above;
