@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <opencv2/core.hpp>
@@ -595,6 +596,52 @@ TEST_P(AnalysisTest, float_moments) {
         check(picture);
         check(picture, brief());
     }
+}
+
+/// Images whose ranks are hard to tell apart: much that shares the high half of its bits (floats from 1 to 1 + 2^-7
+/// do), few values, or as many halves as there are ranks; of few samples and of many.
+TEST_P(AnalysisTest, float_order_statistics) {
+    using Value = double (*)(std::uint64_t bits, int channel);
+    const struct {
+        const char* name;
+        Value value;
+    } cases[] = {
+        {"one half", [](std::uint64_t b, int) { return 1 + 0x1p-23 * (b % 65536); }},
+        {"one half, negative", [](std::uint64_t b, int) { return -1 - 0x1p-23 * (b % 65536); }},
+        {"two values of one half", [](std::uint64_t b, int) { return b % 3 ? 1 + 0x1p-20 : 1 + 0x1p-9; }},
+        {"mostly one value, others of its half around it",
+         [](std::uint64_t b, int) { return b % 3 ? 1 + 0x1p-8 : 1 + 0x1p-23 * (b / 3 % 65536); }},
+        {"mostly the lowest", [](std::uint64_t b, int) { return b % 3 ? 1 : 1 + 0x1p-23 * (b / 3 % 65536); }},
+        {"mostly the highest", [](std::uint64_t b, int) { return b % 3 ? 1.0078125 : 1 + 0x1p-23 * (b / 3 % 65536); }},
+        {"constant channels, of one half", [](std::uint64_t, int c) { return 1 + 0x1p-10 * c; }},
+        {"constant channels but one, of one half",
+         [](std::uint64_t b, int c) { return c == 1 ? 1 + 0x1p-23 * (b % 65536) : 1 + 0x1p-10 * c; }},
+        {"constant channels but one, which has none of theirs",
+         [](std::uint64_t b, int c) { return c == 1 ? 4.0 + b % 3 : 1; }},
+        {"one value, or NaN", [](std::uint64_t b, int) { return b % 5 ? NAN : 0.3; }},
+        {"zero of either sign, and noise",
+         [](std::uint64_t b, int) { return b % 4 ? (b % 8 ? 0.0 : -0.0) : 0x1p-20 * (b / 8 % 1000); }},
+        {"room temperature",
+         [](std::uint64_t b, int c) { return 290 + c + 0x1p-30 * (b % (std::uint64_t{10} << 30)); }},
+        {"a half for each rank",
+         [](std::uint64_t b, int) { return std::pow(10.0, 0x1p-40 * (b % (std::uint64_t{20} << 40)) - 10); }},
+        {"any bits",
+         [](std::uint64_t b, int) { return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(b))); }},
+    };
+    for (const auto& c : cases)
+        for (int channels : {1, 3, 4})
+            for (const Size& size : {Size{61, 43}, Size{640, 400}}) {
+                SCOPED_TRACE(std::string(c.name) + ", " + std::to_string(channels) + " channels, " +
+                             std::to_string(size.width));
+                Picture picture({size.width, size.height, channels, Depth::f32}, packed);
+                std::uint64_t seed = 0;
+                for (std::int64_t y = 0; y < size.height; ++y)
+                    for (std::int64_t x = 0; x < size.width; ++x)
+                        for (int channel = 0; channel < channels; ++channel)
+                            picture.set(x, y, channel, c.value(scramble(++seed), channel));
+                check(picture);
+                ASSERT_FALSE(HasFailure());
+            }
 }
 
 // ---- Large ---------------------------------------------------------------------------------------------------------

@@ -1,9 +1,13 @@
 #include "cpu/float_analysis.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <limits>
+#include <utility>
 
+#include "cpu/avx512.hpp"
+#include "cpu/float_ranks.hpp"
 #include "cpu/integer_analysis.hpp"
 
 namespace gpuhist::cpu {
@@ -14,16 +18,12 @@ using core::i128;
 /// Counters of 32 bits are gathered into 64 after this many pixels at most, each of which adds one to a row's counter.
 constexpr std::int64_t round_pixels = std::int64_t{1} << 31;
 
-/// Samples under a row's chosen high halves that a worker keeps before they are counted. Rows with fewer in all are
-/// never counted but sorted, which spares small images the large tables.
-constexpr std::size_t kept_samples = 65536;
-
 /// Memory for the bins of all workers together; where it would be more, fewer workers run.
 constexpr std::size_t bin_memory_bytes = std::size_t{256} << 20;
 
 constexpr std::uint32_t lowest_finite_key = 0x00800000u, highest_finite_key = 0xFF7FFFFFu;
+constexpr std::uint32_t exponent_bits = 0x7F800000u;  ///< all set where a float is not finite
 constexpr std::uint32_t minus_infinity_key = 0x007FFFFFu, plus_infinity_key = 0xFF800000u;
-constexpr std::uint8_t not_selected = 0xFF;
 
 // ---- loops over one plane of a block --------------------------------------------------------------------------------
 
@@ -54,6 +54,8 @@ struct Extremes {
     std::uint32_t minimum = ~0u, maximum = 0;  ///< of the finite samples
     std::uint64_t nan = 0, minus_infinity = 0, plus_infinity = 0;
 
+    bool any() const { return minimum <= maximum; }
+    bool odd() const { return nan || minus_infinity || plus_infinity; }
     void operator+=(const Extremes& other) {
         minimum = std::min(minimum, other.minimum);
         maximum = std::max(maximum, other.maximum);
@@ -63,117 +65,241 @@ struct Extremes {
     }
 };
 
-GPUHIST_SIMD void keys_loop(const float* values, int pixels, std::uint32_t* keys) {
-    for (int i = 0; i < pixels; ++i) keys[i] = core::float_key(values[i]);
-}
-
-GPUHIST_SIMD void high_loop(const std::uint32_t* keys, int pixels, std::uint16_t* high) {
-    for (int i = 0; i < pixels; ++i) high[i] = static_cast<std::uint16_t>(keys[i] >> 16);
-}
-
-GPUHIST_SIMD void extremes_loop(const std::uint32_t* keys, int pixels, Extremes& extremes) {
+/// The lowest and the highest key.
+GPUHIST_SIMD std::pair<std::uint32_t, std::uint32_t> extremes_loop(const float* values, int pixels) {
     std::uint32_t minimum = ~0u, maximum = 0;
-    for (int i = 0; i < pixels; ++i) minimum = keys[i] < minimum ? keys[i] : minimum;
-    for (int i = 0; i < pixels; ++i) maximum = keys[i] > maximum ? keys[i] : maximum;
-    if (minimum >= lowest_finite_key && maximum <= highest_finite_key) {
-        extremes.minimum = std::min(extremes.minimum, minimum);
-        extremes.maximum = std::max(extremes.maximum, maximum);
-        return;
-    }
     for (int i = 0; i < pixels; ++i) {
-        const std::uint32_t key = keys[i];
-        if (key == minus_infinity_key) {
-            ++extremes.minus_infinity;
-        } else if (key == plus_infinity_key) {
-            ++extremes.plus_infinity;
-        } else if (key < lowest_finite_key || key > highest_finite_key) {
-            ++extremes.nan;
-        } else {
-            extremes.minimum = std::min(extremes.minimum, key);
-            extremes.maximum = std::max(extremes.maximum, key);
+        const std::uint32_t key = core::float_key(values[i]);
+        minimum = key < minimum ? key : minimum;
+        maximum = key > maximum ? key : maximum;
+    }
+    return {minimum, maximum};
+}
+
+/// Where some are not finite.
+GPUHIST_SIMD Extremes finite_extremes_loop(const float* values, int pixels) {
+    std::uint32_t minimum = ~0u, maximum = 0, finite = 0, minus_infinity = 0, plus_infinity = 0;
+    for (int i = 0; i < pixels; ++i) {
+        const std::uint32_t key = core::float_key(values[i]);
+        const std::uint32_t is_finite = key - lowest_finite_key <= highest_finite_key - lowest_finite_key;
+        const std::uint32_t none = is_finite - 1, low = key | none, high = key & ~none;  // no branch
+        minimum = low < minimum ? low : minimum;
+        maximum = high > maximum ? high : maximum;
+        finite += is_finite;
+        minus_infinity += key == minus_infinity_key;
+        plus_infinity += key == plus_infinity_key;
+    }
+    const auto rest = static_cast<std::uint32_t>(pixels) - finite - minus_infinity - plus_infinity;
+    return {minimum, maximum, rest, minus_infinity, plus_infinity};
+}
+
+Extremes extremes_of(const float* values, int pixels) {
+    const auto [minimum, maximum] = extremes_loop(values, pixels);
+    if (minimum >= lowest_finite_key && maximum <= highest_finite_key) return {minimum, maximum};
+    return finite_extremes_loop(values, pixels);
+}
+
+GPUHIST_SIMD void high_loop(const float* values, int pixels, std::uint16_t* high) {
+    for (int i = 0; i < pixels; ++i) high[i] = static_cast<std::uint16_t>(core::float_key(values[i]) >> 16);
+}
+
+/// Adds the first `powers` of core::MomentTerms, of at most 512 samples, whose sums stay in 64 bits. They are made in
+/// fewer steps: a power is kept scaled, and what rounding left is rounded by a number so much smaller than `whole` as
+/// its digits are finer, which leaves the same in the low bits. Differences of whole numbers are exact.
+template <int powers>
+[[gnu::always_inline]] inline void add_terms(const float* values, int samples, const core::MomentTerms& terms,
+                                             i128 (&sums)[4]) {
+    constexpr double whole = core::MomentTerms::whole, fine = whole * 0x1p-40;
+    std::uint64_t high[powers] = {}, low[powers] = {};
+    for (int i = 0; i < samples; ++i) {
+        const double u = (static_cast<double>(values[i]) - terms.pivot) * terms.unit;
+        double power = u * 0x1p40;
+        for (int k = 0; k < powers; ++k) {
+            const double shifted = power + whole, rest = power - (shifted - (whole + fine));
+            high[k] += std::bit_cast<std::uint64_t>(shifted);
+            low[k] += std::bit_cast<std::uint64_t>(rest);
+            power *= u;
         }
     }
+    const auto n = static_cast<std::uint64_t>(samples);
+    for (int k = 0; k < powers; ++k)
+        sums[k] += core::MomentTerms::total(
+            high[k], low[k] + n * (core::MomentTerms::zero - std::bit_cast<std::uint64_t>(fine)), n);
 }
-
-/// For at most 512 samples, whose terms' sums stay in 64 bits.
 GPUHIST_SIMD void moments_loop(const float* values, int samples, const core::MomentTerms& terms, i128 (&sums)[4]) {
-    std::uint64_t high[4] = {}, low[4] = {};
-    for (int i = 0; i < samples; ++i) terms.add(values[i], high, low);
-    for (int k = 0; k < 4; ++k)
-        sums[k] += core::MomentTerms::total(high[k], low[k], static_cast<std::uint64_t>(samples));
+    add_terms<4>(values, samples, terms, sums);
 }
-
-/// The same of the first two powers.
 GPUHIST_SIMD void brief_moments_loop(const float* values, int samples, const core::MomentTerms& terms,
                                      i128 (&sums)[4]) {
-    std::uint64_t high[2] = {}, low[2] = {};
-    for (int i = 0; i < samples; ++i) terms.add(values[i], high, low);
-    for (int k = 0; k < 2; ++k)
-        sums[k] += core::MomentTerms::total(high[k], low[k], static_cast<std::uint64_t>(samples));
+    add_terms<2>(values, samples, terms, sums);
 }
 
-/// A quick way to the bins of most samples: where the estimated position is far enough from a whole number, rounding
-/// cannot have brought it past an edge, and its whole part is what core::FloatBins finds.
-struct QuickBins {
-    static constexpr std::int32_t unsure = -1;
-    core::FloatBins exact;
-    double bins, slack;
-    std::int32_t at_lower = unsure,
-                 at_upper = unsure;  ///< bins of the bounds themselves: clipped images are full of them
+/// core::FloatBins of each, without branches; `bins` for those below the range, `bins` + 1 for those above.
+GPUHIST_SIMD void bins_loop(const float* values, int samples, const core::FloatBins& bins, std::uint32_t* found) {
+    const double lower = bins.lower, upper = bins.upper, scale = bins.scale;
+    const double width = (upper - lower) / bins.bins, count = bins.bins, last = count - 1;
+    const double highest = bins.upper_closed ? upper : std::nextafter(upper, lower);
+    for (int i = 0; i < samples; ++i) {
+        const double value = values[i], position = (value - lower) * scale;
+        const double positive = position > 0 ? position : 0, estimate = positive < last ? positive : last;
+        const double bin = static_cast<std::int32_t>(estimate);
+        const double down = value < bin * width + lower ? 1 : 0, up = value >= (bin + 1) * width + lower ? 1 : 0;
+        const double inside = bin - down + up, place = inside < last ? inside : last;
+        const double or_below = value < lower ? count : place, or_above = value > highest ? count + 1 : or_below;
+        found[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(or_above));
+    }
+}
 
-    explicit QuickBins(const core::FloatBins& of) : exact(of), bins(of.bins) {
-        // Positions and edges are a few roundings off, each 2^-53 of the largest number they are made from: in bins, at
-        // most 2^-50 of `bins`, and of the larger bound over a bin's width.
-        const double bound = std::max(std::fabs(of.lower), std::fabs(of.upper));
-        slack = 0x1p-48 * bins * (1 + bound / (of.upper - of.lower));
-        if (slack < 0.25) {  // edges are far from each other
-            at_lower = 0;
-            if (of.upper_closed) at_upper = static_cast<std::int32_t>(of.bins) - 1;
-        }
+/// A quicker way to the bins of samples that all lie in the range: in single precision, where no position comes so near
+/// an edge between two bins that rounding may have brought it over.
+struct QuickBins {
+    bool usable;
+    float lower, scale, least, most, sure;
+
+    QuickBins(const core::FloatBins& bins, bool within) {
+        const double range = bins.upper - bins.lower, bound = std::max(std::fabs(bins.lower), std::fabs(bins.upper));
+        lower = static_cast<float>(bins.lower);
+        scale = static_cast<float>(bins.scale);
+        // A difference, a factor and a product are each off by 2^-24 of themselves, and a lower end that is no float by
+        // that of it; positions and edges of core::FloatBins by some 2^-53 of the numbers they are made from.
+        const double slack =
+            bins.bins * (0x1p-22 + (lower != bins.lower ? 0x1p-23 * bound / range : 0) + 0x1p-48 * (1 + bound / range));
+        least = static_cast<float>(2 * slack);  // beyond the first and the last edge no sample lies
+        most = static_cast<float>(bins.bins - 2 * slack);
+        sure = static_cast<float>(0.5 - slack);  // from the middle of a bin
+        usable = within && slack < 0x1p-11 && range < std::numeric_limits<float>::max() && std::isnormal(scale) &&
+                 (lower == bins.lower || std::isnormal(lower));
     }
 };
 
-/// The bin of each; `bins` for those below the range, `bins` + 1 for those above.
-GPUHIST_SIMD void bins_loop(const float* values, int samples, const QuickBins& quick, std::uint32_t* out) {
-    const double lower = quick.exact.lower, scale = quick.exact.scale, bins = quick.bins;
-    const double least = quick.slack, most = 1 - quick.slack;
-    const double upper = quick.exact.upper;
-    const std::int32_t at_lower = quick.at_lower, at_upper = quick.at_upper;
-    std::int32_t found[block_pixels], minimum = 0;
+/// Returns whether all of them are right.
+GPUHIST_SIMD bool quick_bins_loop(const float* values, int samples, const QuickBins& quick, std::uint32_t* found) {
+    const float lower = quick.lower, scale = quick.scale, least = quick.least, most = quick.most, sure = quick.sure;
+    std::uint32_t unsure = 0;
     for (int i = 0; i < samples; ++i) {
-        const double value = values[i], position = (value - lower) * scale;
-        const double above = position > 0 ? position : 0, within = above < bins ? above : 0;
-        const auto bin = static_cast<std::int32_t>(within);
-        const double beyond = within - bin;
-        const std::int32_t inside = beyond > least && beyond < most ? bin : QuickBins::unsure;
-        const std::int32_t or_lower = value == lower ? at_lower : inside;
-        found[i] = value == upper ? at_upper : or_lower;
+        const float estimate = (values[i] - lower) * scale, above = estimate > least ? estimate : least,
+                    position = above < most ? above : most;
+        const auto bin = static_cast<std::int32_t>(position);
+        const float from_middle = std::fabs(position - static_cast<float>(bin) - 0.5f);
+        unsure |= from_middle < sure ? 0u : 1u;
+        found[i] = static_cast<std::uint32_t>(bin);
     }
-    for (int i = 0; i < samples; ++i) minimum = found[i] < minimum ? found[i] : minimum;
-    for (int i = 0; i < samples; ++i) out[i] = static_cast<std::uint32_t>(found[i]);
-    if (minimum != QuickBins::unsure) return;
-    for (int i = 0; i < samples; ++i)
-        if (found[i] == QuickBins::unsure) {
-            const std::uint32_t bin = quick.exact(values[i]);
-            out[i] = bin >= core::FloatBins::below ? quick.exact.bins + (bin - core::FloatBins::below) : bin;
-        }
+    return unsure == 0;
 }
 
-/// The finite samples of a plane: the plane itself where all are.
+GPUHIST_SIMD void bytes_loop(const std::uint32_t* values, int samples, std::uint8_t* bytes) {
+    for (int i = 0; i < samples; ++i) bytes[i] = static_cast<std::uint8_t>(values[i]);
+}
+
+/// The finite samples of a plane: the plane itself where all are, which may be known.
 struct Finite {
     const float* values;
     int samples;
 };
 Finite finite_of(const float* plane, int pixels, bool all_finite, float* storage) {
     if (all_finite) return {plane, pixels};
+    const auto [minimum, maximum] = extremes_loop(plane, pixels);
+    if (minimum >= lowest_finite_key && maximum <= highest_finite_key) return {plane, pixels};
     int samples = 0;
     for (int i = 0; i < pixels; ++i) {
         storage[samples] = plane[i];
-        const std::uint32_t key = core::float_key(plane[i]);
-        samples += key >= lowest_finite_key && key <= highest_finite_key;
+        const auto bits = std::bit_cast<std::uint32_t>(plane[i]);
+        samples += (bits & exponent_bits) != exponent_bits;
     }
     return {storage, samples};
 }
+
+// ---- counting -------------------------------------------------------------------------------------------------------
+
+/// Small tables are kept several times, taken in turn by neighbouring samples, so that equal neighbours do not wait for
+/// each other's store. Of few bins all copies fit the innermost cache.
+constexpr int most_copies = 4;
+constexpr std::uint32_t few_bins = 1024;
+
+template <int copies, class Place>
+void count_places(const Place* places, int samples, std::uint32_t* counts, std::size_t size) {
+    int i = 0;
+    for (; i + most_copies <= samples; i += most_copies)
+        for (int k = 0; k < most_copies; ++k) ++counts[k % copies * size + places[i + k]];
+    for (; i < samples; ++i) ++counts[places[i]];
+}
+
+/// Of each row's high halves: neighbours of one row may be equal, so the rows take turns.
+template <int rows>
+void count_halves(const std::uint16_t (&high)[colour_rows][block_pixels], int pixels, std::uint32_t* counts) {
+    for (int i = 0; i < pixels; ++i)
+        for (int row = 0; row < rows; ++row) ++counts[row * core::half_keys + high[row][i]];
+}
+
+/// The counts of one worker, by bin, of the rows of an image. All zero between sweeps.
+class BinCounter {
+  public:
+    /// Of one worker and row.
+    static std::size_t bytes(std::uint32_t bins) { return (std::size_t{bins} + 2) * copies_of(bins) * 4; }
+
+    /// Before a worker's first samples of a sweep, and again before others. `within`: all samples lie in the range.
+    void begin(const core::FloatBins& bins, int rows, bool within) {
+        static const bool wide = avx512::supported();
+        bins_ = bins;
+        quick_ = QuickBins(bins, within);
+        by_bytes_ = wide && within && bins.bins <= 256;
+        copies_ = by_bytes_ ? 1 : copies_of(bins.bins);
+        size_ = by_bytes_ ? 256 : std::size_t{bins.bins} + 2;
+        const std::size_t all = size_ * copies_ * rows;
+        if (counts_.size() < all) counts_.resize(all);
+        if (by_bytes_ && !batch_) batch_ = std::make_unique<avx512::Scratch>();
+    }
+    bool begun() const { return size_ != 0; }
+
+    /// At most `block_pixels` finite samples.
+    void add(int row, const float* values, int samples) {
+        alignas(64) std::uint32_t places[block_pixels];
+        if (!quick_.usable || !quick_bins_loop(values, samples, quick_, places))
+            bins_loop(values, samples, bins_, places);
+        if (by_bytes_) {
+            bytes_loop(places, samples, batch_->planes[row] + filled_[row]);
+            filled_[row] += samples;
+            if (filled_[row] > avx512::batch_pixels - block_pixels) count_batch(row);
+        } else if (copies_ == 1) {
+            count_places<1>(places, samples, counts_of(row), size_);
+        } else {
+            count_places<most_copies>(places, samples, counts_of(row), size_);
+        }
+    }
+
+    /// Adds a row's counts to `counts`, and to those of what lies below and above the range.
+    void finish(int row, std::uint64_t* counts, std::uint64_t& below, std::uint64_t& above) {
+        if (filled_[row]) count_batch(row);
+        for (int copy = 0; copy < copies_; ++copy) {
+            std::uint32_t* const from = counts_of(row) + copy * size_;
+            for (std::uint32_t bin = 0; bin < bins_.bins; ++bin) counts[bin] += from[bin];
+            if (!by_bytes_) {
+                below += from[bins_.bins];
+                above += from[bins_.bins + 1];
+            }
+            std::fill_n(from, size_, 0u);
+        }
+    }
+    /// After every row was finished.
+    void end() { size_ = 0; }
+
+  private:
+    static int copies_of(std::uint32_t bins) { return bins <= few_bins ? most_copies : 1; }
+    std::uint32_t* counts_of(int row) { return counts_.data() + row * copies_ * size_; }
+    void count_batch(int row) {
+        avx512::count(*batch_, row, filled_[row], batch_->planes[row], counts_of(row));
+        filled_[row] = 0;
+    }
+
+    core::FloatBins bins_;
+    QuickBins quick_{bins_, false};
+    bool by_bytes_ = false;  ///< as bytes, by avx512.hpp, a batch at a time
+    int copies_ = 1;
+    std::size_t size_ = 0;  ///< of one copy
+    std::vector<std::uint32_t> counts_;
+    std::unique_ptr<avx512::Scratch> batch_;
+    int filled_[colour_rows] = {};
+};
 
 }  // namespace
 
@@ -183,13 +309,12 @@ void split(const float* samples, int pixels, int channels, ChannelOrder order, P
 
 /// What one thread fills.
 struct FloatAnalyzer::Worker {
-    std::vector<std::uint32_t> high;  ///< sweep 1: a table of `half_keys` a row; all zero between calls
+    /// Sweep 1: by high half, `half_keys` a row, of one row several copies; all zero between calls.
+    std::vector<std::uint32_t> high;
     Extremes extremes[colour_rows];
-    std::vector<std::uint32_t> bins;  ///< sweep 2: bins, below, above, a row after another; all zero between calls
+    BinCounter bins;  ///< sweep 2
     i128 sums[colour_rows][4];
-    /// Sweep 2, the pooled row too: slot << 16 | low half of the key of the samples under chosen high halves.
-    std::vector<std::uint32_t> kept[core::float_rows];
-    std::size_t kept_count[core::float_rows];
+    RankFinder::Kept kept[core::float_rows];
 };
 
 /// What is known of a row between the sweeps, over all workers.
@@ -198,29 +323,24 @@ struct FloatAnalyzer::RowState {
     std::uint64_t finite = 0;
     float minimum = 0, maximum = 0;
     std::vector<std::uint64_t> high_counts = std::vector<std::uint64_t>(core::half_keys);
-    core::RankPlan plan;
     FloatMoments moments;
-    std::vector<std::uint8_t> slot_of = std::vector<std::uint8_t>(core::half_keys, not_selected);  ///< by high half
-    bool sorted = false;                    ///< few samples under the chosen high halves: kept, not counted
-    std::vector<std::uint64_t> low_counts;  ///< else a table of `half_keys` a chosen high half
-    std::vector<std::uint32_t> gathered;
-    std::mutex counting;
+    RankFinder ranks;
 
-    void count_kept(std::vector<std::uint32_t>& kept, std::size_t& count) {
-        const std::lock_guard lock(counting);
-        for (std::size_t i = 0; i < count; ++i) ++low_counts[kept[i]];
-        count = 0;
-    }
+    /// All samples are one value, so that sweep 2 has nothing to find.
+    bool constant() const { return minimum == maximum; }
 };
 
 FloatAnalyzer::FloatAnalyzer() = default;
 FloatAnalyzer::~FloatAnalyzer() = default;
 
 void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
+    static_assert(most_copies <= colour_rows);
     for (auto& state : states_) {
         if (!state) state = std::make_unique<RowState>();
         state->extremes = {};
+        state->finite = 0;
     }
+    const int tables = rows_ == 1 ? most_copies : rows_;
     for (std::int64_t start = 0; start < image.pixels(); start += round_pixels) {
         const int used = workers.sweep(
             std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
@@ -228,59 +348,59 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
                 Worker& worker = workers_[number];
                 if (!brief_) worker.high.resize(std::size_t{colour_rows} * core::half_keys);
                 Planes planes;
-                alignas(64) std::uint32_t keys[block_pixels];
                 alignas(64) std::uint16_t high[colour_rows][block_pixels];
-                std::uint32_t* const tables = worker.high.data();
+                std::uint32_t* const counts = worker.high.data();
                 for_blocks<const float>(image, start + begin, start + end, [&](const float* samples, int pixels) {
                     split(samples, pixels, image.channels, image.order, planes);
+                    bool uniform = true;  // each row's samples share a high half
                     for (int row = 0; row < rows_; ++row) {
-                        keys_loop(planes.values[row], pixels, keys);
-                        extremes_loop(keys, pixels, worker.extremes[row]);
-                        if (!brief_) high_loop(keys, pixels, high[row]);
+                        const Extremes extremes = extremes_of(planes.values[row], pixels);
+                        worker.extremes[row] += extremes;
+                        uniform = uniform && extremes.minimum >> 16 == extremes.maximum >> 16 && !extremes.odd();
+                        high[row][0] = static_cast<std::uint16_t>(extremes.minimum >> 16);
                     }
                     if (brief_) return;
-                    for (int i = 0; i < pixels; ++i)  // neighbours of one row may be equal: the rows in turn
-                        for (int row = 0; row < rows_; ++row) ++tables[row * core::half_keys + high[row][i]];
+                    if (uniform) {
+                        for (int row = 0; row < rows_; ++row) counts[row * core::half_keys + high[row][0]] += pixels;
+                        return;
+                    }
+                    for (int row = 0; row < rows_; ++row) high_loop(planes.values[row], pixels, high[row]);
+                    if (rows_ == 1) return count_places<most_copies>(high[0], pixels, counts, core::half_keys);
+                    if (rows_ == 4) return count_halves<4>(high, pixels, counts);
+                    count_halves<5>(high, pixels, counts);
                 });
             });
         for (int number = 0; number < used; ++number) {
             Worker& worker = workers_[number];
             if (!brief_ && worker.high.empty()) continue;  // it came too late for a tile
-            for (int row = 0; row < rows_; ++row) {
-                RowState& state = *states_[row];
-                Extremes& extremes = worker.extremes[row];
-                state.extremes += extremes;
-                if (brief_) {
-                    extremes = {};
-                    continue;
-                }
-                std::uint32_t* table = worker.high.data() + row * core::half_keys;
-                if (extremes.minimum <= extremes.maximum) {
+            for (int table = 0; !brief_ && table < tables; ++table) {
+                const int row = rows_ == 1 ? 0 : table;
+                const Extremes& extremes = worker.extremes[row];
+                std::uint32_t* const counts = worker.high.data() + table * core::half_keys;
+                if (extremes.any()) {
                     const std::uint32_t first = extremes.minimum >> 16, last = extremes.maximum >> 16;
-                    for (std::uint32_t half = first; half <= last; ++half) state.high_counts[half] += table[half];
-                    std::fill(table + first, table + last + 1, 0u);
+                    for (std::uint32_t half = first; half <= last; ++half)
+                        states_[row]->high_counts[half] += counts[half];
+                    std::fill(counts + first, counts + last + 1, 0u);
                 }
-                if (extremes.nan || extremes.minus_infinity || extremes.plus_infinity) {
-                    std::fill(table, table + (lowest_finite_key >> 16), 0u);
-                    std::fill(table + (plus_infinity_key >> 16), table + core::half_keys, 0u);
+                if (extremes.odd()) {
+                    std::fill(counts, counts + (lowest_finite_key >> 16), 0u);
+                    std::fill(counts + (plus_infinity_key >> 16), counts + core::half_keys, 0u);
                 }
-                extremes = {};
             }
+            for (int row = 0; row < rows_; ++row)
+                states_[row]->extremes += std::exchange(worker.extremes[row], Extremes{});
         }
     }
-}
-
-void FloatAnalyzer::plan_briefly(std::uint64_t pixels) {
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
         const Extremes& extremes = state.extremes;
         state.moments = {};
-        state.minimum = state.maximum = 0;
-        state.finite = pixels - extremes.nan - extremes.minus_infinity - extremes.plus_infinity;
-        if (state.finite == 0) continue;
-        state.minimum = core::key_float(extremes.minimum);
-        state.maximum = core::key_float(extremes.maximum);
-        state.moments.exponent = core::moment_exponent(0, state.minimum, state.maximum);
+        state.finite = static_cast<std::uint64_t>(image.pixels()) - extremes.nan - extremes.minus_infinity -
+                       extremes.plus_infinity;
+        state.minimum = extremes.any() ? core::key_float(extremes.minimum) : 0;
+        state.maximum = extremes.any() ? core::key_float(extremes.maximum) : 0;
+        if (brief_ && extremes.any()) state.moments.exponent = core::moment_exponent(0, state.minimum, state.maximum);
     }
 }
 
@@ -290,36 +410,119 @@ void FloatAnalyzer::plan(const std::optional<Stretch>& stretch) {
         for (int row : {red_row, green_row, blue_row}) {
             const RowState& state = *states_[row];
             pooled.extremes += state.extremes;
-            if (state.extremes.minimum > state.extremes.maximum) continue;
+            if (!state.extremes.any()) continue;
             for (std::uint32_t half = state.extremes.minimum >> 16; half <= state.extremes.maximum >> 16; ++half)
                 pooled.high_counts[half] += state.high_counts[half];
+            pooled.finite += state.finite;
         }
-    for (int row = 0; row < core::float_rows; ++row) {
+    for (auto& state : states_) {
+        core::RankPlan plan;
+        if (state->finite > 0) {
+            const float minimum = core::key_float(state->extremes.minimum),
+                        maximum = core::key_float(state->extremes.maximum);
+            plan = core::plan_ranks(state->high_counts.data(), state->finite, minimum, maximum, stretch.has_value(),
+                                    stretch ? stretch->low : 0, stretch ? stretch->high : 0, state->moments.pivot);
+            state->moments.exponent = core::moment_exponent(state->moments.pivot, minimum, maximum);
+        }
+        state->ranks.begin(plan, state->high_counts.data());
+    }
+}
+
+/// Shows the rank finders some of the pixels, from all over the image.
+void FloatAnalyzer::find_usual_values(const ImageView& image) {
+    constexpr std::int64_t most_blocks = 16, apart = 32 * block_pixels;
+    const std::int64_t blocks = std::min(most_blocks, image.pixels() / apart);
+    Planes planes;
+    Keys keys;
+    alignas(64) float storage[block_pixels];
+    for (std::int64_t i = 0; i < blocks; ++i) {
+        const std::int64_t begin = image.pixels() / blocks * i;
+        for_blocks<const float>(image, begin, begin + block_pixels, [&](const float* samples, int pixels) {
+            split(samples, pixels, image.channels, image.order, planes);
+            for (int row = 0; row < rows_; ++row) {
+                const Finite finite = finite_of(planes.values[row], pixels, false, storage);
+                find_keys(finite.values, finite.samples, keys);
+                states_[row]->ranks.vote(keys, finite.samples);
+                if (is_pooled(row)) states_[core::pooled_row]->ranks.vote(keys, finite.samples);
+            }
+        });
+    }
+    for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
-        state.moments = {};
-        state.plan = {};
-        state.finite = 0;
-        state.minimum = state.maximum = 0;
-        state.sorted = true;
-        const Extremes& extremes = state.extremes;
-        if (extremes.minimum > extremes.maximum) continue;
+        if (!state.constant() || state.finite == 0) continue;
+        find_keys(&state.minimum, 1, keys);
+        state.ranks.vote(keys, 1);
+    }
+}
 
-        state.minimum = core::key_float(extremes.minimum);
-        state.maximum = core::key_float(extremes.maximum);
-        const std::uint32_t first = extremes.minimum >> 16, last = extremes.maximum >> 16;
-        for (std::uint32_t half = first; half <= last; ++half) state.finite += state.high_counts[half];
-        state.plan =
-            core::plan_ranks(state.high_counts.data(), state.finite, state.minimum, state.maximum, stretch.has_value(),
-                             stretch ? stretch->low : 0, stretch ? stretch->high : 0, state.moments.pivot);
-        state.moments.exponent = core::moment_exponent(state.moments.pivot, state.minimum, state.maximum);
-
-        std::uint64_t selected = 0;
-        for (int slot = 0; slot < state.plan.selected; ++slot) {
-            selected += state.high_counts[state.plan.high[slot]];
-            state.slot_of[state.plan.high[slot]] = static_cast<std::uint8_t>(slot);
+void FloatAnalyzer::count_and_sum(Workers& workers, const ImageView& image, Analysis& result) {
+    const core::FloatBins bins(result.range.lower, result.range.upper,
+                               static_cast<std::uint32_t>(result.channels[0].counts.size()), result.upper_closed);
+    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
+    core::MomentTerms terms[colour_rows];
+    RankFinder& pooled = states_[core::pooled_row]->ranks;
+    bool varies[colour_rows], feeds_pooled[colour_rows], all_finite[colour_rows], within = true, any = false;
+    for (int row = 0; row < rows_; ++row) {
+        const RowState& state = *states_[row];
+        terms[row] = core::MomentTerms(state.moments.pivot, state.moments.exponent);
+        varies[row] = !state.constant();
+        feeds_pooled[row] = !brief_ && is_pooled(row) && (varies[row] || pooled.keeps(state.minimum));
+        all_finite[row] = state.finite == static_cast<std::uint64_t>(image.pixels());
+        if (state.finite > 0) within = within && bins(state.minimum) < bins.bins && bins(state.maximum) < bins.bins;
+        any = any || varies[row] || feeds_pooled[row];
+    }
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], colour_rows * 4, i128{0});
+    const int limit =
+        static_cast<int>(std::max<std::size_t>(1, bin_memory_bytes / (BinCounter::bytes(bins.bins) * rows_)));
+    for (std::int64_t start = 0; any && start < image.pixels(); start += round_pixels) {
+        const int used = workers.sweep(
+            std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, limit,
+            [&](int number, std::int64_t begin, std::int64_t end) {
+                Worker& worker = workers_[number];
+                worker.bins.begin(bins, rows_, within);
+                Planes planes;
+                Keys keys;
+                alignas(64) float storage[block_pixels];
+                for_blocks<const float>(image, start + begin, start + end, [&](const float* samples, int pixels) {
+                    split(samples, pixels, image.channels, image.order, planes);
+                    for (int row = 0; row < rows_; ++row) {
+                        if (!varies[row] && !feeds_pooled[row]) continue;
+                        const Finite finite = finite_of(planes.values[row], pixels, all_finite[row], storage);
+                        if (!brief_) find_keys(finite.values, finite.samples, keys);
+                        if (feeds_pooled[row]) pooled.keep(keys, finite.samples, worker.kept[core::pooled_row]);
+                        if (!varies[row]) continue;
+                        if (!brief_) states_[row]->ranks.keep(keys, finite.samples, worker.kept[row]);
+                        sum_moments(finite.values, finite.samples, terms[row], worker.sums[row]);
+                        worker.bins.add(row, finite.values, finite.samples);
+                    }
+                });
+            });
+        for (int number = 0; number < used; ++number) {
+            BinCounter& counter = workers_[number].bins;
+            if (!counter.begun()) continue;  // it came too late for a tile
+            for (int row = 0; row < rows_; ++row) {
+                ChannelAnalysis& channel = result.channels[row];
+                counter.finish(row, channel.counts.data(), channel.below, channel.above);
+            }
+            counter.end();
         }
-        state.sorted = selected <= kept_samples;
-        if (!state.sorted) state.low_counts.assign(std::size_t{core::half_keys} * state.plan.selected, 0);
+    }
+    for (int row = 0; row < rows_; ++row) {
+        RowState& state = *states_[row];
+        i128 sums[4] = {};
+        if (varies[row]) {
+            for (const Worker& worker : workers_)
+                for (int k = 0; k < 4; ++k) sums[k] += worker.sums[row][k];
+        } else if (state.finite > 0) {  // one sample, many times
+            sum_moments(&state.minimum, 1, terms[row], sums);
+            for (i128& sum : sums) sum *= static_cast<i128>(state.finite);
+            ChannelAnalysis& channel = result.channels[row];
+            const std::uint32_t bin = bins(state.minimum);
+            (bin == core::FloatBins::below   ? channel.below
+             : bin == core::FloatBins::above ? channel.above
+                                             : channel.counts[bin]) += state.finite;
+        }
+        for (int k = 0; k < 4; ++k) state.moments.sums[k] = core::to_public(sums[k]);
     }
 }
 
@@ -336,7 +539,7 @@ void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
         terms[row] = core::MomentTerms(central.mean, state.moments.exponent);
     }
     if (!any) return;
-    for (Worker& worker : workers_) std::memset(worker.sums, 0, sizeof worker.sums);
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], colour_rows * 4, i128{0});
     workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int number, std::int64_t begin, std::int64_t end) {
                       Planes planes;
@@ -361,40 +564,10 @@ void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
 
 void FloatAnalyzer::finish_ranks(int row, std::vector<OrderStatistic>& result) {
     RowState& state = *states_[row];
-    const core::RankPlan& plan = state.plan;
-    result.clear();
-    if (state.sorted) {
-        state.gathered.clear();
-        for (Worker& worker : workers_)
-            state.gathered.insert(state.gathered.end(), worker.kept[row].begin(),
-                                  worker.kept[row].begin() + worker.kept_count[row]);
-    } else {
-        for (Worker& worker : workers_)
-            if (worker.kept_count[row]) state.count_kept(worker.kept[row], worker.kept_count[row]);
-    }
-    auto& gathered = state.gathered;
-    auto unsorted = gathered.begin();
-    std::uint64_t before = 0, passed = 0;  // samples under the slots, and under the low halves, passed
-    std::uint32_t low = 0;
-    for (int i = 0, slot = 0; i < plan.ranks; ++i) {
-        for (; slot < plan.slot[i]; ++slot) {
-            before += state.high_counts[plan.high[slot]];
-            passed = low = 0;
-        }
-        if (state.sorted) {  // slot << 16 | low half: in the order of the values
-            const auto wanted = gathered.begin() + static_cast<std::ptrdiff_t>(before + plan.within[i]);
-            std::nth_element(unsorted, wanted, gathered.end());
-            unsorted = wanted + 1;
-            low = *wanted & 0xFFFFu;
-        } else {
-            const std::uint64_t* counts = state.low_counts.data() + std::size_t{core::half_keys} * slot;
-            while (passed + counts[low] <= plan.within[i]) passed += counts[low++];
-        }
-        result.push_back({plan.rank[i], core::key_float(plan.high[slot] << 16 | low)});
-    }
-    // Clean for the next image.
-    for (int slot = 0; slot < plan.selected; ++slot) state.slot_of[plan.high[slot]] = not_selected;
-    if (state.extremes.minimum <= state.extremes.maximum)
+    std::vector<RankFinder::Kept*> kept;
+    for (Worker& worker : workers_) kept.push_back(&worker.kept[row]);
+    state.ranks.finish(kept, result);
+    if (state.extremes.any())  // clean for the next image
         std::fill(state.high_counts.begin() + (state.extremes.minimum >> 16),
                   state.high_counts.begin() + (state.extremes.maximum >> 16) + 1, std::uint64_t{0});
 }
@@ -403,99 +576,22 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
                             const std::optional<Stretch>& stretch, Analysis& result) {
     rows_ = image.channels == 1 ? 1 : image.channels == 3 ? 4 : 5;
     brief_ = request.detail == Detail::brief && !stretch;
-    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
     workers_.resize(workers.threads());
     reset(result, image, true, request.bins);
     result.detail = brief_ ? Detail::brief : Detail::full;
     find_extremes(workers, image);
-    if (brief_)
-        plan_briefly(static_cast<std::uint64_t>(image.pixels()));
-    else
+    if (!brief_) {
         plan(stretch);
-
-    bool any_finite = false;
-    std::uint32_t minimum = ~0u, maximum = 0;
-    for (int row = 0; row < rows_; ++row) {
-        any_finite |= states_[row]->finite > 0;
-        minimum = std::min(minimum, states_[row]->extremes.minimum);
-        maximum = std::max(maximum, states_[row]->extremes.maximum);
+        find_usual_values(image);
     }
+
+    Extremes all;
+    for (int row = 0; row < rows_; ++row) all += states_[row]->extremes;
     result.upper_closed = !request.range;
     result.range = request.range ? *request.range
-                                 : core::found_range(any_finite, any_finite ? core::key_float(minimum) : 0,
-                                                     any_finite ? core::key_float(maximum) : 0);
-    const core::FloatBins bins(result.range.lower, result.range.upper, request.bins, result.upper_closed);
-    const QuickBins quick(bins);
-
-    core::MomentTerms terms[colour_rows];
-    for (int row = 0; row < rows_; ++row)
-        terms[row] = core::MomentTerms(states_[row]->moments.pivot, states_[row]->moments.exponent);
-    for (Worker& worker : workers_) {
-        std::memset(worker.sums, 0, sizeof worker.sums);
-        std::fill_n(worker.kept_count, core::float_rows, std::size_t{0});
-    }
-    const std::size_t table = std::size_t{request.bins} + 2;
-    const int limit = static_cast<int>(std::max<std::size_t>(1, bin_memory_bytes / (table * rows_ * 4)));
-    // Every sample is written, and those under other high halves overwritten by the next: no branch to guess.
-    auto keep = [&](Worker& worker, int row, const Finite& finite) {
-        RowState& state = *states_[row];
-        auto& kept = worker.kept[row];
-        std::size_t& kept_count = worker.kept_count[row];
-        if (kept_count > kept_samples) state.count_kept(kept, kept_count);
-        const std::uint8_t* slots = state.slot_of.data();
-        std::uint32_t* to = kept.data() + kept_count;
-        for (int i = 0; i < finite.samples; ++i) {
-            const std::uint32_t key = core::float_key(finite.values[i]), slot = slots[key >> 16];
-            *to = slot << 16 | (key & 0xFFFFu);
-            to += slot != not_selected;
-        }
-        kept_count = static_cast<std::size_t>(to - kept.data());
-    };
-    for (std::int64_t start = 0; start < image.pixels(); start += round_pixels) {
-        const int used = workers.sweep(
-            std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, limit,
-            [&](int number, std::int64_t begin, std::int64_t end) {
-                Worker& worker = workers_[number];
-                if (worker.bins.size() < table * rows_) worker.bins.resize(table * rows_);
-                if (!brief_)
-                    for (auto& kept : worker.kept) kept.resize(kept_samples + block_pixels + 1);
-                Planes planes;
-                alignas(64) float storage[block_pixels];
-                alignas(64) std::uint32_t index[block_pixels];
-                for_blocks<const float>(image, start + begin, start + end, [&](const float* samples, int pixels) {
-                    split(samples, pixels, image.channels, image.order, planes);
-                    for (int row = 0; row < rows_; ++row) {
-                        const bool all = states_[row]->finite == static_cast<std::uint64_t>(image.pixels());
-                        const Finite finite = finite_of(planes.values[row], pixels, all, storage);
-                        sum_moments(finite.values, finite.samples, terms[row], worker.sums[row]);
-                        bins_loop(finite.values, finite.samples, quick, index);
-                        std::uint32_t* counts = worker.bins.data() + row * table;
-                        for (int i = 0; i < finite.samples; ++i) ++counts[index[i]];
-                        if (brief_) continue;
-                        keep(worker, row, finite);
-                        if (rows_ > 1 && row <= blue_row) keep(worker, core::pooled_row, finite);
-                    }
-                });
-            });
-        for (int number = 0; number < used; ++number) {
-            if (workers_[number].bins.size() < table * rows_) continue;  // it came too late for a tile
-            for (int row = 0; row < rows_; ++row) {
-                ChannelAnalysis& channel = result.channels[row];
-                std::uint32_t* counts = workers_[number].bins.data() + row * table;
-                for (std::uint32_t bin = 0; bin < request.bins; ++bin) channel.counts[bin] += counts[bin];
-                channel.below += counts[request.bins];
-                channel.above += counts[request.bins + 1];
-                std::fill_n(counts, table, 0u);
-            }
-        }
-    }
-
-    for (int row = 0; row < rows_; ++row)
-        for (int k = 0; k < 4; ++k) {
-            i128 sum = 0;
-            for (const Worker& worker : workers_) sum += worker.sums[row][k];
-            states_[row]->moments.sums[k] = core::to_public(sum);
-        }
+                                 : core::found_range(all.any(), all.any() ? core::key_float(all.minimum) : 0,
+                                                     all.any() ? core::key_float(all.maximum) : 0);
+    count_and_sum(workers, image, result);
     if (!brief_) sum_again(workers, image);
     for (int row = 0; row < rows_; ++row) {
         const RowState& state = *states_[row];
@@ -514,38 +610,31 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
 
 void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
                           const std::array<std::uint64_t*, colour_rows>& counts) {
-    const QuickBins quick(bins);
-    const std::size_t table = std::size_t{bins.bins} + 2;
-    const std::size_t size = table * colour_rows;
     workers_.resize(workers.threads());
     for (std::int64_t start = 0; start < image.pixels(); start += round_pixels) {
         const int used = workers.sweep(
             std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
             [&](int number, std::int64_t begin, std::int64_t end) {
                 Worker& worker = workers_[number];
-                if (worker.bins.size() < size) worker.bins.resize(size);
+                worker.bins.begin(bins, colour_rows, true);
                 Planes planes;
                 alignas(64) float storage[block_pixels];
-                alignas(64) std::uint32_t index[block_pixels];
                 for_blocks<const float>(image, start + begin, start + end, [&](const float* samples, int pixels) {
                     split(samples, pixels, image.channels, image.order, planes);
                     for (int row = 0; row < colour_rows; ++row) {
                         if (!counts[row]) continue;
                         const Finite finite = finite_of(planes.values[row], pixels, false, storage);
-                        bins_loop(finite.values, finite.samples, quick, index);
-                        std::uint32_t* to = worker.bins.data() + row * table;
-                        for (int i = 0; i < finite.samples; ++i) ++to[index[i]];
+                        worker.bins.add(row, finite.values, finite.samples);
                     }
                 });
             });
         for (int number = 0; number < used; ++number) {
-            if (workers_[number].bins.size() < size) continue;  // it came too late for a tile
-            for (int row = 0; row < colour_rows; ++row) {
-                if (!counts[row]) continue;
-                std::uint32_t* from = workers_[number].bins.data() + row * table;
-                for (std::uint32_t bin = 0; bin < bins.bins; ++bin) counts[row][bin] += from[bin];
-                std::fill_n(from, table, 0u);
-            }
+            BinCounter& counter = workers_[number].bins;
+            if (!counter.begun()) continue;  // it came too late for a tile
+            std::uint64_t outside = 0;
+            for (int row = 0; row < colour_rows; ++row)
+                if (counts[row]) counter.finish(row, counts[row], outside, outside);
+            counter.end();
         }
     }
 }

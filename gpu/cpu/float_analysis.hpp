@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "core/bins.hpp"
@@ -41,9 +40,12 @@ class FloatAnalyzer {
 
     void find_extremes(Workers& workers, const ImageView& image);
     void plan(const std::optional<Stretch>& stretch);
-    void plan_briefly(std::uint64_t pixels);
+    void find_usual_values(const ImageView& image);
+    void count_and_sum(Workers& workers, const ImageView& image, Analysis& result);
     void sum_again(Workers& workers, const ImageView& image);
     void finish_ranks(int row, std::vector<OrderStatistic>& result);
+
+    bool is_pooled(int row) const { return rows_ > 1 && row <= blue_row; }
 
     int rows_ = 0;  ///< 1, 4 or 5
     bool brief_ = false;

@@ -34,6 +34,7 @@ struct Case {
     int threads = 1;
     std::function<cv::Mat()> make;  ///< when its turn comes: all images at once would need much memory
     bool has_target = false;
+    Detail detail = Detail::full;
 };
 
 std::string threads_text(int threads) {
@@ -41,15 +42,17 @@ std::string threads_text(int threads) {
 }
 
 /// One depth and number of channels, every content.
-void add_cases(std::vector<Case>& result, const cv::Mat& photograph, int depth, int channels, int threads) {
+void add_cases(std::vector<Case>& result, const cv::Mat& photograph, int depth, int channels, int threads,
+               Detail detail = Detail::full) {
     const cv::Size size(4000, 3000);
     const std::string name = std::string(depth == CV_8U    ? "u8"
                                          : depth == CV_16U ? "u16"
                                                            : "f32") +
-                             (channels == 3 ? " BGR, " : " grey, ") + "12 MP, " + threads_text(threads);
+                             (channels == 3 ? " BGR, " : " grey, ") + (detail == Detail::brief ? "brief, " : "") +
+                             "12 MP, " + threads_text(threads);
     const auto add = [&](const char* content, const std::function<cv::Mat()>& make) {
-        result.push_back(
-            {name, content, threads, [=] { return with_depth(make(), depth); }, depth == CV_8U && channels == 3});
+        result.push_back({name, content, threads, [=] { return with_depth(make(), depth); },
+                          depth == CV_8U && channels == 3, detail});
     };
     add("random", [=] {
         cv::Mat image(size, CV_MAKETYPE(CV_8U, channels));
@@ -82,10 +85,12 @@ void run_case(Report& report, const Case& item, int repetitions) {
     const std::unique_ptr<Engine> engine = make_engine("cpu", engine_options);
     cv::setNumThreads(item.threads);
     const ImageView view = io::view(image);
+    AnalysisRequest request;
+    request.detail = item.detail;
     Analysis analysis;
     OpenCvPeer peer(image);
     const Comparison found = compare(
-        repetitions, [&] { engine->analyze(view, {}, analysis); }, [&] { peer.run(); });
+        repetitions, [&] { engine->analyze(view, request, analysis); }, [&] { peer.run(); });
     const std::string remark = peer.compare(analysis);
     report.add({"C1", item.name, item.content, "gpuhist", bytes, found.ours,
                 item.has_target ? std::optional(at_least_relative(3)) : std::nullopt,
@@ -153,7 +158,7 @@ void run(const Options& options) {
     const Picture picture = natural_picture(options.report.image);
     report.say(
         "Histograms of every channel and of the luma, and all statistics; OpenCV: calcHist each, cvtColor,\n"
-        "meanStdDev of the luma; of floats minMaxLoc first (it finds no percentiles).\n"
+        "meanStdDev of the luma; of floats minMaxLoc first. It finds no percentiles, as gpuhist in brief.\n"
         "V1: what a set of f32 images takes beside, the values counted, against sorting them.\n"
         "natural: " +
         picture.name + (options.report.image.empty() ? ", repeated" : ", and as it is") + "\n");
@@ -169,7 +174,10 @@ void run(const Options& options) {
     }
     for (int depth : {CV_8U, CV_16U, CV_32F})
         for (int channels : {3, 1})
-            for (int count : threads) add_cases(all, picture.pixels, depth, channels, count);
+            for (int count : threads) {
+                if (depth == CV_32F) add_cases(all, picture.pixels, depth, channels, count, Detail::brief);
+                add_cases(all, picture.pixels, depth, channels, count);
+            }
     for (const Case& item : all)
         if (options.report.wants("C1", item.name + " " + item.content))
             run_case(report, item, options.report.repetitions);
