@@ -340,7 +340,7 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
         state->extremes = {};
         state->finite = 0;
     }
-    const int tables = rows_ == 1 ? most_copies : rows_;
+    const int copies = rows_ == 1 && image.pixels() >= serial_pixels ? most_copies : 1, tables = rows_ * copies;
     for (std::int64_t start = 0; start < image.pixels(); start += round_pixels) {
         const int used = workers.sweep(
             std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
@@ -365,7 +365,8 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
                         return;
                     }
                     for (int row = 0; row < rows_; ++row) high_loop(planes.values[row], pixels, high[row]);
-                    if (rows_ == 1) return count_places<most_copies>(high[0], pixels, counts, core::half_keys);
+                    if (copies > 1) return count_places<most_copies>(high[0], pixels, counts, core::half_keys);
+                    if (rows_ == 1) return count_places<1>(high[0], pixels, counts, core::half_keys);
                     if (rows_ == 4) return count_halves<4>(high, pixels, counts);
                     count_halves<5>(high, pixels, counts);
                 });
@@ -374,7 +375,7 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
             Worker& worker = workers_[number];
             if (!brief_ && worker.high.empty()) continue;  // it came too late for a tile
             for (int table = 0; !brief_ && table < tables; ++table) {
-                const int row = rows_ == 1 ? 0 : table;
+                const int row = table / copies;
                 const Extremes& extremes = worker.extremes[row];
                 std::uint32_t* const counts = worker.high.data() + table * core::half_keys;
                 if (extremes.any()) {
