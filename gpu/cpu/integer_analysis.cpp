@@ -6,6 +6,7 @@
 
 #include "core/integers.hpp"
 #include "core/luma.hpp"
+#include "cpu/avx2.hpp"
 #include "cpu/avx512.hpp"
 #include "cpu/pixels.hpp"
 
@@ -32,6 +33,9 @@ template <int channels, class Sample>
 }
 GPUHIST_SIMD void luma_block(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order,
                              std::uint8_t* out) {
+    static const bool wide = avx2::supported();
+    const int done = wide ? avx2::luma(samples, pixels, channels, order, out) : 0;
+    samples += done * channels, pixels -= done, out += done;
     channels == 3 ? luma_loop<3>(samples, pixels, order, out) : luma_loop<4>(samples, pixels, order, out);
 }
 GPUHIST_SIMD void luma_block(const std::uint16_t* samples, int pixels, int channels, ChannelOrder order,
