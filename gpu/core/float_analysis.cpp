@@ -6,7 +6,6 @@
 #include "core/float_details.hpp"
 
 namespace gpuhist::core {
-
 namespace {
 
 /// Walks along counts by high half.
