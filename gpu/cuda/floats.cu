@@ -140,6 +140,12 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     __shared__ Guess guess;
     __shared__ bool last_block;
     if (threadIdx.x == 0) near = work;
+    auto task_of = [&](int phase, const FloatWork& parameters) {
+        const int index = phase / work.steps;
+        const bool after_a_guess = work.step[phase % work.steps] > Step::second_sweep && guess.made;
+        return Task<C, Full>{&parameters, index, images.image(index), images.output_of(index),
+                             work.backwards[phase % work.steps] != after_a_guess};
+    };
     for (int phase = first; phase < last; ++phase) {
         const Step step = work.step[phase % work.steps];
         if (step == Step::first_sweep)
@@ -147,10 +153,8 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
         else
             wait_for_phase(phase, first);
         if (threadIdx.x == 0) {
-            const int index = phase / work.steps;
             if (step == Step::first_sweep || phase == first) guess.made = false;
-            task = {&near, index, images.image(index), images.output_of(index),
-                    work.backwards[phase % work.steps] != (step > Step::second_sweep && guess.made)};
+            task = task_of(phase, near);
         }
         __syncthreads();  // the task, for all
         switch (step) {
@@ -172,8 +176,8 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
             case Step::equalize:
                 equalize(task);
                 break;
-            case Step::apply:
-                apply(task);
+            case Step::apply:  // inlined: of its own the compiler knows that all threads have it in common
+                apply(task_of(phase, work));
                 break;
         }
     }
