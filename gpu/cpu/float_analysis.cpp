@@ -76,6 +76,10 @@ GPUHIST_SIMD std::pair<std::uint32_t, std::uint32_t> extremes_loop(const float* 
     return {minimum, maximum};
 }
 
+bool all_finite(const std::pair<std::uint32_t, std::uint32_t>& extremes) {
+    return extremes.first >= lowest_finite_key && extremes.second <= highest_finite_key;
+}
+
 /// Where some are not finite.
 GPUHIST_SIMD Extremes finite_extremes_loop(const float* values, int pixels) {
     std::uint32_t minimum = ~0u, maximum = 0, finite = 0, minus_infinity = 0, plus_infinity = 0;
@@ -94,8 +98,8 @@ GPUHIST_SIMD Extremes finite_extremes_loop(const float* values, int pixels) {
 }
 
 Extremes extremes_of(const float* values, int pixels) {
-    const auto [minimum, maximum] = extremes_loop(values, pixels);
-    if (minimum >= lowest_finite_key && maximum <= highest_finite_key) return {minimum, maximum};
+    const auto extremes = extremes_loop(values, pixels);
+    if (all_finite(extremes)) return {extremes.first, extremes.second};
     return finite_extremes_loop(values, pixels);
 }
 
@@ -196,10 +200,8 @@ struct Finite {
     const float* values;
     int samples;
 };
-Finite finite_of(const float* plane, int pixels, bool all_finite, float* storage) {
-    if (all_finite) return {plane, pixels};
-    const auto [minimum, maximum] = extremes_loop(plane, pixels);
-    if (minimum >= lowest_finite_key && maximum <= highest_finite_key) return {plane, pixels};
+Finite finite_of(const float* plane, int pixels, bool known_finite, float* storage) {
+    if (known_finite || all_finite(extremes_loop(plane, pixels))) return {plane, pixels};
     int samples = 0;
     for (int i = 0; i < pixels; ++i) {
         storage[samples] = plane[i];
@@ -462,13 +464,13 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const ImageView& image, Anal
     const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
     core::MomentTerms terms[colour_rows];
     RankFinder& pooled = states_[core::pooled_row]->ranks;
-    bool varies[colour_rows], feeds_pooled[colour_rows], all_finite[colour_rows], within = true, any = false;
+    bool varies[colour_rows], feeds_pooled[colour_rows], known_finite[colour_rows], within = true, any = false;
     for (int row = 0; row < rows_; ++row) {
         const RowState& state = *states_[row];
         terms[row] = core::MomentTerms(state.moments.pivot, state.moments.exponent);
         varies[row] = !state.constant();
         feeds_pooled[row] = !brief_ && is_pooled(row) && (varies[row] || pooled.keeps(state.minimum));
-        all_finite[row] = state.finite == static_cast<std::uint64_t>(image.pixels());
+        known_finite[row] = state.finite == static_cast<std::uint64_t>(image.pixels());
         if (state.finite > 0) within = within && bins(state.minimum) < bins.bins && bins(state.maximum) < bins.bins;
         any = any || varies[row] || feeds_pooled[row];
     }
@@ -488,7 +490,7 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const ImageView& image, Anal
                     split(samples, pixels, image.channels, image.order, planes);
                     for (int row = 0; row < rows_; ++row) {
                         if (!varies[row] && !feeds_pooled[row]) continue;
-                        const Finite finite = finite_of(planes.values[row], pixels, all_finite[row], storage);
+                        const Finite finite = finite_of(planes.values[row], pixels, known_finite[row], storage);
                         if (!brief_) find_keys(finite.values, finite.samples, keys);
                         if (feeds_pooled[row]) pooled.keep(keys, finite.samples, worker.kept[core::pooled_row]);
                         if (!varies[row]) continue;
