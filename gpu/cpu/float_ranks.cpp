@@ -4,13 +4,20 @@
 #include <bit>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace gpuhist::cpu {
 namespace {
 
-/// Samples that a worker keeps before they are counted. Where all workers together keep no more they are sorted, which
-/// spares small images the large tables.
+/// Samples of a slot that a worker keeps before it counts them: enough for each line of the table to be met several
+/// times while it is near.
 constexpr std::size_t kept_samples = 65536;
+
+/// Of so many, by all workers, it is quicker to put them in order than to go through the table.
+constexpr std::size_t ordered_samples = 16384;
+
+/// Samples in counters of 32 bits, beyond which these are gathered; a worker adds no more than its own at once.
+constexpr std::uint64_t most_recent = std::uint64_t{1} << 31;
 
 constexpr std::uint16_t no_half = 0xFFFF;  ///< of NaN alone
 
@@ -60,7 +67,7 @@ void RankFinder::begin(const core::RankPlan& plan, const std::uint64_t* half_cou
         votes_[slot] = 0;
     }
     for (int slot = 0; slot < plan.selected; ++slot) slot_of_[plan.high[slot]] = static_cast<std::uint8_t>(slot);
-    counted_ = false;
+    for (Counts& counts : counts_) counts.begun = false;
 }
 
 /// Boyer and Moore's majority vote: another value takes one of the candidate's votes, or its place.
@@ -80,9 +87,11 @@ bool RankFinder::keeps(float value) const {
 }
 
 void RankFinder::keep(const Keys& keys, int samples, Kept& kept) {
-    if (kept.keys.empty()) kept.keys.resize(kept_samples + block_pixels);
-    if (kept.count > kept_samples) count(kept);
-    std::uint32_t* to = kept.keys.data() + kept.count;
+    std::uint16_t* to[core::max_ranks];
+    for (int slot = 0; slot < plan_.selected; ++slot) {
+        make_room(kept, slot);
+        to[slot] = kept.lows[slot].data() + kept.count[slot];
+    }
     alignas(64) std::uint8_t is_kept[block_pixels];
     for (int t = 0; t < tables_; ++t) {
         kept_loop(keys, samples, chosen_[t], is_kept);
@@ -90,75 +99,108 @@ void RankFinder::keep(const Keys& keys, int samples, Kept& kept) {
         for (int i = 0; i < samples; i += 64)
             for (std::uint64_t left = bits_of(is_kept + i); left != 0; left &= left - 1) {
                 const int k = i + std::countr_zero(left);
-                *to++ = std::uint32_t{keys.high[k]} << 16 | keys.low[k];
+                *to[slot_of_[keys.high[k]]]++ = keys.low[k];
             }
     }
-    kept.count = static_cast<std::size_t>(to - kept.keys.data());
+    for (int slot = 0; slot < plan_.selected; ++slot)
+        kept.count[slot] = static_cast<std::size_t>(to[slot] - kept.lows[slot].data());
 }
 
-void RankFinder::count(Kept& kept) {
-    const std::lock_guard lock(counting_);
-    if (!counted_) low_counts_.assign(std::size_t{core::half_keys} * plan_.selected, 0);
-    counted_ = true;
-    const std::uint8_t* const slots = slot_of_.data();
-    std::uint64_t* const counts = low_counts_.data();
-    for (std::size_t i = 0; i < kept.count; ++i) {
-        const std::uint32_t key = kept.keys[i];
-        ++counts[std::uint32_t{slots[key >> 16]} << 16 | (key & 0xFFFFu)];
+/// For a block more.
+void RankFinder::make_room(Kept& kept, int slot) {
+    std::vector<std::uint16_t>& lows = kept.lows[slot];
+    if (lows.size() >= kept.count[slot] + block_pixels) return;
+    if (lows.size() < kept_samples + block_pixels)
+        lows.resize(std::min(kept_samples, 4 * lows.size()) + block_pixels);
+    else
+        count(kept, slot);
+}
+
+void RankFinder::Counts::begin() {
+    if (begun) return;
+    begun = true;
+    recently = 0;
+    recent.assign(core::half_keys, 0);
+    all.assign(core::half_keys, 0);
+}
+
+void RankFinder::Counts::gather() {
+    for (std::size_t low = 0; low < core::half_keys; ++low) all[low] += recent[low];
+    std::fill(recent.begin(), recent.end(), 0u);
+    recently = 0;
+}
+
+void RankFinder::count(Kept& kept, int slot) {
+    Counts& counts = counts_[slot];
+    const std::lock_guard lock(counts.counting);
+    counts.begin();
+    if (counts.recently > most_recent) counts.gather();
+    std::uint32_t* const recent = counts.recent.data();
+    const std::uint16_t* const lows = kept.lows[slot].data();
+    const std::size_t samples = std::exchange(kept.count[slot], 0);
+    for (std::size_t i = 0; i < samples; ++i) ++recent[lows[i]];
+    counts.recently += samples;
+}
+
+/// The ranks of a slot whose samples were counted, all but the usual ones.
+void RankFinder::find_by_counts(int slot, std::vector<OrderStatistic>& result) {
+    counts_[slot].gather();
+    std::uint64_t* const counts = counts_[slot].all.data();
+    counts[usual_of(slot)] =
+        half_counts_[plan_.high[slot]] - std::accumulate(counts, counts + core::half_keys, std::uint64_t{0});
+    std::uint64_t before = 0;
+    std::uint32_t low = 0;
+    for (int i = 0; i < plan_.ranks; ++i) {
+        if (plan_.slot[i] != slot) continue;
+        while (before + counts[low] <= plan_.within[i]) before += counts[low++];
+        result.push_back({plan_.rank[i], core::key_float(high_key(slot) | low)});
     }
-    kept.count = 0;
+}
+
+/// Of a slot whose samples, all but the usual ones, were gathered.
+void RankFinder::find_by_order(int slot, std::vector<OrderStatistic>& result) {
+    const std::uint16_t usual = usual_of(slot);
+    const auto middle = std::partition(gathered_.begin(), gathered_.end(), [=](auto low) { return low < usual; });
+    const auto below = static_cast<std::uint64_t>(middle - gathered_.begin());
+    const std::uint64_t times = half_counts_[plan_.high[slot]] - gathered_.size();
+    auto unordered = gathered_.begin();
+    for (int i = 0; i < plan_.ranks; ++i) {
+        if (plan_.slot[i] != slot) continue;
+        const std::uint64_t rank = plan_.within[i];
+        std::uint16_t low = usual;
+        if (rank < below || rank >= below + times) {
+            const bool above = rank >= below;
+            if (above) unordered = std::max(unordered, middle);
+            const auto wanted = gathered_.begin() + static_cast<std::ptrdiff_t>(above ? rank - times : rank);
+            std::nth_element(unordered, wanted, above ? gathered_.end() : middle);
+            unordered = wanted + 1;
+            low = *wanted;
+        }
+        result.push_back({plan_.rank[i], core::key_float(high_key(slot) | low)});
+    }
 }
 
 void RankFinder::finish(std::span<Kept* const> all, std::vector<OrderStatistic>& result) {
-    std::size_t samples = 0;
-    for (const Kept* kept : all) samples += kept->count;
-    const bool counting = counted_ || samples > kept_samples;
-    gathered_.clear();
-    for (Kept* kept : all) {
-        if (counting && kept->count) count(*kept);
-        gathered_.insert(gathered_.end(), kept->keys.begin(),
-                         kept->keys.begin() + static_cast<std::ptrdiff_t>(kept->count));
-        kept->count = 0;
-    }
     result.clear();
-    auto unsorted = gathered_.begin();
-    for (int i = 0; i < plan_.ranks;) {
-        const int slot = plan_.slot[i];
-        const std::uint32_t half = plan_.high[slot], usual = half << 16 | usual_of(slot);
-        auto add = [&](std::uint32_t key) { result.push_back({plan_.rank[i], core::key_float(key)}); };
-        if (counting) {
-            std::uint64_t* counts = low_counts_.data() + std::size_t{core::half_keys} * slot;
-            counts[usual_of(slot)] =
-                half_counts_[half] - std::accumulate(counts, counts + core::half_keys, std::uint64_t{0});
-            std::uint64_t before = 0;
-            for (std::uint32_t low = 0; i < plan_.ranks && plan_.slot[i] == slot; ++i) {
-                while (before + counts[low] <= plan_.within[i]) before += counts[low++];
-                add(half << 16 | low);
-            }
-            continue;
+    for (int slot = 0; slot < plan_.selected; ++slot) {  // as their ranks, from the lowest on
+        std::size_t samples = 0;
+        for (const Kept* kept : all) samples += kept->count[slot];
+        const bool counted = counts_[slot].begun || samples > ordered_samples;
+        gathered_.clear();
+        for (Kept* kept : all) {
+            const std::uint16_t* const lows = kept->lows[slot].data();
+            if (counted)
+                count(*kept, slot);
+            else
+                gathered_.insert(gathered_.end(), lows, lows + kept->count[slot]);
+            kept->count[slot] = 0;
         }
-        // The slot's samples, those below its usual value first.
-        const auto first = unsorted;
-        const auto last = std::partition(first, gathered_.end(), [=](std::uint32_t key) { return key >> 16 == half; });
-        const auto middle = std::partition(first, last, [=](std::uint32_t key) { return key < usual; });
-        const auto below = static_cast<std::uint64_t>(middle - first);
-        const std::uint64_t times = half_counts_[half] - static_cast<std::uint64_t>(last - first);
-        for (; i < plan_.ranks && plan_.slot[i] == slot; ++i) {
-            const std::uint64_t rank = plan_.within[i];
-            if (rank >= below && rank < below + times) {
-                add(usual);
-                continue;
-            }
-            const bool above = rank >= below;
-            if (above) unsorted = std::max(unsorted, middle);
-            const auto wanted = first + static_cast<std::ptrdiff_t>(above ? rank - times : rank);
-            std::nth_element(unsorted, wanted, above ? last : middle);
-            unsorted = wanted + 1;
-            add(*wanted);
-        }
-        unsorted = last;
+        if (counted)
+            find_by_counts(slot, result);
+        else
+            find_by_order(slot, result);
+        slot_of_[plan_.high[slot]] = no_slot;
     }
-    for (int slot = 0; slot < plan_.selected; ++slot) slot_of_[plan_.high[slot]] = no_slot;
 }
 
 }  // namespace gpuhist::cpu

@@ -33,10 +33,10 @@ struct ChosenHalves {
 /// One row's, or the pooled row's.
 class RankFinder {
   public:
-    /// Keys that a worker has kept.
+    /// What a worker has kept: low halves of keys, by the slot of their high half.
     struct Kept {
-        std::vector<std::uint32_t> keys;
-        std::size_t count = 0;
+        std::vector<std::uint16_t> lows[core::max_ranks];
+        std::size_t count[core::max_ranks] = {};
     };
 
     /// Begins an image. `half_counts`: of sweep 1, by high half; they must stay as they are until `finish`.
@@ -53,7 +53,11 @@ class RankFinder {
     void finish(std::span<Kept* const> kept, std::vector<OrderStatistic>& result);
 
   private:
-    void count(Kept& kept);
+    void make_room(Kept& kept, int slot);
+    void count(Kept& kept, int slot);
+    void find_by_counts(int slot, std::vector<OrderStatistic>& result);
+    void find_by_order(int slot, std::vector<OrderStatistic>& result);
+    std::uint32_t high_key(int slot) const { return plan_.high[slot] << 16; }
     std::uint16_t& high_of(int slot) { return chosen_[slot / ChosenHalves::most].high[slot % ChosenHalves::most]; }
     std::uint16_t& usual_of(int slot) { return chosen_[slot / ChosenHalves::most].usual[slot % ChosenHalves::most]; }
     std::uint16_t usual_of(int slot) const {
@@ -67,10 +71,20 @@ class RankFinder {
     static constexpr std::uint8_t no_slot = 0xFF;
     std::vector<std::uint8_t> slot_of_ = std::vector<std::uint8_t>(core::half_keys, no_slot);  ///< by high half
     std::int64_t votes_[core::max_ranks];
-    bool counted_ = false;                   ///< too many were kept for one worker's memory, or to be sorted
-    std::vector<std::uint64_t> low_counts_;  ///< then: a table of `half_keys` a slot
-    std::vector<std::uint32_t> gathered_;    ///< else: all that was kept
-    std::mutex counting_;
+    /// Of a slot of which so many are kept that they are counted, and not put in order: how often each low half. In 32
+    /// bits, so that more of the table is near; added to `all` before they can overflow.
+    struct Counts {
+        std::mutex counting;
+        bool begun = false;
+        std::uint64_t recently = 0;  ///< samples counted in `recent`
+        std::vector<std::uint32_t> recent;
+        std::vector<std::uint64_t> all;
+
+        void begin();
+        void gather();
+    };
+    Counts counts_[core::max_ranks];
+    std::vector<std::uint16_t> gathered_;  ///< all that was kept in one slot
 };
 
 }  // namespace gpuhist::cpu
