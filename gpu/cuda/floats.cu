@@ -5,6 +5,7 @@
 
 #include "cuda/floats_first_sweep.cuh"
 #include "cuda/floats_guessed_sweep.cuh"
+#include "cuda/floats_middles.cuh"
 #include "cuda/floats_normalize.cuh"
 #include "cuda/floats_ranks.cuh"
 #include "cuda/floats_result.cuh"
@@ -109,7 +110,11 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
             }
         }
     }
-    if (arrive_last(&state.arrived, gridDim.x, last)) complete(task);
+    if (!arrive_last(&state.arrived, gridDim.x, last)) return;
+    if constexpr (Full)
+        if (task.narrow()) clear_middles(task);
+    __syncthreads();  // all know whether it is narrow
+    complete(task);
 }
 
 // ---- The kernel
@@ -124,10 +129,10 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
 /// sample may let sweep 1 find all, see Guess. In device memory blocks meet by atomic additions; the last to come to
 /// the end of a step decides, and writes the result.
 /// Barriers: before the phases, each of which needs the one before complete, but for an image's first, which adds to
-/// the other state; behind the sample; those within a block are told where they stand. Bytes: each pixel is read twice
-/// (the second time from L2 where it fits), or once where a guess is right; once more where a pivot was poor, for
-/// equalisation, and for the copy, which is written once. Limit: fewer than 2^22 samples a thread, see CentralSums, and
-/// 2^32 pixels a block.
+/// the other state, and one behind a phase with nothing to do; behind the sample; those within a block are told where
+/// they stand. Bytes: each pixel is read twice (the second time from L2 where it fits), or once where a guess is right;
+/// once more where an image is narrow, where a pivot was poor, for equalisation, and for the copy, which is written
+/// once. Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a block.
 template <int C, bool Full, class Images>
 __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work, int first, int last) {
@@ -146,12 +151,14 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
         return Task<C, Full>{&parameters, index, images.image(index), images.output_of(index),
                              work.backwards[phase % work.steps] != after_a_guess};
     };
+    bool same_step = false;  // the phase before had nothing to do
     for (int phase = first; phase < last; ++phase) {
         const Step step = work.step[phase % work.steps];
-        if (step == Step::first_sweep)
-            __syncthreads();  // the block is done with the image before
+        if (step == Step::first_sweep || same_step)
+            __syncthreads();  // the block is done with what was before
         else
             wait_for_phase(phase, first);
+        same_step = false;
         if (threadIdx.x == 0) {
             if (step == Step::first_sweep || phase == first) guess.made = false;
             task = task_of(phase, near);
@@ -163,6 +170,9 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
                 break;
             case Step::plan:
                 plan_ranks(task, scratch);
+                break;
+            case Step::refine:
+                same_step = !count_middles(task);
                 break;
             case Step::second_sweep:
                 second_sweep(task, plan, guess, &last_block);
@@ -208,7 +218,7 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
     const bool equalized = p.common.normalize && p.common.normalization.mode == NormalizeMode::equalize;
     p.parts_log2 = parts_log2(launch);
     const bool wide = static_cast<std::uint64_t>(rows_of(channels)) * p.common.bins > wide_counts;
-    FloatWork work{p, 0, {}, {}, 16, false, false, wide};
+    FloatWork work{p, 0, {}, {}, 16, false, false, false, wide};
     bool backwards = false;
     auto add = [&](Step step) { work.step[work.steps++] = step; };
     auto add_sweep = [&](Step step) {
@@ -217,7 +227,11 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         add(step);
     };
     add_sweep(Step::first_sweep);
-    if (full) add(Step::plan);
+    if (full) {
+        add(Step::plan);
+        work.backwards[work.steps] = backwards;
+        add(Step::refine);
+    }
     add_sweep(Step::second_sweep);
     if (full || work.wide) add(Step::finish);
     if (equalized) {
@@ -239,6 +253,7 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         while (work.map_log2 > coarsest_map_log2 &&
                low_counter_bytes() + slot_bytes + static_shared_bytes > launch.shared_bytes)
             --work.map_log2;
+        work.refines = Full && work.map_log2 >= LowCounter::narrow_map_log2;
         const std::size_t low_bytes = low_counter_bytes();
         const std::size_t copy_bytes = rows * std::size_t{p.common.bins} * sizeof(std::uint32_t);
         work.slots_fit = low_bytes + slot_bytes + static_shared_bytes <= launch.shared_bytes;
@@ -247,7 +262,8 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         if (work.slots_fit) work.columns_log2 = std::min(work.columns_log2, 3);
         std::size_t bytes = low_bytes + std::max(work.slots_fit ? slot_bytes : 0,
                                                  work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
-        if (Full || equalized) bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes);
+        if (Full || equalized)
+            bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes + HalfFilter::bytes);
         // A guess is kept in shared memory from one phase to the next.
         work.guesses = !full && launch.cooperative && work.slots_fit && !p.has_range;
         const Shape shape{blocks_for(largest, pixels_per_block) * (rows_of(C) / rows), float_threads_of(C, Full),

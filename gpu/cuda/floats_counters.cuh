@@ -12,6 +12,7 @@
 #include "cuda/reduce.cuh"
 #include "cuda/shared.cuh"
 #include "cuda/sweep.cuh"
+#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 
@@ -437,11 +438,48 @@ struct HalfPlace {
     }
 };
 
+/// Tells of the bits of a value, of which −0 has none, which of up to 32 high halves they begin with. In shared memory:
+/// by the upper twelve bits a group, from 1 on; by group and the next four bits a slot. Two small tables, where one of
+/// 65536 would leave no room for what is counted by them.
+struct HalfFilter {
+    static constexpr std::uint32_t most_halves = 2 * core::max_ranks, most_slots = most_halves + 1;
+    static constexpr std::uint32_t none = most_halves;  ///< the slot of all other values
+    static constexpr std::uint32_t groups_bytes = 4096, bytes = groups_bytes + (most_halves + 1) * 16;
+    static_assert(bytes % 16 == 0);
+
+    std::uint32_t address;
+
+    __device__ std::uint32_t slot(std::uint32_t value_bits) const {
+        const std::uint32_t group = shared_load(address + (value_bits >> 20), std::uint8_t{});
+        return shared_load(address + groups_bytes + group * 16 + (value_bits >> 16 & 15), std::uint8_t{});
+    }
+    /// In the order of values' bits, which that of keys is, or for negative ones its reverse.
+    __device__ static std::uint32_t middle(std::uint32_t value_bits) { return value_bits / middle_lows % middles; }
+
+    /// Tables without a half, by all threads.
+    __device__ static void clear(std::uint8_t* memory) {
+        for (std::uint32_t i = threadIdx.x; i < bytes; i += blockDim.x) memory[i] = i < groups_bytes ? 0 : none;
+    }
+    /// After them and a barrier, those of different halves, by one thread.
+    __device__ static void fill(std::uint8_t* memory, const std::uint32_t* halves, int count) {
+        std::uint8_t groups = 0;
+        for (int slot = 0; slot < count; ++slot) {
+            const std::uint32_t bits = __float_as_uint(core::key_float(halves[slot] << 16)) >> 16;
+            std::uint8_t& group = memory[bits >> 4];
+            if (group == 0) group = ++groups;
+            memory[groups_bytes + group * 16 + (bits & 15)] = static_cast<std::uint8_t>(slot);
+        }
+    }
+};
+
 /// Counts low halves under chosen high halves, of one row's samples: for that row, and for the pooled row.
 ///
 /// A byte of a map in shared memory says of the leading bits of a value whether it may be wanted. Every value is
 /// written to the thread's own queue, and is overwritten by the next unless it was: no branch, which some lane of
 /// nearly every warp would take. A warp's queues are counted when one of them is full.
+///
+/// Of narrow images the map's place is taken by a HalfFilter and two tables of bits, the middles that are wanted for
+/// either row.
 ///
 /// Few values are wanted in most images, and those are counted in device memory. In an image of few different values
 /// nearly all are, always the same ones: so the first to come to each place of a small table in shared memory are
@@ -467,6 +505,20 @@ struct LowCounter {
     int rows;              ///< 2: the pooled row too
     const Chosen* chosen;  ///< of each
     Word* counts[2];       ///< of each: slots × 65536
+    bool narrow;
+
+    /// Of a narrow image.
+    static constexpr int narrow_map_log2 = 14, bits_bytes = HalfFilter::most_slots * middles / 8;
+    static_assert(HalfFilter::bytes + 2 * bits_bytes <= 1 << narrow_map_log2);
+    __device__ HalfFilter filter() const { return {map()}; }
+    /// Where the bits of a slot of the filter begin, of the row's middles and of the pooled row's.
+    __device__ std::uint32_t bits(int of, std::uint32_t slot) const {
+        return map() + HalfFilter::bytes + of * bits_bytes + slot * (middles / 8);
+    }
+    __device__ bool wants(int of, std::uint32_t value_bits) const {
+        const std::uint32_t middle = HalfFilter::middle(value_bits);
+        return shared_load(bits(of, filter().slot(value_bits)) + middle / 32 * 4, 0u) >> middle % 32 & 1;
+    }
 
     /// Words of shared memory.
     __host__ __device__ static constexpr int words(int map_log2, int threads) {
@@ -475,7 +527,7 @@ struct LowCounter {
     __device__ std::uint32_t map() const { return shared_address(table + table_words); }
     __device__ std::uint32_t first_in_queue() const { return map() + (1u << map_log2) + threadIdx.x * 4; }
 
-    /// By all threads, between barriers.
+    /// Of images that are not narrow. By all threads, between barriers.
     __device__ void prepare() const {
         auto* bytes = reinterpret_cast<volatile std::uint8_t*>(table + table_words);
         if (static_cast<int>(threadIdx.x) >= rows * core::max_ranks) return;
@@ -497,7 +549,7 @@ struct LowCounter {
         bool wanted = false;
         for (int row = 0; row < rows; ++row) {
             const int slot = chosen[row].slot_of(key >> 16);
-            if (slot < 0) continue;
+            if (slot < 0 || (narrow && !wants(row, __float_as_uint(core::key_float(key))))) continue;
             wanted = true;
             if (samples) atomicAdd(counts[row] + slot * 65536 + (key & 0xFFFFu), samples);
         }
@@ -521,19 +573,30 @@ struct LowCounter {
 template <int threads>
 struct LowQueue {
     static constexpr std::uint32_t stride = threads * 4, to_limit = (LowCounter::queue - 4) * stride;
-    const LowCounter* counter;  ///< in shared memory
-    std::uint32_t map, shift, at, limit;
+    const LowCounter* counter;            ///< in shared memory
+    std::uint32_t map, shift, at, limit;  ///< shift 0: of a narrow image
 
     __device__ explicit LowQueue(const LowCounter* of)
-        : counter(of), map(of->map()), shift(32 - of->map_log2), at(of->first_in_queue()), limit(at + to_limit) {}
+        : counter(of),
+          map(of->map()),
+          shift(of->narrow ? 0 : 32 - of->map_log2),
+          at(of->first_in_queue()),
+          limit(at + to_limit) {}
 
     template <int N>
     __device__ void add(const float (&values)[N]) {
         static_assert(N <= 4);
         std::uint32_t wanted[N];
+        if (shift == 0) {
+            const std::uint32_t all =
+                wants(counter, values[0], values[N > 1], values[N > 2 ? 2 : 0], values[N > 3 ? 3 : 0]);
 #pragma unroll
-        for (int i = 0; i < N; ++i)
-            wanted[i] = shared_load(map + (__float_as_uint(values[i]) >> shift), std::uint8_t{});
+            for (int i = 0; i < N; ++i) wanted[i] = all >> i & 1;
+        } else {
+#pragma unroll
+            for (int i = 0; i < N; ++i)
+                wanted[i] = shared_load(map + (__float_as_uint(values[i]) >> shift), std::uint8_t{});
+        }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             asm volatile("st.shared.f32 [%0], %1;" ::"r"(at), "f"(values[i]) : "memory");
@@ -547,6 +610,20 @@ struct LowQueue {
     }
 
   private:
+    /// Of a narrow image: which of four, as bits.
+    static __device__ __noinline__ std::uint32_t wants(const LowCounter* counter, float a, float b, float c, float d) {
+        const float values[] = {a, b, c, d};
+        std::uint32_t wanted = 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const std::uint32_t bits = __float_as_uint(values[i] + 0.0f), middle = HalfFilter::middle(bits),
+                                slot = counter->filter().slot(bits),  // −0 counts as +0
+                words = shared_load(counter->bits(0, slot) + middle / 32 * 4, 0u) |
+                        shared_load(counter->bits(1, slot) + middle / 32 * 4, 0u);
+            wanted |= (words >> middle % 32 & 1) << i;
+        }
+        return wanted;
+    }
     static __device__ __noinline__ void count(const LowCounter* counter, std::uint32_t first, std::uint32_t end) {
         for (std::uint32_t at = first; at < end; at += stride) counter->count(__uint_as_float(shared_load(at, 0.0f)));
     }

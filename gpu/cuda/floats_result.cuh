@@ -157,7 +157,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
         for (auto& half : task.state().sampled) half[threadIdx.x] = Extremes{};
     }
     if (threadIdx.x == 0) {
-        task.state().belied = 0;
+        task.state().belied = task.state().narrow = 0;
         publish(&result);
     }
     __syncthreads();  // shared memory may be written again

@@ -9,6 +9,7 @@
 #include "core/float_analysis.hpp"
 #include "cuda/floats_counters.cuh"
 #include "cuda/floats_guess.cuh"
+#include "cuda/floats_middles.cuh"
 #include "cuda/floats_state.cuh"
 #include "cuda/launch.cuh"
 #include "cuda/reduce.cuh"
@@ -367,14 +368,8 @@ __device__ __noinline__ void take_back(const Task<C, Full>& task, const BlockPla
     const Word times = of.facts.odd;
     if (bins) subtract(count_of(task, plan, row, of.fill), times);
     add_terms(task, of, row, of.fill, -static_cast<core::i128>(times));
-    if (!Full || !bins) return;
-    const std::uint32_t key = core::float_key(of.fill);
-    for (int i = 0; i < (C > 1 && row < luma_row ? 2 : 1); ++i) {
-        const int index = i == 0 ? row : core::pooled_row;
-        for (int slot = 0; slot < plan.chosen[i].count; ++slot)
-            if (plan.chosen[i].high[slot] == key >> 16)
-                subtract(task.low(index) + slot * 65536 + (key & 0xFFFFu), times);
-    }
+    if constexpr (Full)
+        if (bins) plan.low.count_in_memory(core::float_key(of.fill), Word{0} - times);
 }
 
 /// Adds every thread's sums over `samples` of each row to `sums`, in device or shared memory; the next row's are
@@ -502,8 +497,9 @@ __device__ __noinline__ void count_constant(const Task<C, Full>& task, const Blo
 
 /// Which low halves are counted for one row and for the pooled row. By all threads.
 template <int C>
-__device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPlan& plan, int row) {
+__device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPlan& plan, int row, bool first_block) {
     const int rows = C > 1 && row < luma_row ? 2 : 1;
+    const bool narrow = task.narrow();
     for (int i = threadIdx.x; i < LowCounter::words(task.work->map_log2, blockDim.x) / 4; i += blockDim.x)
         reinterpret_cast<uint4*>(dynamic_shared)[i] = uint4{};
     if (threadIdx.x < rows * core::max_ranks) {
@@ -513,10 +509,13 @@ __device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPla
         if (slot == 0) plan.chosen[i].count = fresh(ranks.selected);
     }
     if (threadIdx.x == 0)
-        plan.low = {
-            dynamic_shared, task.work->map_log2, rows, plan.chosen, {task.low(row), task.low(core::pooled_row)}};
+        plan.low = {dynamic_shared, task.work->map_log2, rows, plan.chosen, {task.low(row), task.low(core::pooled_row)},
+                    narrow};
     __syncthreads();  // the plan, and clear memory
-    plan.low.prepare();
+    if (narrow)
+        want_middles(task, plan.low, row, first_block);
+    else
+        plan.low.prepare();
 }
 
 /// Bins, moments and low halves of one row, or (brief) of all, by the blocks that share the pixels.
@@ -531,7 +530,7 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
     bool constant = true;
     for (int r = 0; r < rows; ++r) constant = constant && plan.rows[Full ? row : r].constant();
     __syncthreads();
-    if constexpr (Full) plan_low_halves(task, plan, row);
+    if constexpr (Full) plan_low_halves(task, plan, row, share.first < blockDim.x);
     if (constant) {
         if (share.first < rows) count_constant(task, plan, Full ? row : static_cast<int>(share.first));
         return;

@@ -37,6 +37,7 @@ struct FloatRow {
     std::uint32_t again;  ///< the pivot was poor: the moments are summed once more
     core::RankPlan ranks;
     float order[core::max_ranks];
+    std::uint32_t wanted[core::max_ranks][middles / 32];  ///< bits, by slot: the middles that hold ranks
 };
 
 /// What a colour channel's values are mapped by.
@@ -52,32 +53,35 @@ struct FloatState {
     std::uint32_t without;                  ///< so many images from here on are analysed without a guess; stays
     Mapping maps[3];
     Range equalized;        ///< the range of colours and luma
+    std::uint32_t narrow;   ///< so many samples lie under the high halves wanted that middles are counted
     std::uint32_t arrived;  ///< blocks that have come to the end of a step
 };
 
 /// The workspace: two states, used by images in turn, so that the next image's first sweep may begin while the last
-/// block writes a result; counts of high halves, then of bins of an equalisation; counts of low halves;
-/// tables of an equalisation; and the counts of the bins, which are last since their number varies. Zero between images
-/// but for what is always written before it is read.
+/// block writes a result; counts of high halves, then of bins of an equalisation; counts of low halves,
+/// and of middles; tables of an equalisation; and the counts of the bins, which are last since their number varies.
+/// Zero between images but for what is always written before it is read.
 template <int C>
 struct Places {
     static constexpr std::size_t rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows, mapped = C == 1 ? 1 : 4;
     static constexpr std::size_t high = (2 * sizeof(FloatState) + 255) / 256 * 256;
     static constexpr std::size_t low = high + rows * 65536 * sizeof(Word);
-    static constexpr std::size_t tables = low + ranked * core::max_ranks * 65536 * sizeof(Word);
+    static constexpr std::size_t middle = low + ranked * core::max_ranks * 65536 * sizeof(Word);
+    static constexpr std::size_t tables = middle + rows * 65536 * sizeof(Word);
     static constexpr std::size_t counts = tables + mapped * 65536 * sizeof(float);
 };
 
-enum class Step : std::uint8_t { first_sweep, plan, second_sweep, finish, count_equalized, equalize, apply };
+enum class Step : std::uint8_t { first_sweep, plan, refine, second_sweep, finish, count_equalized, equalize, apply };
 
 /// How images are gone through: the same for all of a launch.
 struct FloatWork : FloatParameters {
     int steps;
-    Step step[7];
-    bool backwards[7];  ///< every other sweep of the pixels, see Share
+    Step step[8];
+    bool backwards[8];  ///< every other sweep of the pixels, see Share
     int map_log2;       ///< see LowCounter
     bool slots_fit;     ///< all rows' Slots fit a block's shared memory
     bool guesses;       ///< see Guess
+    bool refines;       ///< middles are counted where that is worth it
     bool wide;          ///< so many counts that all blocks write them
 };
 
@@ -105,6 +109,8 @@ struct Task {
     __device__ FloatRow& row(int row) const { return state().rows[row]; }
     __device__ Word* high(int row) const { return place<Word>(Places<C>::high) + row * 65536; }
     __device__ Word* low(int row) const { return place<Word>(Places<C>::low) + row * (core::max_ranks * 65536); }
+    __device__ Word* middle(int row) const { return place<Word>(Places<C>::middle) + row * 65536; }
+    __device__ bool narrow() const { return work->refines && fresh(state().narrow) != 0; }
     __device__ float* table(int row) const { return place<float>(Places<C>::tables) + row * 65536; }
     __device__ Word* counts(int row) const {
         return place<Word>(Places<C>::counts) + static_cast<std::uint64_t>(row) * common().bins;

@@ -74,6 +74,12 @@ constexpr std::int64_t sampled_pixels(int channels) {
     return (std::int64_t{1} << 24) / channels;
 }
 
+/// f32, full: an image is narrow where more than one of so many samples of a row lie under the high halves that are
+/// wanted, and have many different values.
+/// There the upper ten of the sixteen bits of keys' low halves, their middles, are counted first.
+inline constexpr int narrow_part = 6;
+inline constexpr std::uint32_t middles = 1024, middle_lows = 65536 / middles;
+
 /// f32, groups of a thread that are on their way together when the normalised copy is written. 512 MiB and 24 MB, of
 /// three runs that differ by 1 %. Colours are written as samples; as pixels, one group of 48 bytes: 684 µs, 86 µs.
 ///   grey  4  558 µs, 56 µs    2  587 µs, 57 µs    6  564 µs, 58 µs
@@ -147,6 +153,12 @@ inline constexpr int few_groups = 16;
 //   u8: copies made from the end of the image backwards     512 MiB no difference, 24 MB 2.05 for 1.97
 //   u16: copies not made backwards                          512 MiB 2.33 for 2.29, 24 MB 4.22 for 4.15 (BGR, grey)
 //   f32: one kernel for brief and full                      24 MB 48.8 µs for 45.0, 1 GiB grey 0.441 for 0.445
+//   f32: squares as integers modulo 2^64 beside a sum that   BGR 585 µs for 576, two values 416 for 425; grey 513
+//        is rounded: half the operations in double precision   for 510, two values 312 for 291
+//   the same, a group at a time, each loaded anew as soon    BGR 4 % longer at ncu's clocks, grey 523 µs for 518
+//        as it was looked at
+//   f32 BGR: floats widened by integer operations           no difference
+//   f32 BGR: 32 KB less of shared memory set aside          no difference
 //   f32 BGR: small samples looked for in three rows at once 0.32 for 0.35, both of 640 threads: spilled
 //   f32 BGR: small samples not looked for (an eighth fewer  0.400 for 0.397: the issue slots do not bound it
 //        instructions, and wrong)
