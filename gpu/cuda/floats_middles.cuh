@@ -1,6 +1,6 @@
-// Narrow images, most of whose samples share the high halves that are wanted: a sweep between the two, in full
-// analyses, that counts middles under all of these, so that of the low halves few need be counted. These are counted in
-// device memory, which takes a quarter of the samples that shared memory does.
+// Narrow images, many of whose samples, of many values, share the high halves that are wanted (see narrow_part): a
+// sweep between the two, in full analyses, that counts middles under all of these, so that of the low halves few need
+// be counted. These are counted in device memory, which takes a quarter of the samples that shared memory does.
 #pragma once
 
 #include <cstdint>

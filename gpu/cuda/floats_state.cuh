@@ -58,9 +58,9 @@ struct FloatState {
 };
 
 /// The workspace: two states, used by images in turn, so that the next image's first sweep may begin while the last
-/// block writes a result; counts of high halves, then of bins of an equalisation; counts of low halves,
-/// and of middles; tables of an equalisation; and the counts of the bins, which are last since their number varies.
-/// Zero between images but for what is always written before it is read.
+/// block writes a result; counts of high halves, then of bins of an equalisation; counts of low halves, and
+/// of middles; tables of an equalisation; and the counts of the bins, which are last since their number varies. Zero
+/// between images but for what is always written before it is read.
 template <int C>
 struct Places {
     static constexpr std::size_t rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows, mapped = C == 1 ? 1 : 4;

@@ -75,8 +75,8 @@ constexpr std::int64_t sampled_pixels(int channels) {
 }
 
 /// f32, full: an image is narrow where more than one of so many samples of a row lie under the high halves that are
-/// wanted, and have many different values.
-/// There the upper ten of the sixteen bits of keys' low halves, their middles, are counted first.
+/// wanted, and have many different values: two values 1.33 ms for 2.06 where these are not asked for. There the upper
+/// ten of the sixteen bits of keys' low halves, their middles, are counted first.
 inline constexpr int narrow_part = 6;
 inline constexpr std::uint32_t middles = 1024, middle_lows = 65536 / middles;
 
