@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
                 plan_ranks(task, scratch);
                 break;
             case Step::refine:
-                same_step = !count_middles(task);
+                if constexpr (Full) same_step = !count_middles(task);
                 break;
             case Step::second_sweep:
                 second_sweep(task, plan, guess, &last_block);
