@@ -139,6 +139,7 @@ class Kernels {
         counting("K5", "f32 grey, full", Depth::f32, 1, {}, {}, false);
         counting("K5", "f32 BGR and luma, full", Depth::f32, 3, {}, {}, false);
         cached_floats(brief);
+        regions(no_luma, brief);
         copy_in_two_steps();
         normalizing(no_luma, brief);
         one_image();
@@ -280,6 +281,47 @@ class Kernels {
                 add(place, "gpuhist", static_cast<double>(bytes_of(view)), timing, at_least_of_ceiling(0.80), "");
             });
         }
+    }
+
+    /// Regions of interest of a large image: rows with gaps between, which begin and end anywhere.
+    void regions(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
+        struct Case {
+            const char* name;
+            Depth depth;
+            int channels;
+            AnalysisRequest request;
+        };
+        const Case cases[] = {
+            {"u8 grey", Depth::u8, 1, {}},
+            {"u8 BGR, no luma histogram", Depth::u8, 3, no_luma},
+            {"u16 grey", Depth::u16, 1, {}},
+            {"u16 BGR and luma histogram", Depth::u16, 3, {}},
+            {"f32 grey, brief", Depth::f32, 1, brief},
+            {"f32 BGR and luma, brief", Depth::f32, 3, brief},
+        };
+        struct Region {
+            std::int64_t width, of, left;
+        };
+        for (const Case& each : cases)
+            for (const Region& region : {Region{7001, 8192, 101}, Region{257, 320, 31}}) {
+                const Place place{"ROI", std::string(each.name) + ", regions of interest",
+                                  std::to_string(region.width) + " of " + std::to_string(region.of)};
+                attempt(place, "gpuhist", [&] {
+                    fill_with(Content::natural, each.depth, each.channels);
+                    const std::size_t pixel = sample_bytes(each.depth) * static_cast<std::size_t>(each.channels),
+                                      row = pixel * static_cast<std::size_t>(region.of);
+                    ImageView view = view_of(pixels_.get(), each.depth, each.channels, region.of,
+                                             static_cast<std::int64_t>(pixels_.bytes() / row));
+                    view.data = static_cast<const char*>(view.data) + static_cast<std::size_t>(region.left) * pixel;
+                    view.width = region.width;
+                    Ours ours(plan_for(each.depth, each.channels), each.request);
+                    const Timing timing =
+                        timer_.sustained(1, [&](cudaStream_t stream, int) { ours.enqueue(view, stream); });
+                    const double bytes =
+                        static_cast<double>(view.height) * static_cast<double>(view.width) * static_cast<double>(pixel);
+                    add(place, "gpuhist", bytes, timing, {}, "");
+                });
+            }
     }
 
     void normalizing(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
