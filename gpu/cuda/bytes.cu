@@ -68,6 +68,7 @@ __host__ __device__ constexpr int first_column(int row, int value) {
 template <int C, int Columns, bool CountLuma>
 struct ByteCounter {
     static constexpr int rows = counted_rows<C, CountLuma>;
+    static constexpr bool sums_luma = C > 1 && !CountLuma;
     /// Whether a row's samples are handled as addresses: 256 times as large, and the lane's place added.
     template <int row>
     static constexpr bool as_address = Columns == 32 && shares_space<rows>(row);
@@ -82,7 +83,8 @@ struct ByteCounter {
     std::uint32_t first, green, last;  ///< factors of a pixel's colours, in memory order, as they are handled
     std::uint32_t rest;                ///< to be added to the sum of their products
     BrightnessSums brightness{};       ///< of luma, where it is not counted
-    std::uint32_t group_sum = 0, group_squares = 0, minimum = 0xFFFFFFFFu;
+    std::uint32_t group_sum = 0, group_squares = 0;
+    std::uint32_t minima = 0xFFFFFFFFu, maxima = 0;  ///< two each, of what look_at_pixel returns the upper halves
 
     __device__ ByteCounter(const std::uint32_t* columns, int log2, bool rgb)
         : base(shared_address(columns) - bias),
@@ -115,29 +117,43 @@ struct ByteCounter {
     __device__ std::uint32_t sample_of(std::uint32_t word, int at) const {
         return as_address<row> ? __byte_perm(word, lane, 0x7604 | at << 4) : __byte_perm(word, 0, 0x4440 | at);
     }
-    __device__ void look_at_luma(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-        const std::uint32_t luma = first * a + green * b + last * c + rest;
-        if constexpr (CountLuma) {
-            count<C>(sample_of<C>(luma, 3));
-        } else {
-            const std::uint32_t value = luma >> 24;
-            group_sum += value;
-            group_squares += value * value;
-            minimum = min(minimum, value);
-            brightness.maximum = max(brightness.maximum, value);
-        }
+    /// Luma of four pixels, where it is not counted.
+    __device__ void add(const std::uint32_t (&luma)[4]) {
+        const std::uint32_t low = __byte_perm(luma[0], luma[1], 0x7632), high = __byte_perm(luma[2], luma[3], 0x7632),
+                            bytes = __byte_perm(low, high, 0x7531);
+        group_sum = __dp4a(bytes, 0x01010101u, group_sum);
+        group_squares = __dp4a(bytes, bytes, group_squares);
+        minima = __vminu2(__vminu2(minima, low), high);
+        maxima = __vmaxu2(__vmaxu2(maxima, low), high);
+    }
+    /// Of one.
+    __device__ void add(std::uint32_t luma) {
+        const std::uint32_t value = luma >> 24, twice = __byte_perm(luma, 0, 0x3232);
+        group_sum += value;
+        group_squares += value * value;
+        minima = __vminu2(minima, twice);
+        maxima = __vmaxu2(maxima, twice);
     }
     /// Before 2^16 pixels, while their sums fit 32 bits.
     __device__ void fold() {
-        if constexpr (C > 1 && !CountLuma) {
+        if constexpr (sums_luma) {
             brightness.sum += group_sum;
             brightness.squares += group_squares;
             group_sum = group_squares = 0;
         }
     }
-    /// `sample(c)`: of channel c, a constant.
+    /// What was summed up.
+    __device__ BrightnessSums found() const {
+        BrightnessSums sums = brightness;
+        if (maxima == 0) return sums;  // no pixel: of a black one `half` is in it
+        sums.complement_minimum = ~(min(minima & 0xFFFFu, minima >> 16) >> 8);
+        sums.maximum = max(maxima & 0xFFFFu, maxima >> 16) >> 8;
+        return sums;
+    }
+    /// `sample(c)`: of channel c, a constant. Returns 2^9 times the sum that core::luma shifts, of which luma is the
+    /// uppermost byte.
     template <class Sample>
-    __device__ void look_at_pixel(Sample sample) {
+    __device__ std::uint32_t look_at_pixel(Sample sample) {
         const std::uint32_t a = sample(std::integral_constant<int, 0>{});
         count<0>(a);
         if constexpr (C > 1) {
@@ -146,21 +162,31 @@ struct ByteCounter {
             count<1>(b);
             count<2>(c);
             if constexpr (C > 3) count<3>(sample(std::integral_constant<int, 3>{}));
-            look_at_luma(a, b, c);
+            const std::uint32_t luma = first * a + green * b + last * c + rest;
+            if constexpr (CountLuma) count<C>(sample_of<C>(luma, 3));
+            return luma;
         }
+        return 0;
     }
     __device__ void group(std::int64_t, std::int64_t, const Group<std::uint8_t, C>& g) {
-        // As if it changed each time. Else the compiler keeps the address of each row in a register and adds it to
+        // As if they changed each time. Else the compiler keeps the address of each row in a register and adds it to
         // every sample; this way the base, which is the same for all lanes, and a place other than 0 are part of the
-        // address that the increment itself takes.
-        asm volatile("" : "+r"(base));
+        // address that the increment itself takes. And it would find out each time which lane this is.
+        asm volatile("" : "+r"(base), "+r"(lane));
 #pragma unroll
-        for (int i = 0; i < Group<std::uint8_t, C>::samples; i += C)
-            look_at_pixel([&](auto c) { return sample_of<c>(g.word_of(i + c), (i + c) % 4); });
+        for (int i = 0; i < Group<std::uint8_t, C>::samples; i += 4 * C) {
+            std::uint32_t luma[4];
+#pragma unroll
+            for (int p = 0; p < 4; ++p)
+                luma[p] =
+                    look_at_pixel([&](auto c) { return sample_of<c>(g.word_of(i + p * C + c), (i + p * C + c) % 4); });
+            if constexpr (sums_luma) add(luma);
+        }
         fold();
     }
     __device__ void pixel(std::int64_t, std::int64_t, const std::uint8_t (&pixel)[C]) {
-        look_at_pixel([&](auto c) { return sample_of<c>(pixel[c], 0); });
+        const std::uint32_t luma = look_at_pixel([&](auto c) { return sample_of<c>(pixel[c], 0); });
+        if constexpr (sums_luma) add(luma);
         fold();
     }
 };
@@ -179,28 +205,34 @@ constexpr int unroll = C == 3                  ? 1
                        : C == 1 && Wanted == 2 ? 3
                                                : 4;
 
-/// The hot loops: functions of their own, so that what the kernel keeps does not crowd their registers.
+/// The hot loops.
 template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted, bool Turns>
-__device__ __noinline__ BrightnessSums count_part(Image image, Share share, int columns_log2, bool rgb,
-                                                  std::uint32_t taken) {
+__device__ __forceinline__ BrightnessSums count_share(const Image& image, const Share& share, int columns_log2,
+                                                      bool rgb, std::uint32_t taken) {
     ByteCounter<C, Columns, CountLuma> counter(dynamic_shared, columns_log2, rgb);
     if constexpr (OneRow && Turns)
         sweep_in_turns<std::uint8_t, C, unroll<C, Wanted>>(image, share, taken, counter);
     else if constexpr (OneRow)
         sweep_one_row<std::uint8_t, C, unroll<C, Wanted>, C == 3>(image, share, counter);
     else
-        sweep_rows<std::uint8_t, C>(image, share, counter);
-    counter.brightness.complement_minimum = ~counter.minimum;
-    return counter.brightness;
+        sweep_rows<std::uint8_t, C, unroll<C, Wanted>, C == 3>(image, share, counter);
+    return counter.found();
+}
+/// As functions of their own, so that what the kernel keeps does not crowd their registers.
+template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted, bool Turns>
+__device__ __noinline__ BrightnessSums count_apart(Image image, Share share, int columns_log2, bool rgb,
+                                                   std::uint32_t taken) {
+    return count_share<C, Columns, CountLuma, OneRow, Wanted, Turns>(image, share, columns_log2, rgb, taken);
 }
 /// `taken`: a counter for sweep_in_turns.
 template <int C, bool CountLuma, int Wanted, bool Turns = false>
 __device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2, bool rgb,
                                                std::uint32_t taken = 0) {
-    if (columns_log2 != 5) return count_part<C, 0, CountLuma, false, Wanted, false>(image, share, columns_log2, rgb, 0);
+    if (columns_log2 != 5)
+        return count_apart<C, 0, CountLuma, false, Wanted, false>(image, share, columns_log2, rgb, 0);
     return in_one_row<std::uint8_t, C>(image)
-               ? count_part<C, 32, CountLuma, true, Wanted, Turns>(image, share, 5, rgb, taken)
-               : count_part<C, 32, CountLuma, false, Wanted, false>(image, share, 5, rgb, 0);
+               ? count_apart<C, 32, CountLuma, true, Wanted, Turns>(image, share, 5, rgb, taken)
+               : count_apart<C, 32, CountLuma, false, Wanted, false>(image, share, 5, rgb, 0);
 }
 
 __device__ inline void clear_columns(int counters) {
@@ -550,7 +582,8 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
 /// barrier between an image and the next: while the last warps write the sums of one, the others sweep the other.
 /// Counters go on counting from one image to the next: each thread remembers what its bins had come to, modulo 2^32.
 /// Launch: any grid of batch_threads_of(rows) threads a block, never cooperative.
-template <int C, bool CountLuma, typename O>
+/// `OneRow`: all_in_one_row.
+template <int C, bool CountLuma, bool OneRow, typename O>
 __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
                                   batch_blocks(counted_rows<C, CountLuma>))
     batch_kernel(const __grid_constant__ Tensor images, const __grid_constant__ CountParameters p, int steps) {
@@ -570,8 +603,10 @@ __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
         const Image image = images.image(index);
         if (analyze) {
             const bool narrow = is_narrow(image.pixels());
-            BrightnessSums luma =
-                count_columns<C, CountLuma, 1>(image, {threadIdx.x, images.pieces, threads}, 5, common.rgb);
+            const Share share{threadIdx.x, images.pieces, threads};
+            BrightnessSums luma = count_share<C, 32, CountLuma, OneRow, 1, false>(image, share, 5, common.rgb, 0);
+            if (index + gridDim.x < images.count)
+                fetch_ahead<std::uint8_t, C>(images.image(index + gridDim.x), threadIdx.x);
             if constexpr (rows == C && C > 1) {
                 luma.reduce_over_warp(narrow);
                 if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
@@ -762,7 +797,8 @@ template <int C, bool CountLuma, typename O>
 bool launch_batch(Launch launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
     constexpr int rows = counted_rows<C, CountLuma>;
     const Shape shape{images.count, batch_threads_of(rows), shared_bytes, batch_blocks(rows)};
-    const auto kernel = batch_kernel<C, CountLuma, O>;
+    const auto kernel = all_in_one_row<std::uint8_t, C>(images) ? batch_kernel<C, CountLuma, true, O>
+                                                                : batch_kernel<C, CountLuma, false, O>;
     const std::int64_t blocks =
         std::int64_t{launch.multiprocessors} * resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
     const std::int64_t rounds = (images.count + blocks - 1) / blocks;

@@ -234,7 +234,7 @@ __device__ __forceinline__ void sweep_floats(const Image& image, const Share& sh
     if (in_one_row<float, C>(image))
         sweep_one_row<float, C, Unroll, false>(image, share, visit);
     else
-        sweep_rows<float, C>(image, share, visit);
+        sweep_rows<float, C, Unroll, false>(image, share, visit);
 }
 
 /// Blocks are dealt to `rows` rows in turn; those of a row share its pixels. Calls `each(row, share)`: more than once

@@ -35,9 +35,9 @@ constexpr int group_pixels(int sample_bytes, int channels) {
     return 16 * group_words(sample_bytes, channels) / (sample_bytes * channels);
 }
 /// Pieces of work in an image, the unit in which it is shared out: a row's groups, which start where one can be loaded
-/// at once, the pixels before them, and those after.
+/// at once, and the pixels before and after them as one more. Where fewer groups fit, the last pieces are empty.
 GPUHIST_HD constexpr std::int64_t pieces_in_row(std::int64_t width, int pixels_of_group) {
-    return width / pixels_of_group + 2;
+    return width / pixels_of_group + 1;
 }
 
 /// The images of one launch: equal ones at equal distances,

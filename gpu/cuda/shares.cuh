@@ -20,7 +20,7 @@ struct Part {
     /// This thread's share.
     __device__ Share share() const {
         if (dealt) return dealt_share(last);
-        return {first + threadIdx.x, last, blockDim.x};
+        return {first + threadIdx.x, last, blockDim.x, false, first};
     }
     /// A share of other pieces of the same image, dealt in turn.
     __device__ Share dealt_share(std::int64_t pieces) const {

@@ -63,21 +63,47 @@ struct Group {
     }
 };
 
-/// Pixels before the first group of a row that starts on a 16-byte boundary; negative where no pixel does.
+/// Groups start on 16-byte boundaries, which a row of pixels may meet.
+template <typename T, int C>
+struct Boundaries {
+    static constexpr unsigned pixel = sizeof(T) * C, power = pixel & (0 - pixel), steps = power >= 16 ? 1 : 16 / power;
+    static constexpr int most = steps - 1;  ///< pixels before the first one
+
+    GPUHIST_HD static bool met(unsigned address) { return address % (power >= 16 ? 16 : power) == 0; }
+    /// Pixels before the first one of a row that meets any.
+    __device__ static int head(const char* row) {
+        // address + k · pixel ≡ 0 (mod 16): the odd part of a pixel's bytes is 1 or 3, and 3 · 5 ≡ −1 (mod 16).
+        const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row));
+        return static_cast<int>(address / power * (pixel / power == 3 ? 5u : 0u - 1u) % steps);
+    }
+};
+/// Pixels before the first group of a row; negative where no pixel starts on a boundary.
 template <typename T, int C>
 __device__ inline int head_pixels(const char* row) {
-    constexpr unsigned pixel = sizeof(T) * C, power = pixel & (0 - pixel), steps = power >= 16 ? 1 : 16 / power;
-    const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row));
-    if (address % (power >= 16 ? 16 : power) != 0) return -1;
-    // address + k · pixel ≡ 0 (mod 16): the odd part of a pixel's bytes is 1 or 3, and 3 · 5 ≡ −1 (mod 16).
-    return static_cast<int>(address / power * (pixel / power == 3 ? 5u : 0u - 1u) % steps);
+    using B = Boundaries<T, C>;
+    return B::met(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row))) ? B::head(row) : -1;
 }
 
-/// The pieces first, first + step, … before `last` of an image: what one thread looks at. `backwards`: of an image that
-/// is in_one_row counted from its end, so that what the sweep before has left in L2 is read first.
+/// Brings a group of an image into L2, of its first row and as if that began with one.
+template <typename T, int C>
+__device__ inline void fetch_ahead(const Image& image, std::int64_t group) {
+    if (group * Group<T, C>::pixels >= image.width) return;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(image.data) + group * Group<T, C>::bytes));
+}
+
+/// The pieces first, first + step, … before `last` of an image: what one thread looks at, beside others that share
+/// those from `begin` on. `backwards`: of an image that is in_one_row counted from its end, so that what the sweep
+/// before has left in L2 is read first.
 struct Share {
     std::int64_t first, last, step;
     bool backwards = false;
+    std::int64_t begin = 0;
+
+    /// A thread's turns at what lies from `from` to `to`.
+    __device__ int turns(std::int64_t from, std::int64_t to) const {
+        from += first - begin;
+        return from < to ? static_cast<int>(divide(to - from + step - 1, step)) : 0;
+    }
 };
 
 /// Whether all groups of an image lie in one row, one behind the other.
@@ -85,6 +111,14 @@ template <typename T, int C>
 __device__ inline bool in_one_row(const Image& image) {
     const int head = head_pixels<T, C>(static_cast<const char*>(image.data));
     return image.height == 1 && head >= 0 && head + Group<T, C>::pixels <= image.width;
+}
+
+/// Whether all of a tensor's images surely are, wherever each begins.
+template <typename T, int C>
+GPUHIST_HD inline bool all_in_one_row(const Tensor& images) {
+    using B = Boundaries<T, C>;
+    return images.first.height == 1 && B::most + Group<T, C>::pixels <= images.first.width &&
+           B::met(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(images.first.data) | images.image_bytes));
 }
 
 template <typename T, int C, class Visit>
@@ -99,18 +133,17 @@ __device__ inline void visit_pixels(std::int64_t y, const char* row, std::int64_
     }
 }
 
-/// Of an image that is in_one_row, the pieces behind its groups: what lies before the first and after the last one.
-/// `piece`: this thread's first that may be one.
+/// Of an image that is in_one_row, what lies before its groups and behind, which is the piece after the last group's:
+/// by the warp that has it, a pixel a lane. `piece`: this thread's first that may be it.
 template <typename T, int C, class Visit>
 __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::int64_t piece, const Share& share,
                                   Visit& visit) {
+    static_assert(Boundaries<T, C>::most + Group<T, C>::pixels - 1 < 32);
+    if (!__any_sync(0xFFFFFFFFu, piece == groups && piece < share.last)) return;
     const char* data = static_cast<const char*>(image.data);
-    const int head = head_pixels<T, C>(data);
-#pragma unroll 1
-    for (; piece < share.last && piece <= groups + 1; piece += share.step) {
-        const bool tail = piece != groups;
-        visit_pixels<T, C>(0, data, tail ? head + groups * Group<T, C>::pixels : 0, tail ? image.width : head, visit);
-    }
+    const int lane = threadIdx.x % 32;
+    const std::int64_t x = lane < Boundaries<T, C>::head(data) ? lane : lane + groups * Group<T, C>::pixels;
+    visit_pixels<T, C>(0, data, x, min(x + 1, image.width), visit);
 }
 
 /// `Visit::few`, or 0: see sweep_one_row.
@@ -122,39 +155,34 @@ constexpr int few_of() {
         return 0;
 }
 
-/// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, x being the
-/// (first) pixel's place in row y. The threads of a warp must take neighbouring pieces. `Unroll` groups are loaded
-/// before any is looked at (all of them by `visit.groups(groups)`, where there is such a function; it is not told where
-/// they lie); `Ahead`: one is, and the next before it is looked at. Fewer groups than `Visit::few`, where there is
-/// that, are looked at one by one: the unrolled loop's instructions take longer to fetch than it saves. Of an image
-/// that is in_one_row. In the loop live a pointer and few 32-bit numbers: what the visitor keeps in registers must not
-/// be crowded out.
-template <typename T, int C, int Unroll, bool Ahead, class Visit>
-__device__ inline void sweep_one_row(const Image& image, const Share& share, Visit& visit) {
+/// Where a group lies.
+struct Place {
+    const char* at;
+    std::int64_t y, x;
+};
+
+/// Calls `visit.group(y, x, group)` for `count` groups from where `walk` stands, x being the first pixel's place in row
+/// y. The threads of a warp must take neighbouring ones. `Unroll` groups are loaded before any is looked at (all of
+/// them by `visit.groups(groups)`, where there is such a function; it is not told where they lie); `Ahead`: one is, and
+/// the next before it is looked at. Fewer groups than `Visit::few`, where there is that, are looked at one by one: the
+/// unrolled loop's instructions take longer to fetch than it saves. What the visitor keeps in registers must not be
+/// crowded out: so in the loop lives little else.
+template <typename T, int C, int Unroll, bool Ahead, class Walk, class Visit>
+__device__ inline void sweep_groups(Walk walk, int count, Visit& visit) {
     using G = Group<T, C>;
-    const char* data = static_cast<const char*>(image.data);
-    const int head = head_pixels<T, C>(data);
-    const std::int64_t groups = (image.width - head) / G::pixels, last = min(share.last, groups);
-    // Pieces for this thread, and for every thread of its warp: in those the warp can stay together.
-    auto pieces_from = [&](std::int64_t first) {
-        return first < last ? static_cast<int>(divide(last - first + share.step - 1, share.step)) : 0;
-    };
-    const int count = pieces_from(share.first);
-    int together = pieces_from(share.first + (31 - threadIdx.x % 32)), left = count - together;
-    const int step = static_cast<int>(share.backwards ? -share.step : share.step);
-    std::int64_t x = head + (share.backwards ? groups - 1 - share.first : share.first) * G::pixels;
-    const char* at = data + x * static_cast<std::int64_t>(sizeof(T) * C);
-    const int x_step = step * G::pixels, step_bytes = step * G::bytes;
+    // As many as every thread of the warp has: so far it stays together. The last lane has the fewest.
+    int together = __shfl_sync(0xFFFFFFFFu, count, 31), left = count - together;
     if constexpr (Ahead) {
         G next;
-        if (together > 0) next.load(at);
+        if (together > 0) next.load(walk.place().at);
 #pragma unroll 1
-        for (; together > 0; --together, x += x_step) {
+        for (; together > 0; --together) {
             const G group = next;
-            at += step_bytes;
-            if (together > 1) next.load(at);
+            const Place place = walk.place();
+            walk.next();
+            if (together > 1) next.load(walk.place().at);
             __syncwarp();  // keeps the loads above
-            visit.group(0, x, group);
+            visit.group(place.y, place.x, group);
         }
     } else {
         constexpr int few = few_of<Visit>();
@@ -162,24 +190,60 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, Vis
 #pragma unroll 1
         for (; unrolled && together >= Unroll; together -= Unroll) {
             G group[Unroll];
+            Place place[Unroll];
 #pragma unroll
-            for (int u = 0; u < Unroll; ++u) group[u].load(at + static_cast<std::int64_t>(u) * step_bytes);
+            for (int u = 0; u < Unroll; ++u, walk.next()) {
+                place[u] = walk.place();
+                group[u].load(place[u].at);
+            }
             __syncwarp();  // keeps the loads above
-            at += static_cast<std::int64_t>(Unroll) * step_bytes;
             if constexpr (requires { visit.groups(group); }) {
                 visit.groups(group);
             } else {
 #pragma unroll
-                for (int u = 0; u < Unroll; ++u, x += x_step) visit.group(0, x, group[u]);
+                for (int u = 0; u < Unroll; ++u) visit.group(place[u].y, place[u].x, group[u]);
             }
         }
     }
 #pragma unroll 1
-    for (left += together; left > 0; --left, at += step_bytes, x += x_step) {
+    for (left += together; left > 0; --left, walk.next()) {
         G group;
-        group.load(at);
-        visit.group(0, x, group);
+        const Place place = walk.place();
+        group.load(place.at);
+        visit.group(place.y, place.x, group);
     }
+}
+
+/// A share of the groups of an image that is in_one_row.
+template <typename T, int C>
+struct RowWalk {
+    const char* at;
+    std::int64_t x;
+    int step_bytes, x_step;
+
+    __device__ RowWalk(const Image& image, int head, std::int64_t groups, const Share& share) {
+        using G = Group<T, C>;
+        const int step = static_cast<int>(share.backwards ? -share.step : share.step);
+        x = head + (share.backwards ? groups - 1 - share.first : share.first) * G::pixels;
+        at = static_cast<const char*>(image.data) + x * static_cast<std::int64_t>(sizeof(T) * C);
+        step_bytes = step * G::bytes;
+        x_step = step * G::pixels;
+    }
+    __device__ Place place() const { return {at, 0, x}; }
+    __device__ void next() {
+        at += step_bytes;
+        x += x_step;
+    }
+};
+
+/// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, see sweep_groups,
+/// of an image that is in_one_row.
+template <typename T, int C, int Unroll, bool Ahead, class Visit>
+__device__ inline void sweep_one_row(const Image& image, const Share& share, Visit& visit) {
+    const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data));
+    const std::int64_t groups = (image.width - head) / Group<T, C>::pixels;
+    const int count = share.turns(share.begin, min(share.last, groups));
+    sweep_groups<T, C, Unroll, Ahead>(RowWalk<T, C>(image, head, groups, share), count, visit);
     sweep_ends<T, C>(image, groups, share.first + count * share.step, share, visit);
 }
 
@@ -223,55 +287,81 @@ __device__ inline void sweep_in_turns(const Image& image, const Share& share, st
     sweep_ends<T, C>(image, groups, groups + share.first, share, visit);
 }
 
-/// Of any image: rows with gaps between, and pixels that never meet a 16-byte boundary.
-template <typename T, int C, class Visit>
-__device__ inline void sweep_rows(const Image& image, const Share& share, Visit& visit) {
-    using G = Group<T, C>;
-    const int in_row = static_cast<int>(pieces_in_row(image.width, G::pixels));
-    const std::int64_t row_step = divide(share.step, in_row), row_step_bytes = row_step * image.row_bytes;
-    const int piece_step = static_cast<int>(share.step - row_step * in_row);
-    std::int64_t y = divide(share.first, in_row);
-    int piece = static_cast<int>(share.first - y * in_row);
-    int left =
-        share.first < share.last ? static_cast<int>(divide(share.last - share.first + share.step - 1, share.step)) : 0;
-    const char* row = static_cast<const char*>(image.data) + y * image.row_bytes;
-    G waiting;
-    std::int64_t waiting_x = -1, waiting_y = 0;
-#pragma unroll 1
-    for (; left > 0; --left) {
-        const int head = head_pixels<T, C>(row);
-        const int groups = head < 0 || image.width < head ? 0 : static_cast<int>((image.width - head) / G::pixels);
-        if (piece < groups) {  // loaded before the one before it is looked at
-            const std::int64_t x = head + static_cast<std::int64_t>(piece) * G::pixels;
-            G group;
-            group.load(row + x * static_cast<std::int64_t>(sizeof(T) * C));
-            if (waiting_x >= 0) visit.group(waiting_y, waiting_x, waiting);
-            waiting = group;
-            waiting_x = x;
-            waiting_y = y;
-        } else {
-            std::int64_t first = 0, last = 0;
-            if (head < 0) {
-                first = static_cast<std::int64_t>(piece) * G::pixels;
-                last = min(first + G::pixels, image.width);
-            } else if (piece == groups) {
-                last = min(std::int64_t{head}, image.width);
-            } else if (piece == groups + 1) {
-                first = head + static_cast<std::int64_t>(groups) * G::pixels;
-                last = image.width;
-            }
-            visit_pixels<T, C>(y, row, first, last, visit);
-        }
+/// Every so manieth of what there is an equal number of in each row of an image.
+template <typename Item>
+struct RowsWalk {
+    Item each, item, item_step;  ///< of a row
+    std::int64_t y, y_step;
+    const char* row;
+    std::int64_t row_bytes, row_step_bytes;
+
+    __device__ RowsWalk(const Image& image, Item each, std::int64_t first, std::int64_t step) : each(each) {
+        y = divide(first, each);
+        item = static_cast<Item>(first - y * each);
+        y_step = divide(step, each);
+        item_step = static_cast<Item>(step - y_step * each);
+        row = static_cast<const char*>(image.data) + y * image.row_bytes;
+        row_bytes = image.row_bytes;
+        row_step_bytes = y_step * image.row_bytes;
+    }
+    __device__ void next() {
+        item += item_step;
+        y += y_step;
         row += row_step_bytes;
-        y += row_step;
-        piece += piece_step;
-        if (piece >= in_row) {
-            piece -= in_row;
-            row += image.row_bytes;
+        if (item >= each) {
+            item -= each;
             ++y;
+            row += row_bytes;
         }
     }
-    if (waiting_x >= 0) visit.group(waiting_y, waiting_x, waiting);
+};
+/// Groups.
+template <typename T, int C>
+struct GroupsWalk : RowsWalk<int> {
+    using RowsWalk::RowsWalk;
+    __device__ Place place() const {
+        const int head = Boundaries<T, C>::head(row);
+        const std::int64_t x = head + std::int64_t{item} * Group<T, C>::pixels;
+        return {row + x * static_cast<std::int64_t>(sizeof(T) * C), y, x};
+    }
+};
+
+/// Of any image: rows with gaps between, and pixels that never meet a boundary. All rows have as many groups as surely
+/// fit; the pixels that no group holds follow, one by one.
+template <typename T, int C, int Unroll, bool Ahead, class Visit>
+__device__ inline void sweep_rows(const Image& image, const Share& share, Visit& visit) {
+    using G = Group<T, C>;
+    using B = Boundaries<T, C>;
+    const char* data = static_cast<const char*>(image.data);
+    const auto rows_at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data) | image.row_bytes);
+    const int head = image.row_bytes % 16 == 0 ? B::head(data) : B::most;
+    const int groups = B::met(rows_at) && image.width > head ? static_cast<int>((image.width - head) / G::pixels) : 0;
+    const std::int64_t rest = image.width - std::int64_t{groups} * G::pixels;
+    // A row's first pieces are its groups; the one after them is the rest.
+    const std::int64_t in_row = pieces_in_row(image.width, G::pixels);
+    auto groups_before = [&](std::int64_t piece) {
+        const std::int64_t y = divide(piece, in_row);
+        return y * groups + min(piece - y * in_row, std::int64_t{groups});
+    };
+    auto rest_before = [&](std::int64_t piece) {
+        const std::int64_t y = divide(piece, in_row);
+        return (piece - y * in_row > groups ? y + 1 : y) * rest;
+    };
+    if (groups > 0) {
+        const std::int64_t begin = groups_before(share.begin);
+        const GroupsWalk<T, C> walk(image, groups, begin + share.first - share.begin, share.step);
+        sweep_groups<T, C, Unroll, Ahead>(walk, share.turns(begin, groups_before(share.last)), visit);
+    }
+    if (rest > 0) {
+        const std::int64_t begin = rest_before(share.begin);
+        RowsWalk<std::int64_t> walk(image, rest, begin + share.first - share.begin, share.step);
+#pragma unroll 1
+        for (int left = share.turns(begin, rest_before(share.last)); left > 0; --left, walk.next()) {
+            const bool before = groups == 0 || walk.item < B::head(walk.row);
+            const std::int64_t x = before ? walk.item : walk.item + std::int64_t{groups} * G::pixels;
+            visit_pixels<T, C>(walk.y, walk.row, x, x + 1, visit);
+        }
+    }
 }
 
 }  // namespace gpuhist::cuda

@@ -217,7 +217,7 @@ __device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter
     if (in_one_row<T, W>(image))
         sweep_one_row<T, W, unroll, false>(image, share, writer);
     else
-        sweep_rows<T, W>(image, share, writer);
+        sweep_rows<T, W, unroll, false>(image, share, writer);
     __syncwarp();  // what follows a call may be a barrier
 }
 

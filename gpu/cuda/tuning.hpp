@@ -18,7 +18,10 @@ inline constexpr int block_threads = 1024;
 /// Of a batch's images, each of which is one block's: as many blocks a multiprocessor as its rows of counters, 32 KiB
 /// each, leave room for, so that one counts while another gathers. Two blocks of three rows that keep no more than
 /// 1 KiB beside them leave 60 KiB of first-level cache, where loads arrive; with more they leave 28.
-///   4096 × 224 × 224 BGR   three rows   2 × 384  0.69   2 × 352  0.68   2 × 448  0.67
+///   4096 × 224 × 224 BGR   three rows   2 × 384  0.75   2 × 352  0.73   2 × 448  0.70 (registers spilled)
+///                          four (luma)  1 × 640  0.65   1 × 800  0.62
+///   before an image's first groups were brought into L2 while the one before is gathered, and divisions saved:
+///                          three rows   2 × 384  0.69   2 × 352  0.68   2 × 448  0.67
 ///                          four (luma)  1 × 640  0.61   1 × 768  0.60   1 × 1024  0.60
 ///                          addresses by multiplication, three rows: 2 × 384  0.66, with 28 KiB of cache  0.64
 ///                                       2 × 416  0.62   1 × 640  0.59   1 × 800  0.58
@@ -123,10 +126,15 @@ inline constexpr int few_groups = 16;
 //   u16: the same                                         grey 0.63 for 0.655
 //   programmatic dependent launch                         u8 grey 0.968 for 0.971, BGR 0.960 for 0.956, 24 MB
 //                                                           normalised 23.2 µs for 23.9; u16 and f32 no difference
-//   u8 luma sums of four pixels at a time by dp4a           no difference: 284 instead of 292 instructions a group
-//   u8 the image's next group loaded before it is gathered  no difference
-//   u8 batch: the block's threads as a constant, for the    no difference
-//        divisions before an image's first load
+//   u8 batch, 4096 × 224 × 224 BGR, luma sums               step by step: 193 µs; luma of four pixels at a time 189.5;
+//                                                           the next image's first groups into L2 184; one division
+//                                                           fewer before the first load 180, by a constant 176.5
+//   u8 batch: its first groups loaded into registers        214 µs for 189.5, 32 bytes of which are spilled
+//   u8 batch: loads that pass by the first-level cache      214 µs for 189.5: each sector comes twice
+//   u8 batch: two rounds of groups into L2; earlier         184 µs; 196
+//   u8 batch: images of one row and of many by one kernel   192 µs for 177: of warps that may part in calls between
+//                                                           which they choose it is not known that they stay together
+//   u8 BGR: two groups in turn, so that none is copied      245 instructions for 228: sums of addresses at each sample
 //   16 instead of 32 columns in twice as many blocks        4096 × 224 × 224 BGR 0.55 for 0.60
 //   u16: each addition's overflow looked for before the next    0.45 for 0.53
 //   u16: a value's bank by its lowest bits alone            8-bit data << 8 at 0.11 for 0.75, without the merging
@@ -158,6 +166,8 @@ inline constexpr int few_groups = 16;
 //   the same, a group at a time, each loaded anew as soon    BGR 4 % longer at ncu's clocks, grey 523 µs for 518
 //        as it was looked at
 //   f32 BGR: floats widened by integer operations           no difference
+//   f32 brief, whether the step before was idle asked       BGR 593 µs for 585, 24 MB 52 for 47: it is kept in memory
+//        of every kernel
 //   f32 BGR: 32 KB less of shared memory set aside          no difference
 //   f32 BGR: small samples looked for in three rows at once 0.32 for 0.35, both of 640 threads: spilled
 //   f32 BGR: small samples not looked for (an eighth fewer  0.400 for 0.397: the issue slots do not bound it

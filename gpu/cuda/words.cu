@@ -215,7 +215,7 @@ __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Coun
     else if constexpr (OneRow)
         sweep_one_row<std::uint16_t, C, C == 1 ? 4 : 1, C == 3>(image, share, counter);
     else
-        sweep_rows<std::uint16_t, C>(image, share, counter);
+        sweep_rows<std::uint16_t, C, C == 1 ? 4 : 1, C == 3>(image, share, counter);
     __syncwarp();  // what follows a call may be a barrier
     return counter.sums;
 }
