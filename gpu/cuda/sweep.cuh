@@ -99,7 +99,7 @@ struct Share {
     bool backwards = false;
     std::int64_t begin = 0;
 
-    /// A thread's turns at what lies from `from` to `to`.
+    /// How many of what lies from `from` to `to` are this thread's, dealt as the pieces are.
     __device__ int turns(std::int64_t from, std::int64_t to) const {
         from += first - begin;
         return from < to ? static_cast<int>(divide(to - from + step - 1, step)) : 0;
@@ -146,7 +146,7 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
     visit_pixels<T, C>(0, data, x, min(x + 1, image.width), visit);
 }
 
-/// `Visit::few`, or 0: see sweep_one_row.
+/// `Visit::few`, or 0: see sweep_groups.
 template <class Visit>
 constexpr int few_of() {
     if constexpr (requires { Visit::few; })
@@ -287,10 +287,10 @@ __device__ inline void sweep_in_turns(const Image& image, const Share& share, st
     sweep_ends<T, C>(image, groups, groups + share.first, share, visit);
 }
 
-/// Every so manieth of what there is an equal number of in each row of an image.
+/// Steps through items of which every row of an image has `each`.
 template <typename Item>
 struct RowsWalk {
-    Item each, item, item_step;  ///< of a row
+    Item each, item, item_step;
     std::int64_t y, y_step;
     const char* row;
     std::int64_t row_bytes, row_step_bytes;
