@@ -20,8 +20,9 @@ inline constexpr int block_threads = 1024;
 /// 1 KiB beside them leave 60 KiB of first-level cache, where loads arrive; with more they leave 28.
 ///   4096 × 224 × 224 BGR   three rows   2 × 384  0.75   2 × 352  0.73   2 × 448  0.70 (registers spilled)
 ///                          four (luma)  1 × 640  0.65   1 × 800  0.62
-///   before an image's first groups were brought into L2 while the one before is gathered, and divisions saved:
-///                          three rows   2 × 384  0.69   2 × 352  0.68   2 × 448  0.67
+///   Three rows came to that in turns: 193 µs; luma of four pixels at a time 189.5; the next image's first groups
+///   brought into L2 while one is gathered 184; one division fewer before the first load 180; by a constant 176.5.
+///   Before:                three rows   2 × 384  0.69   2 × 352  0.68   2 × 448  0.67
 ///                          four (luma)  1 × 640  0.61   1 × 768  0.60   1 × 1024  0.60
 ///                          addresses by multiplication, three rows: 2 × 384  0.66, with 28 KiB of cache  0.64
 ///                                       2 × 416  0.62   1 × 640  0.59   1 × 800  0.58
@@ -126,9 +127,6 @@ inline constexpr int few_groups = 16;
 //   u16: the same                                         grey 0.63 for 0.655
 //   programmatic dependent launch                         u8 grey 0.968 for 0.971, BGR 0.960 for 0.956, 24 MB
 //                                                           normalised 23.2 µs for 23.9; u16 and f32 no difference
-//   u8 batch, 4096 × 224 × 224 BGR, luma sums               step by step: 193 µs; luma of four pixels at a time 189.5;
-//                                                           the next image's first groups into L2 184; one division
-//                                                           fewer before the first load 180, by a constant 176.5
 //   u8 batch: its first groups loaded into registers        214 µs for 189.5, 32 bytes of which are spilled
 //   u8 batch: loads that pass by the first-level cache      214 µs for 189.5: each sector comes twice
 //   u8 batch: two rounds of groups into L2; earlier         184 µs; 196
@@ -166,8 +164,7 @@ inline constexpr int few_groups = 16;
 //   the same, a group at a time, each loaded anew as soon    BGR 4 % longer at ncu's clocks, grey 523 µs for 518
 //        as it was looked at
 //   f32 BGR: floats widened by integer operations           no difference
-//   f32 brief, whether the step before was idle asked       BGR 593 µs for 585, 24 MB 52 for 47: it is kept in memory
-//        of every kernel
+//   f32 brief too told whether the step before was idle     BGR 593 µs for 585, 24 MB 52 for 47
 //   f32 BGR: 32 KB less of shared memory set aside          no difference
 //   f32 BGR: small samples looked for in three rows at once 0.32 for 0.35, both of 640 threads: spilled
 //   f32 BGR: small samples not looked for (an eighth fewer  0.400 for 0.397: the issue slots do not bound it
