@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "core/float_details.hpp"
@@ -37,8 +38,7 @@ bool meets_boundaries(const ImageView& image) {
     const auto pixel = sample_bytes(image.depth) * static_cast<std::size_t>(image.channels);
     return reinterpret_cast<std::uintptr_t>(image.data) % std::min<std::size_t>(pixel & (0 - pixel), 16) == 0;
 }
-/// Whether an image, and its output, are described to the kernels as one long row: a row's pieces that are not groups
-/// must be fewer than 2^31.
+/// Whether an image, and its output, are described to the kernels as one long row.
 bool one_row(const ImageView& image, const MutableImageView* output) {
     return packed(image) && (!output || packed(*output)) && meets_boundaries(image);
 }
@@ -52,7 +52,11 @@ struct Placed {
 Placed place(const ImageView& view, const MutableImageView* output) {
     Placed placed{{view.data, view.width, view.height, view.row_bytes}, {}, 0};
     if (output) placed.output = {output->data, output->row_bytes};
-    if (one_row(view, output)) placed.image = {view.data, view.pixels(), 1, 0};
+    if (one_row(view, output))
+        placed.image = {view.data, view.pixels(), 1, 0};
+    else if (view.width * view.channels >> 31 != 0)
+        throw InvalidArgument("rows of " + std::to_string(view.width) +
+                              " pixels: 2^31 samples and more must lie packed, on a boundary of their pixels");
     const int group = group_pixels(static_cast<int>(sample_bytes(view.depth)), view.channels);
     placed.pieces = pieces_in_row(placed.image.width, group) * placed.image.height;
     return placed;

@@ -168,7 +168,7 @@ struct ByteCounter {
         }
         return 0;
     }
-    __device__ void group(std::int64_t, std::int64_t, const Group<std::uint8_t, C>& g) {
+    __device__ void group(const Group<std::uint8_t, C>& g) {
         // As if they changed each time. Else the compiler keeps the address of each row in a register and adds it to
         // every sample; this way the base, which is the same for all lanes, and a place other than 0 are part of the
         // address that the increment itself takes. And it would find out each time which lane this is.
@@ -184,7 +184,7 @@ struct ByteCounter {
         }
         fold();
     }
-    __device__ void pixel(std::int64_t, std::int64_t, const std::uint8_t (&pixel)[C]) {
+    __device__ void pixel(const std::uint8_t (&pixel)[C]) {
         const std::uint32_t luma = look_at_pixel([&](auto c) { return sample_of<c>(pixel[c], 0); });
         if constexpr (sums_luma) add(luma);
         fold();
@@ -204,6 +204,9 @@ template <int C, int Wanted>
 constexpr int unroll = C == 3                  ? 1
                        : C == 1 && Wanted == 2 ? 3
                                                : 4;
+/// Of rows with gaps between, whose steps take up registers themselves.
+template <int C, int Wanted>
+constexpr int rows_unroll = C == 1 && Wanted == 2 ? 2 : unroll<C, Wanted>;
 
 /// The hot loops.
 template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted, bool Turns>
@@ -213,9 +216,9 @@ __device__ __forceinline__ BrightnessSums count_share(const Image& image, const 
     if constexpr (OneRow && Turns)
         sweep_in_turns<std::uint8_t, C, unroll<C, Wanted>>(image, share, taken, counter);
     else if constexpr (OneRow)
-        sweep_one_row<std::uint8_t, C, unroll<C, Wanted>, C == 3>(image, share, counter);
+        sweep_one_row<std::uint8_t, C>(image, share, Loads<unroll<C, Wanted>, C == 3>{}, counter);
     else
-        sweep_rows<std::uint8_t, C, unroll<C, Wanted>, C == 3>(image, share, counter);
+        sweep_rows<std::uint8_t, C>(image, share, Loads<rows_unroll<C, Wanted>, C == 3>{}, counter);
     return counter.found();
 }
 /// As functions of their own, so that what the kernel keeps does not crowd their registers.

@@ -31,10 +31,10 @@ struct EqualizeCounter {
         for (float v : value)
             if (is_finite(v)) counters.add_one(bins(v));
     }
-    __device__ void group(std::int64_t, std::int64_t, const Group<float, C>& group) {
+    __device__ void group(const Group<float, C>& group) {
         look_at(group);
     }
-    __device__ void pixel(std::int64_t, std::int64_t, const float (&samples)[C]) {
+    __device__ void pixel(const float (&samples)[C]) {
         look_at(samples);
     }
 };

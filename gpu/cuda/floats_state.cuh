@@ -232,9 +232,9 @@ __device__ inline void add_to_sum(Word (&parts)[3], core::i128 value) {
 template <int C, int Unroll, class Visit>
 __device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit) {
     if (in_one_row<float, C>(image))
-        sweep_one_row<float, C, Unroll, false>(image, share, visit);
+        sweep_one_row<float, C>(image, share, Loads<Unroll>{}, visit);
     else
-        sweep_rows<float, C, Unroll, false>(image, share, visit);
+        sweep_rows<float, C>(image, share, Loads<Unroll>{}, visit);
 }
 
 /// Blocks are dealt to `rows` rows in turn; those of a row share its pixels. Calls `each(row, share)`: more than once

@@ -8,18 +8,6 @@
 
 namespace gpuhist::cuda {
 
-/// Of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. One lane asks
-/// for a stage; it arrives without passing through registers, every byte of memory read once, and tells a barrier. So
-/// loads are under way that no lane has registers for. A block's rings begin at an address divisible by 16.
-template <typename T, int C, int Unroll, int Stages>
-struct Ring {
-    using G = Group<T, C>;
-    static constexpr int unroll = Unroll, stages = Stages;
-    static constexpr std::uint32_t round_bytes = warp_lanes * G::bytes, stage_bytes = Unroll * round_bytes,
-                                   barrier_bytes = (Stages * 8 + 15) / 16 * 16,
-                                   bytes = barrier_bytes + Stages * stage_bytes;
-};
-
 #if __CUDA_ARCH__ >= 900
 inline constexpr bool has_copy_engine = true;
 
@@ -71,7 +59,72 @@ __device__ inline void wait_for_reads(std::uint32_t word) {
         : "memory");
     __syncwarp();
 }
+#else
+inline constexpr bool has_copy_engine = false;
+#endif
 
+/// Of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. Of groups that
+/// lie side by side the lane of the first asks for all; they arrive without passing through registers, every byte of
+/// memory read once, and a barrier tells when a stage is full. So loads are under way that no lane has registers for. A
+/// block's rings begin at an address divisible by 16.
+template <typename T, int C, int Unroll, int Stages>
+struct Ring {
+    using G = Group<T, C>;
+    static constexpr int unroll = Unroll, stages = Stages;
+    static constexpr std::uint32_t round_bytes = warp_lanes * G::bytes, stage_bytes = Unroll * round_bytes,
+                                   barrier_bytes = (Stages * 8 + 15) / 16 * 16,
+                                   bytes = barrier_bytes + Stages * stage_bytes;
+
+    std::uint32_t rings;  ///< shared address of the block's
+
+#if __CUDA_ARCH__ >= 900
+    /// As Loads::sweep, of a visitor that is not told where groups lie. The rings are ready and used for nothing else;
+    /// no copy is under way in them before and after.
+    template <class Walk, class Visit>
+    __device__ void sweep(Walk walk, int count, Visit& visit) const {
+        const int lane = threadIdx.x % warp_lanes, filled = __shfl_sync(0xFFFFFFFFu, count, warp_lanes - 1) / Unroll;
+        const std::uint32_t barriers = rings + threadIdx.x / warp_lanes * bytes, memory = barriers + barrier_bytes;
+        auto fill = [&](int stage) {
+            const std::uint32_t barrier = barriers + 8 * stage, to = memory + stage * stage_bytes + lane * G::bytes;
+            if (lane == 0) expect_copy(barrier, stage_bytes);
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u, walk.next())
+                if (lane == 0 || walk.apart())
+                    begin_copy(to + u * round_bytes, walk.place().at,
+                               min(warp_lanes - lane, walk.side_by_side()) * G::bytes, barrier);
+        };
+        std::uint32_t parities = 0;  // of the phases that the barriers are in, a bit each
+#pragma unroll
+        for (int s = 0; s < Stages; ++s) parities |= parity_of(barriers + 8 * s) << s;
+        __syncwarp();  // all lanes have seen them
+#pragma unroll
+        for (int s = 0; s < Stages; ++s)
+            if (s < filled) fill(s);
+        int stage = 0;
+#pragma unroll 1
+        for (int left = filled; left > 0; --left) {
+            wait_for_copy(barriers + 8 * stage, parities >> stage & 1);
+            parities ^= 1u << stage;
+            G group[Unroll];
+            std::uint32_t last_words = 0;
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u) {
+                group[u].load_shared(memory + stage * stage_bytes + u * round_bytes + lane * G::bytes);
+#pragma unroll
+                for (int w = 0; w < G::words; ++w) last_words |= group[u].word[w].w;
+            }
+            wait_for_reads(last_words);
+            if (left > Stages) fill(stage);
+            if (++stage == Stages) stage = 0;
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u) visit.group(group[u]);
+        }
+        sweep_one_by_one(walk, count - filled * Unroll, visit);
+    }
+#endif
+};
+
+#if __CUDA_ARCH__ >= 900
 /// Makes the block's rings ready, once a launch. By all threads.
 template <class R>
 __device__ inline void begin_rings(std::uint32_t rings) {
@@ -82,72 +135,6 @@ __device__ inline void begin_rings(std::uint32_t rings) {
     }
     __syncwarp();  // the barriers, for all lanes
 }
-
-/// As sweep_one_row, of shares that are dealt from the first piece on. `rings`: the shared address of the block's,
-/// which are ready and used for nothing else; no copy is under way in them before and after.
-template <class R, typename T, int C, class Visit>
-__device__ inline void sweep_ring(const Image& image, const Share& share, std::uint32_t rings, Visit& visit) {
-    using G = typename R::G;
-    const int head = head_pixels<T, C>(static_cast<const char*>(image.data)), lane = threadIdx.x % warp_lanes;
-    const char* data = static_cast<const char*>(image.data) + head * static_cast<int>(sizeof(T) * C);
-    const std::int64_t groups = (image.width - head) / G::pixels, warp_first = share.first - lane;
-    // Rounds in which all lanes of this warp have a group, and stages that are full of them.
-    const int rounds = warp_first + warp_lanes <= groups
-                           ? static_cast<int>(divide(groups - warp_lanes - warp_first, share.step)) + 1
-                           : 0,
-              filled = rounds / R::unroll;
-    const std::uint32_t barriers = rings + threadIdx.x / warp_lanes * R::bytes, stages = barriers + R::barrier_bytes;
-    const std::int64_t step_bytes = share.step * G::bytes;
-    const char* from = data + warp_first * G::bytes;
-    auto fill = [&](int stage) {
-        const std::uint32_t barrier = barriers + 8 * stage, to = stages + stage * R::stage_bytes;
-        expect_copy(barrier, R::stage_bytes);
-#pragma unroll
-        for (int u = 0; u < R::unroll; ++u)
-            begin_copy(to + u * R::round_bytes, from + u * step_bytes, R::round_bytes, barrier);
-    };
-    std::uint32_t parities = 0;  // of the phases that the barriers are in, a bit each
-#pragma unroll
-    for (int s = 0; s < R::stages; ++s) parities |= parity_of(barriers + 8 * s) << s;
-    __syncwarp();  // all lanes have seen them
-#pragma unroll
-    for (int s = 0; s < R::stages; ++s) {
-        if (lane == 0 && s < filled) fill(s);
-        from += R::unroll * step_bytes;
-    }
-    const std::int64_t x_step = share.step * G::pixels;
-    std::int64_t x = head + share.first * G::pixels;
-    int stage = 0;
-#pragma unroll 1
-    for (int left = filled; left > 0; --left) {
-        wait_for_copy(barriers + 8 * stage, parities >> stage & 1);
-        parities ^= 1u << stage;
-        G group[R::unroll];
-        std::uint32_t last_words = 0;
-#pragma unroll
-        for (int u = 0; u < R::unroll; ++u) {
-            group[u].load_shared(stages + stage * R::stage_bytes + u * R::round_bytes + lane * G::bytes);
-#pragma unroll
-            for (int w = 0; w < G::words; ++w) last_words |= group[u].word[w].w;
-        }
-        wait_for_reads(last_words);
-        if (lane == 0 && left > R::stages) fill(stage);
-        from += R::unroll * step_bytes;
-        if (++stage == R::stages) stage = 0;
-#pragma unroll
-        for (int u = 0; u < R::unroll; ++u, x += x_step) visit.group(0, x, group[u]);
-    }
-    std::int64_t piece = share.first + static_cast<std::int64_t>(filled) * R::unroll * share.step;
-#pragma unroll 1
-    for (; piece < groups; piece += share.step, x += x_step) {  // what fills no stage
-        G group;
-        group.load(data + piece * G::bytes);
-        visit.group(0, x, group);
-    }
-    sweep_ends<T, C>(image, groups, piece, share, visit);
-}
-#else
-inline constexpr bool has_copy_engine = false;
 #endif
 
 }  // namespace gpuhist::cuda

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/parameters.hpp"
+#include "cuda/reduce.cuh"
 #include "cuda/shared.cuh"
 
 namespace gpuhist::cuda {
@@ -45,6 +46,16 @@ struct Group {
     __device__ std::uint32_t bits(int i) const {
         return (*this)[i];
     }  // u8 and u16
+    /// Makes sample i, a constant, what it is; before, it is zero.
+    __device__ void set(int i, T sample) {
+        uint4& four = word[i * sizeof(T) / 16];
+        const int at = i * sizeof(T) % 16 / 4;
+        std::uint32_t& in = at == 0 ? four.x : at == 1 ? four.y : at == 2 ? four.z : four.w;
+        if constexpr (sizeof(T) == 4)
+            in = __float_as_uint(sample);
+        else
+            in |= static_cast<std::uint32_t>(sample) << 8 * (i * sizeof(T) % 4);
+    }
     /// The four bytes in which sample i lies, a constant where it is used.
     __device__ std::uint32_t word_of(int i) const {
         const uint4& four = word[i * sizeof(T) / 16];
@@ -121,16 +132,30 @@ GPUHIST_HD inline bool all_in_one_row(const Tensor& images) {
            B::met(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(images.first.data) | images.image_bytes));
 }
 
+/// Where a group or a pixel lies.
+struct Place {
+    const char* at;
+    std::int64_t y, x;
+};
+
+/// What pixels are shown to has `group(group)` and `pixel(samples)`, or, where it wants to know where they lie,
+/// `group(y, x, group)` and `pixel(y, x, samples)`, x being the first one's place in row y.
+template <class Visit, class G>
+__device__ inline void visit_group(const Place& place, const G& group, Visit& visit) {
+    if constexpr (requires { visit.group(group); })
+        visit.group(group);
+    else
+        visit.group(place.y, place.x, group);
+}
 template <typename T, int C, class Visit>
-__device__ inline void visit_pixels(std::int64_t y, const char* row, std::int64_t first, std::int64_t last,
-                                    Visit& visit) {
-#pragma unroll 1
-    for (std::int64_t x = first; x < last; ++x) {
-        T pixel[C];
+__device__ inline void visit_pixel(const Place& place, Visit& visit) {
+    T pixel[C];
 #pragma unroll
-        for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(row)[x * C + c];
-        visit.pixel(y, x, pixel);
-    }
+    for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(place.at)[c];
+    if constexpr (requires { visit.pixel(pixel); })
+        visit.pixel(pixel);
+    else
+        visit.pixel(place.y, place.x, pixel);
 }
 
 /// Of an image that is in_one_row, what lies before its groups and behind, which is the piece after the last group's:
@@ -143,10 +168,10 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
     const char* data = static_cast<const char*>(image.data);
     const int lane = threadIdx.x % 32;
     const std::int64_t x = lane < Boundaries<T, C>::head(data) ? lane : lane + groups * Group<T, C>::pixels;
-    visit_pixels<T, C>(0, data, x, min(x + 1, image.width), visit);
+    if (x < image.width) visit_pixel<T, C>({data + x * static_cast<std::int64_t>(sizeof(T) * C), 0, x}, visit);
 }
 
-/// `Visit::few`, or 0: see sweep_groups.
+/// `Visit::few`, or 0: see Loads.
 template <class Visit>
 constexpr int few_of() {
     if constexpr (requires { Visit::few; })
@@ -155,74 +180,77 @@ constexpr int few_of() {
         return 0;
 }
 
-/// Where a group lies.
-struct Place {
-    const char* at;
-    std::int64_t y, x;
-};
-
-/// Calls `visit.group(y, x, group)` for `count` groups from where `walk` stands, x being the first pixel's place in row
-/// y. The threads of a warp must take neighbouring ones. `Unroll` groups are loaded before any is looked at (all of
-/// them by `visit.groups(groups)`, where there is such a function; it is not told where they lie); `Ahead`: one is, and
-/// the next before it is looked at. Fewer groups than `Visit::few`, where there is that, are looked at one by one: the
-/// unrolled loop's instructions take longer to fetch than it saves. What the visitor keeps in registers must not be
-/// crowded out: so in the loop lives little else.
-template <typename T, int C, int Unroll, bool Ahead, class Walk, class Visit>
-__device__ inline void sweep_groups(Walk walk, int count, Visit& visit) {
-    using G = Group<T, C>;
-    // As many as every thread of the warp has: so far it stays together. The last lane has the fewest.
-    int together = __shfl_sync(0xFFFFFFFFu, count, 31), left = count - together;
-    if constexpr (Ahead) {
-        G next;
-        if (together > 0) next.load(walk.place().at);
+/// Shows `visit` so many groups from where `walk` stands.
+template <class Walk, class Visit>
+__device__ inline void sweep_one_by_one(Walk walk, int count, Visit& visit) {
 #pragma unroll 1
-        for (; together > 0; --together) {
-            const G group = next;
-            const Place place = walk.place();
-            walk.next();
-            if (together > 1) next.load(walk.place().at);
-            __syncwarp();  // keeps the loads above
-            visit.group(place.y, place.x, group);
-        }
-    } else {
-        constexpr int few = few_of<Visit>();
-        const bool unrolled = few == 0 || together >= few;
-#pragma unroll 1
-        for (; unrolled && together >= Unroll; together -= Unroll) {
-            G group[Unroll];
-            Place place[Unroll];
-#pragma unroll
-            for (int u = 0; u < Unroll; ++u, walk.next()) {
-                place[u] = walk.place();
-                group[u].load(place[u].at);
-            }
-            __syncwarp();  // keeps the loads above
-            if constexpr (requires { visit.groups(group); }) {
-                visit.groups(group);
-            } else {
-#pragma unroll
-                for (int u = 0; u < Unroll; ++u) visit.group(place[u].y, place[u].x, group[u]);
-            }
-        }
-    }
-#pragma unroll 1
-    for (left += together; left > 0; --left, walk.next()) {
-        G group;
+    for (; count > 0; --count, walk.next()) {
+        typename Walk::G group;
         const Place place = walk.place();
         group.load(place.at);
-        visit.group(place.y, place.x, group);
+        visit_group(place, group, visit);
     }
 }
+
+/// One way for groups to reach the threads that look at them: each loads its own, `Unroll` of them before it looks at
+/// any (at all of them by `visit.groups(groups)`, where there is such a function); `Ahead`: one, and the next before it
+/// looks at that. The other way is a Ring.
+template <int Unroll, bool Ahead = false>
+struct Loads {
+    /// As sweep_one_by_one, but that the threads of a warp must take neighbouring groups. Fewer than `Visit::few`,
+    /// where there is that, are looked at one by one: the unrolled loop's instructions take longer to fetch than it
+    /// saves. What the visitor keeps in registers must not be crowded out: so in the loop lives little else.
+    template <class Walk, class Visit>
+    __device__ void sweep(Walk walk, int count, Visit& visit) const {
+        using G = typename Walk::G;
+        // As many as every thread of the warp has: so far it stays together. The last lane has the fewest.
+        int together = __shfl_sync(0xFFFFFFFFu, count, 31), left = count - together;
+        if constexpr (Ahead) {
+            G next;
+            if (together > 0) next.load(walk.place().at);
+#pragma unroll 1
+            for (; together > 0; --together) {
+                const G group = next;
+                const Place place = walk.place();
+                walk.next();
+                if (together > 1) next.load(walk.place().at);
+                __syncwarp();  // keeps the loads above
+                visit_group(place, group, visit);
+            }
+        } else {
+            constexpr int few = few_of<Visit>();
+            const bool unrolled = few == 0 || together >= few;
+#pragma unroll 1
+            for (; unrolled && together >= Unroll; together -= Unroll) {
+                G group[Unroll];
+                Place place[Unroll];
+#pragma unroll
+                for (int u = 0; u < Unroll; ++u, walk.next()) {
+                    place[u] = walk.place();
+                    group[u].load(place[u].at);
+                }
+                __syncwarp();  // keeps the loads above
+                if constexpr (requires { visit.groups(group); }) {
+                    visit.groups(group);
+                } else {
+#pragma unroll
+                    for (int u = 0; u < Unroll; ++u) visit_group(place[u], group[u], visit);
+                }
+            }
+        }
+        sweep_one_by_one(walk, left + together, visit);
+    }
+};
 
 /// A share of the groups of an image that is in_one_row.
 template <typename T, int C>
 struct RowWalk {
+    using G = Group<T, C>;
     const char* at;
     std::int64_t x;
     int step_bytes, x_step;
 
     __device__ RowWalk(const Image& image, int head, std::int64_t groups, const Share& share) {
-        using G = Group<T, C>;
         const int step = static_cast<int>(share.backwards ? -share.step : share.step);
         x = head + (share.backwards ? groups - 1 - share.first : share.first) * G::pixels;
         at = static_cast<const char*>(image.data) + x * static_cast<std::int64_t>(sizeof(T) * C);
@@ -230,20 +258,24 @@ struct RowWalk {
         x_step = step * G::pixels;
     }
     __device__ Place place() const { return {at, 0, x}; }
+    /// Of the groups that the lanes of a warp take: whether this one does not lie behind the one before it, and how
+    /// many from this one on lie side by side, at most.
+    __device__ bool apart() const { return false; }
+    __device__ int side_by_side() const { return warp_lanes; }
     __device__ void next() {
         at += step_bytes;
         x += x_step;
     }
 };
 
-/// Calls `visit.group(y, x, group)` or `visit.pixel(y, x, samples)` for every pixel of a share once, see sweep_groups,
-/// of an image that is in_one_row.
-template <typename T, int C, int Unroll, bool Ahead, class Visit>
-__device__ inline void sweep_one_row(const Image& image, const Share& share, Visit& visit) {
+/// Shows `visit` every pixel of a share once, in a group or alone, of an image that is in_one_row. `by`: Loads or a
+/// Ring.
+template <typename T, int C, class By, class Visit>
+__device__ inline void sweep_one_row(const Image& image, const Share& share, const By& by, Visit& visit) {
     const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data));
     const std::int64_t groups = (image.width - head) / Group<T, C>::pixels;
     const int count = share.turns(share.begin, min(share.last, groups));
-    sweep_groups<T, C, Unroll, Ahead>(RowWalk<T, C>(image, head, groups, share), count, visit);
+    by.sweep(RowWalk<T, C>(image, head, groups, share), count, visit);
     sweep_ends<T, C>(image, groups, share.first + count * share.step, share, visit);
 }
 
@@ -263,7 +295,7 @@ __device__ inline void sweep_in_turns(const Image& image, const Share& share, st
     const std::int64_t dealt = groups - static_cast<std::int64_t>(turns) * groups_of_turn;
     Share before = share;
     if (turns > 0) before.last = dealt;
-    sweep_one_row<T, C, Unroll, false>(image, before, visit);
+    sweep_one_row<T, C>(image, before, Loads<Unroll>{}, visit);
     if (turns == 0) return;
 
     __syncwarp();
@@ -282,61 +314,79 @@ __device__ inline void sweep_in_turns(const Image& image, const Share& share, st
         for (int u = 0; u < Unroll; ++u) group[u].load(at + u * 32 * G::bytes);
         __syncwarp();  // keeps the loads above
 #pragma unroll
-        for (int u = 0; u < Unroll; ++u) visit.group(0, 0, group[u]);
+        for (int u = 0; u < Unroll; ++u) visit.group(group[u]);
     }
     sweep_ends<T, C>(image, groups, groups + share.first, share, visit);
 }
 
-/// Steps through items of which every row of an image has `each`.
-template <typename Item>
+/// Steps through items of so many bytes, of which every row of an image has `each` side by side.
 struct RowsWalk {
-    Item each, item, item_step;
+    int each, item, item_step;
     std::int64_t y, y_step;
-    const char* row;
-    std::int64_t row_bytes, row_step_bytes;
+    const char* at;
+    std::int64_t step_bytes, wrap_bytes;
 
-    __device__ RowsWalk(const Image& image, Item each, std::int64_t first, std::int64_t step) : each(each) {
+    __device__ RowsWalk(const Image& image, int each, int bytes, std::int64_t first, std::int64_t step) : each(each) {
         y = divide(first, each);
-        item = static_cast<Item>(first - y * each);
+        item = static_cast<int>(first - y * each);
         y_step = divide(step, each);
-        item_step = static_cast<Item>(step - y_step * each);
-        row = static_cast<const char*>(image.data) + y * image.row_bytes;
-        row_bytes = image.row_bytes;
-        row_step_bytes = y_step * image.row_bytes;
+        item_step = static_cast<int>(step - y_step * each);
+        at = static_cast<const char*>(image.data) + y * image.row_bytes + std::int64_t{item} * bytes;
+        step_bytes = y_step * image.row_bytes + std::int64_t{item_step} * bytes;
+        wrap_bytes = image.row_bytes - std::int64_t{each} * bytes;
     }
     __device__ void next() {
         item += item_step;
         y += y_step;
-        row += row_step_bytes;
+        at += step_bytes;
         if (item >= each) {
             item -= each;
             ++y;
-            row += row_bytes;
+            at += wrap_bytes;
         }
     }
 };
-/// Groups.
+/// Groups: `at` is as if rows began with one.
 template <typename T, int C>
-struct GroupsWalk : RowsWalk<int> {
-    using RowsWalk::RowsWalk;
+struct GroupsWalk : RowsWalk {
+    using G = Group<T, C>;
+    __device__ GroupsWalk(const Image& image, int each, std::int64_t first, std::int64_t step)
+        : RowsWalk(image, each, G::bytes, first, step) {}
     __device__ Place place() const {
-        const int head = Boundaries<T, C>::head(row);
-        const std::int64_t x = head + std::int64_t{item} * Group<T, C>::pixels;
-        return {row + x * static_cast<std::int64_t>(sizeof(T) * C), y, x};
+        const int head = Boundaries<T, C>::head(at);  // as the row's, since groups are whole 16 bytes
+        return {at + head * static_cast<int>(sizeof(T) * C), y, head + std::int64_t{item} * G::pixels};
+    }
+    __device__ bool apart() const { return item == 0; }
+    __device__ int side_by_side() const { return each - item; }
+};
+/// Pixels that no group of theirs holds: `groups` groups lie somewhere between them, or none.
+template <typename T, int C>
+struct RestWalk : RowsWalk {
+    using G = Group<T, C>;
+    static constexpr int pixel_bytes = sizeof(T) * C;
+    int groups;
+
+    __device__ RestWalk(const Image& image, int groups, int each, std::int64_t first, std::int64_t step)
+        : RowsWalk(image, each, pixel_bytes, first, step), groups(groups) {}
+    __device__ Place place() const {
+        const bool behind = item >= Boundaries<T, C>::head(at - std::int64_t{item} * pixel_bytes);
+        const std::int64_t between = behind ? groups : 0;
+        return {at + between * G::bytes, y, item + between * G::pixels};
     }
 };
 
 /// Of any image: rows with gaps between, and pixels that never meet a boundary. All rows have as many groups as surely
-/// fit; the pixels that no group holds follow, one by one.
-template <typename T, int C, int Unroll, bool Ahead, class Visit>
-__device__ inline void sweep_rows(const Image& image, const Share& share, Visit& visit) {
+/// fit; the pixels that no group holds follow, gathered to groups where it does not matter where they lie. Limit: rows
+/// of fewer than 2^31 groups, and of these pixels.
+template <typename T, int C, class By, class Visit>
+__device__ inline void sweep_rows(const Image& image, const Share& share, const By& by, Visit& visit) {
     using G = Group<T, C>;
     using B = Boundaries<T, C>;
     const char* data = static_cast<const char*>(image.data);
     const auto rows_at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data) | image.row_bytes);
     const int head = image.row_bytes % 16 == 0 ? B::head(data) : B::most;
     const int groups = B::met(rows_at) && image.width > head ? static_cast<int>((image.width - head) / G::pixels) : 0;
-    const std::int64_t rest = image.width - std::int64_t{groups} * G::pixels;
+    const auto rest = static_cast<int>(image.width - std::int64_t{groups} * G::pixels);
     // A row's first pieces are its groups; the one after them is the rest.
     const std::int64_t in_row = pieces_in_row(image.width, G::pixels);
     auto groups_before = [&](std::int64_t piece) {
@@ -349,19 +399,28 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, Visit&
     };
     if (groups > 0) {
         const std::int64_t begin = groups_before(share.begin);
-        const GroupsWalk<T, C> walk(image, groups, begin + share.first - share.begin, share.step);
-        sweep_groups<T, C, Unroll, Ahead>(walk, share.turns(begin, groups_before(share.last)), visit);
+        by.sweep(GroupsWalk<T, C>(image, groups, begin + share.first - share.begin, share.step),
+                 share.turns(begin, groups_before(share.last)), visit);
     }
-    if (rest > 0) {
-        const std::int64_t begin = rest_before(share.begin);
-        RowsWalk<std::int64_t> walk(image, rest, begin + share.first - share.begin, share.step);
+    if (rest == 0) return;
+    const std::int64_t begin = rest_before(share.begin);
+    RestWalk<T, C> walk(image, groups, rest, begin + share.first - share.begin, share.step);
+    int left = share.turns(begin, rest_before(share.last));
+    if constexpr (requires(G group) { visit.group(group); }) {
 #pragma unroll 1
-        for (int left = share.turns(begin, rest_before(share.last)); left > 0; --left, walk.next()) {
-            const bool before = groups == 0 || walk.item < B::head(walk.row);
-            const std::int64_t x = before ? walk.item : walk.item + std::int64_t{groups} * G::pixels;
-            visit_pixels<T, C>(walk.y, walk.row, x, x + 1, visit);
+        for (; left >= G::pixels; left -= G::pixels) {
+            G group{};
+#pragma unroll
+            for (int p = 0; p < G::pixels; ++p, walk.next()) {
+                const T* pixel = reinterpret_cast<const T*>(walk.place().at);
+#pragma unroll
+                for (int c = 0; c < C; ++c) group.set(p * C + c, pixel[c]);
+            }
+            visit.group(group);
         }
     }
+#pragma unroll 1
+    for (; left > 0; --left, walk.next()) visit_pixel<T, C>(walk.place(), visit);
 }
 
 }  // namespace gpuhist::cuda

@@ -215,9 +215,9 @@ __device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter
     image = samples_of<C>(image);
     share.backwards = Backwards;
     if (in_one_row<T, W>(image))
-        sweep_one_row<T, W, unroll, false>(image, share, writer);
+        sweep_one_row<T, W>(image, share, Loads<unroll>{}, writer);
     else
-        sweep_rows<T, W, unroll, false>(image, share, writer);
+        sweep_rows<T, W>(image, share, Loads<unroll>{}, writer);
     __syncwarp();  // what follows a call may be a barrier
 }
 

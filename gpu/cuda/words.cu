@@ -173,7 +173,7 @@ struct WordCounter {
             count_channels<Row + 1>(spread_pixels);
         }
     }
-    __device__ void group(std::int64_t, std::int64_t, const Pixels& loaded) {
+    __device__ void group(const Pixels& loaded) {
         Pixels pixels = loaded;
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[Pixels::pixels];
@@ -195,7 +195,7 @@ struct WordCounter {
             count_sample<Row + 1>(sample);
         }
     }
-    __device__ void pixel(std::int64_t, std::int64_t, const std::uint16_t (&sample)[C]) {
+    __device__ void pixel(const std::uint16_t (&sample)[C]) {
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
             look_at_luma(value);
@@ -205,26 +205,35 @@ struct WordCounter {
 };
 
 /// The hot loops: functions of their own, so that what the kernel keeps does not crowd their registers.
-template <int C, class L, int Role, bool CountLuma, bool OneRow>
+template <int C, class L, int Role, bool CountLuma, bool OneRow, bool Ringed>
 __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting) {
     constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
                   last = first + L::rows < all ? first + L::rows : all;
     WordCounter<C, L, first, last, CountLuma> counter{counting, Luma(counting.rgb), BrightnessSums{}};
-    if constexpr (OneRow && L::ringed)
-        sweep_ring<typename L::Rings, std::uint16_t, C>(image, share, counting.rings, counter);
-    else if constexpr (OneRow)
-        sweep_one_row<std::uint16_t, C, C == 1 ? 4 : 1, C == 3>(image, share, counter);
+    auto sweep_by = [&](const auto& by) {
+        if constexpr (OneRow)
+            sweep_one_row<std::uint16_t, C>(image, share, by, counter);
+        else
+            sweep_rows<std::uint16_t, C>(image, share, by, counter);
+    };
+    if constexpr (Ringed)
+        sweep_by(typename L::Rings{counting.rings});
     else
-        sweep_rows<std::uint16_t, C, C == 1 ? 4 : 1, C == 3>(image, share, counter);
+        sweep_by(Loads < C == 1 ? 4 : 1, C == 3 > {});
     __syncwarp();  // what follows a call may be a barrier
     return counter.sums;
 }
 template <int C, class L, int Role, bool CountLuma>
 __device__ inline BrightnessSums count_role(const Image& image, const Share& share, const Counting& counting) {
-    if constexpr (L::wide)  // small GPUs do without: sweep_rows takes any image
-        if ((!L::ringed || counting.rings != 0) && in_one_row<std::uint16_t, C>(image))
-            return count_role<C, L, Role, CountLuma, true>(image, share, counting);
-    return count_role<C, L, Role, CountLuma, false>(image, share, counting);
+    if constexpr (L::ringed)
+        if (counting.rings != 0)
+            return in_one_row<std::uint16_t, C>(image)
+                       ? count_role<C, L, Role, CountLuma, true, true>(image, share, counting)
+                       : count_role<C, L, Role, CountLuma, false, true>(image, share, counting);
+    if constexpr (L::wide && !L::ringed)  // others do without: sweep_rows takes any image
+        if (in_one_row<std::uint16_t, C>(image))
+            return count_role<C, L, Role, CountLuma, true, false>(image, share, counting);
+    return count_role<C, L, Role, CountLuma, false, false>(image, share, counting);
 }
 template <int C, class L, int Role = 0>
 __device__ inline BrightnessSums count_role(int role, const Image& image, const Share& share, const Counting& counting,

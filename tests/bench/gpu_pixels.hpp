@@ -39,6 +39,8 @@ void fill(void* pixels, std::int64_t samples, Depth depth, int channels, Content
 /// launch shapes is the ceiling; `shape` < sweep_shapes.
 inline constexpr int sweep_shapes = 4;
 void enqueue_sweep(const void* data, std::size_t bytes, int shape, cudaStream_t stream);
+/// The same of all 16-byte words in which a pixel lies.
+void enqueue_sweep(const ImageView& view, int shape, cudaStream_t stream);
 
 /// Copies a multiple of 16 bytes, with 16-byte loads and stores. The other way to copy is cudaMemcpyAsync.
 void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
@@ -64,6 +66,8 @@ struct Rotation {
 
 /// One read-only sweep over so many bytes: the fastest launch shape.
 Timing time_sweep(GpuTimer& timer, const DeviceMemory& buffer, std::size_t bytes, int gpu);
+/// Over an image larger than the cache.
+Timing time_sweep(GpuTimer& timer, const ImageView& view);
 /// One copy of so many bytes from one buffer to the other: the fastest of cudaMemcpyAsync in a stream and in a graph,
 /// which are not the same, and enqueue_copy.
 Timing time_copy(GpuTimer& timer, const DeviceMemory& to, const DeviceMemory& from, std::size_t bytes, int gpu);

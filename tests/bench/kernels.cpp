@@ -303,7 +303,7 @@ class Kernels {
             std::int64_t width, of, left;
         };
         for (const Case& each : cases)
-            for (const Region& region : {Region{7001, 8192, 101}, Region{257, 320, 31}}) {
+            for (const Region& region : {Region{7001, 8192, 101}, Region{257, 321, 31}}) {
                 const Place place{"ROI", std::string(each.name) + ", regions of interest",
                                   std::to_string(region.width) + " of " + std::to_string(region.of)};
                 attempt(place, "gpuhist", [&] {
@@ -320,6 +320,8 @@ class Kernels {
                     const double bytes =
                         static_cast<double>(view.height) * static_cast<double>(view.width) * static_cast<double>(pixel);
                     add(place, "gpuhist", bytes, timing, {}, "");
+                    add(place, "ceiling", bytes, time_sweep(timer_, view), {},
+                        "the words in which pixels lie, read only");
                 });
             }
     }
