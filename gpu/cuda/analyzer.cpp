@@ -52,11 +52,7 @@ struct Placed {
 Placed place(const ImageView& view, const MutableImageView* output) {
     Placed placed{{view.data, view.width, view.height, view.row_bytes}, {}, 0};
     if (output) placed.output = {output->data, output->row_bytes};
-    if (one_row(view, output))
-        placed.image = {view.data, view.pixels(), 1, 0};
-    else if (view.width * view.channels >> 31 != 0)
-        throw InvalidArgument("rows of " + std::to_string(view.width) +
-                              " pixels: 2^31 samples and more must lie packed, on a boundary of their pixels");
+    if (one_row(view, output)) placed.image = {view.data, view.pixels(), 1, 0};
     const int group = group_pixels(static_cast<int>(sample_bytes(view.depth)), view.channels);
     placed.pieces = pieces_in_row(placed.image.width, group) * placed.image.height;
     return placed;
@@ -185,9 +181,9 @@ void Analyzer::check(const ImageView& image, const MutableImageView* output, con
     if (image.pixels() / launch_.multiprocessors >= std::int64_t{1} << 31)
         throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: this GPU counts fewer than " +
                               std::to_string((std::int64_t{1} << 31) * launch_.multiprocessors));
-    if (!one_row(image, output) && image.width >= std::int64_t{1} << 31)
-        throw InvalidArgument("rows of " + std::to_string(image.width) +
-                              " pixels, with gaps between or off 16-byte boundaries: fewer than 2^31");
+    if (!one_row(image, output) && image.width * image.channels >= std::int64_t{1} << 31)
+        throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
+                              " samples, with gaps between or off 16-byte boundaries: fewer than 2^31");
     if (!normalization) return;
     if (!plan_.normalize) throw InvalidArgument("the analyser was not planned to normalise");
     core::validate(*normalization);

@@ -377,7 +377,7 @@ struct RestWalk : RowsWalk {
 
 /// Of any image: rows with gaps between, and pixels that never meet a boundary. All rows have as many groups as surely
 /// fit; the pixels that no group holds follow, gathered to groups where it does not matter where they lie. Limit: rows
-/// of fewer than 2^31 groups, and of these pixels.
+/// of fewer than 2^31 samples.
 template <typename T, int C, class By, class Visit>
 __device__ inline void sweep_rows(const Image& image, const Share& share, const By& by, Visit& visit) {
     using G = Group<T, C>;
