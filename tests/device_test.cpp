@@ -17,15 +17,22 @@ void check(cudaError_t status) {
     if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
 }
 
+/// Where pixels lie: samples behind each row, before the first and behind the last.
+struct Placement {
+    int row_padding, before, behind;
+};
+constexpr Placement placements[] = {{0, 0, 16}, {0, 1, 0}, {3, 5, 0}, {16, 0, 16}, {13, 15, 0}};
+
 /// A picture's pixels in GPU memory, in rows of its own length, at an alignment of their own. What lies between the
 /// rows and around them is 0xC3.
 class DevicePicture {
   public:
-    DevicePicture(const ImageView& host, int row_padding, int offset) : host_(host) {
+    DevicePicture(const ImageView& host, const Placement& at) : host_(host) {
         const auto bytes = static_cast<std::int64_t>(sample_bytes(host.depth));
-        first_ = offset * bytes;
-        row_bytes_ = host.packed_row_bytes() + row_padding * bytes;
-        size_ = static_cast<std::size_t>(first_ + row_bytes_ * host.height + 64);
+        first_ = at.before * bytes;
+        row_bytes_ = host.packed_row_bytes() + at.row_padding * bytes;
+        size_ = static_cast<std::size_t>(first_ + row_bytes_ * (host.height - 1) + host.packed_row_bytes() +
+                                         at.behind * bytes);
         check(cudaMalloc(&memory_, size_));
         check(cudaMemset(memory_, 0xC3, size_));
         check(cudaMemcpy2D(data(), static_cast<std::size_t>(row_bytes_), host.data,
@@ -69,11 +76,6 @@ class DeviceTest : public EngineTest {};
 INSTANTIATE_TEST_SUITE_P(Conformance, DeviceTest, testing::Values(engines_under_test[1], engines_under_test[2]),
                          label_of);
 
-struct Placement {
-    int row_padding, offset;
-};
-constexpr Placement placements[] = {{0, 0}, {0, 1}, {3, 5}, {16, 0}, {13, 15}};
-
 // Lists of jobs, where some pixels lie on the host and some on the GPU.
 TEST_P(DeviceTest, small_jobs) {
     std::vector<std::unique_ptr<Picture>> hosts, outputs;
@@ -86,8 +88,8 @@ TEST_P(DeviceTest, small_jobs) {
         hosts.push_back(std::make_unique<Picture>(shape, layouts[i % 5], Content::natural));
         outputs.push_back(std::make_unique<Picture>(shape, packed));
         const auto& at = placements[i % 5];
-        devices.push_back(std::make_unique<DevicePicture>(hosts[i]->view(), at.row_padding, at.offset));
-        device_outputs.push_back(std::make_unique<DevicePicture>(outputs[i]->view(), at.row_padding, at.offset));
+        devices.push_back(std::make_unique<DevicePicture>(hosts[i]->view(), at));
+        device_outputs.push_back(std::make_unique<DevicePicture>(outputs[i]->view(), at));
         const bool on_device = i % 3 != 0;
         jobs[i].image = on_device ? devices[i]->view() : hosts[i]->view();
         jobs[i].result = &results[i];
@@ -123,20 +125,20 @@ TEST_P(DeviceTest, small_analyze) {
                     if (left_out()) continue;
                     const Content content = depth == Depth::f32 ? Content::specials : Content::natural;
                     const Picture picture({width, height, channels, depth, ChannelOrder::rgb}, packed, content);
-                    const DevicePicture device(picture.view(), at.row_padding, at.offset);
+                    const DevicePicture device(picture.view(), at);
                     Analysis result;
                     poison(result);
                     engine->analyze(device.view(), {}, result);
                     EXPECT_EQ(difference(result, reference->analyze(picture.view())), "")
                         << width << "x" << height << "x" << channels << " " << to_string(depth) << ", padding "
-                        << at.row_padding << ", offset " << at.offset;
+                        << at.row_padding << ", before " << at.before;
                     if (depth == Depth::f32) {
                         AnalysisRequest brief;
                         brief.detail = Detail::brief;
                         engine->analyze(device.view(), brief, result);
                         EXPECT_EQ(difference(result, reference->analyze(picture.view(), brief)), "")
                             << "brief, " << width << "x" << height << "x" << channels << ", padding " << at.row_padding
-                            << ", offset " << at.offset;
+                            << ", before " << at.before;
                     }
                     EXPECT_TRUE(device.surroundings_untouched());
                 }
@@ -160,10 +162,10 @@ TEST_P(DeviceTest, small_normalize) {
                         if (left_out()) continue;
                         SCOPED_TRACE(std::string(to_string(depth)) + "x" + std::to_string(channels) + ", mode " +
                                      std::to_string(static_cast<int>(mode)) + (joint ? " joint" : " separate") +
-                                     ", padding " + std::to_string(at.row_padding) + ", offset " +
-                                     std::to_string(at.offset));
-                        const DevicePicture device(picture.view(), at.row_padding, at.offset);
-                        const DevicePicture target(output.view(), at.offset, at.row_padding);
+                                     ", padding " + std::to_string(at.row_padding) + ", before " +
+                                     std::to_string(at.before));
+                        const DevicePicture device(picture.view(), at);
+                        const DevicePicture target(output.view(), {at.before, at.row_padding, at.behind});
                         engine->normalize(device.view(), {}, normalization, target.view(), result);
                         target.copy_to(output);
                         EXPECT_EQ(difference(output.view(), expected.view()), "");
@@ -181,14 +183,14 @@ TEST_P(DeviceTest, small_normalize) {
 TEST_P(DeviceTest, twelve_megapixels) {
     for (Depth depth : {Depth::u8, Depth::u16}) {
         const Picture picture({4000, 3000, 3, depth}, packed, Content::natural);
-        const DevicePicture device(picture.view(), 0, 0);
+        const DevicePicture device(picture.view(), {0, 0, 0});
         EXPECT_EQ(difference(engine->analyze(device.view()), reference->analyze(picture.view())), "");
     }
 }
 
 TEST_P(DeviceTest, small_input_and_output_lie_in_the_same_memory) {
     Picture picture({16, 16, 1, Depth::u8}, packed, Content::ramp);
-    const DevicePicture device(picture.view(), 0, 0);
+    const DevicePicture device(picture.view(), {0, 0, 0});
     Analysis result;
     EXPECT_THROW(engine->normalize(device.view(), {}, {}, picture.mutable_view(), result), InvalidArgument);
     EXPECT_THROW(engine->normalize(picture.view(), {}, {}, device.view(), result), InvalidArgument);
@@ -217,7 +219,7 @@ TEST_P(DeviceTest, small_current_device_stays_current) {
         return device;
     };
     check(cudaSetDevice(0));
-    const DevicePicture on_first(picture.view(), 0, 0);
+    const DevicePicture on_first(picture.view(), {0, 0, 0});
     for (int here : {1, 0}) {
         check(cudaSetDevice(here));
         for (int gpu : {0, 1}) {
