@@ -112,6 +112,15 @@ struct Place {
     std::string group, name, content;
 };
 
+/// Images, and what is done with them.
+struct Kind {
+    const char* name;
+    Depth depth;
+    int channels;
+    AnalysisRequest request;
+    NormalizeMode mode = NormalizeMode::minmax;
+};
+
 class Kernels {
   public:
     explicit Kernels(const ReportOptions& options)
@@ -278,20 +287,15 @@ class Kernels {
                 const Timing timing = timer_.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
                     ours.enqueue(at(view, rotation.at(pixels_, turn)), stream);
                 });
-                add(place, "gpuhist", static_cast<double>(bytes_of(view)), timing, at_least_of_ceiling(0.80), "");
+                add(place, "gpuhist", static_cast<double>(bytes_of(view)), timing, at_least_of_ceiling(0.80),
+                    check_analysis(ours, view, request));
             });
         }
     }
 
     /// Regions of interest of a large image: rows with gaps between, which begin and end anywhere.
     void regions(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
-        struct Case {
-            const char* name;
-            Depth depth;
-            int channels;
-            AnalysisRequest request;
-        };
-        const Case cases[] = {
+        const Kind kinds[] = {
             {"u8 grey", Depth::u8, 1, {}},
             {"u8 BGR, no luma histogram", Depth::u8, 3, no_luma},
             {"u16 grey", Depth::u16, 1, {}},
@@ -302,24 +306,24 @@ class Kernels {
         struct Region {
             std::int64_t width, of, left;
         };
-        for (const Case& each : cases)
+        for (const Kind& kind : kinds)
             for (const Region& region : {Region{7001, 8192, 101}, Region{257, 321, 31}}) {
-                const Place place{"ROI", std::string(each.name) + ", regions of interest",
+                const Place place{"ROI", std::string(kind.name) + ", regions of interest",
                                   std::to_string(region.width) + " of " + std::to_string(region.of)};
                 attempt(place, "gpuhist", [&] {
-                    fill_with(Content::natural, each.depth, each.channels);
-                    const std::size_t pixel = sample_bytes(each.depth) * static_cast<std::size_t>(each.channels),
+                    fill_with(Content::natural, kind.depth, kind.channels);
+                    const std::size_t pixel = sample_bytes(kind.depth) * static_cast<std::size_t>(kind.channels),
                                       row = pixel * static_cast<std::size_t>(region.of);
-                    ImageView view = view_of(pixels_.get(), each.depth, each.channels, region.of,
+                    ImageView view = view_of(pixels_.get(), kind.depth, kind.channels, region.of,
                                              static_cast<std::int64_t>(pixels_.bytes() / row));
                     view.data = static_cast<const char*>(view.data) + static_cast<std::size_t>(region.left) * pixel;
                     view.width = region.width;
-                    Ours ours(plan_for(each.depth, each.channels), each.request);
+                    Ours ours(plan_for(kind.depth, kind.channels), kind.request);
                     const Timing timing =
                         timer_.sustained(1, [&](cudaStream_t stream, int) { ours.enqueue(view, stream); });
                     const double bytes =
                         static_cast<double>(view.height) * static_cast<double>(view.width) * static_cast<double>(pixel);
-                    add(place, "gpuhist", bytes, timing, {}, "");
+                    add(place, "gpuhist", bytes, timing, {}, check_analysis(ours, view, kind.request));
                     add(place, "ceiling", bytes, time_sweep(timer_, view), {},
                         "the words in which pixels lie, read only");
                 });
@@ -327,34 +331,27 @@ class Kernels {
     }
 
     void normalizing(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
-        struct Case {
-            const char* name;
-            Depth depth;
-            int channels;
-            NormalizeMode mode;
-            AnalysisRequest request;
-        };
-        const Case cases[] = {
-            {"u8 grey minmax", Depth::u8, 1, NormalizeMode::minmax, {}},
-            {"u8 grey equalize", Depth::u8, 1, NormalizeMode::equalize, {}},
-            {"u8 BGR minmax, no luma histogram", Depth::u8, 3, NormalizeMode::minmax, no_luma},
-            {"u8 BGR equalize", Depth::u8, 3, NormalizeMode::equalize, {}},
-            {"u16 grey minmax", Depth::u16, 1, NormalizeMode::minmax, {}},
-            {"u16 BGR minmax, no luma histogram", Depth::u16, 3, NormalizeMode::minmax, no_luma},
-            {"f32 grey minmax, brief", Depth::f32, 1, NormalizeMode::minmax, brief},
-            {"f32 BGR minmax, brief", Depth::f32, 3, NormalizeMode::minmax, brief},
+        const Kind kinds[] = {
+            {"u8 grey minmax", Depth::u8, 1, {}},
+            {"u8 grey equalize", Depth::u8, 1, {}, NormalizeMode::equalize},
+            {"u8 BGR minmax, no luma histogram", Depth::u8, 3, no_luma},
+            {"u8 BGR equalize", Depth::u8, 3, {}, NormalizeMode::equalize},
+            {"u16 grey minmax", Depth::u16, 1, {}},
+            {"u16 BGR minmax, no luma histogram", Depth::u16, 3, no_luma},
+            {"f32 grey minmax, brief", Depth::f32, 1, brief},
+            {"f32 BGR minmax, brief", Depth::f32, 3, brief},
         };
         const std::size_t large_bytes = pixels_.bytes() / 2;
-        for (const Case& item : cases)
+        for (const Kind& kind : kinds)
             for (const std::size_t bytes : {chip_bytes, large_bytes}) {
-                const Place place{"K6", std::string(item.name) + ", natural", size_text(bytes)};
+                const Place place{"K6", std::string(kind.name) + ", natural", size_text(bytes)};
                 attempt(place, "gpuhist", [&] {
-                    fill_with(Content::natural, item.depth, item.channels);
-                    const std::int64_t samples = static_cast<std::int64_t>(bytes / sample_bytes(item.depth));
-                    const ImageView view = bytes == chip_bytes ? view_of(pixels_.get(), item.depth, item.channels, 2000,
-                                                                         samples / item.channels / 2000)
-                                                               : large(item.depth, item.channels, bytes);
-                    normalize(place, view, item.mode, item.request, bytes == chip_bytes);
+                    fill_with(Content::natural, kind.depth, kind.channels);
+                    const std::int64_t samples = static_cast<std::int64_t>(bytes / sample_bytes(kind.depth));
+                    const ImageView view = bytes == chip_bytes ? view_of(pixels_.get(), kind.depth, kind.channels, 2000,
+                                                                         samples / kind.channels / 2000)
+                                                               : large(kind.depth, kind.channels, bytes);
+                    normalize(place, view, kind.mode, kind.request, bytes == chip_bytes);
                 });
             }
     }
@@ -397,17 +394,35 @@ class Kernels {
                      Relative{timing.median_ms / copy.median_ms, "times a copy"}, remark});
     }
 
-    /// The engine on the CPU must give the same bits.
+    /// The same pixels in host memory, which is that of `pixels`.
+    static ImageView on_host(const ImageView& view, std::vector<float>& pixels) {
+        const auto bytes = static_cast<std::size_t>((view.height - 1) * view.row_bytes + view.packed_row_bytes());
+        pixels.resize((bytes + sizeof(float) - 1) / sizeof(float));
+        BENCH_CUDA(cudaMemcpy(pixels.data(), view.data, bytes, cudaMemcpyDeviceToHost));
+        ImageView host = at(view, pixels.data());
+        host.memory = Memory::host;
+        return host;
+    }
+    /// The engine on the CPU must give the same bits: of an image, or of the first rows of a large one.
+    std::string check_analysis(Ours& ours, ImageView view, const AnalysisRequest& request) {
+        view.height = std::min(view.height, static_cast<std::int64_t>(chip_bytes) / view.row_bytes);
+        ours.enqueue(view, timer_.stream());
+        const Analysis found = ours.result(timer_.stream());
+        std::vector<float> pixels;
+        Analysis analysis;
+        make_engine("cpu")->analyze(on_host(view, pixels), request, analysis);
+        if (!(analysis == found)) throw Mismatch("the CPU engine finds other numbers");
+        return "the CPU engine agrees";
+    }
     std::string check_normalized(Ours& ours, const ImageView& view, const MutableImageView& output,
                                  const AnalysisRequest& request, const Normalization& normalization) {
         BENCH_CUDA(cudaMemsetAsync(output.data, 0xA5, bytes_of(output), timer_.stream()));
         ours.enqueue(view, output, timer_.stream());
         const Analysis found = ours.result(timer_.stream());
-        std::vector<float> input(bytes_of(view) / sizeof(float)), written(input.size()), expected(input.size());
-        BENCH_CUDA(cudaMemcpy(input.data(), view.data, bytes_of(view), cudaMemcpyDeviceToHost));
+        std::vector<float> input;
+        const ImageView host = on_host(view, input);
+        std::vector<float> written(input.size()), expected(input.size());
         BENCH_CUDA(cudaMemcpy(written.data(), output.data, bytes_of(output), cudaMemcpyDeviceToHost));
-        ImageView host = at(view, input.data());
-        host.memory = Memory::host;
         MutableImageView target = output_of(expected.data(), host, view.depth);
         Analysis analysis;
         make_engine("cpu")->normalize(host, request, normalization, target, analysis);
