@@ -181,9 +181,9 @@ void Analyzer::check(const ImageView& image, const MutableImageView* output, con
     if (image.pixels() / launch_.multiprocessors >= std::int64_t{1} << 31)
         throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: this GPU counts fewer than " +
                               std::to_string((std::int64_t{1} << 31) * launch_.multiprocessors));
-    if (!one_row(image, output) && image.width * image.channels >= std::int64_t{1} << 31)
+    if (!one_row(image, output) && image.width * image.channels >= std::int64_t{1} << 30)
         throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
-                              " samples, with gaps between or off 16-byte boundaries: fewer than 2^31");
+                              " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
     if (!normalization) return;
     if (!plan_.normalize) throw InvalidArgument("the analyser was not planned to normalise");
     core::validate(*normalization);

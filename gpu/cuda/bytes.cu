@@ -74,7 +74,7 @@ struct ByteCounter {
     static constexpr bool as_address = Columns == 32 && shares_space<rows>(row);
     /// core::luma is the uppermost byte of 2^9 times the sum that it shifts.
     static constexpr std::uint32_t luma_scale = 1u << 9, half = luma_scale << 14;
-    static constexpr std::uint32_t bias = 128;  ///< so that no row's place is 0, see `group`
+    static constexpr std::uint32_t bias = 128;  ///< so that no row's place is 0, see `look_at`
 
     std::uint32_t base;    ///< shared address of all columns, less `bias`
     std::uint32_t lane;    ///< this lane's place among a bin's columns, in bytes
@@ -126,6 +126,8 @@ struct ByteCounter {
         minima = __vminu2(__vminu2(minima, low), high);
         maxima = __vmaxu2(__vmaxu2(maxima, low), high);
     }
+    /// Samples of 0 that were none, of grey images.
+    __device__ void take_back(int zeros) const { shared_add(column, 0u - static_cast<std::uint32_t>(zeros)); }
     /// Of one.
     __device__ void add(std::uint32_t luma) {
         const std::uint32_t value = luma >> 24, twice = __byte_perm(luma, 0, 0x3232);
@@ -168,7 +170,7 @@ struct ByteCounter {
         }
         return 0;
     }
-    __device__ void group(const Group<std::uint8_t, C>& g) {
+    __device__ void look_at(const Group<std::uint8_t, C>& g) {
         // As if they changed each time. Else the compiler keeps the address of each row in a register and adds it to
         // every sample; this way the base, which is the same for all lanes, and a place other than 0 are part of the
         // address that the increment itself takes. And it would find out each time which lane this is.
@@ -184,7 +186,7 @@ struct ByteCounter {
         }
         fold();
     }
-    __device__ void pixel(const std::uint8_t (&pixel)[C]) {
+    __device__ void look_at(const std::uint8_t (&pixel)[C]) {
         const std::uint32_t luma = look_at_pixel([&](auto c) { return sample_of<c>(pixel[c], 0); });
         if constexpr (sums_luma) add(luma);
         fold();
@@ -217,6 +219,8 @@ __device__ __forceinline__ BrightnessSums count_share(const Image& image, const 
         sweep_in_turns<std::uint8_t, C, unroll<C, Wanted>>(image, share, taken, counter);
     else if constexpr (OneRow)
         sweep_one_row<std::uint8_t, C>(image, share, Loads<unroll<C, Wanted>, C == 3>{}, counter);
+    else if constexpr (C == 1 && Columns == 32)
+        sweep_covered<std::uint8_t>(image, share, Loads<rows_unroll<C, Wanted>>{}, counter);
     else
         sweep_rows<std::uint8_t, C>(image, share, Loads<rows_unroll<C, Wanted>, C == 3>{}, counter);
     return counter.found();

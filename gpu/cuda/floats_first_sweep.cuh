@@ -85,12 +85,6 @@ struct ExtremeFinder {
                 }
             }
     }
-    __device__ void group(const Group<float, C>& group) {
-        look_at(group);
-    }
-    __device__ void pixel(const float (&samples)[C]) {
-        look_at(samples);
-    }
 };
 
 /// Groups that a thread loads together, so that few threads keep the memory busy.
@@ -206,12 +200,6 @@ struct HalfCounter {
                 OddCounts::count(odd, of);
             }
         }
-    }
-    __device__ void group(const Group<float, C>& group) {
-        look_at(group);
-    }
-    __device__ void pixel(const float (&samples)[C]) {
-        look_at(samples);
     }
 };
 

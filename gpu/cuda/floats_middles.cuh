@@ -72,12 +72,6 @@ struct MiddleCounter {
         }
         counters.add(place);
     }
-    __device__ void group(const Group<float, C>& group) {
-        look_at(group);
-    }
-    __device__ void pixel(const float (&samples)[C]) {
-        look_at(samples);
-    }
 };
 template <int C>
 __device__ __noinline__ void count_middles_of_row(const Task<C, true>& task, int row, Share share) {

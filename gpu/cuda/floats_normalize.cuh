@@ -31,12 +31,6 @@ struct EqualizeCounter {
         for (float v : value)
             if (is_finite(v)) counters.add_one(bins(v));
     }
-    __device__ void group(const Group<float, C>& group) {
-        look_at(group);
-    }
-    __device__ void pixel(const float (&samples)[C]) {
-        look_at(samples);
-    }
 };
 template <int C, bool Full>
 __device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int row, Share share) {
@@ -203,12 +197,12 @@ struct FloatWriter {
     __device__ float* place(std::int64_t y, std::int64_t x) const {
         return reinterpret_cast<float*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
     }
-    __device__ void group(std::int64_t y, std::int64_t x, const Group<float, W>& group) const {
+    __device__ void look_at(std::int64_t y, std::int64_t x, const Group<float, W>& group) const {
         float mapped[Group<float, W>::samples];
         map(x, group, mapped);
         store_samples(place(y, x), mapped);
     }
-    __device__ void pixel(std::int64_t y, std::int64_t x, const float (&samples)[W]) const {
+    __device__ void look_at(std::int64_t y, std::int64_t x, const float (&samples)[W]) const {
         float mapped[W];
         map(x, samples, mapped);
 #pragma unroll

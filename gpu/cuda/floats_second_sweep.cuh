@@ -298,13 +298,13 @@ struct SlotCounter : DetailCounter<C, Full> {
         this->template counted<N * pixels_of<C, Pixels>>();
     }
     template <int N>
-    __device__ void groups(const Group<float, C> (&groups)[N]) {
+    __device__ void look_at_all(const Group<float, C> (&groups)[N]) {
         look<N>(groups);
     }
-    __device__ void group(const Group<float, C>& group) {
+    __device__ void look_at(const Group<float, C>& group) {
         look<1>(&group);
     }
-    __device__ void pixel(const float (&samples)[C]) {
+    __device__ void look_at(const float (&samples)[C]) {
         look<1>(&samples);
     }
 };
@@ -452,7 +452,7 @@ struct BinCounter : DetailCounter<C, Full> {
         if constexpr (!Full) this->add_rests(r, one);
         this->add(r, one[0], wide);
     }
-    __device__ void pixel(const float (&samples)[C]) {
+    __device__ void look_at(const float (&samples)[C]) {
 #pragma unroll
         for (int r = 0; r < Base::rows; ++r) {
             float value[1];
@@ -461,7 +461,7 @@ struct BinCounter : DetailCounter<C, Full> {
         }
         this->template counted<1>();
     }
-    __device__ void group(const Group<float, C>& group) {
+    __device__ void look_at(const Group<float, C>& group) {
 #pragma unroll 1
         for (int p = 0; p < Group<float, C>::pixels; ++p) {
             float samples[C];
@@ -472,7 +472,7 @@ struct BinCounter : DetailCounter<C, Full> {
                 for (int q = 1; q < Group<float, C>::pixels; ++q)
                     if (p == q) samples[c] = group[q * C + c];
             }
-            pixel(samples);
+            look_at(samples);
         }
     }
 };
@@ -600,12 +600,6 @@ struct MomentCounter {
         sums.add(wide, scale);
         samples += N;
         if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], true, scale);
-    }
-    __device__ void group(const Group<float, C>& group) {
-        look_at(group);
-    }
-    __device__ void pixel(const float (&samples)[C]) {
-        look_at(samples);
     }
 };
 template <int C>

@@ -117,7 +117,7 @@ struct Ring {
             if (left > Stages) fill(stage);
             if (++stage == Stages) stage = 0;
 #pragma unroll
-            for (int u = 0; u < Unroll; ++u) visit.group(group[u]);
+            for (int u = 0; u < Unroll; ++u) visit.look_at(group[u]);
         }
         sweep_one_by_one(walk, count - filled * Unroll, visit);
     }

@@ -56,6 +56,19 @@ struct Group {
         else
             in |= static_cast<std::uint32_t>(sample) << 8 * (i * sizeof(T) % 4);
     }
+    /// Makes all samples zero but those from `first` on that are before `end`, either of which may lie outside.
+    __device__ void keep(int first, int end) {
+        constexpr int sample_bits = 8 * sizeof(T);
+        auto from = [](int bit) { return __funnelshift_lc(0, ~0u, static_cast<unsigned>(max(bit, 0))); };
+        auto kept = [&](int bit) { return from(first * sample_bits - bit) & ~from(end * sample_bits - bit); };
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+            word[w].x &= kept(128 * w);
+            word[w].y &= kept(128 * w + 32);
+            word[w].z &= kept(128 * w + 64);
+            word[w].w &= kept(128 * w + 96);
+        }
+    }
     /// The four bytes in which sample i lies, a constant where it is used.
     __device__ std::uint32_t word_of(int i) const {
         const uint4& four = word[i * sizeof(T) / 16];
@@ -138,24 +151,21 @@ struct Place {
     std::int64_t y, x;
 };
 
-/// What pixels are shown to has `group(group)` and `pixel(samples)`, or, where it wants to know where they lie,
-/// `group(y, x, group)` and `pixel(y, x, samples)`, x being the first one's place in row y.
-template <class Visit, class G>
-__device__ inline void visit_group(const Place& place, const G& group, Visit& visit) {
-    if constexpr (requires { visit.group(group); })
-        visit.group(group);
+/// What pixels are shown to has `look_at(pixels)`, of a group and of a pixel's samples, or, where it wants to know
+/// where they lie, `look_at(y, x, pixels)`, x being the first one's place in row y.
+template <class Visit, class Pixels>
+__device__ inline void show(const Place& place, const Pixels& pixels, Visit& visit) {
+    if constexpr (requires { visit.look_at(pixels); })
+        visit.look_at(pixels);
     else
-        visit.group(place.y, place.x, group);
+        visit.look_at(place.y, place.x, pixels);
 }
 template <typename T, int C, class Visit>
-__device__ inline void visit_pixel(const Place& place, Visit& visit) {
+__device__ inline void show_pixel(const Place& place, Visit& visit) {
     T pixel[C];
 #pragma unroll
     for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(place.at)[c];
-    if constexpr (requires { visit.pixel(pixel); })
-        visit.pixel(pixel);
-    else
-        visit.pixel(place.y, place.x, pixel);
+    show(place, pixel, visit);
 }
 
 /// Of an image that is in_one_row, what lies before its groups and behind, which is the piece after the last group's:
@@ -168,7 +178,7 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
     const char* data = static_cast<const char*>(image.data);
     const int lane = threadIdx.x % 32;
     const std::int64_t x = lane < Boundaries<T, C>::head(data) ? lane : lane + groups * Group<T, C>::pixels;
-    if (x < image.width) visit_pixel<T, C>({data + x * static_cast<std::int64_t>(sizeof(T) * C), 0, x}, visit);
+    if (x < image.width) show_pixel<T, C>({data + x * static_cast<std::int64_t>(sizeof(T) * C), 0, x}, visit);
 }
 
 /// `Visit::few`, or 0: see Loads.
@@ -188,13 +198,13 @@ __device__ inline void sweep_one_by_one(Walk walk, int count, Visit& visit) {
         typename Walk::G group;
         const Place place = walk.place();
         group.load(place.at);
-        visit_group(place, group, visit);
+        show(place, group, visit);
     }
 }
 
 /// One way for groups to reach the threads that look at them: each loads its own, `Unroll` of them before it looks at
-/// any (at all of them by `visit.groups(groups)`, where there is such a function); `Ahead`: one, and the next before it
-/// looks at that. The other way is a Ring.
+/// any (at all of them by `visit.look_at_all(groups)`, where there is such a function); `Ahead`: one, and the next
+/// before it looks at that. The other way is a Ring.
 template <int Unroll, bool Ahead = false>
 struct Loads {
     /// As sweep_one_by_one, but that the threads of a warp must take neighbouring groups. Fewer than `Visit::few`,
@@ -215,7 +225,7 @@ struct Loads {
                 walk.next();
                 if (together > 1) next.load(walk.place().at);
                 __syncwarp();  // keeps the loads above
-                visit_group(place, group, visit);
+                show(place, group, visit);
             }
         } else {
             constexpr int few = few_of<Visit>();
@@ -230,11 +240,11 @@ struct Loads {
                     group[u].load(place[u].at);
                 }
                 __syncwarp();  // keeps the loads above
-                if constexpr (requires { visit.groups(group); }) {
-                    visit.groups(group);
+                if constexpr (requires { visit.look_at_all(group); }) {
+                    visit.look_at_all(group);
                 } else {
 #pragma unroll
-                    for (int u = 0; u < Unroll; ++u) visit_group(place[u], group[u], visit);
+                    for (int u = 0; u < Unroll; ++u) show(place[u], group[u], visit);
                 }
             }
         }
@@ -314,7 +324,7 @@ __device__ inline void sweep_in_turns(const Image& image, const Share& share, st
         for (int u = 0; u < Unroll; ++u) group[u].load(at + u * 32 * G::bytes);
         __syncwarp();  // keeps the loads above
 #pragma unroll
-        for (int u = 0; u < Unroll; ++u) visit.group(group[u]);
+        for (int u = 0; u < Unroll; ++u) visit.look_at(group[u]);
     }
     sweep_ends<T, C>(image, groups, groups + share.first, share, visit);
 }
@@ -375,9 +385,29 @@ struct RestWalk : RowsWalk {
     }
 };
 
+/// Pixels one by one, gathered to groups where it does not matter where they lie.
+template <typename T, int C, class Visit>
+__device__ inline void sweep_rest(RestWalk<T, C> walk, int left, Visit& visit) {
+    using G = Group<T, C>;
+    if constexpr (requires(G group) { visit.look_at(group); }) {
+#pragma unroll 1
+        for (; left >= G::pixels; left -= G::pixels) {
+            G group{};
+#pragma unroll
+            for (int p = 0; p < G::pixels; ++p, walk.next()) {
+                const T* pixel = reinterpret_cast<const T*>(walk.place().at);
+#pragma unroll
+                for (int c = 0; c < C; ++c) group.set(p * C + c, pixel[c]);
+            }
+            visit.look_at(group);
+        }
+    }
+#pragma unroll 1
+    for (; left > 0; --left, walk.next()) show_pixel<T, C>(walk.place(), visit);
+}
+
 /// Of any image: rows with gaps between, and pixels that never meet a boundary. All rows have as many groups as surely
-/// fit; the pixels that no group holds follow, gathered to groups where it does not matter where they lie. Limit: rows
-/// of fewer than 2^31 samples.
+/// fit; the pixels that no group holds follow. Limit: rows of fewer than 2^30 samples.
 template <typename T, int C, class By, class Visit>
 __device__ inline void sweep_rows(const Image& image, const Share& share, const By& by, Visit& visit) {
     using G = Group<T, C>;
@@ -404,23 +434,75 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, const 
     }
     if (rest == 0) return;
     const std::int64_t begin = rest_before(share.begin);
-    RestWalk<T, C> walk(image, groups, rest, begin + share.first - share.begin, share.step);
-    int left = share.turns(begin, rest_before(share.last));
-    if constexpr (requires(G group) { visit.group(group); }) {
-#pragma unroll 1
-        for (; left >= G::pixels; left -= G::pixels) {
-            G group{};
-#pragma unroll
-            for (int p = 0; p < G::pixels; ++p, walk.next()) {
-                const T* pixel = reinterpret_cast<const T*>(walk.place().at);
-#pragma unroll
-                for (int c = 0; c < C; ++c) group.set(p * C + c, pixel[c]);
-            }
-            visit.group(group);
-        }
+    sweep_rest(RestWalk<T, C>(image, groups, rest, begin + share.first - share.begin, share.step),
+               share.turns(begin, rest_before(share.last)), visit);
+}
+
+/// Of one channel, the groups that cover a row, wherever it begins: those at its ends hold others' samples too, or
+/// none of its own. `at` is as if rows began with one.
+template <typename T>
+struct CoverWalk : RowsWalk {
+    using G = Group<T, 1>;
+    __device__ CoverWalk(const Image& image, int each, std::int64_t first, std::int64_t step)
+        : RowsWalk(image, each, G::bytes, first, step) {}
+    __device__ Place place() const {
+        const unsigned before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(at)) % G::bytes;
+        return {at - before, y, item * G::pixels - static_cast<int>(before / sizeof(T))};
     }
-#pragma unroll 1
-    for (; left > 0; --left, walk.next()) visit_pixel<T, C>(walk.place(), visit);
+};
+/// Shows `visit` groups of a CoverWalk, with zeros for what is not the row's.
+template <typename T, class Visit>
+struct Covering {
+    using G = Group<T, 1>;
+    Visit& visit;
+    int width, zeros = 0;
+
+    __device__ void look_at(std::int64_t, std::int64_t x, const G& loaded) {
+        G group = loaded;
+        const int first = -static_cast<int>(x), end = first + width;
+        if (first > 0 || end < G::pixels) {
+            group.keep(first, end);
+            zeros += G::pixels - max(min(end, G::pixels) - max(first, 0), 0);
+        }
+        visit.look_at(group);
+    }
+};
+
+/// Of an image of one channel that is not in_one_row, by a visitor that takes zeros back: the groups that cover its
+/// rows, so that no sample is loaded twice. Beyond the first row and the last there may be no memory: their pixels
+/// follow one by one, as do all those of narrow images. Limit: as sweep_rows.
+template <typename T, class By, class Visit>
+__device__ inline void sweep_covered(const Image& image, const Share& share, const By& by, Visit& visit) {
+    using G = Group<T, 1>;
+    const char* data = static_cast<const char*>(image.data);
+    const auto width = static_cast<int>(image.width);
+    const std::int64_t in_row = pieces_in_row(width, G::pixels), last_row = image.height - 1;
+    const bool covers = last_row > 1 && width >= 2 * G::pixels;
+    const int before = image.row_bytes % G::bytes == 0
+                           ? static_cast<int>(reinterpret_cast<std::uintptr_t>(data) % G::bytes / sizeof(T))
+                           : G::pixels - 1;  // samples in a row's first group, at most
+    const int each = (before + width + G::pixels - 1) / G::pixels;
+    auto groups_before = [&](std::int64_t piece) {
+        const std::int64_t y = divide(piece, in_row);
+        if (y == 0) return std::int64_t{0};
+        return (min(y, last_row) - 1) * each + (y < last_row ? min(piece - y * in_row, std::int64_t{each}) : 0);
+    };
+    auto pixels_before = [&](std::int64_t piece) {
+        const std::int64_t y = divide(piece, in_row);
+        return (covers ? (y > 0) + (y > last_row) : y) * width;
+    };
+    if (covers) {
+        const Image inner{data + image.row_bytes, width, last_row - 1, image.row_bytes};
+        const std::int64_t begin = groups_before(share.begin);
+        Covering<T, Visit> covering{visit, width};
+        by.sweep(CoverWalk<T>(inner, each, begin + share.first - share.begin, share.step),
+                 share.turns(begin, groups_before(share.last)), covering);
+        visit.take_back(covering.zeros);
+    }
+    const Image rest{data, width, covers ? 2 : image.height, image.row_bytes * (covers ? last_row : 1)};
+    const std::int64_t begin = pixels_before(share.begin);
+    sweep_rest(RestWalk<T, 1>(rest, 0, width, begin + share.first - share.begin, share.step),
+               share.turns(begin, pixels_before(share.last)), visit);
 }
 
 }  // namespace gpuhist::cuda

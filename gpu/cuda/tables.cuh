@@ -157,7 +157,7 @@ struct MappedWriter {
     __device__ O* target(std::int64_t y, std::int64_t x) const {
         return reinterpret_cast<O*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
     }
-    __device__ void group(std::int64_t y, std::int64_t x, const Group<T, W>& g) const {
+    __device__ void look_at(std::int64_t y, std::int64_t x, const Group<T, W>& g) const {
         constexpr int per_word = 4 / sizeof(O), words = Group<T, W>::samples / per_word, byte = Map::byte;
         const int phase = C == 3 ? channel_of_sample(x) : 0;
         Channel at[3];
@@ -190,7 +190,7 @@ struct MappedWriter {
             }
         }
     }
-    __device__ void pixel(std::int64_t y, std::int64_t x, const T (&samples)[W]) const {
+    __device__ void look_at(std::int64_t y, std::int64_t x, const T (&samples)[W]) const {
 #pragma unroll
         for (int c = 0; c < W; ++c)
             target(y, x)[c] =

@@ -133,7 +133,8 @@ inline constexpr int few_groups = 16;
 //   u8 batch: images of one row and of many by one kernel   192 µs for 177: of warps that may part in calls between
 //                                                           which they choose it is not known that they stay together
 //   u8 BGR: two groups in turn, so that none is copied      245 instructions for 228: sums of addresses at each sample
-//   16 instead of 32 columns in twice as many blocks        4096 × 224 × 224 BGR 0.55 for 0.60
+//   16 instead of 32 columns in twice as many blocks        4096 × 224 × 224 BGR 0.55 for 0.60; additions alone come
+//                                                           to 15 lanes a clock and multiprocessor for 22
 //   u16: each addition's overflow looked for before the next    0.45 for 0.53
 //   u16: a value's bank by its lowest bits alone            8-bit data << 8 at 0.11 for 0.75, without the merging
 //   u16: crowds found by votes, a leader adds for its warp  two values 0.46 for 0.54
@@ -143,6 +144,7 @@ inline constexpr int few_groups = 16;
 //   u16 BGR: loads into registers, not by the copy engine   0.29 for 0.35
 //   u16 BGR: a ring a block, not a warp                     0.35 for 0.37
 //   u16 BGR: shifts not modulo 32                           0.35 for 0.37; but of grey 0.65 for 0.56
+//   u16 BGR: one row and many by one kernel                 661 µs for 612, one value 514 for 470
 //   u16 grey: loads by the copy engine                      0.58 for 0.65
 //   f32: loads by the copy engine, 512 to 4096 bytes a warp grey 0.20 to 0.435 for 0.45, BGR 0.26 to 0.36 for 0.39
 //   what is left of a thread's groups loaded together       24 MB: f32 74.6 µs for 57.6, u16 grey 68.4 for 59.4
@@ -187,6 +189,12 @@ inline constexpr int few_groups = 16;
 //        barrier, from the extremes of sweep 1              grey 559 for 561, BGR 622 for 609
 //   u16: minmax lines found in the blocks' counters before  24 MB grey 57.4 for 55.6, BGR 76.5 for 79.1; 512 MiB grey
 //        these are added up, so that no block waits for it  470 for 469, BGR 573 for 577
+//   regions, 257 of 321 pixels: groups and the pixels       u8 BGR 271 µs for 261, u16 grey 575 for 409, u16 BGR 790
+//        that none holds in turns, so that L2 still has       for 671, f32 grey 505 for 519, BGR 571 for 504
+//        these
+//   u8 grey so; in bands of 8, 16 and 32 pieces a thread    390 µs for 384; 392, 379 and 358 for 330 (of 320); by
+//                                                           groups that cover the rows 256
+//   u16 grey by groups that cover the rows                  421 µs for 410, 7001 of 8192 pixels 367 for 362
 //   copies stored as what L2 may drop first (st.global.cs)  u8 grey 24 MB 23.3 for 23.8, 512 MiB 401 for 399, BGR
 //                                                           27.4 for 28.2, 404.5 for 402.7; u16, f32 no difference
 

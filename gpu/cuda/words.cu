@@ -173,7 +173,7 @@ struct WordCounter {
             count_channels<Row + 1>(spread_pixels);
         }
     }
-    __device__ void group(const Pixels& loaded) {
+    __device__ void look_at(const Pixels& loaded) {
         Pixels pixels = loaded;
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[Pixels::pixels];
@@ -195,7 +195,7 @@ struct WordCounter {
             count_sample<Row + 1>(sample);
         }
     }
-    __device__ void pixel(const std::uint16_t (&sample)[C]) {
+    __device__ void look_at(const std::uint16_t (&sample)[C]) {
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
             look_at_luma(value);

@@ -92,7 +92,7 @@ struct StreamPlan {
 /// of its own, from a thread of its own.
 ///
 /// The GPU of the plan need not be the current one, and the current one is the same after every call. All members throw
-/// InvalidArgument for views and requests that break their rules or the plan (rows of 2^31 samples and more must be
+/// InvalidArgument for views and requests that break their rules or the plan (rows of 2^30 samples and more must be
 /// packed), CudaError where CUDA fails.
 class StreamAnalyzer {
   public:
