@@ -139,8 +139,11 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     // In shared memory: once a sweep has passed through the caches, what threads keep in memory of their own is far
     // away, and so are the launch's parameters where a pointer leads to them.
     __shared__ Task<C, Full> task;
+#pragma nv_diag_push
+#pragma nv_diag_suppress 20054  // that shared memory does not begin with their members' initial values
     __shared__ FloatWork near;
     __shared__ BlockPlan plan;
+#pragma nv_diag_pop
     __shared__ RankScratch scratch;
     __shared__ Guess guess;
     __shared__ bool last_block;

@@ -213,6 +213,7 @@ struct Loads {
     template <class Walk, class Visit>
     __device__ void sweep(Walk walk, int count, Visit& visit) const {
         using G = typename Walk::G;
+        [[maybe_unused]] constexpr int few = few_of<Visit>();
         // As many as every thread of the warp has: so far it stays together. The last lane has the fewest.
         int together = __shfl_sync(0xFFFFFFFFu, count, 31), left = count - together;
         if constexpr (Ahead) {
@@ -228,7 +229,6 @@ struct Loads {
                 show(place, group, visit);
             }
         } else {
-            constexpr int few = few_of<Visit>();
             const bool unrolled = few == 0 || together >= few;
 #pragma unroll 1
             for (; unrolled && together >= Unroll; together -= Unroll) {
