@@ -93,7 +93,8 @@ struct Boundaries {
     static constexpr unsigned pixel = sizeof(T) * C, power = pixel & (0 - pixel), steps = power >= 16 ? 1 : 16 / power;
     static constexpr int most = steps - 1;  ///< pixels before the first one
 
-    GPUHIST_HD static bool met(unsigned address) { return address % (power >= 16 ? 16 : power) == 0; }
+    GPUHIST_HD static bool met(std::uintptr_t address) { return address % (power >= 16 ? 16 : power) == 0; }
+    GPUHIST_HD static bool met(const void* row) { return met(reinterpret_cast<std::uintptr_t>(row)); }
     /// Pixels before the first one of a row that meets any.
     __device__ static int head(const char* row) {
         // address + k · pixel ≡ 0 (mod 16): the odd part of a pixel's bytes is 1 or 3, and 3 · 5 ≡ −1 (mod 16).
@@ -101,12 +102,6 @@ struct Boundaries {
         return static_cast<int>(address / power * (pixel / power == 3 ? 5u : 0u - 1u) % steps);
     }
 };
-/// Pixels before the first group of a row; negative where no pixel starts on a boundary.
-template <typename T, int C>
-__device__ inline int head_pixels(const char* row) {
-    using B = Boundaries<T, C>;
-    return B::met(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row))) ? B::head(row) : -1;
-}
 
 /// Brings a group of an image into L2, of its first row and as if that began with one.
 template <typename T, int C>
@@ -123,18 +118,21 @@ struct Share {
     bool backwards = false;
     std::int64_t begin = 0;
 
-    /// How many of what lies from `from` to `to` are this thread's, dealt as the pieces are.
-    __device__ int turns(std::int64_t from, std::int64_t to) const {
-        from += first - begin;
-        return from < to ? static_cast<int>(divide(to - from + step - 1, step)) : 0;
+    __device__ int count() const { return first < last ? static_cast<int>(divide(last - first + step - 1, step)) : 0; }
+    /// The same of what the pieces consist of, of which `before(piece)` lie before a piece: dealt as they are.
+    template <class Before>
+    __device__ Share of(const Before& before) const {
+        const std::int64_t from = before(begin);
+        return {from + first - begin, before(last), step, backwards, from};
     }
 };
 
 /// Whether all groups of an image lie in one row, one behind the other.
 template <typename T, int C>
 __device__ inline bool in_one_row(const Image& image) {
-    const int head = head_pixels<T, C>(static_cast<const char*>(image.data));
-    return image.height == 1 && head >= 0 && head + Group<T, C>::pixels <= image.width;
+    using B = Boundaries<T, C>;
+    const char* data = static_cast<const char*>(image.data);
+    return image.height == 1 && B::met(data) && B::head(data) + Group<T, C>::pixels <= image.width;
 }
 
 /// Whether all of a tensor's images surely are, wherever each begins.
@@ -142,7 +140,8 @@ template <typename T, int C>
 GPUHIST_HD inline bool all_in_one_row(const Tensor& images) {
     using B = Boundaries<T, C>;
     return images.first.height == 1 && B::most + Group<T, C>::pixels <= images.first.width &&
-           B::met(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(images.first.data) | images.image_bytes));
+           B::met(reinterpret_cast<std::uintptr_t>(images.first.data) |
+                  static_cast<std::uintptr_t>(images.image_bytes));
 }
 
 /// Where a group or a pixel lies.
@@ -202,9 +201,28 @@ __device__ inline void sweep_one_by_one(Walk walk, int count, Visit& visit) {
     }
 }
 
+/// Loads so many groups from where `walk` stands, and goes on, before it shows `visit` any: all of them by
+/// `visit.look_at_all(groups)` where there is such a function. By whole warps.
+template <int Count, class Walk, class Visit>
+__device__ inline void sweep_together(Walk& walk, Visit& visit) {
+    typename Walk::G group[Count];
+    Place place[Count];
+#pragma unroll
+    for (int u = 0; u < Count; ++u, walk.next()) {
+        place[u] = walk.place();
+        group[u].load(place[u].at);
+    }
+    __syncwarp();  // keeps the loads above
+    if constexpr (requires { visit.look_at_all(group); }) {
+        visit.look_at_all(group);
+    } else {
+#pragma unroll
+        for (int u = 0; u < Count; ++u) show(place[u], group[u], visit);
+    }
+}
+
 /// One way for groups to reach the threads that look at them: each loads its own, `Unroll` of them before it looks at
-/// any (at all of them by `visit.look_at_all(groups)`, where there is such a function); `Ahead`: one, and the next
-/// before it looks at that. The other way is a Ring.
+/// any; `Ahead`: one, and the next before it looks at that. The other way is a Ring.
 template <int Unroll, bool Ahead = false>
 struct Loads {
     /// As sweep_one_by_one, but that the threads of a warp must take neighbouring groups. Fewer than `Visit::few`,
@@ -212,16 +230,15 @@ struct Loads {
     /// saves. What the visitor keeps in registers must not be crowded out: so in the loop lives little else.
     template <class Walk, class Visit>
     __device__ void sweep(Walk walk, int count, Visit& visit) const {
-        using G = typename Walk::G;
         [[maybe_unused]] constexpr int few = few_of<Visit>();
         // As many as every thread of the warp has: so far it stays together. The last lane has the fewest.
         int together = __shfl_sync(0xFFFFFFFFu, count, 31), left = count - together;
         if constexpr (Ahead) {
-            G next;
+            typename Walk::G next;
             if (together > 0) next.load(walk.place().at);
 #pragma unroll 1
             for (; together > 0; --together) {
-                const G group = next;
+                const auto group = next;
                 const Place place = walk.place();
                 walk.next();
                 if (together > 1) next.load(walk.place().at);
@@ -231,22 +248,7 @@ struct Loads {
         } else {
             const bool unrolled = few == 0 || together >= few;
 #pragma unroll 1
-            for (; unrolled && together >= Unroll; together -= Unroll) {
-                G group[Unroll];
-                Place place[Unroll];
-#pragma unroll
-                for (int u = 0; u < Unroll; ++u, walk.next()) {
-                    place[u] = walk.place();
-                    group[u].load(place[u].at);
-                }
-                __syncwarp();  // keeps the loads above
-                if constexpr (requires { visit.look_at_all(group); }) {
-                    visit.look_at_all(group);
-                } else {
-#pragma unroll
-                    for (int u = 0; u < Unroll; ++u) show(place[u], group[u], visit);
-                }
-            }
+            for (; unrolled && together >= Unroll; together -= Unroll) sweep_together<Unroll>(walk, visit);
         }
         sweep_one_by_one(walk, left + together, visit);
     }
@@ -284,7 +286,9 @@ template <typename T, int C, class By, class Visit>
 __device__ inline void sweep_one_row(const Image& image, const Share& share, const By& by, Visit& visit) {
     const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data));
     const std::int64_t groups = (image.width - head) / Group<T, C>::pixels;
-    const int count = share.turns(share.begin, min(share.last, groups));
+    Share whole = share;
+    whole.last = min(share.last, groups);
+    const int count = whole.count();
     by.sweep(RowWalk<T, C>(image, head, groups, share), count, visit);
     sweep_ends<T, C>(image, groups, share.first + count * share.step, share, visit);
 }
@@ -295,10 +299,9 @@ __device__ inline void sweep_one_row(const Image& image, const Share& share, con
 template <typename T, int C, int Unroll, class Visit>
 __device__ inline void sweep_in_turns(const Image& image, const Share& share, std::uint32_t taken, Visit& visit) {
     using G = Group<T, C>;
-    constexpr int groups_of_turn = Unroll * 32;
+    constexpr int groups_of_turn = Unroll * warp_lanes;
     constexpr unsigned worth_it = 2;  // turns of each warp
-    const char* data = static_cast<const char*>(image.data);
-    const int head = head_pixels<T, C>(data), lane = threadIdx.x % 32;
+    const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data)), lane = threadIdx.x % warp_lanes;
     const std::int64_t groups = (image.width - head) / G::pixels;
     auto turns = static_cast<unsigned>((groups / 8) / groups_of_turn);
     if (turns < worth_it * static_cast<unsigned>(share.step) / 32) turns = 0;
@@ -311,20 +314,15 @@ __device__ inline void sweep_in_turns(const Image& image, const Share& share, st
     __syncwarp();
     const unsigned blocks = static_cast<unsigned>(share.step) / blockDim.x,
                    rank = static_cast<unsigned>(share.first) / blockDim.x;
-    const char* rest = data + head * static_cast<std::int64_t>(sizeof(T) * C) + (dealt + lane) * G::bytes;
 #pragma unroll 1
     for (;;) {
         std::uint32_t own = 0;
         if (lane == 0) own = shared_add(taken, 1);
         const unsigned turn = __shfl_sync(0xFFFFFFFFu, own, 0) * blocks + rank;
         if (turn >= turns) break;
-        const char* at = rest + static_cast<std::int64_t>(turn) * (groups_of_turn * G::bytes);
-        G group[Unroll];
-#pragma unroll
-        for (int u = 0; u < Unroll; ++u) group[u].load(at + u * 32 * G::bytes);
-        __syncwarp();  // keeps the loads above
-#pragma unroll
-        for (int u = 0; u < Unroll; ++u) visit.look_at(group[u]);
+        const std::int64_t first = dealt + std::int64_t{turn} * groups_of_turn + lane;
+        RowWalk<T, C> walk(image, head, groups, {first, groups, warp_lanes});
+        sweep_together<Unroll>(walk, visit);
     }
     sweep_ends<T, C>(image, groups, groups + share.first, share, visit);
 }
@@ -413,9 +411,11 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, const 
     using G = Group<T, C>;
     using B = Boundaries<T, C>;
     const char* data = static_cast<const char*>(image.data);
-    const auto rows_at = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(data) | image.row_bytes);
-    const int head = image.row_bytes % 16 == 0 ? B::head(data) : B::most;
-    const int groups = B::met(rows_at) && image.width > head ? static_cast<int>((image.width - head) / G::pixels) : 0;
+    const auto row_bytes = static_cast<std::uintptr_t>(image.row_bytes);
+    const int head = row_bytes % 16 == 0 ? B::head(data) : B::most;
+    const int groups = B::met(data) && B::met(row_bytes) && image.width > head
+                           ? static_cast<int>((image.width - head) / G::pixels)
+                           : 0;
     const auto rest = static_cast<int>(image.width - std::int64_t{groups} * G::pixels);
     // A row's first pieces are its groups; the one after them is the rest.
     const std::int64_t in_row = pieces_in_row(image.width, G::pixels);
@@ -428,14 +428,12 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, const 
         return (piece - y * in_row > groups ? y + 1 : y) * rest;
     };
     if (groups > 0) {
-        const std::int64_t begin = groups_before(share.begin);
-        by.sweep(GroupsWalk<T, C>(image, groups, begin + share.first - share.begin, share.step),
-                 share.turns(begin, groups_before(share.last)), visit);
+        const Share own = share.of(groups_before);
+        by.sweep(GroupsWalk<T, C>(image, groups, own.first, own.step), own.count(), visit);
     }
     if (rest == 0) return;
-    const std::int64_t begin = rest_before(share.begin);
-    sweep_rest(RestWalk<T, C>(image, groups, rest, begin + share.first - share.begin, share.step),
-               share.turns(begin, rest_before(share.last)), visit);
+    const Share own = share.of(rest_before);
+    sweep_rest(RestWalk<T, C>(image, groups, rest, own.first, own.step), own.count(), visit);
 }
 
 /// Of one channel, the groups that cover a row, wherever it begins: those at its ends hold others' samples too, or
@@ -493,16 +491,14 @@ __device__ inline void sweep_covered(const Image& image, const Share& share, con
     };
     if (covers) {
         const Image inner{data + image.row_bytes, width, last_row - 1, image.row_bytes};
-        const std::int64_t begin = groups_before(share.begin);
+        const Share own = share.of(groups_before);
         Covering<T, Visit> covering{visit, width};
-        by.sweep(CoverWalk<T>(inner, each, begin + share.first - share.begin, share.step),
-                 share.turns(begin, groups_before(share.last)), covering);
+        by.sweep(CoverWalk<T>(inner, each, own.first, own.step), own.count(), covering);
         visit.take_back(covering.zeros);
     }
     const Image rest{data, width, covers ? 2 : image.height, image.row_bytes * (covers ? last_row : 1)};
-    const std::int64_t begin = pixels_before(share.begin);
-    sweep_rest(RestWalk<T, 1>(rest, 0, width, begin + share.first - share.begin, share.step),
-               share.turns(begin, pixels_before(share.last)), visit);
+    const Share own = share.of(pixels_before);
+    sweep_rest(RestWalk<T, 1>(rest, 0, width, own.first, own.step), own.count(), visit);
 }
 
 }  // namespace gpuhist::cuda

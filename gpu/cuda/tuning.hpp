@@ -168,6 +168,8 @@ inline constexpr int few_groups = 16;
 //   f32 BGR: floats widened by integer operations           no difference
 //   f32 brief too told whether the step before was idle     BGR 593 µs for 585, 24 MB 52 for 47
 //   f32 BGR: 32 KB less of shared memory set aside          no difference
+//   f32 BGR, brief: two of the four rows a warp, another    591 to 681 µs for 552, two values 401 to 476 for 358,
+//        warp reading the same pixels for the others          24 MB 49 for 43
 //   f32 BGR: small samples looked for in three rows at once 0.32 for 0.35, both of 640 threads: spilled
 //   f32 BGR: small samples not looked for (an eighth fewer  0.400 for 0.397: the issue slots do not bound it
 //        instructions, and wrong)

@@ -219,7 +219,7 @@ __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Coun
     if constexpr (Ringed)
         sweep_by(typename L::Rings{counting.rings});
     else
-        sweep_by(Loads < C == 1 ? 4 : 1, C == 3 > {});
+        sweep_by(Loads<(C == 1 ? 4 : 1), C == 3>{});
     __syncwarp();  // what follows a call may be a barrier
     return counter.sums;
 }
