@@ -64,11 +64,11 @@ struct Progress::Total {
     std::atomic<bool> known{false}, end{false};
 };
 
-Progress::Progress(Console& console, const InputOptions& inputs, const std::filesystem::path& output)
-    : console_(console), total_(std::make_shared<Total>()) {
+Progress::Progress(Console& console, const Options& options)
+    : console_(console), shard_(options.shard.value_or(Shard{})), total_(std::make_shared<Total>()) {
     if (!console.shows_progress()) return;
-    if (inputs.files_from != "-")
-        std::thread([total = total_, inputs, output] {
+    if (options.inputs.files_from != "-")
+        std::thread([total = total_, inputs = options.inputs, output = options.output] {
             try {
                 InputList list(inputs, output, [](const std::string&) {});
                 while (!total->end && list.next()) ++total->inputs;
@@ -97,7 +97,7 @@ Progress::~Progress() {
 }
 
 std::string Progress::line(double seconds) const {
-    const std::uint64_t now = done_, done = skipped_ + now, total = total_->inputs, errors = errors_;
+    const std::uint64_t now = done_, done = skipped_ + now, total = shard_.own(total_->inputs), errors = errors_;
     std::string text = std::to_string(done);
     if (total_->known) text.append("/").append(std::to_string(total));
     text.append("  ").append(speed(now, pixels_, seconds));

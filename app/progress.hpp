@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "console.hpp"
-#include "inputs.hpp"
 #include "run.hpp"
 
 namespace gpuhist::app {
@@ -18,13 +17,13 @@ namespace gpuhist::app {
 /// A line on the terminal, redrawn from a thread of its own; nothing where there is no terminal.
 class Progress {
   public:
-    /// Counts the inputs in a second walk, so as to tell the time left.
-    Progress(Console& console, const InputOptions& inputs, const std::filesystem::path& output);
+    /// Counts the inputs, of a shard its own, in a second walk, so as to tell the time left.
+    Progress(Console& console, const Options& options);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    /// Inputs that were done before.
+    /// Inputs of the shard that were done before.
     void skip(std::uint64_t inputs) { skipped_ = inputs; }
     void add(std::uint64_t pixels, bool failed) {
         pixels_.fetch_add(pixels, std::memory_order_relaxed);
@@ -37,6 +36,7 @@ class Progress {
     std::string line(double seconds) const;
 
     Console& console_;
+    const Shard shard_;
     std::atomic<std::uint64_t> skipped_{0}, done_{0}, pixels_{0}, errors_{0};
     std::shared_ptr<Total> total_;
     std::mutex mutex_;

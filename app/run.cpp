@@ -73,6 +73,7 @@ class Run {
           inputs_(std::make_shared<InputList>(options.inputs, options.output,
                                               [this](const std::string& text) { console_.note(text); })),
           single_(inputs_->single() && !options.shard),
+          shard_(options.shard.value_or(Shard{})),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, make, console_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
@@ -107,6 +108,7 @@ class Run {
     Console console_;
     std::shared_ptr<InputList> inputs_;
     const bool single_;  ///< one image, whose results are no part of others
+    const Shard shard_;  ///< that all are of where none was asked for
     const int threads_;
     Engines engines_;
     const std::uint64_t memory_;
@@ -147,7 +149,7 @@ void Run::record(Outcome& outcome) {
         return;
     }
     results_.record(outcome);
-    if (progress_) progress_->add(outcome.pixels, outcome.failure.has_value());
+    if (progress_ && shard_.has(outcome.input.index)) progress_->add(outcome.pixels, outcome.failure.has_value());
     if (outcome.failure && options_.max_errors && results_.failed() >= *options_.max_errors) {
         end(End::errors);
         nothing_more_counts_ = true;
@@ -205,9 +207,7 @@ Batch Run::batch_of(std::vector<Input> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         Outcome& outcome = batch[i];
         outcome.input = std::move(inputs[i]);
-        const auto& shard = options_.shard;
-        outcome.left_out = (shard && outcome.input.index % shard->parts != shard->part - 1) ||
-                           (results_.pass() == 2 && results_.is_bad(outcome.input));
+        outcome.left_out = !shard_.has(outcome.input.index) || (results_.pass() == 2 && results_.is_bad(outcome.input));
     }
     return batch;
 }
@@ -231,8 +231,8 @@ void Run::pass_through(std::uint64_t done) {
         for (const Input& input : inputs) results_.skip(input);
         left -= inputs.size();
     }
-    progress_ = std::make_unique<Progress>(console_, options_.inputs, options_.output);
-    progress_->skip(done);
+    progress_ = std::make_unique<Progress>(console_, options_);
+    progress_->skip(shard_.own(done));
 
     using BatchPointer = std::shared_ptr<Batch>;
     const auto begin = [&](tbb::flow_control& flow) -> BatchPointer {
@@ -294,7 +294,7 @@ void Run::say_end() {
     if (end_ == End::errors) text = "stopped after " + std::to_string(results_.failed()) + " errors";
     if (end_ == End::output || end_ == End::engine) text = "stopped";
     if (text.empty() || single_) return;
-    text += ": " + std::to_string(results_.inputs()) + " inputs are done";
+    text += ": " + std::to_string(shard_.own(results_.inputs())) + " inputs are done";
     if (results_.resumable()) text += "; the same command with --resume goes on";
     console_.say(text);
 }
@@ -322,14 +322,14 @@ int Run::execute() {
         console_.say(error.what());
         end(End::engine);
     }
-    summary_.inputs = results_.inputs();
+    summary_.inputs = shard_.own(results_.inputs());
     summary_.images = results_.images();
     summary_.measured_now = results_.images_now();
     summary_.pixels = results_.pixels();
     summary_.errors = results_.errors();
     summary_.threads = threads_;
     summary_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (!single_ && summary_.inputs > 0) console_.note(summary_text(summary_));
+    if (!single_ && results_.inputs() > 0) console_.note(summary_text(summary_));
     say_end();
     return exit_code();
 }

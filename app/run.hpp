@@ -42,6 +42,10 @@ struct Writes {
 /// A part of the inputs: those whose index is `part` − 1 modulo `parts`.
 struct Shard {
     std::uint64_t part = 1, parts = 1;
+
+    bool has(std::uint64_t index) const { return index % parts == part - 1; }
+    /// How many of the first `inputs` are its own.
+    std::uint64_t own(std::uint64_t inputs) const { return (inputs + parts - part) / parts; }
 };
 
 enum class Command { run, devices, merge };
@@ -85,7 +89,7 @@ struct Options {
 
 /// What a run did, and where its time went.
 struct Summary {
-    std::uint64_t inputs = 0, images = 0;         ///< those of the interrupted run that this one resumed included
+    std::uint64_t inputs = 0, images = 0;         ///< of the shard; those of a run that this one resumed included
     std::uint64_t measured_now = 0, pixels = 0;   ///< without these; pixels: width × height
     std::map<std::string, std::uint64_t> errors;  ///< by kind
     double seconds = 0;

@@ -635,6 +635,10 @@ TEST_F(Directory, ATerminalShowsHowFarItHasCome) {
     for (const char* part : {"/24  ", " images/s, ", " MP/s", " left\r\033[K", "\033[Kgpuhist: 24 inputs, 0 errors, "})
         EXPECT_TRUE(contains(outcome.err, part)) << part << "\n" << outcome.err;
     EXPECT_FALSE(contains(outcome.out, "left"));
+    for (int i = 24; i < 72; ++i) fs::create_hard_link(at("dir/0.png"), at("dir/" + std::to_string(i) + ".png"));
+    const Outcome shard = run({"dir", "--threads", "1", "--shard", "2/3"}, setting);
+    for (const char* part : {"/24  ", "\033[Kgpuhist: 24 inputs, 0 errors, "})
+        EXPECT_TRUE(contains(shard.err, part)) << part << "\n" << shard.err;
     const Outcome quiet = run({"dir", "--format", "csv", "-q"}, setting), file = run({"dir", "--format", "csv"});
     EXPECT_EQ(quiet.err, "");
     EXPECT_EQ(std::count(file.err.begin(), file.err.end(), '\n'), 1) << file.err;
@@ -782,6 +786,10 @@ TEST_F(Directory, ASingleInputIsSharedOutToo) {
     save_gray("a.png");
     for (const char* part : {"1/2", "2/2"})
         ASSERT_EQ(run({"a.png", "-q", "--write", "stats", "-o", "parts", "--shard", part}).code, all_done);
+    for (const char* part : {"1/2", "2/2"}) {
+        const Outcome outcome = run({"a.png", "--write", "stats", "-o", "again", "--shard", part});
+        EXPECT_TRUE(contains(outcome.err, *part == '1' ? "gpuhist: 1 input, " : "gpuhist: 0 inputs, ")) << outcome.err;
+    }
     ASSERT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, all_done);
     ASSERT_EQ(run({"a.png", "-q", "--write", "stats", "-o", "whole"}).code, all_done);
     expect_same_files("merged", "whole");
