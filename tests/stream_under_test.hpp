@@ -364,6 +364,14 @@ class StreamTest : public testing::TestWithParam<Path> {
     StreamAnalyzer& analyzer(const Shape& shape) { return analyzer(shape.depth, shape.channels); }
     /// The next one will know nothing of the images before.
     void forget_analyzers() { subjects_.clear(); }
+    /// What the analyser of such images keeps between them.
+    std::vector<char> kept(const Shape& shape) {
+        analyzer(shape);
+        const DeviceMemory& workspace = subjects_.at({shape.depth, shape.channels})->workspace;
+        std::vector<char> bytes(workspace.bytes());
+        check(cudaMemcpy(bytes.data(), workspace.data(), bytes.size(), cudaMemcpyDeviceToHost));
+        return bytes;
+    }
     void synchronize() { check(cudaStreamSynchronize(stream)); }
 
     Expected expected(const ImageView& image, const AnalysisRequest& request = {}) {

@@ -26,7 +26,7 @@ __device__ void first_sweep(const Task<C, Full>& task, BlockPlan& plan, Guess& g
     } else {
         bool guessed = false;
         if (task.sampled()) {
-            find_extremes(task, task.sample(), task.state().sampled[blockIdx.x % 2], sizeof(Extremes));
+            find_extremes(task, task.sample(), task.state().sampled[blockIdx.x % sample_parts], sizeof(Extremes));
             wait_for_grid();  // the sample's extremes, for all blocks
             make_guess(task, plan, guess);
             guessed = guess.made;
@@ -46,15 +46,16 @@ __device__ void plan_ranks(const Task<C, Full>& task, RankScratch& scratch) {
             if (is_ranked<C>(i)) plan_row(task, i, scratch);
 }
 
-/// Where a guess is of no use it is not of the next images either, most likely. By one thread of the last block.
+/// Where a guess is of no use it is not of the next images either, most likely; the more often, the longer none is
+/// tried. By one thread of the last block.
 template <int C>
 __device__ void count_images_without(const Task<C, false>& task, const Guess& guess) {
     if (!task.large()) return;
-    std::uint32_t& without = task.state().without;
-    if (const std::uint32_t left = fresh(without); left > 0)
-        without = left - 1;
-    else if (!guess.made)
-        without = images_without_guess;
+    FloatState& state = task.state();
+    if (const std::uint32_t left = fresh(state.without); left > 0)
+        state.without = left - 1;
+    else
+        state.without = state.doubts = guess.made ? 0 : min(2 * fresh(state.doubts) + 1, most_images_without_guess);
 }
 
 template <int C, bool Full>
@@ -221,7 +222,7 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
     const bool equalized = p.common.normalize && p.common.normalization.mode == NormalizeMode::equalize;
     p.parts_log2 = parts_log2(launch);
     const bool wide = static_cast<std::uint64_t>(rows_of(channels)) * p.common.bins > wide_counts;
-    FloatWork work{p, 0, {}, {}, 16, false, false, false, wide};
+    FloatWork work{p, 0, {}, {}, 16, false, false, 0, false, wide};
     bool backwards = false;
     auto add = [&](Step step) { work.step[work.steps++] = step; };
     auto add_sweep = [&](Step step) {
@@ -269,8 +270,10 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
             bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes + HalfFilter::bytes);
         // A guess is kept in shared memory from one phase to the next.
         work.guesses = !full && launch.cooperative && work.slots_fit && !p.has_range;
-        const Shape shape{blocks_for(largest, pixels_per_block) * (rows_of(C) / rows), float_threads_of(C, Full),
-                          bytes};
+        const Shape shape{blocks_for(largest, pixels_per_block) * (rows_of(C) / rows), float_threads_of(C, Full), bytes,
+                          1};
+        work.listed_of_row =
+            static_cast<std::uint32_t>(Places<C>::low_bytes / sizeof(uint4) / launch.multiprocessors / rows_of(C));
         launch_phases(launch, floats_kernel<C, Full, Images>, shape, 0, static_cast<int>(images.count) * work.steps,
                       images, work);
     };

@@ -309,8 +309,8 @@ struct BinPosition {
         for (std::uint32_t i = threadIdx.x; i <= bins.bins; i += blockDim.x) all = all && at_edge(bins, i);
         return all;
     }
-    __device__ std::int32_t high(double value) const { return __double2hiint(__fma_rd(value, scale, offset)); }
-    __device__ std::int32_t bin(float value) const { return high(value) - whole_high; }
+    __device__ double of(double value) const { return __fma_rd(value, scale, offset); }
+    __device__ std::int32_t bin(float value) const { return __double2hiint(of(value)) - whole_high; }
 
     /// The smallest float at or over the edge of a bin.
     __device__ static float edge(const core::FloatBins& bins, std::uint32_t bin) {
@@ -360,15 +360,24 @@ struct Slots {
           position(at),
           most(BinPosition::whole_high + static_cast<std::int32_t>(bins)) {}
 
-    /// `Clamped`: finite values may lie outside the range.
+    /// `Clamped`: finite values may lie outside the range. Returns how far the one that comes closest lies over the
+    /// edge below it, as the low word of its position.
     template <int row, bool Clamped, int N>
-    __device__ void count(const double (&values)[N]) const {
+    __device__ std::uint32_t count(const double (&values)[N]) const {
+        std::uint32_t nearest = ~0u;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            std::int32_t high = position.high(values[i]);
+            const double at = position.of(values[i]);
+            std::int32_t high = __double2hiint(at);
+            nearest = min(nearest, static_cast<std::uint32_t>(__double2loint(at)));
             if constexpr (Clamped) high = min(max(high, BinPosition::whole_high - 1), most);
             shared_increment(static_cast<std::uint32_t>(high) * bytes + base + row * lane_bytes);
         }
+        return nearest;
+    }
+    /// The counter of a bin, or of what is below or above, of lane 0.
+    __device__ static std::uint32_t* counter(std::uint32_t* memory, std::int32_t bin, int row) {
+        return memory + (bin + 1) * (bytes / 4) + row * warp_lanes;
     }
 
     /// Counters of zero. By all threads.

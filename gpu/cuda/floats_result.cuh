@@ -152,10 +152,10 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
         }
     __syncthreads();  // everything is written but the mapping, and read but what it needs
     if (common.normalize && threadIdx.x < colors_of(C)) plan_mapping(task, threadIdx.x, facts, moments);
-    if (threadIdx.x < rows) {
-        task.row(threadIdx.x).found = Findings{};
-        for (auto& half : task.state().sampled) half[threadIdx.x] = Extremes{};
-    }
+    if (threadIdx.x < rows) task.row(threadIdx.x).found = Findings{};
+    if (task.large())
+        for (int i = threadIdx.x; i < sample_parts * rows; i += blockDim.x)
+            task.state().sampled[i / rows][i % rows] = Extremes{};
     if (threadIdx.x == 0) {
         task.state().belied = task.state().narrow = 0;
         publish(&result);

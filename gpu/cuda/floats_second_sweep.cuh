@@ -43,6 +43,11 @@ struct BlockPlan {
     bool rgb;
 };
 
+/// Of a brief analysis's sums, whose pivot is 0.
+__device__ inline std::int32_t exponent_of(const RowFacts& facts) {
+    return core::moment_exponent(0, facts.minimum, facts.maximum);
+}
+
 /// How a row is summed up whose facts are known, or guessed.
 template <int C, bool Full>
 __device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row) {
@@ -52,7 +57,7 @@ __device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row)
         row.scale = CentralSums::scale_of(row.pivot, row.exponent);
     } else {
         row.pivot = 0;
-        row.exponent = core::moment_exponent(0, row.facts.minimum, row.facts.maximum);
+        row.exponent = exponent_of(row.facts);
         row.scale = RawSums::scale_of(row.exponent);
     }
     row.small = RawSums::small_rank(row.exponent);
@@ -223,8 +228,12 @@ __device__ __forceinline__ float picked(const float (&values)[rows][each], int i
     return left[0];
 }
 
-/// What samples may be: within the range, all of them; or outside, or not finite; or as a Guess says.
-enum class Samples : std::uint8_t { within, any, guessed };
+/// What samples may be: within the range, all of them; or outside, or not finite; or as a Guess says, of which those in
+/// its windows, where it has any, are listed.
+enum class Samples : std::uint8_t { within, any, guessed, guessed_and_listed };
+constexpr bool is_guessed(Samples kind) {
+    return kind == Samples::guessed || kind == Samples::guessed_and_listed;
+}
 
 template <int C, bool Full, Samples kind>
 struct SlotCounter : DetailCounter<C, Full> {
@@ -232,14 +241,14 @@ struct SlotCounter : DetailCounter<C, Full> {
     static constexpr int few = Base::rows > 1 ? few_groups : 0;
     Slots<Base::rows> slots;
     const RowPlan* plans;
-    std::uint32_t guess;  ///< guessed: its shared address
+    std::uint32_t guess;  ///< its shared address
 
     __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Guess* on,
                            typename Base::Found& found)
         : Base(plan, row, found),
           slots(table, plan.position[threadIdx.x % 2], plan.bins.bins),
           plans(plan.rows),
-          guess(kind == Samples::guessed ? shared_address(on) : 0) {}
+          guess(is_guessed(kind) ? shared_address(on) : 0) {}
 
     template <class Pixels, int N>
     __device__ void filled_values_of(const Pixels& pixels, int r, float (&values)[N]) const {
@@ -266,7 +275,7 @@ struct SlotCounter : DetailCounter<C, Full> {
                 high = fmaxf(high, of[p]);
             }
         }
-        if constexpr (kind == Samples::guessed) {
+        if constexpr (is_guessed(kind)) {
             const float2 sampled = this->extremes_of(r);
             if (__builtin_expect(!(low >= sampled.x && high <= sampled.y), 0)) {
                 bool allowed = true;
@@ -277,12 +286,22 @@ struct SlotCounter : DetailCounter<C, Full> {
             one_row_after_the_other();
         }
         if constexpr (!Full) this->add_rests(r, values);
+        std::uint32_t nearest[all / together], nearest_of_all = ~0u;
 #pragma unroll
-        for (const auto& some : values) {
+        for (int k = 0; k < all / together; ++k) {
             double wide[together];
-            widen(some, wide);
-            slots.template count<r, kind == Samples::any>(wide);
-            this->add(r, some, wide);
+            widen(values[k], wide);
+            nearest[k] = slots.template count<r, kind == Samples::any>(wide);
+            nearest_of_all = min(nearest_of_all, nearest[k]);
+            this->add(r, values[k], wide);
+        }
+        if constexpr (kind == Samples::guessed_and_listed) {
+            const std::uint32_t window = Guess::window_of(guess);
+            if (__builtin_expect(nearest_of_all < window, 0)) {
+#pragma unroll
+                for (int k = 0; k < all / together; ++k)
+                    if (nearest[k] < window) Guess::note(guess, r, values[k]);
+            }
         }
         one_row_after_the_other();
     }

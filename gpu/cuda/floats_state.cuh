@@ -48,9 +48,10 @@ struct Mapping {
 
 struct FloatState {
     FloatRow rows[core::float_rows];
-    Extremes sampled[2][core::float_rows];  ///< of the two halves of a sample of the pixels
-    std::uint32_t belied;                   ///< a pixel is not what the sample let expect, see Guess
-    std::uint32_t without;                  ///< so many images from here on are analysed without a guess; stays
+    Extremes sampled[sample_parts][core::float_rows];  ///< of the parts of a sample of the pixels
+    std::uint32_t belied;                              ///< a pixel is not what the sample let expect, see Guess
+    std::uint32_t without;  ///< so many images from here on are analysed without a guess; stays
+    std::uint32_t doubts;   ///< so many were to be, the last time one was of no use, or none since; stays
     Mapping maps[3];
     Range equalized;        ///< the range of colours and luma
     std::uint32_t narrow;   ///< so many samples lie under the high halves wanted that middles are counted
@@ -66,7 +67,8 @@ struct Places {
     static constexpr std::size_t rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows, mapped = C == 1 ? 1 : 4;
     static constexpr std::size_t high = (2 * sizeof(FloatState) + 255) / 256 * 256;
     static constexpr std::size_t low = high + rows * 65536 * sizeof(Word);
-    static constexpr std::size_t middle = low + ranked * core::max_ranks * 65536 * sizeof(Word);
+    static constexpr std::size_t low_bytes = ranked * core::max_ranks * 65536 * sizeof(Word);
+    static constexpr std::size_t middle = low + low_bytes;
     static constexpr std::size_t tables = middle + rows * 65536 * sizeof(Word);
     static constexpr std::size_t counts = tables + mapped * 65536 * sizeof(float);
 };
@@ -77,12 +79,13 @@ enum class Step : std::uint8_t { first_sweep, plan, refine, second_sweep, finish
 struct FloatWork : FloatParameters {
     int steps;
     Step step[8];
-    bool backwards[8];  ///< every other sweep of the pixels, see Share
-    int map_log2;       ///< see LowCounter
-    bool slots_fit;     ///< all rows' Slots fit a block's shared memory
-    bool guesses;       ///< see Guess
-    bool refines;       ///< middles are counted where that is worth it
-    bool wide;          ///< so many counts that all blocks write them
+    bool backwards[8];            ///< every other sweep of the pixels, see Share
+    int map_log2;                 ///< see LowCounter
+    bool slots_fit;               ///< all rows' Slots fit a block's shared memory
+    bool guesses;                 ///< see Guess
+    std::uint32_t listed_of_row;  ///< fours of samples that a block has room for
+    bool refines;                 ///< middles are counted where that is worth it
+    bool wide;                    ///< so many counts that all blocks write them
 };
 
 /// What others wrote: not from this multiprocessor's own cache.

@@ -66,16 +66,28 @@ constexpr int float_threads_of(int channels, bool full) {
 }
 
 /// f32, brief, see Guess: of how many pixels one is sampled, an odd number so that images of common widths are sampled
-/// in all columns; images that L2 does not hold for a second sweep; and how many go without a guess after one for which
-/// it was of no use. 1 GiB: two values, grey 304 µs for 517, BGR 438 for 598; where there is nothing to guess from,
-/// every sixteenth image takes 11 to 16 µs more, the others 3 to 6.
-///   also where the halves of a sample differ: what     grey 388 to 600 µs for 524, BGR 590 to 640 for 603; and the
-///        lies near an edge is listed, and counted once    next image may have ends further off than the halves tell
-///        the range is known
+/// in all columns, and in how many parts; how many images go without a guess, at most, after one for which it was of no
+/// use; how wide a window may be, of a bin; images that L2 does not hold for a second sweep, and those of which listing
+/// what lies in windows is worth it. 1 GiB, random, photograph and two values, in µs:
+///   every 23rd    grey 313 323 296    BGR 424 452 377        every 59th    grey 322 512 289    BGR 424 480 371
+///   without           512 511 288         561 560 366        every 31st of 16 parts, by their mean distance
+///                                                                          grey 317 332 294    BGR 437 487 375
+///   those without windows listed too, none of them       two values, grey 299 for 295, BGR 408 for 372
+///   each four samples tested for themselves              the same, grey 309, BGR 414
+///   ends expected in the middle of where they may be     what is clipped at one end lay in the windows
+///   beyond the sample by the parts' mean distance        a photograph without a guess: some parts have none of the
+///                                                           pixels of its one bright spot
+///   256 MiB, random   grey 122 for 151, BGR 160 for 175; 64 MiB 68 for 57 and 94 for 73
 ///   a row's extremes found in a loop of their own        two values, BGR 745 for 438: the values lay in local memory
-inline constexpr int sample_every = 59, images_without_guess = 15;
+/// Where there is nothing to guess from, every sixteenth image takes 11 to 16 µs more, the others 3 to 6.
+inline constexpr int sample_every = 23, sample_parts = 32;
+inline constexpr std::uint32_t most_images_without_guess = 15;
+inline constexpr double most_window = 0x1p-8;
 constexpr std::int64_t sampled_pixels(int channels) {
     return (std::int64_t{1} << 24) / channels;
+}
+constexpr std::int64_t listed_pixels(int channels) {
+    return (std::int64_t{1} << 26) / channels;
 }
 
 /// f32, full: an image is narrow where more than one of so many samples of a row lie under the high halves that are
@@ -185,6 +197,9 @@ inline constexpr int few_groups = 16;
 //        brackets), or brought by the copy engine           u8 grey 29.7 (28.6) and 27.5 µs for 27.0, u8 BGR 33.4
 //                                                           (31.9) and 37.6 for 30.2, f32 grey 67.3 (68.4) for 59.6,
 //                                                           f32 BGR 97.6 (92.5) for 84.5
+//   u8 grey of 2, 6, 12, 18 MB brought into shared memory  10.2 µs for 10.5, 12.5 for 12.6, 16.9 for 16.5, 20.6 for
+//        at once by the copy engine, counted and mapped     19.6; 24 MB and the counters are 1 KB more than there is
+//        from there
 //   f32: a minmax copy written along with sweep 2, a few    512 MiB grey 818 to 884 µs for 558, BGR 911 and more for
 //        groups a thread at a time, while they are in L2    610; 24 MB 65 for 59, 93 for 84
 //   f32: a minmax copy written after sweep 2 without a      24 MB grey 56.7 µs for 58.0, BGR 84.0 for 83.6; 512 MiB
