@@ -72,14 +72,14 @@ constexpr int float_threads_of(int channels, bool full) {
 ///   every 23rd    grey 313 323 296    BGR 424 452 377        every 59th    grey 322 512 289    BGR 424 480 371
 ///   without           512 511 288         561 560 366        every 31st of 16 parts, by their mean distance
 ///                                                                          grey 317 332 294    BGR 437 487 375
-///   those without windows listed too, none of them       two values, grey 299 for 295, BGR 408 for 372
+///   one kernel for guesses with windows and without      two values, grey 299 for 295, BGR 408 for 372
 ///   each four samples tested for themselves              the same, grey 309, BGR 414
 ///   ends expected in the middle of where they may be     what is clipped at one end lay in the windows
 ///   beyond the sample by the parts' mean distance        a photograph without a guess: some parts have none of the
 ///                                                           pixels of its one bright spot
 ///   256 MiB, random   grey 122 for 151, BGR 160 for 175; 64 MiB 68 for 57 and 94 for 73
 ///   a row's extremes found in a loop of their own        two values, BGR 745 for 438: the values lay in local memory
-/// Where there is nothing to guess from, every sixteenth image takes 11 to 16 µs more, the others 3 to 6.
+/// Where there is nothing to guess from: 256 MiB of a photograph, grey 153 for 151 on average.
 inline constexpr int sample_every = 23, sample_parts = 32;
 inline constexpr std::uint32_t most_images_without_guess = 15;
 inline constexpr double most_window = 0x1p-8;
