@@ -890,6 +890,26 @@ TEST_P(StreamTest, normalized_twelve_megapixels) {
     }
 }
 
+/// What blocks have room for of an image stays in their shared memory: all of it, with and without pixels that no group
+/// holds, or only its beginning; of one that begins anywhere nothing.
+TEST_P(StreamTest, normalized_that_is_kept) {
+    for (int channels : channel_counts)
+        for (int pixels : {15, 16, 17, 16 * 1024, 16 * 1024 + 31, 300001, 3000016, 9000013}) {
+            const bool large = pixels > 1000000;
+            std::vector<Case> cases;
+            for (int offset : {0, 16, 4})
+                if (!large || offset == 0)
+                    cases.push_back({Picture({pixels, 1, channels, Depth::u8}, packed, Content::random), {offset, 0}});
+            for (const Normalization& normalization : normalizations(channels))
+                if (!large || normalization.mode == NormalizeMode::percentile)
+                    check_normalized(cases, normalization, pixels % 2 ? AnalysisRequest{} : without_luma());
+            ASSERT_FALSE(HasFailure());
+        }
+    std::vector<Case> more;
+    more.push_back({Picture({27000011, 1, 1, Depth::u8}, packed, Content::random), {}});
+    check_normalized(more, {NormalizeMode::minmax, 1, 99, true});
+}
+
 TEST_P(StreamTest, small_normalized_percentiles) {
     for (Depth depth : depths)
         for (const auto& [low, high] : {std::pair<double, double>{0, 100}, {0.1, 99.9}, {49.999999, 50}, {0, 1e-6}})

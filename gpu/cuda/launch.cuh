@@ -17,7 +17,9 @@
 namespace gpuhist::cuda {
 namespace {
 
-extern __shared__ __align__(16) std::uint32_t dynamic_shared[];
+/// A boundary that no sector crosses of what the copy of a Tile brings.
+constexpr std::size_t dynamic_alignment = 128;
+extern __shared__ __align__(dynamic_alignment) std::uint32_t dynamic_shared[];
 
 /// For the kernels' own, static shared memory.
 constexpr std::size_t static_shared_bytes = 16384;

@@ -128,6 +128,7 @@ struct CountParameters {
     int columns_log2;           ///< u8: copies of each bin that a block keeps
     bool to_floats;             ///< u16: the normalised copy is of floats
     bool rings;                 ///< u16: a block's shared memory has room for rings
+    int tile_rounds;            ///< of a Tile
     std::int64_t alone_pixels;  ///< u16: larger images are shared by all blocks
 };
 

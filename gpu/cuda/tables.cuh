@@ -11,6 +11,7 @@
 #include "cuda/reduce.cuh"
 #include "cuda/shared.cuh"
 #include "cuda/sweep.cuh"
+#include "cuda/tile.cuh"
 
 namespace gpuhist::cuda {
 
@@ -208,16 +209,22 @@ struct MappedWriter {
     }
 };
 
-/// The mapped copy of a share of an image's pieces_of_samples. `Backwards`: see Share.
-template <bool Backwards, typename T, int C, typename O, class Map>
-__device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter<T, C, O, Map> writer) {
+/// The mapped copy of a share of an image's pieces_of_samples. `Backwards`: see Share. `tile`: what is in shared memory
+/// of the image, where it is a Tile.
+template <bool Backwards, typename T, int C, typename O, class Map, class OfImage = NoTile>
+__device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter<T, C, O, Map> writer,
+                                          OfImage tile = {}) {
     constexpr int W = written_channels<C>, unroll = sizeof(T) == 1 || W == 1 ? 2 : 1;
     image = samples_of<C>(image);
     share.backwards = Backwards;
-    if (in_one_row<T, W>(image))
+    if (!tile.empty()) {
+        tile.template sweep<W>(writer);
+        tile.template sweep_behind<W>(image, share, Loads<unroll>{}, writer);
+    } else if (in_one_row<T, W>(image)) {
         sweep_one_row<T, W>(image, share, Loads<unroll>{}, writer);
-    else
+    } else {
         sweep_rows<T, W>(image, share, Loads<unroll>{}, writer);
+    }
     __syncwarp();  // what follows a call may be a barrier
 }
 

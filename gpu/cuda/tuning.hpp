@@ -49,6 +49,16 @@ inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: imag
 ///   12  0.34 0.30 0.36 0.27   14  0.38 0.36 0.50 0.29   15  0.39 0.36 0.46 0.27   16  0.36 0.33 0.41 0.26
 inline constexpr int lighter_role_blocks = 14;
 
+/// Rounds of a Tile that are on their way together: more of them come more slowly. And how much of an image it is to
+/// hold, at least: with it there is less first-level cache for the rest, which BGR's loads of 48 bytes make use of.
+///   u8 grey, 2, 6, 12, 18, 25 MB, with nothing but this in the kernel
+///            3   9.7 11.8 16.4 19.5 21.5 µs      4  10.0 11.8 16.5 19.7 21.5      6   9.9 11.8 17.3 20.5 21.5
+///            12 10.4 12.2 17.7 22.3 23.8         without a tile  10.6 12.7 16.5 19.7 24.8
+///   The copy engine, a round a copy: 3 on their way 10.3 12.6 17.2 20.5 22.5, all of them 10.2 12.5 17.4 20.5 23.0
+///   at no boundary of 32 bytes, in the kernel as it is                      10.4 12.7 16.7 20.0 23.7
+///   60 MB, of which a tile holds 0.4 (grey) and 0.2 (BGR): 52.8 for 55.6 and 56.6 for 57.2; 536 MB of BGR 412 for 400
+inline constexpr int tile_rounds_ahead = 3, least_part_of_tile = 8;
+
 /// f32, threads of a block. Brief: few, so that a thread has registers for many groups that are on their way together
 /// (extremes_unroll and detail_unroll). Groups of sweep 1 and of sweep 2. Figures can be compared within a kind and a
 /// run: those in brackets are of another run.
@@ -193,13 +203,9 @@ inline constexpr int few_groups = 16;
 //                                                           for 0.97, u16 grey 0.64 for 0.80 of one value
 //   the same by a load of a word a line                     f32 grey 0.31, BGR 0.30
 //   u8, u16: samples mapped in 3 or 4 groups together       no difference
-//   24 MB kept in shared memory for the copy, not in L2, stored there by the threads that count it (half as much in
-//        brackets), or brought by the copy engine           u8 grey 29.7 (28.6) and 27.5 µs for 27.0, u8 BGR 33.4
-//                                                           (31.9) and 37.6 for 30.2, f32 grey 67.3 (68.4) for 59.6,
-//                                                           f32 BGR 97.6 (92.5) for 84.5
-//   u8 grey of 2, 6, 12, 18 MB brought into shared memory  10.2 µs for 10.5, 12.5 for 12.6, 16.9 for 16.5, 20.6 for
-//        at once by the copy engine, counted and mapped     19.6; 24 MB and the counters are 1 KB more than there is
-//        from there
+//   24 MB of f32 kept in shared memory for the copy, stored   grey 67.3 (68.4) for 59.6, BGR 97.6 (92.5) for 84.5
+//        there by the threads that count it (half as much
+//        in brackets)
 //   f32: a minmax copy written along with sweep 2, a few    512 MiB grey 818 to 884 µs for 558, BGR 911 and more for
 //        groups a thread at a time, while they are in L2    610; 24 MB 65 for 59, 93 for 84
 //   f32: a minmax copy written after sweep 2 without a      24 MB grey 56.7 µs for 58.0, BGR 84.0 for 83.6; 512 MiB
