@@ -10,8 +10,8 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// The same for a batch of equal images, which are dealt to the blocks in turn: each is one block's. There is no
-/// barrier between an image and the next: while the last warps write the sums of one, the others sweep the other.
+/// As image_kernel, for a batch of equal images, which are dealt to the blocks in turn: each is one block's. There is
+/// no barrier between an image and the next: while the last warps write the sums of one, the others sweep the other.
 /// Counters go on counting from one image to the next: each thread remembers what its bins had come to, modulo 2^32.
 /// Launch: any grid of batch_threads_of(rows) threads a block, never cooperative.
 /// `OneRow`: all_in_one_row.

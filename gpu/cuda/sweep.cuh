@@ -222,7 +222,7 @@ __device__ inline void sweep_together(Walk& walk, Visit& visit) {
 }
 
 /// One way for groups to reach the threads that look at them: each loads its own, `Unroll` of them before it looks at
-/// any; `Ahead`: one, and the next before it looks at that. The other way is a Ring.
+/// any; `Ahead`: one, and the next before it looks at that. The other ways are a Ring and a Tile.
 template <int Unroll, bool Ahead = false>
 struct Loads {
     /// As sweep_one_by_one, but that the threads of a warp must take neighbouring groups. Fewer than `Visit::few`,
