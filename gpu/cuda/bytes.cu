@@ -248,17 +248,18 @@ template <class Images>
 void launch_bytes(const Images& images, CountParameters p, int channels, const Launch& launch) {
     const std::size_t copy_bytes = (channels == 1 ? 1 : channels + p.count_luma) * values * sizeof(std::uint32_t);
     p.columns_log2 = columns_log2(launch, copy_bytes);
+    const std::size_t shared_bytes = copy_bytes << p.columns_log2;
     const bool all_columns = p.columns_log2 == 5 && images.image(0).pixels() < std::int64_t{1} << 32;
     if constexpr (std::is_same_v<Images, Tensor>)
-        if (all_columns && images.count == 1) return launch_byte_image(images, p, channels, copy_bytes << 5, launch);
+        if (all_columns && images.count == 1) return launch_byte_image(images, p, channels, shared_bytes, launch);
     with_channels(channels, [&](auto constant) {
         constexpr int C = decltype(constant)::value;
-        const std::size_t shared_bytes = copy_bytes << p.columns_log2;
         with_output<std::uint8_t>(p.common, [&](auto* output) {
             using O = std::remove_pointer_t<decltype(output)>;
             if constexpr (std::is_same_v<Images, Tensor>)
-                if (all_columns && (C > 1 && p.count_luma ? launch_batch<C, C != 1, O>(launch, shared_bytes, images, p)
-                                                          : launch_batch<C, false, O>(launch, shared_bytes, images, p)))
+                if (all_columns && with_luma<C>(p, [&](auto counted) {
+                        return launch_batch<C, counted(), O>(launch, shared_bytes, images, p);
+                    }))
                     return;
             const std::int64_t pieces = images.pieces_before(images.count);
             const std::int64_t blocks = blocks_for(pieces, byte_pixels_per_block / group_pixels(1, C));

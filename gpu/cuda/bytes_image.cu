@@ -134,8 +134,7 @@ void launch_byte_image(const Tensor& images, CountParameters p, int channels, st
         constexpr int C = decltype(constant)::value;
         with_output<std::uint8_t>(p.common, [&](auto* output) {
             using O = std::remove_pointer_t<decltype(output)>;
-            C > 1 && p.count_luma ? launch_image<C, C != 1, O>(launch, shared_bytes, images, p)
-                                  : launch_image<C, false, O>(launch, shared_bytes, images, p);
+            with_luma<C>(p, [&](auto counted) { launch_image<C, counted(), O>(launch, shared_bytes, images, p); });
         });
     });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/brightness.cuh"
 #include "cuda/bytes_counters.cuh"
@@ -253,6 +254,14 @@ struct alignas(dynamic_alignment) Kept {
 };
 static_assert(sizeof(Kept<4, float>) <= static_shared_bytes);
 static_assert(sizeof(Kept<1, std::uint8_t>) <= 3072, "leaves room for 12 rounds of a Tile, 25 MB, on a Hopper GPU");
+
+/// Calls `function` with whether luma is counted, as a constant.
+template <int C, class Function>
+auto with_luma(const CountParameters& p, Function function) {
+    if constexpr (C > 1)
+        if (p.count_luma) return function(std::true_type{});
+    return function(std::false_type{});
+}
 
 }  // namespace
 
