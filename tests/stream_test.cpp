@@ -910,6 +910,21 @@ TEST_P(StreamTest, normalized_that_is_kept) {
     check_normalized(more, {NormalizeMode::minmax, 1, 99, true});
 }
 
+// Of 16 bits, grey alone.
+TEST_P(StreamTest, normalized_words_that_are_kept) {
+    for (int pixels : {7, 8, 1025, 300001, 5200008, 9000013})
+        for (Content content : {Content::random, Content::natural, Content::constant})
+            for (const Normalization& normalization : normalizations(1)) {
+                if (pixels > 1000000 && normalization.mode != NormalizeMode::minmax &&
+                    (normalization.mode != NormalizeMode::equalize || content != Content::random))
+                    continue;
+                std::vector<Case> one;
+                one.push_back({Picture({pixels, 1, 1, Depth::u16}, packed, content), {pixels % 2 ? 0 : 16, 0}});
+                check_normalized(one, normalization);
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
 TEST_P(StreamTest, small_normalized_percentiles) {
     for (Depth depth : depths)
         for (const auto& [low, high] : {std::pair<double, double>{0, 100}, {0.1, 99.9}, {49.999999, 50}, {0, 1e-6}})

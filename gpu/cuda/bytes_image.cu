@@ -119,7 +119,7 @@ void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& 
         const std::size_t taken = shared_bytes + sizeof(Kept<C, O>);
         if (launch.cooperative)
             p.tile_rounds = ImageTile::rounds(images.first, std::min<std::int64_t>(blocks, launch.multiprocessors),
-                                              block_threads, launch.shared_bytes - taken);
+                                              block_threads, launch.shared_bytes - taken, least_part_of_tile);
         shared_bytes += ImageTile::bytes(p.tile_rounds, block_threads);
     }
     launch_steps(launch, image_kernel<C, CountLuma, O>, {blocks, block_threads, shared_bytes}, !std::is_void_v<O>,

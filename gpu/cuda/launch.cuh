@@ -9,6 +9,7 @@
 #include <map>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "cuda/parameters.hpp"
 #include "cuda/runtime.hpp"
@@ -20,6 +21,9 @@ namespace {
 /// A boundary that no sector crosses of what the copy of a Tile brings.
 constexpr std::size_t dynamic_alignment = 128;
 extern __shared__ __align__(dynamic_alignment) std::uint32_t dynamic_shared[];
+constexpr std::size_t aligned(std::size_t bytes) {
+    return (bytes + dynamic_alignment - 1) / dynamic_alignment * dynamic_alignment;
+}
 
 /// For the kernels' own, static shared memory.
 constexpr std::size_t static_shared_bytes = 16384;
@@ -33,6 +37,16 @@ struct Shape {
     int most_resident = blocks_per_multiprocessor;
 };
 
+/// A kernel's own, static shared memory. Asked of CUDA once a kernel and GPU.
+inline std::size_t static_bytes(const Launch& launch, const void* kernel) {
+    thread_local std::map<std::pair<int, const void*>, std::size_t> known;
+    const auto at = known.find({launch.gpu, kernel});
+    if (at != known.end()) return at->second;
+    cudaFuncAttributes attributes;
+    GPUHIST_CUDA(cudaFuncGetAttributes(&attributes, kernel));
+    return known[{launch.gpu, kernel}] = attributes.sharedSizeBytes;
+}
+
 /// Blocks of a kernel that a multiprocessor holds at once. Asked of CUDA once a kernel, shape and GPU: asking costs
 /// more than a launch. Allows the kernel all the shared memory that a block may have.
 inline int resident_blocks(const Launch& launch, const void* kernel, const Shape& shape) {
@@ -40,12 +54,10 @@ inline int resident_blocks(const Launch& launch, const void* kernel, const Shape
     const auto [at, fresh] = known.try_emplace({launch.gpu, kernel, shape.threads, shape.shared_bytes}, 0);
     if (!fresh) return at->second;
     try {
-        cudaFuncAttributes attributes;
-        GPUHIST_CUDA(cudaFuncGetAttributes(&attributes, kernel));
         int all = 0;  // not launch.shared_bytes: the same kernel may be launched with less, and with more again
         GPUHIST_CUDA(cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerBlockOptin, launch.gpu));
         GPUHIST_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          all - static_cast<int>(attributes.sharedSizeBytes)));
+                                          all - static_cast<int>(static_bytes(launch, kernel))));
         int resident = 0;
         GPUHIST_CUDA(
             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));

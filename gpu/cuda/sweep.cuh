@@ -201,8 +201,18 @@ __device__ inline void sweep_one_by_one(Walk walk, int count, Visit& visit) {
     }
 }
 
-/// Loads so many groups from where `walk` stands, and goes on, before it shows `visit` any: all of them by
-/// `visit.look_at_all(groups)` where there is such a function. By whole warps.
+/// Several groups: all of them by `visit.look_at_all(groups)` where there is such a function.
+template <int Count, class G, class Visit>
+__device__ inline void show_all(const Place (&place)[Count], const G (&group)[Count], Visit& visit) {
+    if constexpr (requires { visit.look_at_all(group); }) {
+        visit.look_at_all(group);
+    } else {
+#pragma unroll
+        for (int u = 0; u < Count; ++u) show(place[u], group[u], visit);
+    }
+}
+
+/// Loads so many groups from where `walk` stands, and goes on, before it shows `visit` any. By whole warps.
 template <int Count, class Walk, class Visit>
 __device__ inline void sweep_together(Walk& walk, Visit& visit) {
     typename Walk::G group[Count];
@@ -213,12 +223,7 @@ __device__ inline void sweep_together(Walk& walk, Visit& visit) {
         group[u].load(place[u].at);
     }
     __syncwarp();  // keeps the loads above
-    if constexpr (requires { visit.look_at_all(group); }) {
-        visit.look_at_all(group);
-    } else {
-#pragma unroll
-        for (int u = 0; u < Count; ++u) show(place[u], group[u], visit);
-    }
+    show_all(place, group, visit);
 }
 
 /// One way for groups to reach the threads that look at them: each loads its own, `Unroll` of them before it looks at

@@ -217,10 +217,15 @@ __device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter
     constexpr int W = written_channels<C>, unroll = sizeof(T) == 1 || W == 1 ? 2 : 1;
     image = samples_of<C>(image);
     share.backwards = Backwards;
-    if (!tile.empty()) {
-        tile.template sweep<W>(writer);
-        tile.template sweep_behind<W>(image, share, Loads<unroll>{}, writer);
-    } else if (in_one_row<T, W>(image)) {
+    if constexpr (is_kept<OfImage>) {
+        if (!tile.empty()) {
+            tile.template sweep<W, unroll>(writer);
+            tile.template sweep_behind<W>(image, share, Loads<unroll>{}, writer);
+            __syncwarp();  // what follows a call may be a barrier
+            return;
+        }
+    }
+    if (in_one_row<T, W>(image)) {
         sweep_one_row<T, W>(image, share, Loads<unroll>{}, writer);
     } else {
         sweep_rows<T, W>(image, share, Loads<unroll>{}, writer);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/reduce.cuh"
 #include "cuda/sweep.cuh"
@@ -52,12 +53,12 @@ class Tile {
         return static_cast<std::size_t>(rounds) * block_threads * G::bytes;
     }
     /// How many a block with room for so many bytes keeps, of a grid of so many blocks; of other images none, and none
-    /// where that is little of an image.
-    static int rounds(const Image& image, std::int64_t blocks, int block_threads, std::size_t room) {
+    /// where that is less than one of `least_part` parts of an image.
+    static int rounds(const Image& image, std::int64_t blocks, int block_threads, std::size_t room, int least_part) {
         if (image.height != 1 || reinterpret_cast<std::uintptr_t>(image.data) % 16 != 0) return 0;
         const std::int64_t step = blocks * block_threads, of_image = (image.width / G::pixels + step - 1) / step;
         const auto fit = std::min(of_image, static_cast<std::int64_t>(room / bytes(1, block_threads)));
-        return fit * least_part_of_tile < of_image ? 0 : static_cast<int>(fit);
+        return fit * least_part < of_image ? 0 : static_cast<int>(fit);
     }
 
     /// `memory`: the shared address of its bytes, divisible by 16. What follows from these each sweep finds out anew,
@@ -93,27 +94,33 @@ class Tile {
             if (round.has_own()) show(round.own(), group, visit);
         }
     }
-    /// Shows `visit` all groups once more, as pixels of C channels or as samples, pixels of one. Behind a barrier of
-    /// the block after the sweep before.
-    template <int Channels, class Visit>
+    /// Shows `visit` all groups once more, as pixels of C channels, so many rounds loaded together, see sweep_together;
+    /// or as samples, pixels of one. Behind a barrier of the block after the sweep before.
+    template <int Channels, int Together, class Visit>
     __device__ void sweep(Visit& visit) const {
         using Shown = Group<T, Channels>;
         Round round(*this);
         if constexpr (Channels == C) {
-            Round next = round;
-            next.next();
+            if constexpr (Together > 1) {
+                // As many as every lane has: so far the warp stays together.
 #pragma unroll 1
-            for (; next.has_own(); next.next(), round = next, next.next()) {  // two at a time
-                Shown group, other;
-                group.load_shared(round.own_address());
-                other.load_shared(next.own_address());
-                show(round.own(), group, visit);
-                show(next.own(), other, visit);
+                while (round.groups - (Together - 1) * round.step >= warp_lanes) {
+                    Place place[Together];
+                    Shown group[Together];
+#pragma unroll
+                    for (int u = 0; u < Together; ++u, round.next()) {
+                        place[u] = round.own();
+                        group[u].load_shared(round.own_address());
+                    }
+                    show_all(place, group, visit);
+                }
             }
-            if (!round.has_own()) return;
-            Shown group;
-            group.load_shared(round.own_address());
-            show(round.own(), group, visit);
+#pragma unroll 1
+            for (; round.has_own(); round.next()) {
+                Shown group;
+                group.load_shared(round.own_address());
+                show(round.own(), group, visit);
+            }
         } else {
 #pragma unroll 1
             for (; round.any(); round.next()) {
@@ -127,18 +134,21 @@ class Tile {
             }
         }
     }
-    /// Shows `visit` what is not here, where some is: as sweep_one_row, of pixels of so many channels. Of an image that
-    /// is all here that is its last pixels, for which no other warp need run through the instructions of a sweep.
+    /// Shows `visit` the last pixels, which no group holds, of an image that is all here but for them. One warp does,
+    /// so that no other need run through the instructions of a sweep.
+    template <int Channels, class Visit>
+    __device__ void sweep_end(const Image& image, Visit& visit) const {
+        if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
+        const char* data = static_cast<const char*>(image.data);
+#pragma unroll 1
+        for (std::int64_t x = shown<Channels>() + lane(); x < image.width; x += warp_lanes)
+            show_pixel<T, Channels>({data + x * static_cast<std::int64_t>(sizeof(T) * Channels), 0, x}, visit);
+    }
+    /// Shows `visit` what is not here, where some is: as sweep_one_row, of pixels of so many channels.
     template <int Channels, class By, class Visit>
     __device__ void sweep_behind(const Image& image, Share share, const By& by, Visit& visit) const {
-        const std::int64_t groups = image.width / Group<T, Channels>::pixels,
-                           here = std::int64_t{kept()} * (Channels == C ? 1 : G::words);
-        if (here == groups) {
-            if (blockIdx.x == 0 && threadIdx.x < warp_lanes)
-                sweep_ends<T, Channels>(image, groups, groups, share, visit);
-            return;
-        }
-        share.first += here;
+        if (kept() == width_ / G::pixels) return sweep_end<Channels>(image, visit);
+        share.first += shown<Channels>() / Group<T, Channels>::pixels;
         share.backwards = false;
         sweep_one_row<T, Channels>(image, share, by, visit);
     }
@@ -150,6 +160,12 @@ class Tile {
     /// Of all blocks.
     __device__ int kept() const {
         return static_cast<int>(min(width_ / G::pixels, std::int64_t{rounds_} * (gridDim.x * blockDim.x)));
+    }
+
+    /// Pixels of so many channels in them.
+    template <int Channels>
+    __device__ std::int64_t shown() const {
+        return std::int64_t{kept()} * (G::samples / Channels);
     }
 
     /// A warp's groups of a round.
@@ -200,12 +216,18 @@ class Tile {
 };
 
 /// Where no block keeps any.
-struct NoTile {
-    static constexpr bool empty() { return true; }
-    template <int Channels, class Visit>
-    __device__ void sweep(Visit&) const {}
-    template <int Channels, class By, class Visit>
-    __device__ void sweep_behind(const Image&, const Share&, const By&, Visit&) const {}
-};
+struct NoTile {};
+/// Whether a kernel that is handed an OfImage finds an image's pixels there: in code for GPUs without asynchronous
+/// copies it reads them from device memory whatever it is handed.
+template <class OfImage>
+constexpr bool is_kept = has_asynchronous_copies && !std::is_same_v<OfImage, NoTile>;
+/// A Tile, or none; see its constructor.
+template <class OfImage>
+__device__ inline OfImage tile_of(const Image& image, std::uint32_t memory, int rounds) {
+    if constexpr (std::is_same_v<OfImage, NoTile>)
+        return {};
+    else
+        return OfImage(image, memory, rounds);
+}
 
 }  // namespace gpuhist::cuda

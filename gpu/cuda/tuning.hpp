@@ -41,8 +41,12 @@ inline constexpr int blocks_per_multiprocessor = 2;
 /// Pixels that are worth a block: fewer blocks than the GPU holds are launched for small images, since every block must
 /// clear and merge its counters.
 inline constexpr std::int64_t byte_pixels_per_block = 16 * 1024;
-inline constexpr std::int64_t word_pixels_per_block = 64 * 1024;  ///< 65536 counters to clear and merge
-inline constexpr std::int64_t word_pixels_alone = 64 * 1024;      ///< u16: images up to this are one block's
+/// u16: lists' images up to this are one block's. Others, and single images, are shared by all blocks, however small,
+/// since all then add up what few have counted. A single photograph, by so many pixels a block and by all, µs:
+///   grey  0.5 MB  65536 pixels 109, 32768 62, 16384 37, 8192 29, all 21       4 MB 35, 27, 26, 23, 23
+///   BGR   0.5 MB  65536 pixels 333, 32768 240, 16384 147, 8192 98, all 38     4 MB 110, 72, 53, 43, 43
+///   One block alone takes 29 µs for 10,000 pixels of grey, 57 with a normalised copy.
+inline constexpr std::int64_t word_pixels_alone = 64 * 1024;
 
 /// u16 BGR with luma counted: of 32 blocks, those that count the two rows which are less work. Random, natural,
 /// constant, two values:
@@ -57,6 +61,13 @@ inline constexpr int lighter_role_blocks = 14;
 ///   The copy engine, a round a copy: 3 on their way 10.3 12.6 17.2 20.5 22.5, all of them 10.2 12.5 17.4 20.5 23.0
 ///   at no boundary of 32 bytes, in the kernel as it is                      10.4 12.7 16.7 20.0 23.7
 ///   60 MB, of which a tile holds 0.4 (grey) and 0.2 (BGR): 52.8 for 55.6 and 56.6 for 57.2; 536 MB of BGR 412 for 400
+///   u16, without a tile and with one. Grey, whose counters take 128 KB, keeps what there is room for; rings fill the rest
+///   of colours:
+///     u16 grey, copy          2, 8, 12, 18, 24 MB   53.2 40.6 41.5 45.2 50.9 -> 52.9 38.2 38.1 40.2 46.4 µs; then by all
+///                                                   blocks, see word_pixels_alone: 24.9 30.2 34.4 40.1 47.1
+///     u16 BGR brought back from L2 into what counters took while the blocks add these up, copy
+///                             2, 8, 12, 18, 24 MB   51.2 65.5 72.1 79.2 82.7 -> 48.0 63.5 70.4 79.5 85.6
+///     u16 grey so, for what it takes kept           26.4 31.9 35.5 41.5 48.0
 inline constexpr int tile_rounds_ahead = 3, least_part_of_tile = 8;
 
 /// f32, threads of a block. Brief: few, so that a thread has registers for many groups that are on their way together
