@@ -925,6 +925,58 @@ TEST_P(StreamTest, normalized_words_that_are_kept) {
             }
 }
 
+/// Brief analyses of floats keep an image that blocks have room for as a whole, whether or not it is normalised.
+class StreamKeptFloatsTest : public StreamTest {
+  protected:
+    void check(const Shape& shape, Content content, int offset, const std::vector<Normalization>& modes,
+               const AnalysisRequest& request) {
+        std::vector<Case> one;
+        one.push_back({Picture(shape, packed, content), {offset, 0}});
+        check_images(one, request);
+        for (const Normalization& normalization : modes) check_normalized(one, normalization, request);
+        ASSERT_FALSE(HasFailure());
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stream, StreamKeptFloatsTest, testing::ValuesIn(paths), label_of_path);
+
+TEST_P(StreamKeptFloatsTest, small_of_all_contents) {
+    for (int channels : channel_counts)
+        for (std::size_t kind = 0; kind < kinds(Depth::f32); ++kind)
+            for (int pixels : {3, 4, 7, 1027}) {
+                std::vector<Case> one;
+                one.push_back({picture_of({pixels, 1, channels, Depth::f32}, kind), {}});
+                check_images(one, float_request(Detail::brief, 256, {}));
+                for (const Normalization& normalization : normalizations(channels))
+                    check_normalized(one, normalization, float_request(Detail::brief, 256, {}));
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+TEST_P(StreamKeptFloatsTest, of_many_sizes) {
+    for (int channels : channel_counts)
+        for (int pixels : {16 * 1024 - 1, 16 * 1024 + 31, 100003, 300001})
+            for (Content content : {Content::random, Content::specials, Content::constant})
+                for (int offset : {0, 4})
+                    check({pixels, 1, channels, Depth::f32}, content, offset, normalizations(channels),
+                          float_request(Detail::brief, 256, {}));
+}
+
+TEST_P(StreamKeptFloatsTest, of_any_bins) {
+    for (int channels : channel_counts)
+        for (std::uint32_t bins : {1u, 10u, 1000u, 5000u})
+            for (const std::optional<Range>& range : {std::optional<Range>(), std::optional<Range>({0.2, 0.75})})
+                check({100003, 1, channels, Depth::f32}, Content::specials, 0, {{NormalizeMode::zscore, 1, 99, true}},
+                      float_request(Detail::brief, bins, range));
+}
+
+TEST_P(StreamKeptFloatsTest, as_large_as_there_is_room_for) {
+    for (const auto& [channels, pixels] : {std::pair{1, 6291459}, {1, 6600001}, {3, 800003}, {3, 900001}, {4, 400003}})
+        for (Content content : {Content::random, Content::specials})
+            check({pixels, 1, channels, Depth::f32}, content, 0, {{NormalizeMode::minmax, 1, 99, true}},
+                  float_request(Detail::brief, 256, {}));
+}
+
 TEST_P(StreamTest, small_normalized_percentiles) {
     for (Depth depth : depths)
         for (const auto& [low, high] : {std::pair<double, double>{0, 100}, {0.1, 99.9}, {49.999999, 50}, {0, 1e-6}})

@@ -93,9 +93,10 @@ constexpr int extremes_unroll = C == 3   ? 4
                                 : C == 1 ? 6
                                          : 8;
 
-/// Those of a share. `found`: of the first row; the next ones' are `stride` bytes apart.
-template <int C>
-__device__ __noinline__ void find_extremes(const Task<C, false>& task, Share share, Extremes* found, int stride) {
+/// Those of a share, or of a Tile as it comes. `found`: of the first row; the next ones' are `stride` bytes apart.
+template <int C, class OfImage>
+__device__ __noinline__ void find_extremes(const Task<C, false>& task, Share share, Extremes* found, int stride,
+                                           OfImage tile) {
     constexpr int rows = rows_of(C);
     __shared__ BlockExtremes<rows> extremes;
     extremes.clear();
@@ -107,7 +108,12 @@ __device__ __noinline__ void find_extremes(const Task<C, false>& task, Share sha
     }
     finder.odd = extremes.odd;
     finder.rgb = task.common().rgb;
-    sweep_floats<C, extremes_unroll<C>>(task.image, share, finder);
+    if constexpr (is_kept<OfImage>) {
+        tile.sweep_coming(finder);
+        tile.template sweep_end<C>(task.image, finder);
+    } else {
+        sweep_floats<C, extremes_unroll<C>>(task.image, share, finder);
+    }
 #pragma unroll
     for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);
     __syncthreads();  // every warp's have come

@@ -210,16 +210,16 @@ struct FloatWriter {
     }
 };
 
-template <int C, NormalizeMode mode>
+template <int C, NormalizeMode mode, class OfImage>
 __device__ __noinline__ void apply_mode(const Image& image, const Share& share, const AppliedMapping* maps,
                                         const core::FloatBins* bins, const float* tables, int table_stride,
-                                        const Output& output) {
+                                        const Output& output, OfImage tile) {
     FloatWriter<C, mode> writer(maps, bins, tables, table_stride, output);
-    sweep_floats<written_channels<C>, apply_unroll_of(C)>(image, share, writer);
+    sweep_floats<written_channels<C>, apply_unroll_of(C)>(image, share, writer, tile);
 }
 
-template <int C, bool Full>
-__device__ void apply(const Task<C, Full>& task) {
+template <int C, bool Full, class OfImage>
+__device__ void apply(const Task<C, Full>& task, OfImage tile) {
     __shared__ AppliedMapping maps[3];
     __shared__ core::FloatBins bins;
     const FloatState& state = task.state();
@@ -240,7 +240,7 @@ __device__ void apply(const Task<C, Full>& task) {
     share.last = pieces_of_samples<float, C>(task.image);
     auto with = [&](auto mode) {
         apply_mode<C, decltype(mode)::value>(samples_of<C>(task.image), share, maps, &bins, task.table(of.first),
-                                             of.rows == 1 ? 0 : 65536, task.output);
+                                             of.rows == 1 ? 0 : 65536, task.output, tile);
     };
     switch (task.common().normalization.mode) {
         case NormalizeMode::minmax:

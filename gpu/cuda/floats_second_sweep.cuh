@@ -421,12 +421,12 @@ __device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&to
 }
 
 /// The loop alone: what its caller keeps would crowd out what it has in registers.
-template <int C, bool Full, Samples kind>
+template <int C, bool Full, Samples kind, class OfImage = NoTile>
 __device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
                                          const std::uint32_t* table, int row, const Guess* guess,
-                                         typename DetailCounter<C, Full>::Found& found) {
+                                         typename DetailCounter<C, Full>::Found& found, OfImage tile = {}) {
     SlotCounter<C, Full, kind> counter(plan, table, row, guess, found);
-    sweep_floats<C, detail_unroll<C, Full, kind>>(image, share, counter);
+    sweep_floats<C, detail_unroll<C, Full, kind>>(image, share, counter, tile);
     counter.finish();
     for (std::uint32_t& odd : found.odd) odd = 0;
 }
@@ -496,11 +496,12 @@ struct BinCounter : DetailCounter<C, Full> {
     }
 };
 
-template <int C, bool Full>
+template <int C, bool Full, class OfImage>
 __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& share, const BlockPlan& plan,
-                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Found& found) {
+                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Found& found,
+                                        OfImage tile) {
     BinCounter<C, Full> counter(task, plan, table, row, found);
-    sweep_floats<C, 1>(task.image, share, counter);
+    sweep_floats<C, 1>(task.image, share, counter, tile);
     counter.finish();
 }
 
@@ -539,8 +540,8 @@ __device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPla
 
 /// Bins, moments and low halves of one row, or (brief) of all, by the blocks that share the pixels.
 /// Barriers: before shared memory is written again, after it is prepared, before merging.
-template <int C, bool Full>
-__device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share) {
+template <int C, bool Full, class OfImage>
+__device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share, OfImage tile) {
     constexpr int rows = Full ? 1 : rows_of(C);
     using Table = Slots<rows>;
     std::uint32_t* table = dynamic_shared + (Full ? LowCounter::words(task.work->map_log2, blockDim.x) : 0);
@@ -562,11 +563,11 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
 
     typename DetailCounter<C, Full>::Found found;
     if (!plan.slots)
-        count_bins<C, Full>(task, share, plan, table, row, found);
+        count_bins(task, share, plan, table, row, found, tile);
     else if (Full || !plan.plain)
-        count_slots<C, Full, Samples::any>(task.image, share, plan, table, row, nullptr, found);
+        count_slots<C, Full, Samples::any>(task.image, share, plan, table, row, nullptr, found, tile);
     else
-        count_slots<C, Full, Samples::within>(task.image, share, plan, table, row, nullptr, found);
+        count_slots<C, Full, Samples::within>(task.image, share, plan, table, row, nullptr, found, tile);
     std::uint32_t samples[rows];
     for (int r = 0; r < rows; ++r) samples[r] = found.samples - found.odd[r];
     merge_moments<typename DetailCounter<C, Full>::Sums>(found.totals, samples, &task.row(row).found.sums,

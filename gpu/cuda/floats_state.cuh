@@ -10,9 +10,28 @@
 #include "cuda/parameters.hpp"
 #include "cuda/reduce.cuh"
 #include "cuda/sweep.cuh"
+#include "cuda/tile.cuh"
 #include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
+
+enum class Step : std::uint8_t { first_sweep, plan, refine, second_sweep, finish, count_equalized, equalize, apply };
+
+/// How images are gone through: the same for all of a launch.
+struct FloatWork : FloatParameters {
+    int steps;
+    Step step[8];
+    bool backwards[8];            ///< every other sweep of the pixels, see Share
+    int map_log2;                 ///< see LowCounter
+    bool slots_fit;               ///< all rows' Slots fit a block's shared memory
+    bool guesses;                 ///< see Guess
+    std::uint32_t listed_of_row;  ///< fours of samples that a block has room for
+    bool refines;                 ///< middles are counted where that is worth it
+    bool wide;                    ///< so many counts that all blocks write them
+    int tile_rounds;              ///< of a Tile
+    std::uint32_t tile_at;        ///< where in dynamic shared memory it begins
+};
+
 namespace {
 
 /// Σ of each of the moments, of its low and middle 32 and its high 64 bits.
@@ -71,21 +90,6 @@ struct Places {
     static constexpr std::size_t middle = low + low_bytes;
     static constexpr std::size_t tables = middle + rows * 65536 * sizeof(Word);
     static constexpr std::size_t counts = tables + mapped * 65536 * sizeof(float);
-};
-
-enum class Step : std::uint8_t { first_sweep, plan, refine, second_sweep, finish, count_equalized, equalize, apply };
-
-/// How images are gone through: the same for all of a launch.
-struct FloatWork : FloatParameters {
-    int steps;
-    Step step[8];
-    bool backwards[8];            ///< every other sweep of the pixels, see Share
-    int map_log2;                 ///< see LowCounter
-    bool slots_fit;               ///< all rows' Slots fit a block's shared memory
-    bool guesses;                 ///< see Guess
-    std::uint32_t listed_of_row;  ///< fours of samples that a block has room for
-    bool refines;                 ///< middles are counted where that is worth it
-    bool wide;                    ///< so many counts that all blocks write them
 };
 
 /// What others wrote: not from this multiprocessor's own cache.
@@ -231,13 +235,19 @@ __device__ inline void add_to_sum(Word (&parts)[3], core::i128 value) {
 }
 
 /// Calls `visit` for all pixels of this thread's share, see sweep_one_row. `Unroll` groups are loaded before any is
-/// looked at.
-template <int C, int Unroll, class Visit>
-__device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit) {
-    if (in_one_row<float, C>(image))
+/// looked at. `tile`: a Tile with all groups of the image, where there is one.
+template <int C, int Unroll, class Visit, class OfImage = NoTile>
+__device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
+                                             const OfImage& tile = {}) {
+    if constexpr (is_kept<OfImage>) {
+        // As Loads does with fewer than `few`: so many rounds no block has room for.
+        tile.template sweep<C, few_of<Visit>() == 0 ? Unroll : 1>(visit);
+        tile.template sweep_end<C>(image, visit);
+    } else if (in_one_row<float, C>(image)) {
         sweep_one_row<float, C>(image, share, Loads<Unroll>{}, visit);
-    else
+    } else {
         sweep_rows<float, C>(image, share, Loads<Unroll>{}, visit);
+    }
 }
 
 /// Blocks are dealt to `rows` rows in turn; those of a row share its pixels. Calls `each(row, share)`: more than once

@@ -39,8 +39,20 @@ constexpr int batch_blocks(int rows) {
 inline constexpr int blocks_per_multiprocessor = 2;
 
 /// Pixels that are worth a block: fewer blocks than the GPU holds are launched for small images, since every block must
-/// clear and merge its counters.
+/// clear and merge its counters. A photograph, µs:
+///   f32 brief, analysis; that it fits in a Tile follows from it
+///     grey    0.5 MB 16384 pixels 15.5, 8192 14.3, 4096 14.0, 2048 13.5   2 MB 15.7, 14.6, 14.9, 15.0
+///     BGR     1 MB   16384 pixels 32.4, 8192 32.5, 4096 22.5, 2048 20.9   4 MB 34.4, 34.3, 23.3, 23.8
+///     BGRA    1 MB   16384 pixels 42.5, 8192 42.5, 4096 42.5, 2048 23.8   7 MB 44.2, 40.2, 35.6, 28.9
+///   f32 full, analysis
+///     grey    0.5 MB 32768 pixels 145, 16384 105, 8192 98, 4096 95        4 MB 114, 112, 124, 127: the more blocks,
+///                                                                           the more counts are added up
+///     BGR     0.5 MB 32768 pixels 267, 16384 222, 8192 154, 4096 147      4 MB 185, 182, 149, 149
 inline constexpr std::int64_t byte_pixels_per_block = 16 * 1024;
+constexpr std::int64_t float_pixels_per_block(int channels, bool full) {
+    if (full) return channels == 1 ? 16 * 1024 : 4 * 1024;
+    return channels == 1 ? 4 * 1024 : 2 * 1024;
+}
 /// u16: lists' images up to this are one block's. Others, and single images, are shared by all blocks, however small,
 /// since all then add up what few have counted. A single photograph, by so many pixels a block and by all, µs:
 ///   grey  0.5 MB  65536 pixels 109, 32768 62, 16384 37, 8192 29, all 21       4 MB 35, 27, 26, 23, 23
@@ -61,10 +73,13 @@ inline constexpr int lighter_role_blocks = 14;
 ///   The copy engine, a round a copy: 3 on their way 10.3 12.6 17.2 20.5 22.5, all of them 10.2 12.5 17.4 20.5 23.0
 ///   at no boundary of 32 bytes, in the kernel as it is                      10.4 12.7 16.7 20.0 23.7
 ///   60 MB, of which a tile holds 0.4 (grey) and 0.2 (BGR): 52.8 for 55.6 and 56.6 for 57.2; 536 MB of BGR 412 for 400
-///   u16, without a tile and with one. Grey, whose counters take 128 KB, keeps what there is room for; rings fill the rest
-///   of colours:
+///   Of u16 and f32, without a tile and with one. f32, brief, keeps whole images alone; u16 grey, whose counters take
+///   128 KB, what there is room for. Colours of u16, whose rings fill the rest:
 ///     u16 grey, copy          2, 8, 12, 18, 24 MB   53.2 40.6 41.5 45.2 50.9 -> 52.9 38.2 38.1 40.2 46.4 µs; then by all
 ///                                                   blocks, see word_pixels_alone: 24.9 30.2 34.4 40.1 47.1
+///     f32 grey, analysis      2, 8, 12, 18, 24 MB   19.3 22.3 25.3 29.0 32.1 -> 15.8 17.6 19.4 21.8 24.8
+///     f32 grey, copy          2, 8, 12, 18, 24 MB   26.2 30.3 36.6 44.0 49.6 -> 20.4 23.6 26.6 32.0 36.8
+///     f32 BGR, analysis; copy          1, 4, 8 MB   32.4 34.4 34.7; 44.5 48.0 49.7 -> 20.9 23.8 26.6; 25.6 31.1 36.6
 ///     u16 BGR brought back from L2 into what counters took while the blocks add these up, copy
 ///                             2, 8, 12, 18, 24 MB   51.2 65.5 72.1 79.2 82.7 -> 48.0 63.5 70.4 79.5 85.6
 ///     u16 grey so, for what it takes kept           26.4 31.9 35.5 41.5 48.0
