@@ -151,6 +151,7 @@ class Kernels {
         regions(no_luma, brief);
         copy_in_two_steps();
         normalizing(no_luma, brief);
+        small_images(brief);
         one_image();
         many_images(no_luma);
         report_.finish();
@@ -351,7 +352,8 @@ class Kernels {
                     const ImageView view = bytes == chip_bytes ? view_of(pixels_.get(), kind.depth, kind.channels, 2000,
                                                                          samples / kind.channels / 2000)
                                                                : large(kind.depth, kind.channels, bytes);
-                    normalize(place, view, kind.mode, kind.request, bytes == chip_bytes);
+                    const bool on_chip = bytes == chip_bytes;
+                    normalize(place, view, kind.mode, kind.request, at_most_relative(on_chip ? 1.25 : 1.6), on_chip);
                 });
             }
     }
@@ -374,8 +376,9 @@ class Kernels {
         }
     }
 
+    /// `check`: against the CPU engine.
     void normalize(const Place& place, const ImageView& view, NormalizeMode mode, const AnalysisRequest& request,
-                   bool on_chip) {
+                   const std::optional<Target>& target, bool check) {
         const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
         StreamPlan plan = plan_for(view.depth, view.channels);
         plan.normalize = true;
@@ -388,10 +391,53 @@ class Kernels {
         });
         const Timing copy = time_copy(timer_, output_, pixels_, bytes_of(view) / 16 * 16, options_.gpu);
         std::string remark = "a copy takes " + std::to_string(std::lround(copy.median_ms * 1e3)) + " us";
-        if (on_chip) remark += check_normalized(ours, view, output(0), request, normalization);
-        report_.add({place.group, place.name, place.content, "gpuhist", 0, timing,
-                     at_most_relative(on_chip ? 1.25 : 1.6),
+        if (check) remark += check_normalized(ours, view, output(0), request, normalization);
+        report_.add({place.group, place.name, place.content, "gpuhist", 0, timing, target,
                      Relative{timing.median_ms / copy.median_ms, "times a copy"}, remark});
+    }
+
+    /// Single images of which most of the time is what any image takes.
+    void small_images(const AnalysisRequest& brief) {
+        const Kind kinds[] = {{"u8 grey", Depth::u8, 1, {}},
+                              {"u8 BGR", Depth::u8, 3, {}},
+                              {"u16 grey", Depth::u16, 1, {}},
+                              {"u16 BGR", Depth::u16, 3, {}},
+                              {"f32 grey, brief", Depth::f32, 1, brief},
+                              {"f32 BGR, brief", Depth::f32, 3, brief},
+                              {"f32 grey", Depth::f32, 1, {}},
+                              {"f32 BGR", Depth::f32, 3, {}}};
+        for (const Kind& kind : kinds)
+            for (const std::int64_t bytes : {million, 4 * million, 8 * million}) {
+                const std::int64_t width = 500,
+                                   row = width * kind.channels * static_cast<std::int64_t>(sample_bytes(kind.depth));
+                const ImageView view = view_of(pixels_.get(), kind.depth, kind.channels, width, bytes / row);
+                const Place counted{"Small", std::string(kind.name) + ", natural", size_text(bytes_of(view))};
+                std::optional<Analysis> found;
+                attempt(counted, "gpuhist", [&] {
+                    fill_with(Content::natural, kind.depth, kind.channels);
+                    const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
+                    Ours ours(plan_for(kind.depth, kind.channels), kind.request);
+                    const Timing timing = timer_.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
+                        ours.enqueue(at(view, rotation.at(pixels_, turn)), stream);
+                    });
+                    add(counted, "gpuhist", 0, timing, {}, check_analysis(ours, view, kind.request));
+                    found = ours.result(timer_.stream());
+                });
+                if (!found) continue;
+                attempt(counted, "CUB", [&] {
+                    const Rotation rotation(bytes_of(view), pixels_.bytes(), options_.gpu);
+                    const std::unique_ptr<GpuPeer> cub = make_cub(peer_image(view, *found));
+                    const Timing timing = timer_.sustained(
+                        rotation.copies,
+                        [&](cudaStream_t stream, int turn) { cub->enqueue(rotation.at(pixels_, turn), stream); },
+                        false);
+                    cub->enqueue(view.data, timer_.stream());
+                    BENCH_CUDA(cudaStreamSynchronize(timer_.stream()));
+                    add(counted, "CUB", 0, timing, {}, cub->compare(*found) + ", counts alone");
+                });
+                const Place copied{"Small", std::string(kind.name) + " minmax, natural", size_text(bytes_of(view))};
+                attempt(copied, "gpuhist", [&] { normalize(copied, view, kind.mode, kind.request, {}, true); });
+            }
     }
 
     /// The same pixels in host memory, which is that of `pixels`.
