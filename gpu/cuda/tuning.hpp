@@ -74,10 +74,10 @@ inline constexpr int lighter_role_blocks = 14;
 ///   The copy engine, a round a copy: 3 on their way 10.3 12.6 17.2 20.5 22.5, all of them 10.2 12.5 17.4 20.5 23.0
 ///   at no boundary of 32 bytes, in the kernel as it is                      10.4 12.7 16.7 20.0 23.7
 ///   60 MB, of which a tile holds 0.4 (grey) and 0.2 (BGR): 52.8 for 55.6 and 56.6 for 57.2; 536 MB of BGR 412 for 400
-///   Of u16 and f32, without a tile and with one. f32, brief, keeps whole images alone; u16 grey, whose counters take
-///   128 KB, what there is room for. Colours of u16, whose rings fill the rest:
-///     u16 grey, copy          2, 8, 12, 18, 24 MB   53.2 40.6 41.5 45.2 50.9 -> 52.9 38.2 38.1 40.2 46.4 µs; then by all
-///                                                   blocks, see word_pixels_alone: 24.9 30.2 34.4 40.1 47.1
+///   u16 and f32, without a tile and with one. f32, brief, keeps whole images alone; u16 grey, whose counters take 128
+///   KB, what there is room for; colours of u16, whose rings fill the rest, nothing.
+///     u16 grey, copy          2, 8, 12, 18, 24 MB   53.2 40.6 41.5 45.2 50.9 -> 52.9 38.2 38.1 40.2 46.4 µs
+///       then by all blocks, see word_pixels_alone   24.9 30.2 34.4 40.1 47.1
 ///     f32 grey, analysis      2, 8, 12, 18, 24 MB   19.3 22.3 25.3 29.0 32.1 -> 15.8 17.6 19.4 21.8 24.8
 ///     f32 grey, copy          2, 8, 12, 18, 24 MB   26.2 30.3 36.6 44.0 49.6 -> 20.4 23.6 26.6 32.0 36.8
 ///     f32 BGR, analysis; copy          1, 4, 8 MB   32.4 34.4 34.7; 44.5 48.0 49.7 -> 20.9 23.8 26.6; 25.6 31.1 36.6
