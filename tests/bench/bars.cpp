@@ -27,8 +27,9 @@ constexpr double title_size = 25, heading_size = 17.5, text_size = 15.5, small_s
 constexpr int width = 1440, margin = 32, bar_height = 15, bar_gap = 3;
 
 /// Told apart by those who see red and green alike, too. The first is gpuhist's.
-const std::array<Colour, 8> tool_colours{rgb(9, 105, 218),  rgb(227, 119, 34), rgb(130, 80, 190), rgb(120, 130, 141),
-                                         rgb(30, 150, 140), rgb(214, 72, 128), rgb(160, 130, 40), rgb(66, 74, 83)};
+const std::array<Colour, 9> tool_colours{rgb(9, 105, 218),   rgb(227, 119, 34), rgb(130, 80, 190),
+                                         rgb(120, 130, 141), rgb(30, 150, 140), rgb(214, 72, 128),
+                                         rgb(160, 130, 40),  rgb(66, 74, 83),   rgb(122, 178, 238)};
 
 std::string print(const char* format, double value) {
     std::array<char, 64> buffer{};
@@ -134,14 +135,14 @@ class Picture {
     Picture(const std::vector<std::pair<std::string, double>>& ceilings, const std::vector<Measurement>& measurements,
             const std::vector<Skipped>& skipped)
         : ceilings_(ceilings), panels_(arrange(measurements)) {
-        int tool = 1;
+        std::size_t tool = 1;
         for (const Measurement& m : measurements) {
             if (tools_.count(m.tool)) continue;
             tool_order_.push_back(m.tool);
             // When there are more tools than colours the last one stands for all others.
             tools_[m.tool] = m.tool == "gpuhist"   ? tool_colours[0]
                              : m.tool == "ceiling" ? ink
-                                                   : tool_colours[static_cast<std::size_t>(std::min(tool++, 7))];
+                                                   : tool_colours[std::min(tool++, tool_colours.size() - 1)];
             targets_ = targets_ || m.target;
         }
         for (const Measurement& m : measurements) {
@@ -185,17 +186,20 @@ class Picture {
 
     int legend(int y) {
         double x = margin;
+        const auto make_room = [&](double wide) {
+            if (x + wide <= width - margin) return;
+            x = margin;
+            y += 24;
+        };
         for (const std::string& tool : tool_order_) {
             const double advance = 22 + type_.width(tool, text_size) + 26;
-            if (x + advance > width - margin) {
-                x = margin;
-                y += 24;
-            }
+            make_room(advance);
             rectangle(x, y - 12, x + 14, y + 2, tools_[tool]);
             type_.draw(image_, tool, x + 22, y, text_size, ink);
             x += advance;
         }
         if (targets_) {
+            make_room(112 + type_.width("target missed", text_size));
             rectangle(x + 6, y - 13, x + 8, y + 3, ink);
             type_.draw(image_, "target", x + 22, y, text_size, ink);
             rectangle(x + 96, y - 13, x + 98, y + 3, missed);
