@@ -136,7 +136,7 @@ struct BlockOfImages {
 #pragma unroll 1
         for (std::uint32_t bin = threadIdx.x; bin < rows() * values; bin += blockDim.x)
             if (const Word samples = gather_any<C>(bin, rows(), p.columns_log2))
-                atomicAdd(&meeting.counts[bin], samples);
+                global_add(&meeting.counts[bin], samples);
         if (C > 1 && rows() == C) add_luma(kept.warp_luma, meeting.luma);
         const std::uint32_t generation = *static_cast<volatile std::uint32_t*>(&meeting.generation);
         if (!arrive_last(&meeting.arrived, part.blocks, &kept.completes)) return generation;

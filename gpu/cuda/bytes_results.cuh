@@ -123,10 +123,10 @@ __device__ inline void add_luma(const BrightnessSums* warp_luma, BrightnessSums&
     BrightnessSums sums = found_by_warps(warp_luma, lane % warps_of_row);
     sums.reduce_over_lanes<warps_of_row>();
     if (lane != 0 || sums.complement_minimum == 0) return;
-    atomicAdd(reinterpret_cast<Word*>(&all.sum), Word{sums.sum});
-    atomicAdd(reinterpret_cast<Word*>(&all.squares), Word{sums.squares});
-    atomicMax(&all.complement_minimum, sums.complement_minimum);
-    atomicMax(&all.maximum, sums.maximum);
+    global_add(reinterpret_cast<Word*>(&all.sum), Word{sums.sum});
+    global_add(reinterpret_cast<Word*>(&all.squares), Word{sums.squares});
+    global_max(&all.complement_minimum, sums.complement_minimum);
+    global_max(&all.maximum, sums.maximum);
 }
 
 template <typename O>

@@ -108,8 +108,6 @@ struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
     std::uint64_t low[powers];  ///< Σ of the bits of l; of RawSums Σ rint(r) and the rests
 
-    /// What they are, or nothing: of memory that nothing was written to.
-    __device__ MomentTotals if_begun(bool begun) const { return begun ? *this : MomentTotals{}; }
     /// What all of power k come to, less `zeros`, the bits that its low parts began with.
     __device__ core::i128 sum(int k, std::uint64_t zeros) const {
         return (static_cast<core::i128>(high[k]) << 40) + static_cast<std::int64_t>(low[k] - zeros);
@@ -198,17 +196,13 @@ struct CentralSums {
             }
         }
     }
-    /// Every `fold_every` samples, and at the end: the totals are what counts then. They lie in memory, where they take
-    /// no registers. `begun`: something was written to them before.
-    __device__ void fold(MomentTotals<powers>& totals, bool begun, const MomentScale& scale) {
-        MomentTotals<powers> all = totals.if_begun(begun);
+    /// Added to what was summed up before. Every `fold_every` samples, and at the end.
+    __device__ void add_to(MomentTotals<powers>& totals, const MomentScale&) const {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
-            all.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
-            all.low[k] += low[k];
+            totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
+            totals.low[k] += low[k];
         }
-        totals = all;
-        clear(scale);
     }
     /// The sum over this thread's `samples`.
     static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples) {
@@ -270,15 +264,12 @@ struct RawSums {
         const double base = scale.first * 0x1p-31, rest = value - (__dadd_rd(scale.first, value) - scale.first);
         return bits_of(rest + base) - bits_of(base);
     }
-    __device__ void fold(MomentTotals<powers>& totals, bool begun, const MomentScale& scale) {
-        MomentTotals<powers> all = totals.if_begun(begun);
+    __device__ void add_to(MomentTotals<powers>& totals, const MomentScale& scale) const {
         const auto chained = static_cast<std::int64_t>(chains);
-        all.high[0] += chained >> 9;
-        all.low[0] += static_cast<std::uint64_t>(chained & 511) << 31;
-        all.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
-        all.low[1] += bits_of(rests) - bits_of(scale.second);
-        totals = all;
-        clear(scale);
+        totals.high[0] += chained >> 9;
+        totals.low[0] += static_cast<std::uint64_t>(chained & 511) << 31;
+        totals.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
+        totals.low[1] += bits_of(rests) - bits_of(scale.second);
     }
     static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t) {
         return totals.sum(k, 0);
@@ -382,30 +373,29 @@ struct Slots {
 
     /// Counters of zero. By all threads.
     __device__ static void prepare(std::uint32_t* memory, std::uint32_t bins) {
-        for (std::uint32_t i = threadIdx.x; i < total_bytes(bins) / 16; i += blockDim.x)
-            reinterpret_cast<uint4*>(memory)[i] = uint4{};
+        const auto fours = static_cast<std::uint32_t>(total_bytes(bins) / sizeof(uint4));
+        for (std::uint32_t i = threadIdx.x; i < fours; i += blockDim.x) reinterpret_cast<uint4*>(memory)[i] = uint4{};
     }
 
-    /// Calls `found(row, slot, count)` for what was counted: neighbouring lanes for neighbouring slots of a row. By all
-    /// threads: four a counter, each for eight lanes.
-    template <class Found>
-    __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, Found found) {
+    /// Hands what was counted to `found_of(row)`, as `found(slot, count)`: neighbouring lanes neighbouring slots of a
+    /// row. By all threads, a slot each, which begin at different lanes' counters so that they use different banks.
+    template <class FoundOf>
+    __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, FoundOf found_of) {
         const int warp = threadIdx.x / warp_lanes, row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;
         if (warp >= warps_of_row * rows) return;
-        const std::uint32_t items = (bins + 2) * 4, rounded = (items + warp_lanes - 1) / warp_lanes * warp_lanes;
-        for (std::uint32_t i = warp / rows * warp_lanes + threadIdx.x % warp_lanes; i < rounded;
-             i += warps_of_row * warp_lanes) {
-            const std::uint32_t slot = i / 4;
+        const auto found = found_of(row);
+#pragma unroll 1
+        for (std::uint32_t slot = warp / rows * warp_lanes + threadIdx.x % warp_lanes; slot < bins + 2;
+             slot += warps_of_row * warp_lanes) {
+            const auto* fours = reinterpret_cast<const uint4*>(memory + (slot * rows + row) * warp_lanes);
+            constexpr int all = warp_lanes / 4;
             std::uint32_t sum = 0;
-            if (i < items) {
-                const auto* quads =
-                    reinterpret_cast<const uint4*>(memory + (slot * rows + row) * warp_lanes) + i % 4 * 2;
-                const uint4 a = quads[slot % 2], b = quads[1 - slot % 2];  // neighbours use other banks
-                sum = a.x + a.y + a.z + a.w + b.x + b.y + b.z + b.w;
+#pragma unroll
+            for (int i = 0; i < all; ++i) {
+                const uint4 four = fours[(i + threadIdx.x) % all];
+                sum += four.x + four.y + four.z + four.w;
             }
-            sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 1);
-            sum += __shfl_xor_sync(0xFFFFFFFFu, sum, 2);
-            if (i < items && i % 4 == 0 && sum != 0) found(row, slot, sum);
+            if (sum != 0) found(slot, sum);
         }
     }
 };
@@ -560,7 +550,7 @@ struct LowCounter {
             const int slot = chosen[row].slot_of(key >> 16);
             if (slot < 0 || (narrow && !wants(row, __float_as_uint(core::key_float(key))))) continue;
             wanted = true;
-            if (samples) atomicAdd(counts[row] + slot * 65536 + (key & 0xFFFFu), samples);
+            if (samples) global_add(counts[row] + slot * 65536 + (key & 0xFFFFu), samples);
         }
         return wanted;
     }

@@ -35,11 +35,11 @@ struct BlockExtremes {
     }
     /// One row's, by one thread, behind a barrier.
     __device__ void merge(int row, Extremes& found) const {
-        atomicMax(&found.complement_minimum_key, keys[row][0]);
-        atomicMax(&found.maximum_key, keys[row][1]);
-        if (odd[row].nan) atomicAdd(&found.nan, Word{odd[row].nan});
-        if (odd[row].positive_infinite) atomicAdd(&found.positive_infinite, Word{odd[row].positive_infinite});
-        if (odd[row].negative_infinite) atomicAdd(&found.negative_infinite, Word{odd[row].negative_infinite});
+        global_max(&found.complement_minimum_key, keys[row][0]);
+        global_max(&found.maximum_key, keys[row][1]);
+        if (odd[row].nan) global_add(&found.nan, Word{odd[row].nan});
+        if (odd[row].positive_infinite) global_add(&found.positive_infinite, Word{odd[row].positive_infinite});
+        if (odd[row].negative_infinite) global_add(&found.negative_infinite, Word{odd[row].negative_infinite});
     }
 };
 
@@ -153,7 +153,7 @@ struct AddPlaces {
     Word* counts;
 
     __device__ void add(std::uint32_t place, Word samples) const {
-        atomicAdd(counts + (Halves ? HalfPlace::half(place) : place), samples);
+        global_add(counts + (Halves ? HalfPlace::half(place) : place), samples);
     }
     /// The second counter of a word was carried into by the first.
     __device__ void operator()(std::uint32_t place, std::uint32_t times) const {

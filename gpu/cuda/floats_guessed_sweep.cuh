@@ -125,18 +125,15 @@ __device__ __noinline__ void count_guessed(const Task<C, false>& task, const Blo
     constexpr int rows = rows_of(C);
     Slots<rows>::prepare(dynamic_shared, plan.bins.bins);
     __syncthreads();  // clear memory
-    typename DetailCounter<C, false>::Found found;
+    typename DetailCounter<C, false>::Seldom seldom;
     const auto count = [&](auto kind) {
-        count_slots<C, false, kind()>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, &guess, found);
+        const auto add = [sums = guess.sums](int r, int power, int part, Word sum) { sums[r][power][part] = sum; };
+        count_slots<C, false, kind()>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, &guess, seldom, add);
     };
     if (guess.window == 0)
         count(std::integral_constant<Samples, Samples::guessed>{});
     else
         count(std::integral_constant<Samples, Samples::guessed_and_listed>{});
-    std::uint32_t samples[rows];
-    for (std::uint32_t& of : samples) of = found.samples;
-    merge_moments<RawSums>(found.totals, samples, guess.sums, sizeof(PartSums));
-    __syncthreads();  // every thread's extremes have come, and what it listed
     if (threadIdx.x < rows) {
         guess.extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
         if (guess.overflowed(threadIdx.x)) *static_cast<volatile std::uint32_t*>(guess.belied) = 1;
@@ -203,7 +200,7 @@ __device__ __noinline__ bool keep_guessed(const Task<C, false>& task, BlockPlan&
     if (!right) return false;
     for (int i = threadIdx.x; i < rows * 12; i += blockDim.x)
         if (const Word sum = guess.sums[i / 12][i / 3 % 4][i % 3]; sum != 0)
-            atomicAdd(&task.row(i / 12).found.sums[i / 3 % 4][i % 3], sum);
+            global_add(&task.row(i / 12).found.sums[i / 3 % 4][i % 3], sum);
     gather_slots<rows>(task, plan, dynamic_shared, 0);
     return true;
 }

@@ -107,6 +107,48 @@ __device__ inline void one_row_after_the_other() {
     asm volatile("" ::: "memory");
 }
 
+/// For a sum of each of a block's warps, in shared memory, the same of all who merge so many.
+template <int sums>
+__device__ inline auto& sums_of_warps() {
+    __shared__ __align__(16) core::i128 of_warps[sums][warp_lanes];
+    return of_warps;
+}
+/// Adds a warp's up. Called, since what is run through once takes longer to fetch than to execute.
+__device__ __noinline__ void merge_lanes(core::i128 value, core::i128* sum) {
+    const core::i128 all = wide_sum_over_warp(value);
+    if (threadIdx.x % warp_lanes == 0) *sum = all;
+}
+/// Calls `add(row, power, part, sum)` with the parts of a block's sums, see PartSums. `total_of(row, power)`: a
+/// thread's. By all threads, of which no warp is still in a merge before. The barrier shows what all of them did
+/// before.
+template <int rows, int powers, class TotalOf, class Add>
+__device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
+    constexpr int sums = rows * powers;
+    auto& of_warps = sums_of_warps<sums>();
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < sums; ++i) merge_lanes(total_of(i / powers, i % powers), &of_warps[i][warp]);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = warp; i < sums; i += warps) {
+        const auto sum = static_cast<core::u128>(wide_sum_over_warp(lane < warps ? of_warps[i][lane] : core::i128{0}));
+        const Word part = lane == 0   ? static_cast<Word>(sum) & 0xFFFFFFFFu
+                          : lane == 1 ? static_cast<Word>(sum) >> 32
+                                      : static_cast<Word>(sum >> 64);
+        if (lane < 3 && part != 0) add(i / powers, i % powers, lane, part);
+    }
+    __syncwarp();
+}
+/// Adds a part of a sum to those of the image.
+struct AddToRows {
+    FloatRow* rows;
+
+    __device__ void operator()(int r, int power, int part, Word sum) const {
+        global_add(&rows[r].found.sums[power][part], sum);
+    }
+};
+
 /// What is common to the counters of sweep 2. Brief: all rows together, two powers; full: one row, four powers, and low
 /// halves.
 template <int C, bool Full>
@@ -114,13 +156,11 @@ struct DetailCounter {
     using Sums = std::conditional_t<Full, CentralSums, RawSums>;
     static constexpr int rows = Full ? 1 : rows_of(C), powers = Sums::powers;
 
-    /// What it leaves behind of each row. In memory, which is far away once the sweep has passed through the caches:
-    /// what can be is written at the end, and not read before.
-    struct Found {
-        MomentTotals<powers> totals[rows];
-        std::uint64_t rests[rows];         ///< of small samples, k = 1, see RawSums
-        std::uint32_t samples, odd[rows];  ///< looked at; of these, passed over
-        std::uint64_t below[rows], above[rows];
+    /// What it seldom needs, of each row. In memory, which is far away once the sweep has passed through the caches;
+    /// that of a caller, or else the compiler takes registers for it.
+    struct Seldom {
+        MomentTotals<powers> totals[rows];  ///< from the first `fold_every` samples on
+        std::uint64_t rests[rows];          ///< of small samples, k = 1, see RawSums, from the first one on
     };
     Sums sums[rows];
     std::uint32_t samples = 0;
@@ -129,13 +169,12 @@ struct DetailCounter {
     std::uint32_t scales;  ///< shared address of the first row's
     int row;               ///< full
     bool rgb;
+    bool small_found = false;  ///< a small sample
     LowQueue<float_threads_of(C, Full)> low;
-    Found& found;
+    Seldom& seldom;
 
-    __device__ DetailCounter(const BlockPlan& plan, int of, Found& into)
-        : row(of), rgb(plan.rgb), low(&plan.low), found(into) {
-        if constexpr (!Full)
-            for (std::uint64_t& of_row : found.rests) of_row = 0;
+    __device__ DetailCounter(const BlockPlan& plan, int of, Seldom& memory)
+        : row(of), rgb(plan.rgb), low(&plan.low), seldom(memory) {
         scale = plan.rows[of].scale;
         small = plan.rows[of].small;
         scales = shared_address(&plan.rows[0].scale);
@@ -189,28 +228,45 @@ struct DetailCounter {
             asm volatile("mov.f32 %0, %1;" : "=f"(value) : "f"(values[i / each][i % each]));
             rests += RawSums::rest_of(value, s);
         }
-        found.rests[r] += rests;
+        if (!small_found)
+            for (std::uint64_t& of_row : seldom.rests) of_row = 0;
+        small_found = true;
+        seldom.rests[r] += rests;
     }
     /// After N samples were added to each row.
     template <int N>
     __device__ void counted() {
         samples += N;
-        if ((samples & (Sums::fold_every - 1)) < N) fold(samples >= 2 * Sums::fold_every);
+        if ((samples & (Sums::fold_every - 1)) < N) fold();
     }
-    /// `begun`: not for the first time.
-    __device__ void fold(bool begun) {
+    __device__ void fold() {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            sums[r].fold(found.totals[r], begun, scale_of(r));
+            seldom.totals[r] = totals_of(r, samples >= 2 * Sums::fold_every);
+            sums[r].clear(scale_of(r));
             one_row_after_the_other();
         }
     }
-    __device__ void finish() {
+    /// `folded`: some were before.
+    __device__ MomentTotals<powers> totals_of(int r, bool folded) const {
+        MomentTotals<powers> totals = folded ? seldom.totals[r] : MomentTotals<powers>{};
+        sums[r].add_to(totals, scale_of(r));
+        return totals;
+    }
+    /// Merges the block's moments, see merge_moments. `odd`: samples of each row that were passed over.
+    template <class Add>
+    __device__ __forceinline__ void finish(const std::uint32_t (&odd)[rows], Add add) {
         if constexpr (Full) low.empty();
-        fold(samples >= Sums::fold_every);
-        if constexpr (!Full)
-            for (int r = 0; r < rows; ++r) found.totals[r].low[0] += found.rests[r];
-        found.samples = samples;
+        MomentTotals<powers> totals;
+        merge_moments<rows, powers>(
+            [&](int r, int k) {
+                if (k == 0) {
+                    totals = totals_of(r, samples >= Sums::fold_every);
+                    if (!Full && small_found) totals.low[0] += seldom.rests[r];
+                }
+                return Sums::total(totals, k, samples - odd[r]);
+            },
+            add);
     }
 };
 
@@ -244,8 +300,8 @@ struct SlotCounter : DetailCounter<C, Full> {
     std::uint32_t guess;  ///< its shared address
 
     __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Guess* on,
-                           typename Base::Found& found)
-        : Base(plan, row, found),
+                           typename Base::Seldom& seldom)
+        : Base(plan, row, seldom),
           slots(table, plan.position[threadIdx.x % 2], plan.bins.bins),
           plans(plan.rows),
           guess(is_guessed(kind) ? shared_address(on) : 0) {}
@@ -338,37 +394,46 @@ constexpr int detail_unroll = Full                   ? 2
 
 /// What counts a row's samples in a slot. Beyond closed ends there are none, but those at an end itself may be found
 /// there (see BinPosition), and the fill of a row without a finite sample.
-template <int C, bool Full>
-__device__ inline Word* count_of_slot(const Task<C, Full>& task, const BlockPlan& plan, int row, std::uint32_t slot) {
-    const std::uint32_t bins = plan.bins.bins;
-    if (plan.bins.upper_closed) slot = min(max(slot, 1u), bins);
-    if (slot == 0) return &task.row(row).found.below;
-    if (slot == bins + 1) return &task.row(row).found.above;
-    return task.counts(row) + (slot - 1);
-}
+struct SlotCounts {
+    Word* counts;
+    Findings* found;
+    std::uint32_t bins;
+    bool closed;
+
+    template <int C, bool Full>
+    __device__ SlotCounts(const Task<C, Full>& task, const BlockPlan& plan, int row)
+        : counts(task.counts(row)), found(&task.row(row).found), bins(plan.bins.bins), closed(plan.bins.upper_closed) {}
+    __device__ Word* operator()(std::uint32_t slot) const {
+        if (closed) slot = min(max(slot, 1u), bins);
+        if (slot == 0) return &found->below;
+        if (slot == bins + 1) return &found->above;
+        return counts + (slot - 1);
+    }
+};
 
 /// The same of a value.
 template <int C, bool Full>
 __device__ inline Word* count_of(const Task<C, Full>& task, const BlockPlan& plan, int row, float value) {
     const std::uint32_t bin = plan.bins(value);
-    return count_of_slot(task, plan, row,
-                         bin == core::FloatBins::below   ? 0
-                         : bin == core::FloatBins::above ? plan.bins.bins + 1
-                                                         : bin + 1);
+    return SlotCounts(task, plan, row)(bin == core::FloatBins::below   ? 0
+                                       : bin == core::FloatBins::above ? plan.bins.bins + 1
+                                                                       : bin + 1);
 }
 
 /// Adds a block's counters, of `rows` rows from one on, to the counts. By all threads.
 template <int rows, int C, bool Full>
 __device__ inline void gather_slots(const Task<C, Full>& task, const BlockPlan& plan, const std::uint32_t* table,
                                     int row) {
-    Slots<rows>::gather(table, plan.bins.bins, [&](int r, std::uint32_t slot, std::uint32_t count) {
-        atomicAdd(count_of_slot(task, plan, row + r, slot), Word{count});
+    Slots<rows>::gather(table, plan.bins.bins, [&](int r) {
+        return [counts = SlotCounts(task, plan, row + r)](std::uint32_t slot, std::uint32_t count) {
+            global_add(counts(slot), Word{count});
+        };
     });
 }
 
 /// A count in device memory taken back.
 __device__ inline void subtract(Word* count, Word samples) {
-    atomicAdd(count, Word{0} - samples);
+    global_add(count, Word{0} - samples);
 }
 
 /// Adds the moments' terms of `times` samples of one value; they may be fewer than none. By one thread.
@@ -391,44 +456,14 @@ __device__ __noinline__ void take_back(const Task<C, Full>& task, const BlockPla
         if (bins) plan.low.count_in_memory(core::float_key(of.fill), Word{0} - times);
 }
 
-/// Adds every thread's sums over `samples` of each row to `sums`, in device or shared memory; the next row's are
-/// `stride` bytes further on. By all threads.
-template <class Sums, int rows>
-__device__ __noinline__ void merge_moments(const MomentTotals<Sums::powers> (&totals)[rows],
-                                           const std::uint32_t (&samples)[rows], PartSums* sums, int stride) {
-    constexpr int powers = Sums::powers, parts = powers * 3;
-    __shared__ Word scratch[rows * parts * warp_lanes];
-    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
-    __syncthreads();  // scratch may be written again
-#pragma unroll 1
-    for (int i = 0; i < rows * powers; ++i) {
-        const int r = i / powers, k = i % powers;
-        const auto bits = static_cast<core::u128>(wide_sum_over_warp(Sums::total(totals[r], k, samples[r])));
-        const Word part[3] = {static_cast<Word>(bits) & 0xFFFFFFFFu, static_cast<Word>(bits) >> 32,
-                              static_cast<Word>(bits >> 64)};
-        if (lane == 0)
-            for (int p = 0; p < 3; ++p) scratch[(i * 3 + p) * warp_lanes + warp] = part[p];
-    }
-    __syncthreads();  // every warp's sums are there
-    for (int i = warp; i < rows * parts; i += warps) {
-        const Word sum = sum_over_warp(lane < warps ? scratch[i * warp_lanes + lane] : Word{0});
-        const int k = i % parts / 3;
-        if (lane != 0 || sum == 0) continue;
-        auto& row = *reinterpret_cast<PartSums*>(reinterpret_cast<char*>(sums) + i / parts * stride);
-        atomicAdd(&row[k][i % 3], sum);
-    }
-    __syncwarp();
-}
-
-/// The loop alone: what its caller keeps would crowd out what it has in registers.
-template <int C, bool Full, Samples kind, class OfImage = NoTile>
+/// The loop, and what it ends in: what its caller keeps would crowd out what it has in registers.
+template <int C, bool Full, Samples kind, class Add, class OfImage = NoTile>
 __device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
                                          const std::uint32_t* table, int row, const Guess* guess,
-                                         typename DetailCounter<C, Full>::Found& found, OfImage tile = {}) {
-    SlotCounter<C, Full, kind> counter(plan, table, row, guess, found);
+                                         typename DetailCounter<C, Full>::Seldom& seldom, Add add, OfImage tile = {}) {
+    SlotCounter<C, Full, kind> counter(plan, table, row, guess, seldom);
     sweep_floats<C, detail_unroll<C, Full, kind>>(image, share, counter, tile);
-    counter.finish();
-    for (std::uint32_t& odd : found.odd) odd = 0;
+    counter.finish({}, add);
 }
 
 /// For any bins. Samples that are not finite are passed over.
@@ -439,33 +474,33 @@ struct BinCounter : DetailCounter<C, Full> {
     std::uint32_t* column;  ///< this lane's copy of bin 0, in shared memory; null: counted in device memory
     int columns_log2;
     std::uint32_t count;
-    Word* counts;  ///< of the first row
+    Word* counts;                        ///< of the first row
+    std::uint32_t odd[Base::rows] = {};  ///< not finite
+    Word below[Base::rows] = {}, above[Base::rows] = {};
 
     __device__ BinCounter(const Task<C, Full>& task, const BlockPlan& plan, std::uint32_t* table, int row,
-                          typename Base::Found& found)
-        : Base(plan, row, found),
+                          typename Base::Seldom& seldom)
+        : Base(plan, row, seldom),
           bins(&plan.bins),
           column(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
           columns_log2(task.work->columns_log2),
           count(task.common().bins),
-          counts(task.counts(Full ? row : 0)) {
-        for (int r = 0; r < Base::rows; ++r) found.odd[r] = found.below[r] = found.above[r] = 0;
-    }
+          counts(task.counts(Full ? row : 0)) {}
 
     __device__ void count_one(int r, float value) {
         if (!is_finite(value)) {
-            ++this->found.odd[r];
+            ++odd[r];
             return;
         }
         const std::uint32_t bin = bins(value);
         if (bin == core::FloatBins::below)
-            ++this->found.below[r];
+            ++below[r];
         else if (bin == core::FloatBins::above)
-            ++this->found.above[r];
+            ++above[r];
         else if (column)
             atomicAdd(column + ((r * count + bin) << columns_log2), 1u);
         else
-            atomicAdd(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
+            global_add(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
         const float one[1][1] = {{value}};
         const double wide[1] = {value};
         if constexpr (!Full) this->add_rests(r, one);
@@ -498,11 +533,18 @@ struct BinCounter : DetailCounter<C, Full> {
 
 template <int C, bool Full, class OfImage>
 __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& share, const BlockPlan& plan,
-                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Found& found,
+                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Seldom& seldom,
                                         OfImage tile) {
-    BinCounter<C, Full> counter(task, plan, table, row, found);
+    BinCounter<C, Full> counter(task, plan, table, row, seldom);
     sweep_floats<C, 1>(task.image, share, counter, tile);
-    counter.finish();
+    FloatRow* rows = &task.row(row);
+    counter.finish(counter.odd, AddToRows{rows});
+    for (int r = 0; r < counter.rows; ++r) {
+        const Word below = reduce_warp(counter.below[r], Sum{}), above = reduce_warp(counter.above[r], Sum{});
+        if (threadIdx.x % warp_lanes != 0) continue;
+        if (below) global_add(&rows[r].found.below, below);
+        if (above) global_add(&rows[r].found.above, above);
+    }
 }
 
 /// One row whose finite samples are equal, by one thread: nothing need be read again.
@@ -510,7 +552,7 @@ template <int C, bool Full>
 __device__ __noinline__ void count_constant(const Task<C, Full>& task, const BlockPlan& plan, int row) {
     const RowFacts& facts = plan.rows[row].facts;
     if (facts.finite == 0) return;
-    atomicAdd(count_of(task, plan, row, facts.minimum), Word{facts.finite});
+    global_add(count_of(task, plan, row, facts.minimum), Word{facts.finite});
     add_terms(task, plan.rows[row], row, facts.minimum, static_cast<core::i128>(facts.finite));
     if constexpr (Full) plan.low.count_in_memory(core::float_key(facts.minimum), facts.finite);
 }
@@ -539,7 +581,8 @@ __device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPla
 }
 
 /// Bins, moments and low halves of one row, or (brief) of all, by the blocks that share the pixels.
-/// Barriers: before shared memory is written again, after it is prepared, before merging.
+/// Barriers: before shared memory is written again, after it is prepared, and in merge_moments, before the counters are
+/// merged.
 template <int C, bool Full, class OfImage>
 __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share, OfImage tile) {
     constexpr int rows = Full ? 1 : rows_of(C);
@@ -561,26 +604,14 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
         for (std::uint32_t i = threadIdx.x; i < rows * bins << columns_log2; i += blockDim.x) table[i] = 0;
     __syncthreads();
 
-    typename DetailCounter<C, Full>::Found found;
+    typename DetailCounter<C, Full>::Seldom seldom;
+    const AddToRows add{&task.row(row)};
     if (!plan.slots)
-        count_bins(task, share, plan, table, row, found, tile);
+        count_bins(task, share, plan, table, row, seldom, tile);
     else if (Full || !plan.plain)
-        count_slots<C, Full, Samples::any>(task.image, share, plan, table, row, nullptr, found, tile);
+        count_slots<C, Full, Samples::any>(task.image, share, plan, table, row, nullptr, seldom, add, tile);
     else
-        count_slots<C, Full, Samples::within>(task.image, share, plan, table, row, nullptr, found, tile);
-    std::uint32_t samples[rows];
-    for (int r = 0; r < rows; ++r) samples[r] = found.samples - found.odd[r];
-    merge_moments<typename DetailCounter<C, Full>::Sums>(found.totals, samples, &task.row(row).found.sums,
-                                                         sizeof(FloatRow));
-    for (int r = 0; r < rows && !plan.slots; ++r) {
-        Findings& to = task.row(row + r).found;
-        const Word below = reduce_warp(found.below[r], Sum{}), above = reduce_warp(found.above[r], Sum{});
-        if (threadIdx.x % warp_lanes != 0) continue;
-        if (below) atomicAdd(&to.below, below);
-        if (above) atomicAdd(&to.above, above);
-    }
-    __syncthreads();
-
+        count_slots<C, Full, Samples::within>(task.image, share, plan, table, row, nullptr, seldom, add, tile);
     if constexpr (Full) plan.low.merge();
     if (plan.slots) {
         gather_slots<rows>(task, plan, table, row);
@@ -592,7 +623,7 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
         for (std::uint32_t i = threadIdx.x; i < rows * bins; i += blockDim.x) {
             Word sum = 0;
             for (std::uint32_t c = 0; c < columns; ++c) sum += table[(i << columns_log2) + (i + c) % columns];
-            if (sum) atomicAdd(task.counts(Full ? row : i / bins) + i % bins, sum);
+            if (sum) global_add(task.counts(Full ? row : i / bins) + i % bins, sum);
         }
     }
 }
@@ -601,7 +632,7 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
 template <int C>
 struct MomentCounter {
     CentralSums sums;
-    MomentTotals<CentralSums::powers> totals[1];
+    MomentTotals<CentralSums::powers> totals = {};
     MomentScale scale;
     std::uint32_t samples = 0;
     float fill;
@@ -619,7 +650,11 @@ struct MomentCounter {
         widen(values, wide);
         sums.add(wide, scale);
         samples += N;
-        if ((samples & (CentralSums::fold_every - 1)) < N) sums.fold(totals[0], true, scale);
+        if ((samples & (CentralSums::fold_every - 1)) < N) fold();
+    }
+    __device__ void fold() {
+        sums.add_to(totals, scale);
+        sums.clear(scale);
     }
 };
 template <int C>
@@ -635,16 +670,15 @@ __device__ __noinline__ void sum_again(const Task<C, true>& task, BlockPlan& pla
     }
     __syncthreads();  // the plan, for all
     MomentCounter<C> counter;
-    counter.totals[0] = {};
     counter.scale = plan.rows[row].scale;
     counter.sums.clear(counter.scale);
     counter.fill = plan.rows[row].fill;
     counter.row = row;
     counter.rgb = task.common().rgb;
     sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
-    counter.sums.fold(counter.totals[0], true, counter.scale);
-    const std::uint32_t samples[] = {counter.samples};
-    merge_moments<CentralSums>(counter.totals, samples, &task.row(row).found.sums, sizeof(FloatRow));
+    counter.fold();
+    merge_moments<1, CentralSums::powers>(
+        [&](int, int k) { return CentralSums::total(counter.totals, k, counter.samples); }, AddToRows{&task.row(row)});
     if (blockIdx.x == 0 && threadIdx.x == 0 && plan.rows[row].facts.odd != 0) take_back(task, plan, row, false);
 }
 

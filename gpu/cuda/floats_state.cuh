@@ -9,6 +9,7 @@
 #include "core/float_details.hpp"
 #include "cuda/parameters.hpp"
 #include "cuda/reduce.cuh"
+#include "cuda/shared.cuh"
 #include "cuda/sweep.cuh"
 #include "cuda/tile.cuh"
 #include "cuda/tuning.hpp"
@@ -229,9 +230,9 @@ __device__ inline core::CentralMoments central_moments_of(std::uint64_t n, const
 }
 __device__ inline void add_to_sum(Word (&parts)[3], core::i128 value) {
     const auto bits = static_cast<core::u128>(value);
-    atomicAdd(&parts[0], static_cast<Word>(bits) & 0xFFFFFFFFu);
-    atomicAdd(&parts[1], static_cast<Word>(bits) >> 32);
-    atomicAdd(&parts[2], static_cast<Word>(bits >> 64));
+    global_add(&parts[0], static_cast<Word>(bits) & 0xFFFFFFFFu);
+    global_add(&parts[1], static_cast<Word>(bits) >> 32);
+    global_add(&parts[2], static_cast<Word>(bits >> 64));
 }
 
 /// Calls `visit` for all pixels of this thread's share, see sweep_one_row. `Unroll` groups are loaded before any is

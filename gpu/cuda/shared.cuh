@@ -54,9 +54,17 @@ __device__ inline std::uint32_t shared_add_if(bool yes, std::uint32_t address, s
                  : "memory");
     return old;
 }
-/// To device memory. What atomicAdd compiles to returns the old value where it cannot tell the kind of memory.
+/// To device memory. Nothing is returned, so that nobody waits: where the compiler cannot tell the kind of memory,
+/// atomicAdd brings back the old value, and of 64 bits what follows begins when it has come.
 __device__ inline void global_add(std::uint32_t* counter, std::uint32_t value) {
     asm volatile("red.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "r"(value) : "memory");
+}
+__device__ inline void global_add(unsigned long long* counter, unsigned long long value) {
+    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "l"(value) : "memory");
+}
+/// Likewise, the larger one.
+__device__ inline void global_max(std::uint32_t* value, std::uint32_t other) {
+    asm volatile("red.global.max.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(value)), "r"(other) : "memory");
 }
 /// Sets a bool.
 __device__ inline void shared_set(std::uint32_t address) {

@@ -224,8 +224,16 @@ inline constexpr int few_groups = 16;
 //        instructions, and wrong)
 //   f32 BGR: squares summed in two chains a row             0.36 for 0.39: spilled
 //   f32 BGR: luma's order of channels chosen once a row     0.390 for 0.397
-//   f32: additions to counts told that they lead to device  BGR 595 µs for 585, 24 MB 52 for 46; grey no difference
-//        memory (__isGlobal), so that none is tested for it
+//   f32: additions to counts told that they lead to device  BGR 595 µs for 585, 24 MB 52 for 46; grey no difference.
+//        memory by __isGlobal; by global_add they gain       f32 brief 1, 4, 8 MB by it: BGR 19.4, 22.1 and 24.0 µs for
+//                                                           21.5, 23.8 and 25.9, grey 14.3, 15.7, 16.7 for 14.7, 16.6,
+//                                                           17.6; with sums merged from registers 17.3, 18.7, 20.3 and
+//                                                           14.4, 15.2, 16.3
+//   f32 brief: sums merged so, but straight through         BGR 19.9, 21.5 and 23.2 µs, grey 14.6, 15.3 and 16.1
+//        instead of by calls, see merge_lanes
+//   f32 brief: counters cleared while a Tile's first        no difference
+//        rounds are on their way
+//   u16: a block's sums added to the image's by global_add  no difference
 //   prefetch.global.L2 of a thread's next groups            f32 grey 0.434 for 0.451, BGR no difference, u8 grey 0.86
 //                                                           for 0.97, u16 grey 0.64 for 0.80 of one value
 //   the same by a load of a word a line                     f32 grey 0.31, BGR 0.30
