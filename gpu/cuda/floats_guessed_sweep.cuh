@@ -134,6 +134,7 @@ __device__ __noinline__ void count_guessed(const Task<C, false>& task, const Blo
         count(std::integral_constant<Samples, Samples::guessed>{});
     else
         count(std::integral_constant<Samples, Samples::guessed_and_listed>{});
+    // Behind the barrier of merge_moments: every thread's extremes have come, and what it listed.
     if (threadIdx.x < rows) {
         guess.extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
         if (guess.overflowed(threadIdx.x)) *static_cast<volatile std::uint32_t*>(guess.belied) = 1;
