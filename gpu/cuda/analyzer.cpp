@@ -118,14 +118,12 @@ Launch launch_on(const StreamPlan& plan) {
 }
 
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
-    switch (plan.depth) {
-        case Depth::u8:
-            return round_up(bytes_workspace(plan.channels, launch));
-        case Depth::u16:
-            return round_up(words_workspace(plan.channels, launch));
-        default:
-            return round_up(floats_workspace(plan.channels, plan.bins, plan.normalize, launch));
-    }
+    return with_channels(plan.channels, [&](auto constant) {
+        constexpr int C = decltype(constant)::value;
+        return round_up(plan.depth == Depth::u8    ? bytes_workspace<C>(launch)
+                        : plan.depth == Depth::u16 ? words_workspace<C>(launch)
+                                                   : floats_workspace<C>(plan.bins));
+    });
 }
 
 ResultLayout layout_of(Depth depth, int channels, std::uint32_t bins, const Normalization* normalization) {
@@ -218,14 +216,17 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
         p.has_range = request.range.has_value();
         p.range = request.range.value_or(Range{});
         p.stretch = normalization && normalization->mode == NormalizeMode::percentile;
-        return launch_floats(images, p, plan_.channels, launch);
+        return with_channels(plan_.channels, [&](auto constant) { launch_floats<constant()>(images, p, launch); });
     }
     CountParameters p{};
     p.common = common;
     p.workspace = workspace_;
     p.count_luma = plan_.channels > 1 && (request.luma_histogram || (normalization && normalization->joint &&
                                                                      normalization->mode == NormalizeMode::equalize));
-    (plan_.depth == Depth::u8 ? launch_bytes<Images> : launch_words<Images>)(images, p, plan_.channels, launch);
+    with_channels(plan_.channels, [&](auto constant) {
+        constexpr int C = decltype(constant)::value;
+        (plan_.depth == Depth::u8 ? launch_bytes<C, Images> : launch_words<C, Images>)(images, p, launch);
+    });
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,

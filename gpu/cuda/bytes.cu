@@ -235,41 +235,36 @@ bool launch_batch(Launch launch, std::size_t shared_bytes, const Tensor& images,
 
 }  // namespace
 
-std::size_t bytes_workspace(int channels, const Launch& launch) {
-    std::size_t bytes = 0;
-    with_channels(channels, [&](auto constant) {
-        constexpr int C = decltype(constant)::value;
-        bytes = sizeof(ByteWorkspace<C>) + sizeof(Meeting<C>) * blocks_per_multiprocessor * launch.multiprocessors;
-    });
-    return bytes;
+template <int C>
+std::size_t bytes_workspace(const Launch& launch) {
+    return sizeof(ByteWorkspace<C>) + sizeof(Meeting<C>) * blocks_per_multiprocessor * launch.multiprocessors;
 }
 
-template <class Images>
-void launch_bytes(const Images& images, CountParameters p, int channels, const Launch& launch) {
-    const std::size_t copy_bytes = (channels == 1 ? 1 : channels + p.count_luma) * values * sizeof(std::uint32_t);
+template <int C, class Images>
+void launch_bytes(const Images& images, CountParameters p, const Launch& launch) {
+    const std::size_t copy_bytes = (C == 1 ? 1 : C + p.count_luma) * values * sizeof(std::uint32_t);
     p.columns_log2 = columns_log2(launch, copy_bytes);
     const std::size_t shared_bytes = copy_bytes << p.columns_log2;
     const bool all_columns = p.columns_log2 == 5 && images.image(0).pixels() < std::int64_t{1} << 32;
     if constexpr (std::is_same_v<Images, Tensor>)
-        if (all_columns && images.count == 1) return launch_byte_image(images, p, channels, shared_bytes, launch);
-    with_channels(channels, [&](auto constant) {
-        constexpr int C = decltype(constant)::value;
-        with_output<std::uint8_t>(p.common, [&](auto* output) {
-            using O = std::remove_pointer_t<decltype(output)>;
-            if constexpr (std::is_same_v<Images, Tensor>)
-                if (all_columns && with_luma<C>(p, [&](auto counted) {
-                        return launch_batch<C, counted(), O>(launch, shared_bytes, images, p);
-                    }))
-                    return;
-            const std::int64_t pieces = images.pieces_before(images.count);
-            const std::int64_t blocks = blocks_for(pieces, byte_pixels_per_block / group_pixels(1, C));
-            const Shape shape{blocks, images.count > 1 && C > 1 ? batch_threads_of(C + p.count_luma) : block_threads,
-                              shared_bytes};
-            launch_steps(launch, images_kernel<C, O, Images>, shape, !std::is_void_v<O>, images, p);
-        });
+        if (all_columns && images.count == 1) return launch_byte_image<C>(images, p, shared_bytes, launch);
+    with_output<std::uint8_t>(p.common, [&](auto* output) {
+        using O = std::remove_pointer_t<decltype(output)>;
+        if constexpr (std::is_same_v<Images, Tensor>)
+            if (all_columns && with_luma<C>(p, [&](auto counted) {
+                    return launch_batch<C, counted(), O>(launch, shared_bytes, images, p);
+                }))
+                return;
+        const std::int64_t pieces = images.pieces_before(images.count);
+        const std::int64_t blocks = blocks_for(pieces, byte_pixels_per_block / group_pixels(1, C));
+        const Shape shape{blocks, images.count > 1 && C > 1 ? batch_threads_of(C + p.count_luma) : block_threads,
+                          shared_bytes};
+        launch_steps(launch, images_kernel<C, O, Images>, shape, !std::is_void_v<O>, images, p);
     });
 }
-template void launch_bytes(const Tensor&, CountParameters, int, const Launch&);
-template void launch_bytes(const List&, CountParameters, int, const Launch&);
+
+template std::size_t bytes_workspace<GPUHIST_CHANNELS>(const Launch&);
+template void launch_bytes<GPUHIST_CHANNELS>(const Tensor&, CountParameters, const Launch&);
+template void launch_bytes<GPUHIST_CHANNELS>(const List&, CountParameters, const Launch&);
 
 }  // namespace gpuhist::cuda

@@ -128,15 +128,14 @@ void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& 
 
 }  // namespace
 
-void launch_byte_image(const Tensor& images, CountParameters p, int channels, std::size_t shared_bytes,
-                       const Launch& launch) {
-    with_channels(channels, [&](auto constant) {
-        constexpr int C = decltype(constant)::value;
-        with_output<std::uint8_t>(p.common, [&](auto* output) {
-            using O = std::remove_pointer_t<decltype(output)>;
-            with_luma<C>(p, [&](auto counted) { launch_image<C, counted(), O>(launch, shared_bytes, images, p); });
-        });
+template <int C>
+void launch_byte_image(const Tensor& images, CountParameters p, std::size_t shared_bytes, const Launch& launch) {
+    with_output<std::uint8_t>(p.common, [&](auto* output) {
+        using O = std::remove_pointer_t<decltype(output)>;
+        with_luma<C>(p, [&](auto counted) { launch_image<C, counted(), O>(launch, shared_bytes, images, p); });
     });
 }
+
+template void launch_byte_image<GPUHIST_CHANNELS>(const Tensor&, CountParameters, std::size_t, const Launch&);
 
 }  // namespace gpuhist::cuda

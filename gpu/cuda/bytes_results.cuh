@@ -266,7 +266,8 @@ auto with_luma(const CountParameters& p, Function function) {
 }  // namespace
 
 /// Enqueues the kernel of a single image under 2^32 pixels; `shared_bytes`: its counters', 32 columns of them.
-void launch_byte_image(const Tensor& images, CountParameters parameters, int channels, std::size_t shared_bytes,
+template <int C>
+void launch_byte_image(const Tensor& images, CountParameters parameters, std::size_t shared_bytes,
                        const Launch& launch);
 
 }  // namespace gpuhist::cuda

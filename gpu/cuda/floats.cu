@@ -1,4 +1,4 @@
-// f32 images: their launch.
+// f32 images of GPUHIST_CHANNELS channels: their launch.
 
 #include <cstdint>
 #include <type_traits>
@@ -16,21 +16,17 @@ constexpr std::uint64_t wide_counts = 4096;
 
 }  // namespace
 
-std::size_t floats_workspace(int channels, std::uint32_t bins, bool, const Launch&) {
-    std::size_t bytes = 0;
-    with_channels(channels, [&](auto constant) {
-        constexpr int C = decltype(constant)::value;
-        bytes = Places<C>::counts + static_cast<std::size_t>(rows_of(C)) * bins * sizeof(Word);
-    });
-    return bytes;
+template <int C>
+std::size_t floats_workspace(std::uint32_t bins) {
+    return Places<C>::counts + static_cast<std::size_t>(rows_of(C)) * bins * sizeof(Word);
 }
 
-template <class Images>
-void launch_floats(const Images& images, FloatParameters p, int channels, const Launch& launch) {
+template <int C, class Images>
+void launch_floats(const Images& images, FloatParameters p, const Launch& launch) {
     const bool full = p.detail == Detail::full || p.stretch;  // between percentiles
     const bool equalized = p.common.normalize && p.common.normalization.mode == NormalizeMode::equalize;
     p.parts_log2 = parts_log2(launch);
-    const bool wide = static_cast<std::uint64_t>(rows_of(channels)) * p.common.bins > wide_counts;
+    const bool wide = static_cast<std::uint64_t>(rows_of(C)) * p.common.bins > wide_counts;
     FloatWork work{p, 0, {}, {}, 16, false, false, 0, false, wide, 0, 0};
     bool backwards = false;
     auto add = [&](Step step) { work.step[work.steps++] = step; };
@@ -55,9 +51,8 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < images.count; ++i) largest = std::max(largest, images.image(i).pixels());
 
-    auto launch_detail = [&](auto channels_constant, auto full_constant) {
-        constexpr int C = decltype(channels_constant)::value;
-        constexpr bool Full = decltype(full_constant)::value;
+    auto launch_detail = [&](auto constant) {
+        constexpr bool Full = decltype(constant)::value;
         constexpr int rows = Full ? 1 : rows_of(C);  // that a block counts
         const std::size_t slot_bytes = Slots<rows>::total_bytes(p.common.bins);
         auto low_counter_bytes = [&] {
@@ -84,18 +79,18 @@ void launch_floats(const Images& images, FloatParameters p, int channels, const 
         work.listed_of_row =
             static_cast<std::uint32_t>(Places<C>::low_bytes / sizeof(uint4) / launch.multiprocessors / rows_of(C));
         if constexpr (std::is_same_v<Images, Tensor>)
-            if (!Full && launch_kept_floats(images, work, channels, shape.blocks, bytes, launch)) return;
+            if (!Full && launch_kept_floats<C>(images, work, shape.blocks, bytes, launch)) return;
         launch_phases(launch, floats_kernel<C, Full, Images, NoTile>, shape, 0,
                       static_cast<int>(images.count) * work.steps, images, work);
     };
-    with_channels(channels, [&](auto constant) {
-        if (full)
-            launch_detail(constant, std::true_type{});
-        else
-            launch_detail(constant, std::false_type{});
-    });
+    if (full)
+        launch_detail(std::true_type{});
+    else
+        launch_detail(std::false_type{});
 }
-template void launch_floats(const Tensor&, FloatParameters, int, const Launch&);
-template void launch_floats(const List&, FloatParameters, int, const Launch&);
+
+template std::size_t floats_workspace<GPUHIST_CHANNELS>(std::uint32_t);
+template void launch_floats<GPUHIST_CHANNELS>(const Tensor&, FloatParameters, const Launch&);
+template void launch_floats<GPUHIST_CHANNELS>(const List&, FloatParameters, const Launch&);
 
 }  // namespace gpuhist::cuda

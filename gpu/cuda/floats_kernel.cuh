@@ -211,7 +211,8 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
 
 /// Enqueues the brief analysis of a single image that stays in shared memory from the first sweep on, if there is room
 /// for it behind the `bytes` of dynamic shared memory that the analysis takes; else returns false.
-bool launch_kept_floats(const Tensor& images, FloatWork work, int channels, std::int64_t blocks, std::size_t bytes,
+template <int C>
+bool launch_kept_floats(const Tensor& images, FloatWork work, std::int64_t blocks, std::size_t bytes,
                         const Launch& launch);
 
 }  // namespace gpuhist::cuda

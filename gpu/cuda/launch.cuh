@@ -145,13 +145,5 @@ void with_output(const Common& common, Function function) {
     function(static_cast<T*>(nullptr));
 }
 
-/// Calls `function` with the number of channels as a constant.
-template <class Function>
-void with_channels(int channels, Function function) {
-    if (channels == 1) return function(std::integral_constant<int, 1>{});
-    if (channels == 3) return function(std::integral_constant<int, 3>{});
-    function(std::integral_constant<int, 4>{});
-}
-
 }  // namespace
 }  // namespace gpuhist::cuda

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/portable.hpp"
 #include "gpuhist/stream.hpp"
@@ -153,20 +154,31 @@ struct Launch {
     bool cooperative = false;      ///< one launch with grid barriers; else a launch a phase
 };
 
-/// Bytes of workspace that the launches below need. It must be zero before the first of them, and each leaves it as the
-/// next one needs it.
-std::size_t bytes_workspace(int channels, const Launch& launch);
-std::size_t words_workspace(int channels, const Launch& launch);
-std::size_t floats_workspace(int channels, std::uint32_t bins, bool normalize, const Launch& launch);
+/// Calls `function` with the number of channels as a constant.
+template <class Function>
+auto with_channels(int channels, Function function) {
+    if (channels == 1) return function(std::integral_constant<int, 1>{});
+    if (channels == 3) return function(std::integral_constant<int, 3>{});
+    return function(std::integral_constant<int, 4>{});
+}
+
+/// Bytes of workspace that the launches below need, of images of C channels. It must be zero before the first of them,
+/// and each leaves it as the next one needs it.
+template <int C>
+std::size_t bytes_workspace(const Launch& launch);
+template <int C>
+std::size_t words_workspace(const Launch& launch);
+template <int C>
+std::size_t floats_workspace(std::uint32_t bins);
 
 /// Enqueue the analysis of every image, and its normalised copy where one is asked for; what results held before does
 /// not matter. Each sets the parameters that depend on the GPU (columns_log2, parts_log2) itself. Throw CudaError; do
 /// not synchronise. `Images` is Tensor or List.
-template <class Images>
-void launch_bytes(const Images& images, CountParameters parameters, int channels, const Launch& launch);
-template <class Images>
-void launch_words(const Images& images, CountParameters parameters, int channels, const Launch& launch);
-template <class Images>
-void launch_floats(const Images& images, FloatParameters parameters, int channels, const Launch& launch);
+template <int C, class Images>
+void launch_bytes(const Images& images, CountParameters parameters, const Launch& launch);
+template <int C, class Images>
+void launch_words(const Images& images, CountParameters parameters, const Launch& launch);
+template <int C, class Images>
+void launch_floats(const Images& images, FloatParameters parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda
