@@ -1,5 +1,6 @@
 #include "core/float_analysis.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -30,7 +31,9 @@ struct Walk {
 RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum, bool stretch,
                     double low, double high, double& pivot) {
     RankPlan plan;
-    plan.ranks = required_ranks(n, stretch, low, high, plan.rank);
+    for (int i = 0; i < max_ranks; ++i) plan.rank[i] = required_rank(i, n, stretch, low, high);
+    std::sort(plan.rank, plan.rank + max_ranks);
+    plan.ranks = static_cast<std::int32_t>(std::unique(plan.rank, plan.rank + max_ranks) - plan.rank);
     Walk walk{high_counts, float_key(minimum) >> 16, float_key(maximum) >> 16};
     bool past_the_median = false;
     for (int i = 0; i < plan.ranks; ++i) {

@@ -41,31 +41,17 @@ GPUHIST_HD inline float key_float(std::uint32_t key) {
     return value;
 }
 
-/// The ranks (zero-based, ascending, different) that the reported percentiles of n samples need, and those of a stretch
-/// between two nearest-rank percentiles where `stretch`. Returns how many.
-GPUHIST_HD inline int required_ranks(std::uint64_t n, bool stretch, double low, double high,
-                                     std::uint64_t (&ranks)[max_ranks]) {
-    if (n == 0) return 0;
-    int count = 0;
-    auto insert = [&](std::uint64_t rank) {
-        int at = count;
-        while (at > 0 && ranks[at - 1] > rank) --at;
-        if (at > 0 && ranks[at - 1] == rank) return;
-        for (int i = count; i > at; --i) ranks[i] = ranks[i - 1];
-        ranks[at] = rank;
-        ++count;
-    };
-    const int percents[] = {1, 5, 25, 50, 75, 95, 99};  // statistics.hpp: reported_percentiles
-    for (int percent : percents) {
-        const std::uint64_t rank = static_cast<std::uint64_t>(static_cast<u128>(n - 1) * percent / 100);
-        insert(rank);
-        if (rank + 1 < n) insert(rank + 1);
+/// The ranks (zero-based) that the reported percentiles of n > 0 samples need, and where `stretch` those of a stretch
+/// between two nearest-rank percentiles, by i < max_ranks: in no order, some of them more than once.
+GPUHIST_HD inline std::uint64_t required_rank(int i, std::uint64_t n, bool stretch, double low, double high) {
+    constexpr int percents = 7;
+    if (i >= 2 * percents) {
+        if (stretch) return nearest_rank(i == 2 * percents ? low : high, n) - 1;
+        i = 0;
     }
-    if (stretch) {
-        insert(nearest_rank(low, n) - 1);
-        insert(nearest_rank(high, n) - 1);
-    }
-    return count;
+    const unsigned percent[percents] = {1, 5, 25, 50, 75, 95, 99};  // statistics.hpp: reported_percentiles
+    const std::uint64_t last = n - 1, rank = last / 100 * percent[i / 2] + last % 100 * percent[i / 2] / 100;
+    return rank + i % 2 < n ? rank + i % 2 : rank;
 }
 
 /// Where the ranks of one row lie: under which high halves, and how far into them.

@@ -104,9 +104,10 @@ GPUHIST_HD inline MeanStd mean_std(std::uint64_t n, u128 sum, u128 sum_squares) 
 /// ceil(percent/100 · n), at least 1: the nearest rank, one-based. Percents are taken to 1e-6, so that 99.9 means 999
 /// of 1000.
 GPUHIST_HD inline std::uint64_t nearest_rank(double percent, std::uint64_t n) {
-    const std::uint64_t micro = static_cast<std::uint64_t>(percent * 1e6 + 0.5);
-    const u128 rank = (static_cast<u128>(n) * micro + 99'999'999) / 100'000'000;
-    return rank == 0 ? 1 : static_cast<std::uint64_t>(rank);
+    constexpr std::uint64_t all = 100'000'000;
+    const auto micro = static_cast<std::uint64_t>(percent * 1e6 + 0.5);
+    const std::uint64_t rank = n / all * micro + (n % all * micro + all - 1) / all;  // without a product of 128 bits
+    return rank == 0 ? 1 : rank;
 }
 
 }  // namespace gpuhist::core

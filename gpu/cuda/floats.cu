@@ -42,6 +42,7 @@ void launch_floats(const Images& images, FloatParameters p, const Launch& launch
         add(Step::refine);
     }
     add_sweep(Step::second_sweep);
+    if (full) add(Step::sum_up);
     if (full || work.wide) add(Step::finish);
     if (equalized) {
         add_sweep(Step::count_equalized);

@@ -226,11 +226,15 @@ __device__ inline void count_places(const Task<C, Full>& task, const Share& shar
         __syncthreads();
         Crowded::merge<Counters>(crowded, address, carry);
         __syncthreads();
-        for (int w = threadIdx.x; w < words; w += blockDim.x) {
-            const std::uint32_t word = dynamic_shared[w];
-            for (int k = 0; k < Counters::per_word; ++k)
-                if (const std::uint32_t n = Counters::counter(word, k); n != 0)
-                    carry.add(first + w * Counters::per_word + k, n);
+        for (int i = threadIdx.x; i < words / 4; i += blockDim.x) {
+            const uint4 four = reinterpret_cast<const uint4*>(dynamic_shared)[i];
+            if ((four.x | four.y | four.z | four.w) == 0) continue;
+            const std::uint32_t word[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+            for (int p = 0; p < 4 * Counters::per_word; ++p)
+                if (const std::uint32_t n = Counters::counter(word[p / Counters::per_word], p % Counters::per_word);
+                    n != 0)
+                    carry.add(first + i * 4 * Counters::per_word + p, n);
         }
         __syncthreads();
     }

@@ -43,10 +43,10 @@ __device__ void first_sweep(const Task<C, Full>& task, BlockPlan& plan, Guess& g
 
 /// Ranks and pivots, the rows dealt to the blocks.
 template <int C, bool Full>
-__device__ void plan_ranks(const Task<C, Full>& task, RankScratch& scratch) {
+__device__ void plan_ranks(const Task<C, Full>& task) {
     if constexpr (Full)
         for (int i = blockIdx.x; i < core::float_rows; i += gridDim.x)
-            if (is_ranked<C>(i)) plan_row(task, i, scratch);
+            if (is_ranked<C>(i)) plan_row(task, i);
 }
 
 /// Where a guess is of no use it is not of the next images either, most likely; the more often, the longer none is
@@ -63,8 +63,8 @@ __device__ void count_images_without(const Task<C, false>& task, const Guess& gu
 
 template <int C, bool Full, class OfImage>
 __device__ void second_sweep(const Task<C, Full>& task, BlockPlan& plan, Guess& guess, OfImage tile, bool* last) {
-    const Share all = task.share_of_grid();
     if constexpr (Full) {
+        const Share all = task.share_of_grid();
         make_plan(task, plan);
         for_rows(task, rows_of(C), [&](int row, const Share& share) { count_details(task, plan, row, share, tile); });
         // The plan is made: the counts of high halves are zero again for the next image.
@@ -80,29 +80,30 @@ __device__ void second_sweep(const Task<C, Full>& task, BlockPlan& plan, Guess& 
         if constexpr (!is_kept<OfImage>) found = guess.made && keep_guessed(task, plan, guess);
         if (!found) {
             make_plan(task, plan);
-            count_details(task, plan, 0, all, tile);
+            count_details(task, plan, 0, task.share_of_grid(), tile);
         }
-    }
-    if (!arrive_last(&task.state().arrived, gridDim.x, last)) return;
-    if constexpr (Full) {
-        decide(task, plan);
-    } else {
+        if (!arrive_last(&task.state().arrived, gridDim.x, last)) return;
         if (threadIdx.x == blockDim.x - 1) count_images_without(task, guess);  // its warp is the least busy
         if (!task.work->wide) complete(task);
     }
 }
 
-/// Order statistics, dealt to the blocks; moments of which the pivot was poor; many counts. The last block writes the
-/// result.
+/// Low halves by middles; the last block, and no other, decides about moments meanwhile.
 template <int C, bool Full>
-__device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& scratch, bool* last) {
+__device__ void sum_up(const Task<C, Full>& task) {
+    if constexpr (Full) {
+        const int others = static_cast<int>(gridDim.x) - 1;
+        if (static_cast<int>(blockIdx.x) == others) decide(task);
+        if (static_cast<int>(blockIdx.x) < others || others == 0) sum_lows(task, max(others, 1));
+    }
+}
+
+/// Order statistics; moments of which the pivot was poor; many counts. The last block writes the result.
+template <int C, bool Full>
+__device__ void finish(const Task<C, Full>& task, BlockPlan& plan, bool* last) {
     FloatState& state = task.state();
     if constexpr (Full) {
-        for (int i = blockIdx.x; i < core::float_rows * core::max_ranks; i += gridDim.x) {
-            const int index = i / core::max_ranks, slot = i % core::max_ranks;
-            if (is_ranked<C>(index) && slot < fresh(state.rows[index].ranks.selected))
-                finish_ranks(task, index, slot, scratch);
-        }
+        finish_all_ranks(task);
         for (int row = 0; row < rows_of(C); ++row)
             if (fresh(state.rows[row].again)) sum_again(task, plan, row);
     }
@@ -119,9 +120,6 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
         }
     }
     if (!arrive_last(&state.arrived, gridDim.x, last)) return;
-    if constexpr (Full)
-        if (task.narrow()) clear_middles(task);
-    __syncthreads();  // all know whether it is narrow
     complete(task);
 }
 
@@ -135,8 +133,8 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, RankScratch& 
 /// turn, since 65536 counters of 16 bits fill the shared memory, and those of a row share the pixels; blocks of
 /// different rows read the same pixels at about the same time, mostly from L2. Of large images, in brief analyses, a
 /// sample may let sweep 1 find all, see Guess. A single image may stay in shared memory, see Tile: then it is read
-/// once. In device memory blocks meet by atomic additions; the last to come to the end of a step decides, and writes
-/// the result. Barriers: before the phases, each of which needs the one before complete, but for an image's first,
+/// once. In device memory blocks meet by atomic additions; the last to come to the end writes the
+/// result. Barriers: before the phases, each of which needs the one before complete, but for an image's first,
 /// which adds to the other state, and one behind a phase with nothing to do; behind the sample; those within a block
 /// are told where they stand. Bytes: each pixel is read twice (the second time from L2 where it fits), or once where a
 /// guess is right; once more where an image is narrow, where a pivot was poor, for equalisation, and for the copy,
@@ -152,7 +150,6 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     __shared__ FloatWork near;
     __shared__ BlockPlan plan;
 #pragma nv_diag_pop
-    __shared__ RankScratch scratch;
     __shared__ Guess guess;
     __shared__ bool last_block;
     const OfImage tile =
@@ -183,7 +180,7 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
                 first_sweep(task, plan, guess, tile);
                 break;
             case Step::plan:
-                plan_ranks(task, scratch);
+                plan_ranks(task);
                 break;
             case Step::refine:
                 if constexpr (Full) same_step = !count_middles(task);
@@ -191,8 +188,11 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
             case Step::second_sweep:
                 second_sweep(task, plan, guess, tile, &last_block);
                 break;
+            case Step::sum_up:
+                sum_up(task);
+                break;
             case Step::finish:
-                finish(task, plan, scratch, &last_block);
+                finish(task, plan, &last_block);
                 break;
             case Step::count_equalized:
                 count_equalized(task);

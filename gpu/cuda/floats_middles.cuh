@@ -8,6 +8,7 @@
 #include "cuda/floats_counters.cuh"
 #include "cuda/floats_first_sweep.cuh"
 #include "cuda/floats_state.cuh"
+#include "cuda/locate.cuh"
 #include "cuda/reduce.cuh"
 
 namespace gpuhist::cuda {
@@ -94,6 +95,23 @@ __device__ inline bool count_middles(const Task<C, Full>& task) {
     return false;
 }
 
+/// The ranks that lie under one high half of a row. A warp holds them.
+struct SlotRanks {
+    int first, count;
+    std::uint64_t within;  ///< this lane's
+
+    __device__ SlotRanks(const core::RankPlan& plan, int slot) {
+        const int lane = threadIdx.x % warp_lanes, place = min(lane, core::max_ranks - 1);
+        const bool own = fresh(plan.slot[place]) == slot;
+        within = fresh(plan.within[place]);
+        const std::uint32_t of_slot = __ballot_sync(0xFFFFFFFFu, own && lane < fresh(plan.ranks));
+        first = __ffs(of_slot) - 1;
+        count = __popc(of_slot);
+    }
+    /// Among the samples of the half; the same for all lanes.
+    __device__ std::uint64_t operator[](int r) const { return __shfl_sync(0xFFFFFFFFu, within, first + r); }
+};
+
 /// Counts of middles under one half, of one row or of the pooled row: those of its colours together. A warp holds it.
 template <int C>
 struct MiddleCounts {
@@ -118,10 +136,9 @@ struct MiddleCounts {
     }
 };
 
-/// Finds the middles that hold the ranks, for this row's counter; the first block of the row's leaves them for the end.
-/// By all threads: a warp for each half of each row.
+/// Finds the middles that hold the ranks, for this row's counter. By all threads: a warp for each half of each row.
 template <int C>
-__device__ __noinline__ void want_middles(const Task<C, true>& task, const LowCounter& low, int row, bool first_block) {
+__device__ __noinline__ void want_middles(const Task<C, true>& task, const LowCounter& low, int row) {
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     const WantedHalves halves(task, row);
     make_filter(halves, reinterpret_cast<std::uint8_t*>(low.table + LowCounter::table_words));
@@ -133,37 +150,21 @@ __device__ __noinline__ void want_middles(const Task<C, true>& task, const LowCo
         const MiddleCounts<C> counts(task, index, half);
         constexpr std::uint32_t each = middles / warp_lanes;
         static_assert(each == 32);  // a word of bits a lane
-        std::uint64_t own = 0;
-#pragma unroll 8
-        for (std::uint32_t m = 0; m < each; ++m) own += counts(lane * each + m);
-        const std::uint64_t through = scan_lanes(own), before = through - own;
+        const WarpBins<each, MiddleCounts<C>> bins(counts);
         const core::RankPlan& plan = task.row(index).ranks;
-        std::uint32_t wanted = 0;
-        for (int r = 0; r < fresh(plan.ranks); ++r) {
-            if (*static_cast<const volatile std::uint8_t*>(&plan.slot[r]) != slot) continue;
-            const std::uint64_t rank = fresh(plan.within[r]);
-            if (rank < before || rank >= through) continue;
-            std::uint64_t passed = before;
-            std::uint32_t m = 0;
-            while (rank >= (passed += counts(lane * each + m))) ++m;
-            wanted |= 1u << m;
-        }
+        const SlotRanks ranks(plan, slot);
+        std::uint32_t wanted = 0;  // of this lane's middles
+        for (int r = 0; r < ranks.count; ++r)
+            if (const std::uint32_t middle = bins.locate(ranks[r]).bin; static_cast<int>(middle / each) == lane)
+                wanted |= 1u << middle % each;
         __syncwarp();
         const bool reversed = counts.reversed;
         auto* bits = reinterpret_cast<std::uint32_t*>(
             reinterpret_cast<std::uint8_t*>(low.table + LowCounter::table_words) + HalfFilter::bytes +
             of * LowCounter::bits_bytes + halves.slot_of(half) * (middles / 8));
         bits[reversed ? warp_lanes - 1 - lane : lane] = reversed ? __brev(wanted) : wanted;
-        if (first_block && (of == 0 || row == 0)) task.row(index).wanted[slot][lane] = wanted;
     }
     __syncthreads();  // the bits, for all
-}
-
-/// Zero again, for the next image. By one block.
-template <int C>
-__device__ void clear_middles(const Task<C, true>& task) {
-    auto* words = reinterpret_cast<uint4*>(task.middle(0));
-    for (int i = threadIdx.x; i < rows_of(C) * 65536 / 2; i += blockDim.x) words[i] = uint4{};
 }
 
 }  // namespace

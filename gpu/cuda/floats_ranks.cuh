@@ -7,75 +7,11 @@
 #include "cuda/floats_counters.cuh"
 #include "cuda/floats_middles.cuh"
 #include "cuda/floats_state.cuh"
+#include "cuda/locate.cuh"
 #include "cuda/reduce.cuh"
 
 namespace gpuhist::cuda {
 namespace {
-
-/// Finds, among the bins [first, last) counted by `count`, the one that holds each rank, the rank inside it, and the
-/// samples in it. Each
-/// warp looks after a stretch of bins; where a rank lies in it, each lane after a part of that. By all threads;
-/// `scratch` holds a value a warp. Eight counts are asked for at once, since each is far away.
-template <class Count>
-__device__ void locate(Count count, std::uint32_t first, std::uint32_t last, const std::uint64_t* ranks, int n,
-                       std::uint32_t* bins, std::uint64_t* within, std::uint64_t* samples, std::uint64_t* scratch) {
-    const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
-    const std::uint32_t part = (last - first) / blockDim.x + 1;  // bins of a lane
-    const std::uint32_t begin = min(first + warp * part * warp_lanes, last), end = min(begin + part * warp_lanes, last);
-    std::uint64_t own = 0, total = 0;
-    std::uint64_t counts[8];
-    auto eight = [&](std::uint32_t b, std::uint32_t step, std::uint32_t stop) {
-#pragma unroll
-        for (std::uint32_t i = 0; i < 8; ++i) counts[i] = b + i * step < stop ? count(b + i * step) : 0;
-    };
-    auto sum_of = [&](std::uint32_t b, std::uint32_t step, std::uint32_t stop) {
-        std::uint64_t all = 0;
-#pragma unroll 1
-        for (; b < stop; b += 8 * step) {
-            eight(b, step, stop);
-#pragma unroll
-            for (std::uint64_t n : counts) all += n;
-        }
-        return all;
-    };
-    own = sum_of(begin + lane, warp_lanes, end);
-    const std::uint64_t sum = reduce_warp(own, Sum{});
-    const std::uint64_t before = scan_warps(sum, scratch, total);
-    bool any = false;
-    for (int r = 0; r < n; ++r) any = any || (ranks[r] >= before && ranks[r] < before + sum);
-    if (any) {
-        const std::uint32_t from = min(begin + lane * part, end), to = min(from + part, end);
-        own = sum_of(from, 1, to);
-        std::uint64_t passed = before + scan_lanes(own) - own;
-        const std::uint64_t through = passed + own;
-        bool mine = false;
-        for (int r = 0; r < n; ++r) mine = mine || (ranks[r] >= passed && ranks[r] < through);
-        for (std::uint32_t b = from; mine && b < to; b += 8) {
-            eight(b, 1, to);
-#pragma unroll
-            for (std::uint32_t i = 0; i < 8; ++i) {
-                const std::uint64_t next = passed + counts[i];
-                for (int r = 0; next != passed && r < n; ++r)
-                    if (ranks[r] >= passed && ranks[r] < next) {
-                        bins[r] = b + i;
-                        within[r] = ranks[r] - passed;
-                        samples[r] = counts[i];
-                    }
-                passed = next;
-            }
-        }
-    }
-    __syncthreads();  // bins and within, for all
-}
-
-/// What the plan and the finishing of order statistics share.
-struct RankScratch {
-    std::uint64_t warps[warp_lanes];
-    std::uint64_t ranks[core::max_ranks + 1], within[core::max_ranks + 1], samples[core::max_ranks + 1];
-    std::uint32_t bins[core::max_ranks + 1];
-    int wanted;
-    bool narrow;
-};
 
 /// Whether a row's values are so many that a LowCounter cannot keep them near, by a value a thread from all over the
 /// image. By all threads.
@@ -97,11 +33,36 @@ __device__ __noinline__ bool many_values(const Task<C, true>& task, int row) {
     return __syncthreads_count(there == 0) > static_cast<int>(blockDim.x / 4);
 }
 
+/// The ranks that n > 0 samples need, ascending, each once; returns how many. By a warp.
+__device__ inline int require_ranks(std::uint64_t n, bool stretch, const Normalization& normalization,
+                                    std::uint64_t* ranks) {
+    const int lane = threadIdx.x % warp_lanes;
+    const std::uint64_t own =
+        core::required_rank(min(lane, core::max_ranks - 1), n, stretch, normalization.low, normalization.high);
+    bool again = lane >= core::max_ranks;
+    int lower = 0;
+#pragma unroll
+    for (int other = 0; other < core::max_ranks; ++other)
+        again = (__shfl_sync(0xFFFFFFFFu, own, other) == own && other < lane) || again;
+    const std::uint32_t once = __ballot_sync(0xFFFFFFFFu, !again);
+#pragma unroll
+    for (int other = 0; other < core::max_ranks; ++other)
+        lower += __shfl_sync(0xFFFFFFFFu, own, other) < own && (once >> other & 1);
+    if (!again) ranks[lower] = own;
+    __syncwarp();
+    return __popc(once);
+}
+
 /// Ranks, high halves and pivot of one row, by one block. Reads the row's counts of the high halves between its
 /// extremes twice.
 template <int C>
-__device__ __noinline__ void plan_row(const Task<C, true>& task, int index, RankScratch& scratch) {
-    const bool pooled = index == core::pooled_row;
+__device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
+    __shared__ std::uint64_t sums[warp_lanes], ranks[core::max_ranks + 1];
+    __shared__ Located located[core::max_ranks + 1];
+    __shared__ int wanted;
+    __shared__ bool narrow;
+    const bool pooled = C > 1 && index == core::pooled_row;
+    const int lane = threadIdx.x % warp_lanes;
     FloatRow& row = task.row(index);
     std::uint64_t finite = 0;
     std::uint32_t first = 0xFFFFu, last = 0;  // high halves
@@ -123,89 +84,154 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index, Rank
         }
         return;
     }
-    auto count = [&](std::uint32_t half) {
-        std::uint64_t sum = 0;
-#pragma unroll
-        for (int r = 0; r < 3; ++r) {
-            if (!pooled && r > 0) break;
-            sum += fresh_word(task.high(pooled ? r : index) + half);
-        }
+    const auto count = [counts = task.high(pooled ? 0 : index), pooled](std::uint32_t half) {
+        std::uint64_t sum = fresh_word(counts + half);
+        if (pooled) sum += fresh_word(counts + 65536 + half) + fresh_word(counts + 2 * 65536 + half);
         return sum;
     };
-    __syncthreads();  // scratch may be written again
-    if (threadIdx.x == 0) {
-        std::uint64_t required[core::max_ranks];
-        const Normalization& normalization = task.common().normalization;
-        scratch.wanted =
-            core::required_ranks(finite, task.work->stretch, normalization.low, normalization.high, required);
-        for (int r = 0; r < scratch.wanted; ++r) scratch.ranks[r] = required[r];
-        scratch.ranks[scratch.wanted] = finite / 2;  // the median's high half, for the pivot
+    __syncthreads();  // shared memory may be written again
+    if (threadIdx.x < warp_lanes) {
+        const int different = require_ranks(finite, task.work->stretch, task.common().normalization, ranks);
+        if (lane == 0) {
+            wanted = different;
+            ranks[different] = finite / 2;  // the median's high half, for the pivot
+        }
     }
     __syncthreads();  // ranks, for all
-    const int wanted = scratch.wanted;
-    locate(count, first, last + 1, scratch.ranks, wanted + 1, scratch.bins, scratch.within, scratch.samples,
-           scratch.warps);
-    if (threadIdx.x == 0) {
-        int selected = 0;
-        std::uint64_t under = 0;  // these high halves
-        for (int r = 0; r < wanted; ++r) {
-            if (r == 0 || scratch.bins[r] != scratch.bins[r - 1]) {
-                plan.high[selected++] = scratch.bins[r];
-                under += scratch.samples[r];
-            }
-            plan.rank[r] = scratch.ranks[r];
-            plan.within[r] = scratch.within[r];
-            plan.slot[r] = static_cast<std::uint8_t>(selected - 1);
+    locate(count, first, last + 1, ranks, wanted + 1, located, sums);
+    if (threadIdx.x < warp_lanes) {
+        const bool any = lane < wanted;
+        const Located& own = located[any ? lane : 0];
+        const bool begins = any && (lane == 0 || own.bin != located[lane - 1].bin);
+        const std::uint32_t halves = __ballot_sync(0xFFFFFFFFu, begins);
+        const int slot = __popc(halves << (warp_lanes - 1 - lane)) - 1;
+        const std::uint64_t under = sum_over_warp(begins ? own.samples : 0);  // these high halves
+        if (any) {
+            plan.rank[lane] = ranks[lane];
+            plan.within[lane] = own.within;
+            plan.slot[lane] = static_cast<std::uint8_t>(slot);
         }
-        plan.ranks = wanted;
-        plan.selected = selected;
-        scratch.narrow = !pooled && varies && under > finite / narrow_part;
-        if (!pooled) {
-            const RowFacts facts = facts_of(task, index);
-            const double pivot = core::middle_of_high_half(scratch.bins[wanted], facts.minimum, facts.maximum);
-            row.pivot = pivot;
-            row.exponent = core::moment_exponent(pivot, facts.minimum, facts.maximum);
+        if (begins) plan.high[slot] = own.bin;
+        if (lane == 0) {
+            plan.ranks = wanted;
+            plan.selected = __popc(halves);
+            narrow = !pooled && varies && under > finite / narrow_part;
         }
+    } else if (threadIdx.x == warp_lanes && !pooled) {
+        const RowFacts facts = facts_of(task, index);
+        const double pivot = core::middle_of_high_half(located[wanted].bin, facts.minimum, facts.maximum);
+        row.pivot = pivot;
+        row.exponent = core::moment_exponent(pivot, facts.minimum, facts.maximum);
     }
     __syncthreads();  // narrow, for all
-    if (task.work->refines && scratch.narrow && many_values(task, index) && threadIdx.x == 0) task.state().narrow = 1;
+    if (task.work->refines && narrow && many_values(task, index) && threadIdx.x == 0) task.state().narrow = 1;
 }
 
-/// The order statistics of one row under one high half, by one block; leaves the counts of its low halves zero.
+/// The high halves that hold ranks, of all rows, one after the other.
 template <int C>
-__device__ __noinline__ void finish_ranks(const Task<C, true>& task, int index, int slot, RankScratch& scratch) {
-    FloatRow& row = task.row(index);
-    const core::RankPlan& plan = row.ranks;
-    const int ranks = fresh(plan.ranks);
-    int first = 0, end = 0;  // the slot's ranks
-    for (int r = 0; r < ranks; ++r) {
-        const int of = *static_cast<const volatile std::uint8_t*>(&plan.slot[r]);
-        if (of < slot) first = r + 1;
-        if (of <= slot) end = r + 1;
+struct RankedHalves {
+    static constexpr int rows = C == 1 ? 1 : core::float_rows;
+    int before[rows + 1];  ///< those of the rows before
+
+    __device__ explicit RankedHalves(const Task<C, true>& task) {
+        int selected[rows];
+#pragma unroll
+        for (int row = 0; row < rows; ++row)
+            selected[row] = is_ranked<C>(row) ? fresh(task.row(row).ranks.selected) : 0;
+        before[0] = 0;
+#pragma unroll
+        for (int row = 0; row < rows; ++row) before[row + 1] = before[row] + selected[row];
     }
-    __syncthreads();  // scratch may be written again
-    if (static_cast<int>(threadIdx.x) < end - first)
-        scratch.ranks[threadIdx.x] = fresh(plan.within[first + threadIdx.x]);
-    __syncthreads();  // ranks, for all
-    Word* counts = task.low(index) + slot * 65536;
-    auto locate_by = [&](auto count) {
-        locate(count, 0, 65536, scratch.ranks, end - first, scratch.bins, scratch.within, scratch.samples,
-               scratch.warps);
+    __device__ int count() const {
+        return before[rows];
+    }
+    struct Place {
+        int row, slot;
     };
-    if (task.narrow()) {  // a middle that is not wanted stands for its low halves
-        const MiddleCounts<C> in_middle(task, index, fresh(plan.high[slot]));
-        locate_by([&](std::uint32_t b) -> std::uint64_t {
-            const std::uint32_t middle = b / middle_lows;
-            const bool left_out = b % middle_lows == 0 && !(fresh(row.wanted[slot][middle / 32]) >> middle % 32 & 1);
-            return fresh_word(counts + b) + (left_out ? in_middle(middle) : 0);
-        });
-    } else {
-        locate_by([&](std::uint32_t b) -> std::uint64_t { return fresh_word(counts + b); });
+    __device__ Place operator[](int i) const {
+        Place found{0, i};
+#pragma unroll
+        for (int row = 1; row < rows; ++row)
+            if (i >= before[row]) found = {row, i - before[row]};
+        return found;
     }
-    if (static_cast<int>(threadIdx.x) < end - first)
-        row.order[first + threadIdx.x] = core::key_float(fresh(plan.high[slot]) << 16 | scratch.bins[threadIdx.x]);
-    auto* words = reinterpret_cast<uint4*>(counts);
-    for (int i = threadIdx.x; i < 65536 / 2; i += blockDim.x) words[i] = uint4{};
+};
+
+/// What the low halves of all of them come to under each middle, by the first `blocks` blocks: a warp sums up four
+/// middles at a time, or copies what was counted where they have been.
+template <int C>
+__device__ __noinline__ void sum_lows(const Task<C, true>& task, int blocks) {
+    constexpr int together = 4, of_half = middles / together;
+    static_assert(middle_lows * sizeof(Word) == warp_lanes * sizeof(ulonglong2));
+    const RankedHalves<C> halves(task);
+    const bool narrow = task.narrow();
+    const int lane = threadIdx.x % warp_lanes, warps = blockDim.x / warp_lanes;
+#pragma unroll 1
+    for (int i = blockIdx.x * warps + threadIdx.x / warp_lanes; i < halves.count() * of_half; i += blocks * warps) {
+        const auto [row, slot] = halves[i / of_half];
+        const std::uint32_t middle = i % of_half * together;
+        Word own = 0;
+        if (narrow) {
+            const MiddleCounts<C> counts(task, row, fresh(task.row(row).ranks.high[slot]));
+            if (lane < together) own = counts(middle + lane);
+        } else {
+            const auto* pairs =
+                reinterpret_cast<const ulonglong2*>(task.low(row) + slot * 65536 + middle * middle_lows);
+            ulonglong2 pair[together];
+#pragma unroll
+            for (int m = 0; m < together; ++m) pair[m] = __ldcg(pairs + m * warp_lanes + lane);
+#pragma unroll
+            for (int m = 0; m < together; ++m)
+                if (const Word sum = sum_over_warp(pair[m].x + pair[m].y); lane == m) own = sum;
+        }
+        if (lane < together) task.summed(row)[slot * middles + middle + lane] = own;
+    }
+}
+
+/// The order statistics of one row under one high half, so far as they lie in part `part` of `parts` of its middles, by
+/// one block; leaves the counts of these middles' low halves zero, which those of no sample are already.
+template <int C>
+__device__ __noinline__ void finish_ranks(const Task<C, true>& task, int index, int slot, int part, int parts) {
+    FloatRow& row = task.row(index);
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    const std::uint32_t begin = middles * part / parts, end = middles * (part + 1) / parts;
+    const SlotRanks ranks(row.ranks, slot);
+    const std::uint32_t half = fresh(row.ranks.high[slot]);
+    const Word* summed = task.summed(index) + slot * middles;
+    Word* lows = task.low(index) + slot * 65536;
+    const auto in_middle = [=](std::uint32_t m) { return fresh_word(summed + m); };
+    const auto in_low = [=](std::uint32_t low) { return fresh_word(lows + low); };
+    for (int r = warp; r < ranks.count; r += warps) {
+        const WarpBins<middles / warp_lanes, decltype(in_middle)> bins(in_middle);
+        const Located middle = bins.locate(ranks[r]);
+        if (middle.bin < begin || middle.bin >= end) continue;
+        const std::uint32_t first = middle.bin * middle_lows;
+        const Located low = locate_by_warp(in_low, first, first + middle_lows, middle.within);
+        if (lane == 0) row.order[ranks.first + r] = core::key_float(half << 16 | low.bin);
+    }
+    __syncthreads();  // what is cleared has been read
+    auto* pairs = reinterpret_cast<ulonglong2*>(lows);
+    for (std::uint32_t first = begin + warp * warp_lanes; first < end; first += blockDim.x) {
+        const std::uint32_t middle = first + lane;
+        std::uint32_t counted = __ballot_sync(0xFFFFFFFFu, middle < end && in_middle(middle) != 0);
+        for (; counted != 0; counted &= counted - 1)
+            pairs[(first + __ffs(counted) - 1) * warp_lanes + lane] = ulonglong2{};
+    }
+}
+
+/// All order statistics. Blocks share the high halves, and those of one half its middles.
+template <int C>
+__device__ void finish_all_ranks(const Task<C, true>& task) {
+    const RankedHalves<C> halves(task);
+    const int blocks = gridDim.x, parts = max(blocks / max(halves.count(), 1), 1);
+    for (int i = blockIdx.x; i < halves.count() * parts; i += blocks) {
+        const auto [row, slot] = halves[i / parts];
+        finish_ranks(task, row, slot, i % parts, parts);
+    }
+    if (!task.narrow()) return;
+    auto* pairs = reinterpret_cast<ulonglong2*>(task.middle(0));
+    const int first = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = first; i < rows_of(C) * 65536 / 2; i += blocks * blockDim.x) pairs[i] = ulonglong2{};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the last block does: whether moments must be summed again, and the result.
+// Whether moments must be summed again; and the result, which the last block writes.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,21 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Whether rows' moments are to be summed again, and about what. By the last block, of full analyses.
+/// Whether rows' moments are to be summed again, and about what. By a block, of full analyses: a warp a row.
 template <int C>
-__device__ __noinline__ void decide(const Task<C, true>& task, const BlockPlan& plan) {
+__device__ __noinline__ void decide(const Task<C, true>& task) {
     const int r = threadIdx.x / warp_lanes;
     if (r >= rows_of(C)) return;
-    const RowFacts& facts = plan.rows[r].facts;
-    const FloatMoments moments = moments_of(task, r, fresh_copy(task.row(r).found), facts);
+    const Findings found = fresh_copy(task.row(r).found);
+    const RowFacts facts = facts_of(found, task.image.pixels());
+    const FloatMoments moments = moments_of(task, r, found, facts);
     const core::CentralMoments central = central_moments_of(facts.finite, moments);
     const bool again = core::poor_pivot(moments, central);
     __syncwarp();  // all lanes have read the sums
     if (threadIdx.x % warp_lanes != 0) return;
     FloatRow& row = task.row(r);
     row.again = again;
+    row.central = central;
     if (!again) return;
     row.pivot = central.mean;
     row.exponent = core::moment_exponent(central.mean, facts.minimum, facts.maximum);
@@ -33,9 +35,12 @@ __device__ __noinline__ void decide(const Task<C, true>& task, const BlockPlan& 
 
 __device__ inline float order_statistic(const FloatRow& row, double percent, std::uint64_t finite) {
     const std::uint64_t rank = core::nearest_rank(percent, finite) - 1;
-    int r = 0;
-    while (fresh(row.ranks.rank[r]) != rank) ++r;
-    return fresh(row.order[r]);
+    const int ranks = fresh(row.ranks.ranks);
+    int at = 0;
+#pragma unroll
+    for (int r = 0; r < core::max_ranks; ++r)
+        if (fresh_word(reinterpret_cast<const Word*>(&row.ranks.rank[r])) == rank && r < ranks) at = r;
+    return fresh(row.order[at]);
 }
 
 /// What colour channel `c`, in memory order, is mapped by. By one thread.
@@ -103,7 +108,9 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
         const int to = result_row(warp, C, common.rgb);
         const RowFacts own = facts_of(found, pixels);
         const FloatMoments summed = moments_of(task, warp, found, own);
-        const core::CentralMoments central = central_moments_of(own.finite, summed);
+        const bool decided = Full && fresh(task.row(warp).again) == 0;
+        const core::CentralMoments central =
+            decided ? fresh_copy(task.row(warp).central) : central_moments_of(own.finite, summed);
         ChannelResult channel;
         channel.samples = own.finite;
         channel.minimum = own.minimum;

@@ -132,10 +132,7 @@ __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
     __syncthreads();
 #pragma unroll 1
     for (int i = warp; i < sums; i += warps) {
-        const auto sum = static_cast<core::u128>(wide_sum_over_warp(lane < warps ? of_warps[i][lane] : core::i128{0}));
-        const Word part = lane == 0   ? static_cast<Word>(sum) & 0xFFFFFFFFu
-                          : lane == 1 ? static_cast<Word>(sum) >> 32
-                                      : static_cast<Word>(sum >> 64);
+        const Word part = part_of(wide_sum_over_warp(lane < warps ? of_warps[i][lane] : core::i128{0}), lane);
         if (lane < 3 && part != 0) add(i / powers, i % powers, lane, part);
     }
     __syncwarp();
@@ -559,7 +556,7 @@ __device__ __noinline__ void count_constant(const Task<C, Full>& task, const Blo
 
 /// Which low halves are counted for one row and for the pooled row. By all threads.
 template <int C>
-__device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPlan& plan, int row, bool first_block) {
+__device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPlan& plan, int row) {
     const int rows = C > 1 && row < luma_row ? 2 : 1;
     const bool narrow = task.narrow();
     for (int i = threadIdx.x; i < LowCounter::words(task.work->map_log2, blockDim.x) / 4; i += blockDim.x)
@@ -575,7 +572,7 @@ __device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPla
                     narrow};
     __syncthreads();  // the plan, and clear memory
     if (narrow)
-        want_middles(task, plan.low, row, first_block);
+        want_middles(task, plan.low, row);
     else
         plan.low.prepare();
 }
@@ -593,7 +590,7 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
     bool constant = true;
     for (int r = 0; r < rows; ++r) constant = constant && plan.rows[Full ? row : r].constant();
     __syncthreads();
-    if constexpr (Full) plan_low_halves(task, plan, row, share.first < blockDim.x);
+    if constexpr (Full) plan_low_halves(task, plan, row);
     if (constant) {
         if (share.first < rows) count_constant(task, plan, Full ? row : static_cast<int>(share.first));
         return;

@@ -16,13 +16,23 @@
 
 namespace gpuhist::cuda {
 
-enum class Step : std::uint8_t { first_sweep, plan, refine, second_sweep, finish, count_equalized, equalize, apply };
+enum class Step : std::uint8_t {
+    first_sweep,
+    plan,
+    refine,
+    second_sweep,
+    sum_up,
+    finish,
+    count_equalized,
+    equalize,
+    apply
+};
 
 /// How images are gone through: the same for all of a launch.
 struct FloatWork : FloatParameters {
     int steps;
-    Step step[8];
-    bool backwards[8];            ///< every other sweep of the pixels, see Share
+    Step step[9];
+    bool backwards[9];            ///< every other sweep of the pixels, see Share
     int map_log2;                 ///< see LowCounter
     bool slots_fit;               ///< all rows' Slots fit a block's shared memory
     bool guesses;                 ///< see Guess
@@ -37,6 +47,15 @@ namespace {
 
 /// Σ of each of the moments, of its low and middle 32 and its high 64 bits.
 using PartSums = Word[4][3];
+__device__ inline Word part_of(core::i128 sum, int part) {
+    const auto bits = static_cast<core::u128>(sum);
+    const auto word = static_cast<Word>(part == 2 ? bits >> 64 : bits);
+    return part == 0 ? word & 0xFFFFFFFFu : part == 1 ? word >> 32 : word;
+}
+__device__ inline core::i128 sum_of(const Word (&parts)[3]) {
+    return static_cast<core::i128>(parts[0] + (static_cast<core::u128>(parts[1]) << 32) +
+                                   (static_cast<core::u128>(parts[2]) << 64));
+}
 
 /// What all blocks add up about one row, zero between images: in sweep 1, with extremes as keys, a minimum as the
 /// complement;
@@ -54,10 +73,10 @@ struct FloatRow {
     Findings found;
     double pivot;
     std::int32_t exponent;
-    std::uint32_t again;  ///< the pivot was poor: the moments are summed once more
+    std::uint32_t again;           ///< the pivot was poor: the moments are summed once more
+    core::CentralMoments central;  ///< of full analyses, where the pivot was not poor
     core::RankPlan ranks;
     float order[core::max_ranks];
-    std::uint32_t wanted[core::max_ranks][middles / 32];  ///< bits, by slot: the middles that hold ranks
 };
 
 /// What a colour channel's values are mapped by.
@@ -80,8 +99,8 @@ struct FloatState {
 
 /// The workspace: two states, used by images in turn, so that the next image's first sweep may begin while the last
 /// block writes a result; counts of high halves, then of bins of an equalisation; counts of low halves, and
-/// of middles; tables of an equalisation; and the counts of the bins, which are last since their number varies. Zero
-/// between images but for what is always written before it is read.
+/// of middles; what the low halves come to under each middle; tables of an equalisation; and the counts of the bins,
+/// which are last since their number varies. Zero between images but for what is always written before it is read.
 template <int C>
 struct Places {
     static constexpr std::size_t rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows, mapped = C == 1 ? 1 : 4;
@@ -89,7 +108,8 @@ struct Places {
     static constexpr std::size_t low = high + rows * 65536 * sizeof(Word);
     static constexpr std::size_t low_bytes = ranked * core::max_ranks * 65536 * sizeof(Word);
     static constexpr std::size_t middle = low + low_bytes;
-    static constexpr std::size_t tables = middle + rows * 65536 * sizeof(Word);
+    static constexpr std::size_t summed = middle + rows * 65536 * sizeof(Word);
+    static constexpr std::size_t tables = summed + ranked * core::max_ranks * middles * sizeof(Word);
     static constexpr std::size_t counts = tables + mapped * 65536 * sizeof(float);
 };
 
@@ -118,6 +138,9 @@ struct Task {
     __device__ Word* high(int row) const { return place<Word>(Places<C>::high) + row * 65536; }
     __device__ Word* low(int row) const { return place<Word>(Places<C>::low) + row * (core::max_ranks * 65536); }
     __device__ Word* middle(int row) const { return place<Word>(Places<C>::middle) + row * 65536; }
+    __device__ Word* summed(int row) const {
+        return place<Word>(Places<C>::summed) + row * (core::max_ranks * static_cast<int>(middles));
+    }
     __device__ bool narrow() const { return work->refines && fresh(state().narrow) != 0; }
     __device__ float* table(int row) const { return place<float>(Places<C>::tables) + row * 65536; }
     __device__ Word* counts(int row) const {
@@ -213,10 +236,7 @@ __device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, cons
         moments.exponent = core::moment_exponent(0, facts.minimum, facts.maximum);
     }
 #pragma unroll
-    for (int k = 0; k < 4; ++k)
-        moments.sums[k] = core::to_public(static_cast<core::i128>(static_cast<core::u128>(found.sums[k][0]) +
-                                                                  (static_cast<core::u128>(found.sums[k][1]) << 32) +
-                                                                  (static_cast<core::u128>(found.sums[k][2]) << 64)));
+    for (int k = 0; k < 4; ++k) moments.sums[k] = core::to_public(sum_of(found.sums[k]));
     return moments;
 }
 /// By a warp.
@@ -229,10 +249,7 @@ __device__ inline core::CentralMoments central_moments_of(std::uint64_t n, const
     return core::central_moments(n, moments, raw);
 }
 __device__ inline void add_to_sum(Word (&parts)[3], core::i128 value) {
-    const auto bits = static_cast<core::u128>(value);
-    global_add(&parts[0], static_cast<Word>(bits) & 0xFFFFFFFFu);
-    global_add(&parts[1], static_cast<Word>(bits) >> 32);
-    global_add(&parts[2], static_cast<Word>(bits >> 64));
+    for (int part = 0; part < 3; ++part) global_add(&parts[part], part_of(value, part));
 }
 
 /// Calls `visit` for all pixels of this thread's share, see sweep_one_row. `Unroll` groups are loaded before any is

@@ -1,4 +1,5 @@
-// Shared memory by its own 32-bit addresses: what compiles to generic 64-bit ones is slower by half.
+// Shared memory by its own 32-bit addresses, and sums in device memory that nobody waits for: both are slower by
+// generic addresses, which may be either's.
 #pragma once
 
 #include <cstdint>
@@ -54,18 +55,6 @@ __device__ inline std::uint32_t shared_add_if(bool yes, std::uint32_t address, s
                  : "memory");
     return old;
 }
-/// To device memory. Nothing is returned, so that nobody waits: where the compiler cannot tell the kind of memory,
-/// atomicAdd brings back the old value, and of 64 bits what follows begins when it has come.
-__device__ inline void global_add(std::uint32_t* counter, std::uint32_t value) {
-    asm volatile("red.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "r"(value) : "memory");
-}
-__device__ inline void global_add(unsigned long long* counter, unsigned long long value) {
-    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "l"(value) : "memory");
-}
-/// Likewise, the larger one.
-__device__ inline void global_max(std::uint32_t* value, std::uint32_t other) {
-    asm volatile("red.global.max.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(value)), "r"(other) : "memory");
-}
 /// Sets a bool.
 __device__ inline void shared_set(std::uint32_t address) {
     asm volatile("{ .reg .u16 one; mov.u16 one, 1; st.shared.u8 [%0], one; }" ::"r"(address) : "memory");
@@ -77,6 +66,19 @@ __device__ inline void shared_exchange_if(std::uint32_t address, std::uint32_t e
                  : "=r"(old)
                  : "r"(address), "r"(expected), "r"(value)
                  : "memory");
+}
+
+/// Nothing is returned, so that nobody waits: where the compiler cannot tell the kind of memory, atomicAdd brings back
+/// the old value, and of 64 bits what follows begins when it has come.
+__device__ inline void global_add(std::uint32_t* counter, std::uint32_t value) {
+    asm volatile("red.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "r"(value) : "memory");
+}
+__device__ inline void global_add(unsigned long long* counter, unsigned long long value) {
+    asm volatile("red.global.add.u64 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "l"(value) : "memory");
+}
+/// Likewise, the larger one.
+__device__ inline void global_max(std::uint32_t* value, std::uint32_t other) {
+    asm volatile("red.global.max.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(value)), "r"(other) : "memory");
 }
 
 }  // namespace gpuhist::cuda

@@ -45,13 +45,12 @@ inline constexpr int blocks_per_multiprocessor = 2;
 ///     grey    0.5 MB 16384 pixels 15.5, 8192 14.3, 4096 14.0, 2048 13.5   2 MB 15.7, 14.6, 14.9, 15.0
 ///     BGR     1 MB   16384 pixels 32.4, 8192 32.5, 4096 22.5, 2048 20.9   4 MB 34.4, 34.3, 23.3, 23.8
 ///     BGRA    1 MB   16384 pixels 42.5, 8192 42.5, 4096 42.5, 2048 23.8   7 MB 44.2, 40.2, 35.6, 28.9
-///   f32 full, analysis
-///     grey    0.5 MB 32768 pixels 145, 16384 105, 8192 98, 4096 95        4 MB 114, 112, 124, 127: the more blocks,
-///                                                                           the more counts are added up
-///     BGR     0.5 MB 32768 pixels 267, 16384 222, 8192 154, 4096 147      4 MB 185, 182, 149, 149
+///   f32 full, analysis; the more blocks, the more counts are added up (H100)
+///     grey    0.5 MB 8192 pixels 54, 4096 50   1 MB 53, 51   2 MB 54, 59   4 MB 65, 66   8 MB 74, 74   16384: 1 MB 64
+///     BGR     0.5 MB 8192 pixels 81, 4096 67   1 MB 73, 69   2 MB 76, 78   4 MB 90, 89   8 MB 100, 100  2048: 1 MB 75
 inline constexpr std::int64_t byte_pixels_per_block = 8 * 1024;
 constexpr std::int64_t float_pixels_per_block(int channels, bool full) {
-    if (full) return channels == 1 ? 16 * 1024 : 4 * 1024;
+    if (full) return channels == 1 ? 8 * 1024 : 4 * 1024;
     return channels == 1 ? 4 * 1024 : 2 * 1024;
 }
 /// u16: lists' images up to this are one block's. Others, and single images, are shared by all blocks, however small,
@@ -253,6 +252,9 @@ inline constexpr int few_groups = 16;
 //   u8 grey so; in bands of 8, 16 and 32 pieces a thread    390 µs for 384; 392, 379 and 358 for 330 (of 320); by
 //                                                           groups that cover the rows 256
 //   u16 grey by groups that cover the rows                  421 µs for 410, 7001 of 8192 pixels 367 for 362
+//   f32 full, 1 and 24 MB, H100: order statistics by a      grey 104 and 163 µs for 57 and 106, BGR 119 and 194 for 73
+//        block a high half, ranks by one thread, middles      and 140; many values under the halves wanted 220 and 303
+//        cleared by one block                                 for 84 and 163, BGR 295 and 397 for 106 and 196
 //   copies stored as what L2 may drop first (st.global.cs)  u8 grey 24 MB 23.3 for 23.8, 512 MiB 401 for 399, BGR
 //                                                           27.4 for 28.2, 404.5 for 402.7; u16, f32 no difference
 
