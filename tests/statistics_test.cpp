@@ -6,10 +6,14 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "core/float_analysis.hpp"
+#include "core/integers.hpp"
 #include "gpuhist/gpuhist.hpp"
 
 namespace gpuhist {
@@ -425,6 +429,30 @@ TEST_P(FixedValues, AsNumpyAndScipy) {
         if (row.effective_bits) {
             EXPECT_EQ(static_cast<double>(*row.effective_bits), expected.effective_bits);
         }
+    }
+}
+
+// As the definitions say it, whose products need 128 bits; no image has so many samples.
+TEST(Ranks, OfAnyNumberOfSamples) {
+    using u128 = unsigned __int128;
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 100000; ++i) {
+        const std::uint64_t n = (random() >> random() % 63) + 1, micro = random() % 100'000'001;
+        const double percent = static_cast<double>(micro) / 1e6;
+        SCOPED_TRACE(std::to_string(n) + ", " + std::to_string(percent) + " %");
+        const auto nearest = static_cast<std::uint64_t>((static_cast<u128>(n) * micro + 99'999'999) / 100'000'000);
+        EXPECT_EQ(core::nearest_rank(percent, n), std::max(nearest, std::uint64_t{1}));
+
+        const bool stretch = i % 2 == 0;
+        std::set<std::uint64_t> expected, found;
+        for (const int reported : reported_percentiles) {
+            const auto rank =
+                static_cast<std::uint64_t>(static_cast<u128>(n - 1) * static_cast<unsigned>(reported) / 100);
+            expected.insert({rank, std::min(rank + 1, n - 1)});
+        }
+        if (stretch) expected.insert({std::max(nearest, std::uint64_t{1}) - 1, n - 1});
+        for (int k = 0; k < core::max_ranks; ++k) found.insert(core::required_rank(k, n, stretch, percent, 100));
+        ASSERT_EQ(found, expected);
     }
 }
 
