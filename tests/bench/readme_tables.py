@@ -46,7 +46,10 @@ COPIES = {
     "f32 grey, brief": "f32 grey minmax, brief",
     "f32 BGR, brief": "f32 BGR minmax, brief",
 }
-NO_ANALYSIS = "24 MB read, a grid barrier, written: no analysis"
+NO_ANALYSIS = {
+    "no analysis: read, one grid barrier, read again from L2 and written": "through L2",
+    "the same, kept in shared memory": "kept on chip",
+}
 
 
 class Run:
@@ -62,7 +65,7 @@ class Run:
     def microseconds(self, group, case, content, tool):
         return float(self.found[group, case, content, tool]["median_ms"]) * 1e3
 
-    def large(self, group, case, content, tool):
+    def large(self, group, case, tool, content):
         """GB/s, and beside it the fraction of the sweep, where there is one to speak of."""
         speed = float(self.found[group, case, content, tool]["gb_per_s"])
         fraction = speed / self.sweep
@@ -84,26 +87,23 @@ class Run:
         return f'{float(self.found["K6", case, content, tool]["relative"]):.2f}'
 
 
-def cells_of(run, header, image, cells):
-    """What a table's row holds, as functions; None where the table is not one of a run."""
+def figures_of(run, header, image, tool):
+    """What the cells of a table's row hold, from its first figure on, as functions; none where it is not of a run."""
     if header[1:3] == ["target", ""]:
-        case = LARGE.get((image, cells[2]))
-        return case and cells[:3] + [lambda c=c: run.large(case[0], case[1], c, case[2]) for c in CONTENTS]
+        return [lambda c=c: run.large(*LARGE[image, tool], c) for c in CONTENTS]
     if header[1:] == ["u8 grey", "u8 BGR, luma sums", "u16 grey", "u16 BGR, luma histogram", "f32 grey, brief", "f32 BGR, brief"]:
-        return cells[:1] + [lambda k=k: run.region(k, image.removesuffix(" pixels")) for k in REGIONS]
+        return [lambda k=k: run.region(k, image.removesuffix(" pixels")) for k in REGIONS]
     if header[1:] == ["1 MB", "4 MB", "8 MB"]:
-        return cells[:1] + [lambda s=s: run.small(image, s) for s in header[1:]]
+        return [lambda s=s: run.small(image, s) for s in header[1:]]
     if header[1:] == ["24 MB (target 1.25)", "512 MiB (target 1.6)"]:
-        if image.startswith("no analysis"):
-            return cells[:1] + [lambda: run.copies(NO_ANALYSIS, "through L2", "ceiling")]
-        if image.startswith("the same, kept"):
-            return cells[:1] + [lambda: run.copies(NO_ANALYSIS, "kept on chip", "ceiling")]
-        return cells[:1] + [lambda c=c: run.copies(COPIES[image] + ", natural", c) for c in ("24 MB", "512 MiB")]
-    return None
+        if image in NO_ANALYSIS:
+            return [lambda: run.copies("24 MB read, a grid barrier, written: no analysis", NO_ANALYSIS[image], "ceiling")]
+        return [lambda c=c: run.copies(COPIES[image] + ", natural", c) for c in ("24 MB", "512 MiB")]
+    return []
 
 
 def rewritten(run, lines):
-    header, image, missing = None, "", []
+    header, image = None, ""
     for line in lines:
         raw = line.strip()[1:-1].split("|") if line.startswith("|") else None
         cells = raw and [cell.strip() for cell in raw]
@@ -113,22 +113,20 @@ def rewritten(run, lines):
             header = cells
         elif set(line.strip()) - set("|-"):
             image = cells[0] or image
-            for at, cell in enumerate(cells_of(run, header, image, cells) or []):
+            figures = figures_of(run, header, image, cells[2] if len(cells) > 2 else "")
+            for at, figure in enumerate(figures, 3 if header[1] == "target" else 1):
                 try:
-                    if callable(cell):
-                        raw[at] = f" {cell()} "
+                    raw[at] = f" {figure()} "
                 except KeyError as error:
-                    missing.append(error.args[0])
+                    print("no figure of", error.args[0], file=sys.stderr)
             line = "|" + "|".join(raw) + "|\n"
         yield line
-    for key in missing:
-        print("not in this run:", *key, sep=", ", file=sys.stderr)
 
 
 def main():
     run = Run(sys.argv[1])
     readme = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "README.md")
-    text = "".join(list(rewritten(run, readme.read_text().splitlines(keepends=True))))
+    text = "".join(rewritten(run, readme.read_text().splitlines(keepends=True)))
     readme.write_text(text)
     copy = run.find("Ceilings", "copy", "ceiling")
     print(copy["machine"], copy["date"], f"sweep {run.sweep:.0f} GB/s, copy {float(copy['gb_per_s']):.0f}")
