@@ -133,12 +133,12 @@ __device__ void finish(const Task<C, Full>& task, BlockPlan& plan, bool* last) {
 /// turn, since 65536 counters of 16 bits fill the shared memory, and those of a row share the pixels; blocks of
 /// different rows read the same pixels at about the same time, mostly from L2. Of large images, in brief analyses, a
 /// sample may let sweep 1 find all, see Guess. A single image may stay in shared memory, see Tile: then it is read
-/// once. In device memory blocks meet by atomic additions; the last to come to the end writes the
-/// result. Barriers: before the phases, each of which needs the one before complete, but for an image's first,
-/// which adds to the other state, and one behind a phase with nothing to do; behind the sample; those within a block
-/// are told where they stand. Bytes: each pixel is read twice (the second time from L2 where it fits), or once where a
-/// guess is right; once more where an image is narrow, where a pivot was poor, for equalisation, and for the copy,
-/// which is written once. Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a block.
+/// once. In device memory blocks meet by atomic additions; the last to come to the end writes the result.
+/// Barriers: before the phases, each of which needs the one before complete, but for an image's first, which adds to
+/// the other state, and one behind a phase with nothing to do; behind the sample; those within a block are told where
+/// they stand. Bytes: each pixel is read twice (the second time from L2 where it fits), or once where a guess is right;
+/// once more where an image is narrow, where a pivot was poor, for equalisation, and for the copy, which is written
+/// once. Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a block.
 template <int C, bool Full, class Images, class OfImage>
 __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work, int first, int last) {

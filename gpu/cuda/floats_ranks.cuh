@@ -65,15 +65,13 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
     const int lane = threadIdx.x % warp_lanes;
     FloatRow& row = task.row(index);
     std::uint64_t finite = 0;
-    std::uint32_t first = 0xFFFFu, last = 0;  // high halves
-    bool varies = false;
+    std::uint32_t minimum_key = ~0u, maximum_key = 0;
     for (int r = pooled ? 0 : index; r < (pooled ? 3 : index + 1); ++r) {
         const RowFacts facts = facts_of(task, r);
         if (facts.finite == 0) continue;
         finite += facts.finite;
-        first = min(first, core::float_key(facts.minimum) >> 16);
-        last = max(last, core::float_key(facts.maximum) >> 16);
-        varies = varies || facts.minimum < facts.maximum;
+        minimum_key = min(minimum_key, core::float_key(facts.minimum));
+        maximum_key = max(maximum_key, core::float_key(facts.maximum));
     }
     core::RankPlan& plan = row.ranks;
     if (finite == 0) {
@@ -98,7 +96,7 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         }
     }
     __syncthreads();  // ranks, for all
-    locate(count, first, last + 1, ranks, wanted + 1, located, sums);
+    locate(count, minimum_key >> 16, (maximum_key >> 16) + 1, ranks, wanted + 1, located, sums);
     if (threadIdx.x < warp_lanes) {
         const bool any = lane < wanted;
         const Located& own = located[any ? lane : 0];
@@ -115,13 +113,13 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         if (lane == 0) {
             plan.ranks = wanted;
             plan.selected = __popc(halves);
-            narrow = !pooled && varies && under > finite / narrow_part;
+            narrow = !pooled && minimum_key < maximum_key && under > finite / narrow_part;
         }
     } else if (threadIdx.x == warp_lanes && !pooled) {
-        const RowFacts facts = facts_of(task, index);
-        const double pivot = core::middle_of_high_half(located[wanted].bin, facts.minimum, facts.maximum);
+        const float minimum = core::key_float(minimum_key), maximum = core::key_float(maximum_key);
+        const double pivot = core::middle_of_high_half(located[wanted].bin, minimum, maximum);
         row.pivot = pivot;
-        row.exponent = core::moment_exponent(pivot, facts.minimum, facts.maximum);
+        row.exponent = core::moment_exponent(pivot, minimum, maximum);
     }
     __syncthreads();  // narrow, for all
     if (task.work->refines && narrow && many_values(task, index) && threadIdx.x == 0) task.state().narrow = 1;
@@ -202,7 +200,7 @@ __device__ __noinline__ void finish_ranks(const Task<C, true>& task, int index, 
     const auto in_middle = [=](std::uint32_t m) { return fresh_word(summed + m); };
     const auto in_low = [=](std::uint32_t low) { return fresh_word(lows + low); };
     for (int r = warp; r < ranks.count; r += warps) {
-        const WarpBins<middles / warp_lanes, decltype(in_middle)> bins(in_middle);
+        const WarpBins<decltype(in_middle)> bins(in_middle, 0, middles / warp_lanes, middles);
         const Located middle = bins.locate(ranks[r]);
         if (middle.bin < begin || middle.bin >= end) continue;
         const std::uint32_t first = middle.bin * middle_lows;

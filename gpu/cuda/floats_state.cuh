@@ -30,9 +30,10 @@ enum class Step : std::uint8_t {
 
 /// How images are gone through: the same for all of a launch.
 struct FloatWork : FloatParameters {
+    static constexpr int most_steps = static_cast<int>(Step::apply) + 1;
     int steps;
-    Step step[9];
-    bool backwards[9];            ///< every other sweep of the pixels, see Share
+    Step step[most_steps];
+    bool backwards[most_steps];   ///< every other sweep of the pixels, see Share
     int map_log2;                 ///< see LowCounter
     bool slots_fit;               ///< all rows' Slots fit a block's shared memory
     bool guesses;                 ///< see Guess
