@@ -73,15 +73,6 @@ PinnedResults::PinnedResults(const ResultLayout&, std::int64_t) {
 PinnedResults::~PinnedResults() = default;
 PinnedResults::PinnedResults(PinnedResults&&) noexcept = default;
 PinnedResults& PinnedResults::operator=(PinnedResults&&) noexcept = default;
-const ImageResult& PinnedResults::operator[](std::int64_t) const {
-    throw_without_cuda();
-}
-bool PinnedResults::ready(std::int64_t) const {
-    throw_without_cuda();
-}
-void PinnedResults::clear() {
-    throw_without_cuda();
-}
 #endif
 
 void Engine::run(Job* jobs, std::size_t count) {

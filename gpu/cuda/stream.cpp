@@ -112,16 +112,4 @@ PinnedResults& PinnedResults::operator=(PinnedResults&& other) noexcept {
     return *this;
 }
 
-const ImageResult& PinnedResults::operator[](std::int64_t image) const {
-    return *reinterpret_cast<const ImageResult*>(static_cast<const char*>(host_) +
-                                                 image * static_cast<std::int64_t>(bytes_));
-}
-bool PinnedResults::ready(std::int64_t image) const {
-    return __atomic_load_n(&(*this)[image].ready, __ATOMIC_ACQUIRE) == 1;
-}
-void PinnedResults::clear() {
-    for (std::int64_t image = 0; image < images_; ++image)
-        __atomic_store_n(const_cast<std::uint32_t*>(&(*this)[image].ready), 0u, __ATOMIC_RELEASE);
-}
-
 }  // namespace gpuhist
