@@ -24,7 +24,9 @@ Colour rgb(int red, int green, int blue) {
 const Colour paper = rgb(255, 255, 255), ink = rgb(31, 35, 40), faint_ink = rgb(101, 109, 118),
              grid = rgb(232, 235, 239), rule = rgb(208, 215, 222), missed = rgb(207, 34, 46);
 constexpr double title_size = 25, heading_size = 17.5, text_size = 15.5, small_size = 14;
-constexpr int width = 1440, margin = 32, bar_height = 15, bar_gap = 3;
+constexpr int width = 1440, margin = 32, column_gap = 40, label_gap = 18, bar_height = 15, bar_gap = 3;
+constexpr double smallest_tick = 70;  ///< from one number of an axis to the next
+constexpr std::size_t few_cases = 3;  ///< of a panel that has one column
 
 /// Told apart by those who see red and green alike, too. The first is gpuhist's.
 const std::array<Colour, 9> tool_colours{rgb(9, 105, 218),   rgb(227, 119, 34), rgb(130, 80, 190),
@@ -91,9 +93,10 @@ struct Case {
     std::string heading;
     std::vector<Bars> bars;
 };
+using Cases = std::vector<Case>;
 struct Panel {
     Kind kind;
-    std::vector<Case> cases;
+    Cases cases;
     double longest = 0;
 };
 
@@ -208,8 +211,11 @@ class Picture {
         return y;
     }
 
+    /// In two columns where there are many cases, of one scale.
     int set_panel(const Panel& panel, int y) {
-        const double left = margin + label_width_ + 18, right = width - margin;
+        const std::size_t split = first_column(panel);
+        const int columns = split < panel.cases.size() ? 2 : 1;
+        const int column = (width - 2 * margin - (columns - 1) * column_gap) / columns;
         const auto marks = panel.kind.rates ? ceilings_ : std::vector<std::pair<std::string, double>>{};
         double longest = panel.longest, room = 0;  // beside the longest bar
         for (const Case& item : panel.cases)
@@ -222,15 +228,26 @@ class Picture {
             longest = std::max(longest, rate);
             room = std::max(room, type_.width(mark_text(name, rate), small_size));
         }
-        const double scale = (right - room - left) / longest;
+        const double scale = (column - label_width_ - label_gap - room) / longest;
 
-        rectangle(margin, y, right, y + 1, rule);
+        rectangle(margin, y, width - margin, y + 1, rule);
         y += 30;
         type_.draw(image_, axis_title(panel), margin, y, heading_size, ink);
-        const std::vector<std::pair<double, int>> lines = set_marks(marks, left, scale, y);
-        const int top = y + 12, bottom = top + height_of(panel);
+        const Cases first(panel.cases.begin(), panel.cases.begin() + static_cast<std::ptrdiff_t>(split)),
+            second(panel.cases.begin() + static_cast<std::ptrdiff_t>(split), panel.cases.end());
+        const int height = std::max(height_of(first), height_of(second));
+        int bottom = set_column(first, margin, y, height, marks, longest, scale);
+        if (columns > 1) bottom = set_column(second, margin + column + column_gap, y, height, marks, longest, scale);
+        return bottom + 30;
+    }
 
-        const double step = nice_step(longest / 8);
+    /// Returns where the axis is.
+    int set_column(const Cases& cases, double begin, int y, int height,
+                   const std::vector<std::pair<std::string, double>>& marks, double longest, double scale) {
+        const double left = begin + label_width_ + label_gap;
+        const std::vector<std::pair<double, int>> lines = set_marks(marks, left, scale, y);
+        const int top = y + 12, bottom = top + height;
+        const double step = nice_step(smallest_tick / scale);
         for (double value = 0; value <= longest * 1.0001; value += step) {
             const double x = left + value * scale;
             rectangle(x, top, x + 1, bottom, value == 0 ? rule : grid);
@@ -245,15 +262,25 @@ class Picture {
                 rectangle(x, dash, x + 1.5, std::min(dash + 5, bottom), ink);
 
         y = top;
-        for (const Case& item : panel.cases) {
+        for (const Case& item : cases) {
             y += 32;
             // The heading stands clear of lines and grid.
-            rectangle(margin, y - 17, margin + type_.width(item.heading, heading_size) + 8, y + 5, paper);
-            type_.draw(image_, item.heading, margin, y, heading_size, ink);
+            rectangle(begin, y - 17, begin + type_.width(item.heading, heading_size) + 8, y + 5, paper);
+            type_.draw(image_, item.heading, begin, y, heading_size, ink);
             y += 10;
             for (const Bars& bars : item.bars) y = set_bars(bars, y, left, scale);
         }
-        return bottom + 30;
+        return bottom;
+    }
+
+    /// How many cases the first column has: so many that both are about as long.
+    static std::size_t first_column(const Panel& panel) {
+        if (panel.cases.size() <= few_cases) return panel.cases.size();
+        const int half = height_of(panel.cases) / 2;
+        Cases column;
+        while (height_of(column) < half) column.push_back(panel.cases[column.size()]);
+        const Cases without(column.begin(), column.end() - 1);
+        return half - height_of(without) < height_of(column) - half ? without.size() : column.size();
     }
 
     /// Names over the ceilings' lines, each to the right of its own: where one would meet the next one's line it stands
@@ -318,9 +345,9 @@ class Picture {
         return y + 8;
     }
 
-    static int height_of(const Panel& panel) {
+    static int height_of(const Cases& cases) {
         int height = 8;
-        for (const Case& item : panel.cases) {
+        for (const Case& item : cases) {
             height += 42;
             for (const Bars& bars : item.bars)
                 height += static_cast<int>(bars.tools.size()) * (bar_height + bar_gap) + 8;
