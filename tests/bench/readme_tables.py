@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Puts the figures of a run into the README's GPU tables.
+"""Puts the figures of a run into the GPU tables of the project's README, of the one beside this and of the ladder's.
 
     gpuhist-bench kernels --image data/rocket.jpg --csv kernels.csv --plot tests/bench/kernels.png
-    tests/bench/readme_tables.py kernels.csv [README.md]
+    gpuhist-bench ladder --image data/rocket.jpg --csv ladder.csv --plot tests/bench/ladder/ladder.png
+    tests/bench/readme_tables.py kernels.csv ladder.csv
 
 Nothing else is changed. Cells of which the run has no figure stay and are named. What stands in sentences is printed, to
 be put there by hand: the machine, the sweep, single images.
@@ -50,73 +51,103 @@ NO_ANALYSIS = {
     "no analysis: read, one grid barrier, read again from L2 and written": "through L2",
     "the same, kept in shared memory": "kept on chip",
 }
+# The ladder's headings, and the run's groups.
+RUNGS = {
+    "Brightness sums": "sum",
+    "Histograms": "histogram",
+    "Atomics": "atomic",
+    "Votes": "vote",
+    "Shuffles": "shuffle",
+    "Visibility": "visibility",
+}
 
 
 class Run:
-    def __init__(self, path):
-        with open(path, newline="") as file:
-            self.rows = [row for row in csv.DictReader(file) if not row["skipped"]]
+    def __init__(self, paths):
+        self.rows = []
+        for path in paths:
+            with open(path, newline="") as file:
+                self.rows += [row for row in csv.DictReader(file) if not row["skipped"]]
         self.found = {(r["group"], r["case"], r["content"], r["tool"]): r for r in self.rows}
-        self.sweep = float(self.find("Ceilings", "read only", "ceiling")["gb_per_s"])
 
-    def find(self, group, content, tool):
-        return next(r for r in self.rows if (r["group"], r["content"], r["tool"]) == (group, content, tool))
+    def speed(self, group, case, content, tool):
+        return float(self.found[group, case, content, tool]["gb_per_s"])
+
+    def sweep(self):
+        return self.speed("Ceilings", "the hardware's, over 1 GiB", "read only", "ceiling")
 
     def microseconds(self, group, case, content, tool):
         return float(self.found[group, case, content, tool]["median_ms"]) * 1e3
 
     def large(self, group, case, tool, content):
         """GB/s, and beside it the fraction of the sweep, where there is one to speak of."""
-        speed = float(self.found[group, case, content, tool]["gb_per_s"])
-        fraction = speed / self.sweep
+        speed = self.speed(group, case, content, tool)
+        fraction = speed / self.sweep()
         if fraction < 0.02:
             return f"{speed:.0f}"
         return f"{speed:.0f} ({fraction:.{3 if (group, tool) == ('K1', 'gpuhist') else 2}f})"
 
     def region(self, kind, content):
         case = kind + ", regions of interest"
-        speed, ceiling = (float(self.found["ROI", case, content, tool]["gb_per_s"]) for tool in ("gpuhist", "ceiling"))
-        return f"{speed:.0f} ({speed / self.sweep:.2f}; {speed / ceiling:.2f})"
+        speed, ceiling = (self.speed("ROI", case, content, tool) for tool in ("gpuhist", "ceiling"))
+        return f"{speed:.0f} ({speed / self.sweep():.2f}; {speed / ceiling:.2f})"
 
     def small(self, image, size):
         times = [self.microseconds("Small", image + ", natural", size, tool) for tool in ("gpuhist", "gpuhist, minmax", "CUB")]
-        digits = 0 if image in ("f32 grey", "f32 BGR") else 1
-        return f"{times[0]:.{digits}f}, {times[1]:.{digits}f} ({times[2]:.1f})"
+        return "{:.{d}f}, {:.{d}f} ({:.1f})".format(*times, d=0 if image in ("f32 grey", "f32 BGR") else 1)
 
     def copies(self, case, content, tool="gpuhist"):
         return f'{float(self.found["K6", case, content, tool]["relative"]):.2f}'
 
+    def rung(self, group, name, content):
+        speed = self.speed(group, name, content, "ladder")
+        return f"{speed:.{0 if speed >= 100 else 1 if speed >= 10 else 2}f}"
 
-def figures_of(run, header, image, tool):
-    """What the cells of a table's row hold, from its first figure on, as functions; none where it is not of a run."""
+    def gain(self, group, name, before):
+        """Of a rung against the one before, on random pixels: two digits."""
+        gain = self.speed(group, name, "random", "ladder") / self.speed(group, before, "random", "ladder")
+        return f"× {float(f'{gain:.2g}'):g}"
+
+
+def figures_of(run, section, header, cells, image, before):
+    """What cells of a table's row hold, by their column, as functions. `image`: its first cell, or the last that was
+    not empty; `before`: that of the row above."""
     if header[1:3] == ["target", ""]:
-        return [lambda c=c: run.large(*LARGE[image, tool], c) for c in CONTENTS]
+        return {3 + i: lambda c=c: run.large(*LARGE[image, cells[2]], c) for i, c in enumerate(CONTENTS)}
     if header[1:] == ["u8 grey", "u8 BGR, luma sums", "u16 grey", "u16 BGR, luma histogram", "f32 grey, brief", "f32 BGR, brief"]:
-        return [lambda k=k: run.region(k, image.removesuffix(" pixels")) for k in REGIONS]
+        return {1 + i: lambda k=k: run.region(k, image.removesuffix(" pixels")) for i, k in enumerate(REGIONS)}
     if header[1:] == ["1 MB", "4 MB", "8 MB"]:
-        return [lambda s=s: run.small(image, s) for s in header[1:]]
+        return {1 + i: lambda s=s: run.small(image, s) for i, s in enumerate(header[1:])}
     if header[1:] == ["24 MB (target 1.25)", "512 MiB (target 1.6)"]:
         if image in NO_ANALYSIS:
-            return [lambda: run.copies("24 MB read, a grid barrier, written: no analysis", NO_ANALYSIS[image], "ceiling")]
-        return [lambda c=c: run.copies(COPIES[image] + ", natural", c) for c in ("24 MB", "512 MiB")]
-    return []
+            return {1: lambda: run.copies("24 MB read, a grid barrier, written: no analysis", NO_ANALYSIS[image], "ceiling")}
+        return {1 + i: lambda c=c: run.copies(COPIES[image] + ", natural", c) for i, c in enumerate(("24 MB", "512 MiB"))}
+    if header[0] == "rung":
+        group, name = RUNGS[section], image.strip("`†")
+        figures = {2 + i: lambda c=c: run.rung(group, name, c) for i, c in enumerate(CONTENTS)}
+        if len(header) > 6:
+            same_clock = before and image.endswith("†") == before.endswith("†")
+            figures[6] = lambda: run.gain(group, name, before.strip("`†")) if same_clock else ""
+        return figures
+    return {}
 
 
 def rewritten(run, lines):
-    header, image = None, ""
+    section, header, image = "", None, ""
     for line in lines:
         raw = line.strip()[1:-1].split("|") if line.startswith("|") else None
         cells = raw and [cell.strip() for cell in raw]
+        if line.startswith("#"):
+            section = line.strip("# \n")
         if cells is None:
-            header = None
+            header, image = None, ""
         elif header is None:
             header = cells
         elif set(line.strip()) - set("|-"):
-            image = cells[0] or image
-            figures = figures_of(run, header, image, cells[2] if len(cells) > 2 else "")
-            for at, figure in enumerate(figures, 3 if header[1] == "target" else 1):
+            before, image = image, cells[0] or image
+            for at, figure in figures_of(run, section, header, cells, image, before).items():
                 try:
-                    raw[at] = f" {figure()} "
+                    raw[at] = f" {figure()} ".replace("  ", " ")
                 except KeyError as error:
                     print("no figure of", error.args[0], file=sys.stderr)
             line = "|" + "|".join(raw) + "|\n"
@@ -124,15 +155,18 @@ def rewritten(run, lines):
 
 
 def main():
-    run = Run(sys.argv[1])
-    readme = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "README.md")
-    text = "".join(rewritten(run, readme.read_text().splitlines(keepends=True)))
-    readme.write_text(text)
-    copy = run.find("Ceilings", "copy", "ceiling")
-    print(copy["machine"], copy["date"], f"sweep {run.sweep:.0f} GB/s, copy {float(copy['gb_per_s']):.0f}")
+    run = Run(sys.argv[1:])
+    here = pathlib.Path(__file__).resolve().parent
+    for folder in (here.parents[1], here, here / "ladder"):
+        readme = folder / "README.md"
+        readme.write_text("".join(rewritten(run, readme.read_text().splitlines(keepends=True))))
     for row in run.rows:
+        if row["group"] in ("Ceilings", "ceiling"):
+            print(row["machine"], row["date"], row["content"] or row["case"], f'{float(row["gb_per_s"]):.0f} GB/s')
         if row["group"] == "K7" or "small enough" in row["case"]:
             print(f'{row["case"]}, {row["content"]}, {row["tool"]}: {float(row["median_ms"]) * 1e3:.1f} us')
+        if row["group"] == "product":
+            print(f'{row["tool"]}, {row["content"]}: {float(row["gb_per_s"]):.0f} GB/s')
 
 
 if __name__ == "__main__":
