@@ -150,7 +150,7 @@ __device__ __noinline__ void want_middles(const Task<C, true>& task, const LowCo
         const MiddleCounts<C> counts(task, index, half);
         constexpr std::uint32_t each = middles / warp_lanes;
         static_assert(each == 32);  // a word of bits a lane
-        const WarpBins<MiddleCounts<C>> bins(counts, 0, each, middles);
+        const WarpBins<each, MiddleCounts<C>> bins(counts);
         const core::RankPlan& plan = task.row(index).ranks;
         const SlotRanks ranks(plan, slot);
         std::uint32_t wanted = 0;  // of this lane's middles

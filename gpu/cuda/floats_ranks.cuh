@@ -54,10 +54,10 @@ __device__ inline int require_ranks(std::uint64_t n, bool stretch, const Normali
 }
 
 /// Ranks, high halves and pivot of one row, by one block. Reads the row's counts of the high halves between its
-/// extremes twice.
+/// extremes.
 template <int C>
 __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
-    __shared__ std::uint64_t sums[warp_lanes], ranks[core::max_ranks + 1];
+    __shared__ std::uint64_t ranks[core::max_ranks + 1];
     __shared__ Located located[core::max_ranks + 1];
     __shared__ int wanted;
     __shared__ bool narrow;
@@ -82,11 +82,6 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         }
         return;
     }
-    const auto count = [counts = task.high(pooled ? 0 : index), pooled](std::uint32_t half) {
-        std::uint64_t sum = fresh_word(counts + half);
-        if (pooled) sum += fresh_word(counts + 65536 + half) + fresh_word(counts + 2 * 65536 + half);
-        return sum;
-    };
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x < warp_lanes) {
         const int different = require_ranks(finite, task.work->stretch, task.common().normalization, ranks);
@@ -96,7 +91,16 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         }
     }
     __syncthreads();  // ranks, for all
-    locate(count, minimum_key >> 16, (maximum_key >> 16) + 1, ranks, wanted + 1, located, sums);
+    const auto locate_by = [&](auto count) {
+        locate(count, minimum_key >> 16, (maximum_key >> 16) + 1, ranks, wanted + 1, located,
+               reinterpret_cast<std::uint64_t*>(dynamic_shared));
+    };
+    const Word* counts = task.high(pooled ? 0 : index);
+    const auto of_row = [=](std::uint32_t half) -> std::uint64_t { return fresh_word(counts + half); };
+    if (pooled)
+        locate_by([=](std::uint32_t half) { return of_row(half) + of_row(65536 + half) + of_row(2 * 65536 + half); });
+    else
+        locate_by(of_row);
     if (threadIdx.x < warp_lanes) {
         const bool any = lane < wanted;
         const Located& own = located[any ? lane : 0];
@@ -200,7 +204,7 @@ __device__ __noinline__ void finish_ranks(const Task<C, true>& task, int index, 
     const auto in_middle = [=](std::uint32_t m) { return fresh_word(summed + m); };
     const auto in_low = [=](std::uint32_t low) { return fresh_word(lows + low); };
     for (int r = warp; r < ranks.count; r += warps) {
-        const WarpBins<decltype(in_middle)> bins(in_middle, 0, middles / warp_lanes, middles);
+        const WarpBins<middles / warp_lanes, decltype(in_middle)> bins(in_middle);
         const Located middle = bins.locate(ranks[r]);
         if (middle.bin < begin || middle.bin >= end) continue;
         const std::uint32_t first = middle.bin * middle_lows;

@@ -236,8 +236,8 @@ class Picture {
         const Cases first(panel.cases.begin(), panel.cases.begin() + static_cast<std::ptrdiff_t>(split)),
             second(panel.cases.begin() + static_cast<std::ptrdiff_t>(split), panel.cases.end());
         const int height = std::max(height_of(first), height_of(second));
-        int bottom = set_column(first, margin, y, height, marks, longest, scale);
-        if (columns > 1) bottom = set_column(second, margin + column + column_gap, y, height, marks, longest, scale);
+        const int bottom = set_column(first, margin, y, height, marks, longest, scale);
+        if (columns > 1) set_column(second, margin + column + column_gap, y, height, marks, longest, scale);
         return bottom + 30;
     }
 
