@@ -255,6 +255,8 @@ inline constexpr int few_groups = 16;
 //   f32 full, 1 and 24 MB, H100: order statistics by a      grey 104 and 163 µs for 57 and 106, BGR 119 and 194 for 73
 //        block a high half, ranks by one thread, middles      and 140; many values under the halves wanted 220 and 303
 //        cleared by one block                                 for 84 and 163, BGR 295 and 397 for 106 and 196
+//   f32 full: middles summed up by lines, as high halves    a rank's is found 1.5 µs later, 1 MB 56 for 54; many
+//        are in locate.cuh                                    values under the halves wanted, 8 MB, 123 for 127
 //   copies stored as what L2 may drop first (st.global.cs)  u8 grey 24 MB 23.3 for 23.8, 512 MiB 401 for 399, BGR
 //                                                           27.4 for 28.2, 404.5 for 402.7; u16, f32 no difference
 
