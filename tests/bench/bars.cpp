@@ -6,6 +6,7 @@
 #include <map>
 #include <opencv2/core.hpp>
 #include <set>
+#include <span>
 
 #include "gpuhist/io/image_file.hpp"
 #include "report.hpp"
@@ -93,10 +94,9 @@ struct Case {
     std::string heading;
     std::vector<Bars> bars;
 };
-using Cases = std::vector<Case>;
 struct Panel {
     Kind kind;
-    Cases cases;
+    std::vector<Case> cases;
     double longest = 0;
 };
 
@@ -170,6 +170,8 @@ class Picture {
     }
 
   private:
+    using Cases = std::span<const Case>;
+
     int set(const std::string& title, const std::string& subtitle) {
         int y = 46;
         type_.draw(image_, title, margin, y, title_size, ink);
@@ -233,8 +235,7 @@ class Picture {
         rectangle(margin, y, width - margin, y + 1, rule);
         y += 30;
         type_.draw(image_, axis_title(panel), margin, y, heading_size, ink);
-        const Cases first(panel.cases.begin(), panel.cases.begin() + static_cast<std::ptrdiff_t>(split)),
-            second(panel.cases.begin() + static_cast<std::ptrdiff_t>(split), panel.cases.end());
+        const Cases first = Cases(panel.cases).first(split), second = Cases(panel.cases).subspan(split);
         const int height = std::max(height_of(first), height_of(second));
         const int bottom = set_column(first, margin, y, height, marks, longest, scale);
         if (columns > 1) set_column(second, margin + column + column_gap, y, height, marks, longest, scale);
@@ -242,7 +243,7 @@ class Picture {
     }
 
     /// Returns where the axis is.
-    int set_column(const Cases& cases, double begin, int y, int height,
+    int set_column(Cases cases, double begin, int y, int height,
                    const std::vector<std::pair<std::string, double>>& marks, double longest, double scale) {
         const double left = begin + label_width_ + label_gap;
         const std::vector<std::pair<double, int>> lines = set_marks(marks, left, scale, y);
@@ -276,11 +277,11 @@ class Picture {
     /// How many cases the first column has: so many that both are about as long.
     static std::size_t first_column(const Panel& panel) {
         if (panel.cases.size() <= few_cases) return panel.cases.size();
-        const int half = height_of(panel.cases) / 2;
-        Cases column;
-        while (height_of(column) < half) column.push_back(panel.cases[column.size()]);
-        const Cases without(column.begin(), column.end() - 1);
-        return half - height_of(without) < height_of(column) - half ? without.size() : column.size();
+        const Cases cases(panel.cases);
+        const int half = height_of(cases) / 2;
+        std::size_t n = 1;
+        while (height_of(cases.first(n)) < half) ++n;
+        return half - height_of(cases.first(n - 1)) < height_of(cases.first(n)) - half ? n - 1 : n;
     }
 
     /// Names over the ceilings' lines, each to the right of its own: where one would meet the next one's line it stands
@@ -345,7 +346,7 @@ class Picture {
         return y + 8;
     }
 
-    static int height_of(const Cases& cases) {
+    static int height_of(Cases cases) {
         int height = 8;
         for (const Case& item : cases) {
             height += 42;

@@ -147,7 +147,8 @@ def rewritten(run, lines):
             before, image = image, cells[0] or image
             for at, figure in figures_of(run, section, header, cells, image, before).items():
                 try:
-                    raw[at] = f" {figure()} ".replace("  ", " ")
+                    text = figure()
+                    raw[at] = f" {text} " if text else " "
                 except KeyError as error:
                     print("no figure of", error.args[0], file=sys.stderr)
             line = "|" + "|".join(raw) + "|\n"
