@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "core/float_analysis.hpp"
 #include "gpuhist/stream.hpp"
+#include "statistics/float_analysis.hpp"
 
 namespace gpuhist::core {
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <cmath>
 
-#include "core/float_analysis.hpp"
 #include "core/wide.hpp"
 #include "gpuhist/error.hpp"
+#include "statistics/float_analysis.hpp"
 
 namespace gpuhist::core {
 namespace {

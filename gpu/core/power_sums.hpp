@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gpuhist/pool.hpp"
+#include "gpuhist/dataset.hpp"
 
 namespace gpuhist::core {
 

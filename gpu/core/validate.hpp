@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gpuhist/analysis.hpp"
-#include "gpuhist/image_view.hpp"
-#include "gpuhist/normalization.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
 
 namespace gpuhist::core {
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include "cpu/avx512.hpp"
-#include "cpu/float_ranks.hpp"
 #include "cpu/integer_analysis.hpp"
+#include "cpu/selection.hpp"
+#include "cpu/simd/avx512.hpp"
 
 namespace gpuhist::cpu {
 namespace {
@@ -34,7 +34,7 @@ GPUHIST_SIMD void split_loop(const float* samples, int pixels, int channels, Cha
         return;
     }
     const Positions at(order);
-    auto colours = [&](auto stride) {
+    auto colors = [&](auto stride) {
         for (int i = 0; i < pixels; ++i) {
             const float red = samples[i * stride + at.red], green = samples[i * stride + at.green],
                         blue = samples[i * stride + at.blue];
@@ -44,8 +44,8 @@ GPUHIST_SIMD void split_loop(const float* samples, int pixels, int channels, Cha
             to[luma_row][i] = core::luma(red, green, blue);
         }
     };
-    if (channels == 3) return colours(std::integral_constant<int, 3>{});
-    colours(std::integral_constant<int, 4>{});
+    if (channels == 3) return colors(std::integral_constant<int, 3>{});
+    colors(std::integral_constant<int, 4>{});
     for (int i = 0; i < pixels; ++i) to[alpha_row][i] = samples[i * 4 + 3];
 }
 
@@ -228,7 +228,7 @@ void count_places(const Place* places, int samples, std::uint32_t* counts, std::
 
 /// Of each row's high halves: neighbours of one row may be equal, so the rows take turns.
 template <int rows>
-void count_halves(const std::uint16_t (&high)[colour_rows][block_pixels], int pixels, std::uint32_t* counts) {
+void count_halves(const std::uint16_t (&high)[color_rows][block_pixels], int pixels, std::uint32_t* counts) {
     for (int i = 0; i < pixels; ++i)
         for (int row = 0; row < rows; ++row) ++counts[row * core::half_keys + high[row][i]];
 }
@@ -300,7 +300,7 @@ class BinCounter {
     std::size_t size_ = 0;  ///< of one copy
     std::vector<std::uint32_t> counts_;
     std::unique_ptr<avx512::Scratch> batch_;
-    int filled_[colour_rows] = {};
+    int filled_[color_rows] = {};
 };
 
 }  // namespace
@@ -313,9 +313,9 @@ void split(const float* samples, int pixels, int channels, ChannelOrder order, P
 struct FloatAnalyzer::Worker {
     /// Sweep 1: by high half, `half_keys` a row, of one row several copies; all zero between calls.
     std::vector<std::uint32_t> high;
-    Extremes extremes[colour_rows];
+    Extremes extremes[color_rows];
     BinCounter bins;  ///< sweep 2
-    i128 sums[colour_rows][4];
+    i128 sums[color_rows][4];
     RankFinder::Kept kept[core::float_rows];
 };
 
@@ -336,7 +336,7 @@ FloatAnalyzer::FloatAnalyzer() = default;
 FloatAnalyzer::~FloatAnalyzer() = default;
 
 void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
-    static_assert(most_copies <= colour_rows);
+    static_assert(most_copies <= color_rows);
     for (auto& state : states_) {
         if (!state) state = std::make_unique<RowState>();
         state->extremes = {};
@@ -348,9 +348,9 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
             std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
             [&](int number, std::int64_t begin, std::int64_t end) {
                 Worker& worker = workers_[number];
-                if (!brief_) worker.high.resize(std::size_t{colour_rows} * core::half_keys);
+                if (!brief_) worker.high.resize(std::size_t{color_rows} * core::half_keys);
                 Planes planes;
-                alignas(64) std::uint16_t high[colour_rows][block_pixels];
+                alignas(64) std::uint16_t high[color_rows][block_pixels];
                 std::uint32_t* const counts = worker.high.data();
                 for_blocks<const float>(image, start + begin, start + end, [&](const float* samples, int pixels) {
                     split(samples, pixels, image.channels, image.order, planes);
@@ -462,9 +462,9 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const ImageView& image, Anal
     const core::FloatBins bins(result.range.lower, result.range.upper,
                                static_cast<std::uint32_t>(result.channels[0].counts.size()), result.upper_closed);
     const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
-    core::MomentTerms terms[colour_rows];
+    core::MomentTerms terms[color_rows];
     RankFinder& pooled = states_[core::pooled_row]->ranks;
-    bool varies[colour_rows], feeds_pooled[colour_rows], known_finite[colour_rows], within = true, any = false;
+    bool varies[color_rows], feeds_pooled[color_rows], known_finite[color_rows], within = true, any = false;
     for (int row = 0; row < rows_; ++row) {
         const RowState& state = *states_[row];
         terms[row] = core::MomentTerms(state.moments.pivot, state.moments.exponent);
@@ -474,7 +474,7 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const ImageView& image, Anal
         if (state.finite > 0) within = within && bins(state.minimum) < bins.bins && bins(state.maximum) < bins.bins;
         any = any || varies[row] || feeds_pooled[row];
     }
-    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], colour_rows * 4, i128{0});
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], color_rows * 4, i128{0});
     const int limit =
         static_cast<int>(std::max<std::size_t>(1, bin_memory_bytes / (BinCounter::bytes(bins.bins) * rows_)));
     for (std::int64_t start = 0; any && start < image.pixels(); start += round_pixels) {
@@ -530,8 +530,8 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const ImageView& image, Anal
 }
 
 void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
-    bool poor[colour_rows] = {}, any = false;
-    core::MomentTerms terms[colour_rows];
+    bool poor[color_rows] = {}, any = false;
+    core::MomentTerms terms[color_rows];
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
         const core::CentralMoments central = core::central_moments(state.finite, state.moments);
@@ -542,7 +542,7 @@ void FloatAnalyzer::sum_again(Workers& workers, const ImageView& image) {
         terms[row] = core::MomentTerms(central.mean, state.moments.exponent);
     }
     if (!any) return;
-    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], colour_rows * 4, i128{0});
+    for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], color_rows * 4, i128{0});
     workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int number, std::int64_t begin, std::int64_t end) {
                       Planes planes;
@@ -612,19 +612,19 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
 }
 
 void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-                          const std::array<std::uint64_t*, colour_rows>& counts) {
+                          const std::array<std::uint64_t*, color_rows>& counts) {
     workers_.resize(workers.threads());
     for (std::int64_t start = 0; start < image.pixels(); start += round_pixels) {
         const int used = workers.sweep(
             std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
             [&](int number, std::int64_t begin, std::int64_t end) {
                 Worker& worker = workers_[number];
-                worker.bins.begin(bins, colour_rows, true);
+                worker.bins.begin(bins, color_rows, true);
                 Planes planes;
                 alignas(64) float storage[block_pixels];
                 for_blocks<const float>(image, start + begin, start + end, [&](const float* samples, int pixels) {
                     split(samples, pixels, image.channels, image.order, planes);
-                    for (int row = 0; row < colour_rows; ++row) {
+                    for (int row = 0; row < color_rows; ++row) {
                         if (!counts[row]) continue;
                         const Finite finite = finite_of(planes.values[row], pixels, false, storage);
                         worker.bins.add(row, finite.values, finite.samples);
@@ -635,7 +635,7 @@ void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::
             BinCounter& counter = workers_[number].bins;
             if (!counter.begun()) continue;  // it came too late for a tile
             std::uint64_t outside = 0;
-            for (int row = 0; row < colour_rows; ++row)
+            for (int row = 0; row < color_rows; ++row)
                 if (counts[row]) counter.finish(row, counts[row], outside, outside);
             counter.end();
         }

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/bins.hpp"
-#include "core/float_analysis.hpp"
-#include "cpu/pixels.hpp"
+#include "cpu/pixel_source.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/analysis.hpp"
-#include "gpuhist/image_view.hpp"
+#include "gpuhist/image.hpp"
+#include "statistics/float_analysis.hpp"
 
 namespace gpuhist::cpu {
 
@@ -32,7 +32,7 @@ class FloatAnalyzer {
     /// Counts the finite samples of some rows into equal bins: counts[row] has `bins.bins` entries, or is null for a
     /// row that is not wanted. Every such sample must lie in the range.
     void count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-               const std::array<std::uint64_t*, colour_rows>& counts);
+               const std::array<std::uint64_t*, color_rows>& counts);
 
   private:
     struct Worker;

@@ -6,9 +6,9 @@
 
 #include "core/integers.hpp"
 #include "core/luma.hpp"
-#include "cpu/avx2.hpp"
-#include "cpu/avx512.hpp"
-#include "cpu/pixels.hpp"
+#include "cpu/pixel_source.hpp"
+#include "cpu/simd/avx2.hpp"
+#include "cpu/simd/avx512.hpp"
 
 namespace gpuhist::cpu {
 namespace {

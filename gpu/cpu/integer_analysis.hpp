@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/avx512.hpp"
+#include "cpu/simd/avx512.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/analysis.hpp"
-#include "gpuhist/image_view.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::cpu {
 

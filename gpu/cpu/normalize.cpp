@@ -7,12 +7,12 @@
 #include <type_traits>
 
 #include "core/integers.hpp"
-#include "core/lookup.hpp"
-#include "core/tables.hpp"
 #include "core/validate.hpp"
-#include "cpu/pixels.hpp"
+#include "cpu/pixel_source.hpp"
 #include "gpuhist/error.hpp"
-#include "gpuhist/tables.hpp"
+#include "gpuhist/lut.hpp"
+#include "normalize/formulas.hpp"
+#include "normalize/lut.hpp"
 
 namespace gpuhist::cpu {
 namespace {
@@ -66,7 +66,7 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
 
 /// Given tables; `Out` holds their values.
 template <class In, class Out>
-void map_image(Workers& workers, const Tables& given, const ImageView& image, const MutableImageView& output) {
+void map_image(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
     constexpr std::size_t values = std::size_t{1} << (8 * sizeof(In));
     const auto at = channels_at(image);
     std::vector<Out> storage(static_cast<std::size_t>(image.channels) * values);
@@ -127,7 +127,7 @@ void map_floats(Workers& workers, const ImageView& image, const MutableImageView
 }
 
 /// What the given tables do to a channel.
-FloatMap map_of(const Tables::Column& column, NormalizeMode mode) {
+FloatMap map_of(const LutSet::Lut& column, NormalizeMode mode) {
     if (mode == NormalizeMode::zscore) return {FloatMap::Kind::zscore, column.mean, column.std, {}, nullptr};
     if (!(column.lower < column.upper)) return {};
     switch (mode) {
@@ -141,7 +141,7 @@ FloatMap map_of(const Tables::Column& column, NormalizeMode mode) {
     }
 }
 
-void map_floats(Workers& workers, const Tables& given, const ImageView& image, const MutableImageView& output) {
+void map_floats(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
     const auto at = channels_at(image);
     std::array<FloatMap, 4> maps;  // alpha is copied
     for (int c = 0; c < std::min(image.channels, 3); ++c) maps[c] = map_of(*given.find(at[c]), given.mode);
@@ -151,8 +151,8 @@ void map_floats(Workers& workers, const Tables& given, const ImageView& image, c
 }  // namespace
 
 template <class In>
-void Normalizer::apply_tables(Workers& workers, const ImageView& image, const Analysis& analysis,
-                              const Normalization& normalization, const MutableImageView& output) {
+void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
+                            const Normalization& normalization, const MutableImageView& output) {
     constexpr std::size_t values = std::size_t{1} << (8 * sizeof(In));
     const auto at = channels_at(image);
     auto apply = [&](auto& storage) {
@@ -190,8 +190,8 @@ void Normalizer::apply_tables(Workers& workers, const ImageView& image, const An
 
 void Normalizer::apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
                                 const Normalization& normalization, const MutableImageView& output) {
-    image.depth == Depth::u8 ? apply_tables<std::uint8_t>(workers, image, analysis, normalization, output)
-                             : apply_tables<std::uint16_t>(workers, image, analysis, normalization, output);
+    image.depth == Depth::u8 ? apply_luts<std::uint8_t>(workers, image, analysis, normalization, output)
+                             : apply_luts<std::uint16_t>(workers, image, analysis, normalization, output);
 }
 
 void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Analysis& analysis,
@@ -199,7 +199,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
                               const MutableImageView& output) {
     const auto at = channels_at(image);
     const bool joint = normalization.joint && image.channels >= 3;
-    const int colours = std::min(image.channels, 3);
+    const int colors = std::min(image.channels, 3);
     std::array<FloatMap, 4> maps;
 
     // The finite samples that decide about a channel, and their extremes: its own, or red, green and blue together.
@@ -215,21 +215,21 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
     };
     auto population = [&](int c) {
         Population result;
-        for (int i = 0; i < colours; ++i)
+        for (int i = 0; i < colors; ++i)
             if (joint || i == c) result.add(*analysis.find(at[i]));
         return result;
     };
 
     switch (normalization.mode) {
         case NormalizeMode::minmax:
-            for (int c = 0; c < colours; ++c) {
+            for (int c = 0; c < colors; ++c) {
                 const Population found = population(c);
                 if (found.minimum < found.maximum)
                     maps[c] = {FloatMap::Kind::stretch, found.minimum, found.maximum, {}, nullptr};
             }
             break;
         case NormalizeMode::percentile:
-            for (int c = 0; c < colours; ++c) {
+            for (int c = 0; c < colors; ++c) {
                 const std::uint64_t n = population(c).finite;
                 if (n == 0) continue;
                 const auto& order = joint ? analysis.pooled_order_statistics : analysis.find(at[c])->order_statistics;
@@ -246,7 +246,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
         case NormalizeMode::equalize: {
             constexpr std::uint32_t bins = core::equalize_float_bins;
             Population all;
-            for (int c = 0; c < colours; ++c) all.add(*analysis.find(at[c]));
+            for (int c = 0; c < colors; ++c) all.add(*analysis.find(at[c]));
             if (image.channels >= 3) all.add(*analysis.find(Channel::luma));
             if (all.finite == 0) break;
             const Range range = core::found_range(true, all.minimum, all.maximum);
@@ -259,12 +259,12 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
                        : c == position.green ? green_row
                                              : blue_row;
             };
-            counts_.assign(std::size_t{colour_rows} * bins, 0);
-            floats_.resize(std::size_t{colour_rows} * bins);
-            std::array<std::uint64_t*, colour_rows> counts{};
-            for (int c = 0; c < colours; ++c) counts[row_of(c)] = counts_.data() + std::size_t{bins} * row_of(c);
+            counts_.assign(std::size_t{color_rows} * bins, 0);
+            floats_.resize(std::size_t{color_rows} * bins);
+            std::array<std::uint64_t*, color_rows> counts{};
+            for (int c = 0; c < colors; ++c) counts[row_of(c)] = counts_.data() + std::size_t{bins} * row_of(c);
             floats.count(workers, image, equal, counts);
-            for (int c = 0; c < colours; ++c) {
+            for (int c = 0; c < colors; ++c) {
                 const std::uint64_t* row = counts[row_of(c)];
                 float* table = floats_.data() + std::size_t{bins} * row_of(c);
                 std::uint64_t total = 0;
@@ -284,7 +284,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
             break;
         }
         case NormalizeMode::zscore:
-            for (int c = 0; c < colours; ++c) {
+            for (int c = 0; c < colors; ++c) {
                 const std::uint64_t n = population(c).finite;
                 if (n == 0) continue;
                 const core::CentralMoments moments =
@@ -301,7 +301,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
 
 namespace gpuhist {
 
-void apply_tables(const Tables& tables, const ImageView& image, const MutableImageView& output, int threads) {
+void apply_luts(const LutSet& tables, const ImageView& image, const MutableImageView& output, int threads) {
     core::validate(image);
     core::validate(tables);
     Normalization normalization;

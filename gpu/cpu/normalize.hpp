@@ -7,8 +7,8 @@
 #include "cpu/float_analysis.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/analysis.hpp"
-#include "gpuhist/image_view.hpp"
-#include "gpuhist/normalization.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
 
 namespace gpuhist::cpu {
 
@@ -25,8 +25,8 @@ class Normalizer {
 
   private:
     template <class In>
-    void apply_tables(Workers& workers, const ImageView& image, const Analysis& analysis,
-                      const Normalization& normalization, const MutableImageView& output);
+    void apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
+                    const Normalization& normalization, const MutableImageView& output);
 
     std::vector<std::uint64_t> counts_;  ///< a group of channels pooled; f32: those of 65536 bins, a row each
     std::vector<std::uint8_t> bytes_;    ///< tables, one an interleaved channel

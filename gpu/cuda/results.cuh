@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/integers.hpp"
-#include "cuda/parameters.hpp"
+#include "cuda/host/parameters.hpp"
 
 namespace gpuhist::cuda {
 

@@ -8,31 +8,31 @@
 #include <set>
 #include <span>
 
+#include "bench/report.hpp"
 #include "gpuhist/io/image_file.hpp"
-#include "report.hpp"
-#include "text.hpp"
+#include "report/text.hpp"
 
 namespace gpuhist::bench {
 namespace {
 
-using io::Colour;
+using io::Color;
 using io::Typesetter;
 
-Colour rgb(int red, int green, int blue) {
+Color rgb(int red, int green, int blue) {
     return {static_cast<unsigned char>(blue), static_cast<unsigned char>(green), static_cast<unsigned char>(red)};
 }
 
-const Colour paper = rgb(255, 255, 255), ink = rgb(31, 35, 40), faint_ink = rgb(101, 109, 118),
-             grid = rgb(232, 235, 239), rule = rgb(208, 215, 222), missed = rgb(207, 34, 46);
+const Color paper = rgb(255, 255, 255), ink = rgb(31, 35, 40), faint_ink = rgb(101, 109, 118),
+            grid = rgb(232, 235, 239), rule = rgb(208, 215, 222), missed = rgb(207, 34, 46);
 constexpr double title_size = 25, heading_size = 17.5, text_size = 15.5, small_size = 14;
 constexpr int width = 1440, margin = 32, column_gap = 40, label_gap = 18, bar_height = 15, bar_gap = 3;
 constexpr double smallest_tick = 70;  ///< from one number of an axis to the next
 constexpr std::size_t few_cases = 3;  ///< of a panel that has one column
 
 /// Told apart by those who see red and green alike, too. The first is gpuhist's.
-const std::array<Colour, 9> tool_colours{rgb(9, 105, 218),   rgb(227, 119, 34), rgb(130, 80, 190),
-                                         rgb(120, 130, 141), rgb(30, 150, 140), rgb(214, 72, 128),
-                                         rgb(160, 130, 40),  rgb(66, 74, 83),   rgb(122, 178, 238)};
+const std::array<Color, 9> tool_colors{rgb(9, 105, 218),   rgb(227, 119, 34), rgb(130, 80, 190),
+                                       rgb(120, 130, 141), rgb(30, 150, 140), rgb(214, 72, 128),
+                                       rgb(160, 130, 40),  rgb(66, 74, 83),   rgb(122, 178, 238)};
 
 std::string print(const char* format, double value) {
     std::array<char, 64> buffer{};
@@ -143,9 +143,9 @@ class Picture {
             if (tools_.count(m.tool)) continue;
             tool_order_.push_back(m.tool);
             // When there are more tools than colours the last one stands for all others.
-            tools_[m.tool] = m.tool == "gpuhist"   ? tool_colours[0]
+            tools_[m.tool] = m.tool == "gpuhist"   ? tool_colors[0]
                              : m.tool == "ceiling" ? ink
-                                                   : tool_colours[std::min(tool++, tool_colours.size() - 1)];
+                                                   : tool_colors[std::min(tool++, tool_colors.size() - 1)];
             targets_ = targets_ || m.target;
         }
         for (const Measurement& m : measurements) {
@@ -386,18 +386,18 @@ class Picture {
     double ceiling() const { return ceilings_.empty() ? 0 : ceilings_.front().second; }
 
     /// Filled, its left and right edges soft to a fraction of a pixel.
-    void rectangle(double left, int top, double right, int bottom, const Colour& colour) {
+    void rectangle(double left, int top, double right, int bottom, const Color& color) {
         for (int y = std::max(0, top); y < std::min(bottom, image_.rows); ++y)
             for (int x = std::max(0, static_cast<int>(left)); x < std::min(static_cast<int>(std::ceil(right)), width);
                  ++x) {
                 const double covered = std::min<double>(right, x + 1) - std::max<double>(left, x);
-                io::blend(image_.at<Colour>(y, x), colour, static_cast<float>(covered));
+                io::blend(image_.at<Color>(y, x), color, static_cast<float>(covered));
             }
     }
 
     const std::vector<std::pair<std::string, double>>& ceilings_;
     std::vector<Panel> panels_;
-    std::map<std::string, Colour> tools_;
+    std::map<std::string, Color> tools_;
     std::vector<std::string> tool_order_, notes_;
     bool targets_ = false;
     double label_width_ = 60;

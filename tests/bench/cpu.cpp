@@ -13,13 +13,13 @@
 #include <thread>
 #include <vector>
 
+#include "bench/peers.hpp"
+#include "bench/pictures.hpp"
+#include "bench/report.hpp"
+#include "gpuhist/frequency_table.hpp"
 #include "gpuhist/gpuhist.hpp"
+#include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/opencv.hpp"
-#include "gpuhist/io/values_file.hpp"
-#include "gpuhist/value_counts.hpp"
-#include "peers.hpp"
-#include "pictures.hpp"
-#include "report.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -103,14 +103,14 @@ void run_case(Report& report, const Case& item, int repetitions) {
 void run_values(Report& report, const std::string& name, const char* content, const cv::Mat& image, int repetitions) {
     const double bytes = static_cast<double>(image.total() * image.elemSize());
     const ImageView view = io::view(image);
-    const auto file = io::ValuesFile::temporary(std::filesystem::temp_directory_path());
+    const auto file = io::FrequencyFile::temporary(std::filesystem::temp_directory_path());
     std::vector<cv::Mat> rows;  // blue, green, red, luma
     cv::split(image, rows);
     cv::cvtColor(image, rows.emplace_back(), cv::COLOR_BGR2GRAY);
     std::vector<cv::Mat> sorted(rows.size());
-    std::vector<ValueCounts> counts;
+    std::vector<FrequencyTable> counts;
     const Comparison found = compare(
-        repetitions, [&] { counts = count_values(view, file); },
+        repetitions, [&] { counts = count_frequencies(view, file); },
         [&] {
             for (std::size_t i = 0; i < rows.size(); ++i)
                 cv::sort(rows[i].reshape(1, 1), sorted[i], cv::SORT_EVERY_ROW | cv::SORT_ASCENDING);
@@ -119,8 +119,8 @@ void run_values(Report& report, const std::string& name, const char* content, co
     const Timing merged = time_on_host(repetitions, [&] {
         values.assign(counts.size(), 0);
         for (std::size_t i = 0; i < counts.size(); ++i) {
-            const ValueCounts all = counts[i].merged(file);
-            for (ValueReader reader(all.runs()); reader.next();) ++values[i];
+            const FrequencyTable all = counts[i].merged(file);
+            for (FrequencyReader reader(all.runs()); reader.next();) ++values[i];
         }
     });
     float* red = sorted[2].ptr<float>();

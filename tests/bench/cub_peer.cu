@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "gpu_timing.hpp"
-#include "peers.hpp"
+#include "bench/gpu_timing.hpp"
+#include "bench/peers.hpp"
 
 namespace gpuhist::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "gpu_pixels.hpp"
+#include "bench/gpu_pixels.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -191,8 +191,8 @@ const char* to_string(Content content) {
     }
 }
 
-Photograph::Photograph(const std::vector<std::uint16_t>& grey, const std::vector<std::uint16_t>& bgr)
-    : grey_(uploaded(grey)), bgr_(uploaded(bgr)) {}
+Photograph::Photograph(const std::vector<std::uint16_t>& gray, const std::vector<std::uint16_t>& bgr)
+    : gray_(uploaded(gray)), bgr_(uploaded(bgr)) {}
 
 void fill(void* pixels, std::int64_t samples, Depth depth, int channels, Content content, const Photograph& photograph,
           cudaStream_t stream) {

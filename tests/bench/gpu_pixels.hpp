@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gpu_timing.hpp"
-#include "gpuhist/image_view.hpp"
+#include "bench/gpu_timing.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::bench {
 
@@ -21,11 +21,11 @@ const char* to_string(Content content);
 class Photograph {
   public:
     /// 16-bit samples of the same picture, grey and BGR; a byte is the upper half of one.
-    Photograph(const std::vector<std::uint16_t>& grey, const std::vector<std::uint16_t>& bgr);
-    const DeviceMemory& samples(int channels) const { return channels == 1 ? grey_ : bgr_; }
+    Photograph(const std::vector<std::uint16_t>& gray, const std::vector<std::uint16_t>& bgr);
+    const DeviceMemory& samples(int channels) const { return channels == 1 ? gray_ : bgr_; }
 
   private:
-    DeviceMemory grey_, bgr_;
+    DeviceMemory gray_, bgr_;
 };
 
 /// What `--image` names, or the sample picture; `name` becomes what it is. Throws where it cannot be read.

@@ -1,4 +1,4 @@
-#include "gpu_timing.hpp"
+#include "bench/gpu_timing.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "gpu_pixels.hpp"
+#include "bench/gpu_pixels.hpp"
 
 namespace gpuhist::bench {
 

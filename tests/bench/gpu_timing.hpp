@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-#include "bench.hpp"
+#include "bench/bench.hpp"
 
 namespace gpuhist::bench {
 

@@ -14,14 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "gpu_pixels.hpp"
-#include "gpu_timing.hpp"
+#include "bench/gpu_pixels.hpp"
+#include "bench/gpu_timing.hpp"
+#include "bench/peers.hpp"
+#include "bench/pictures.hpp"
+#include "bench/report.hpp"
 #include "gpuhist/gpuhist.hpp"
 #include "gpuhist/io/opencv.hpp"
 #include "gpuhist/stream.hpp"
-#include "peers.hpp"
-#include "pictures.hpp"
-#include "report.hpp"
 
 namespace gpuhist::bench {
 namespace {

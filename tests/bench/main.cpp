@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "bench.hpp"
+#include "bench/bench.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "peers.hpp"
+#include "bench/peers.hpp"
 
 #ifdef GPUHIST_BENCH_NPP
 
@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "gpu_timing.hpp"
+#include "bench/gpu_timing.hpp"
 
 namespace gpuhist::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "peers.hpp"
+#include "bench/peers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -35,8 +35,8 @@ std::string compare_counts(const std::string& peer, const ChannelAnalysis& ours,
 }
 
 const ChannelAnalysis& row_in_memory_order(const Analysis& analysis, int channel) {
-    constexpr std::array colours{Channel::blue, Channel::green, Channel::red, Channel::luma};
-    const ChannelAnalysis* row = analysis.find(colours[static_cast<std::size_t>(channel)]);
+    constexpr std::array colors{Channel::blue, Channel::green, Channel::red, Channel::luma};
+    const ChannelAnalysis* row = analysis.find(colors[static_cast<std::size_t>(channel)]);
     return row ? *row : analysis.channels.at(0);
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bench.hpp"
+#include "bench/bench.hpp"
 #include "gpuhist/analysis.hpp"
 
 struct CUstream_st;

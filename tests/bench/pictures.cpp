@@ -1,4 +1,4 @@
-#include "pictures.hpp"
+#include "bench/pictures.hpp"
 
 #include <cmath>
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 #include "gpuhist/io/image_file.hpp"
 #ifdef GPUHIST_HAS_CUDA
-#include "gpu_pixels.hpp"
+#include "bench/gpu_pixels.hpp"
 #endif
 
 namespace gpuhist::bench {

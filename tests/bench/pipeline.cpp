@@ -15,16 +15,16 @@
 #include <thread>
 #include <vector>
 
-#include "../temporary_directory.hpp"
-#include "bench.hpp"
+#include "bench/bench.hpp"
+#include "bench/pictures.hpp"
+#include "bench/programs.hpp"
+#include "bench/report.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/image_file.hpp"
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/io/walk.hpp"
-#include "pictures.hpp"
-#include "programs.hpp"
-#include "report.hpp"
-#include "run.hpp"
+#include "run/pipeline.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -96,7 +96,7 @@ Passage whole(const std::string& directory, const std::string& engine, int threa
     options.engine_options.threads = threads;
     options.format = app::Format::none;
     options.quiet = true;
-    app::Summary summary;
+    app::RunSummary summary;
     const int code = app::run(options, &summary);
     if (code != app::all_done && code != app::inputs_failed)
         throw std::runtime_error("the run ended with exit code " + std::to_string(code));

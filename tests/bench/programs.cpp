@@ -1,4 +1,4 @@
-#include "programs.hpp"
+#include "bench/programs.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,4 +1,4 @@
-#include "report.hpp"
+#include "bench/report.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench.hpp"
+#include "bench/bench.hpp"
 
 namespace gpuhist::bench {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "../temporary_directory.hpp"
-#include "bench.hpp"
-#include "programs.hpp"
-#include "report.hpp"
+#include "bench/bench.hpp"
+#include "bench/programs.hpp"
+#include "bench/report.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace gpuhist::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "container.hpp"
+#include "decode/probe.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/image_file.hpp"
 

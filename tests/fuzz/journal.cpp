@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "fuzz/memory_file.hpp"
 #include "gpuhist/error.hpp"
-#include "journal.hpp"
-#include "memory_file.hpp"
+#include "run/checkpoint.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
     static const MemoryFile file;
     static const MemoryFile values_file;
-    static const auto values = io::ValuesFile::named(values_file.path());
+    static const auto values = io::FrequencyFile::named(values_file.path());
     file.put(data, size);
     try {
         const auto journal = app::load_journal(file.path(), values);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "inputs.hpp"
-#include "memory_file.hpp"
+#include "fuzz/memory_file.hpp"
+#include "run/inputs.hpp"
 
 namespace {
 

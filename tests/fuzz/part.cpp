@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/part.hpp"
+#include "gpuhist/io/shard.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text = io::part_json(part);
     if (io::part_json(io::parse_part(text, "part")) != text) std::abort();
     io::dataset_csv(part.groups);
-    Pool sum = part.groups.front().pool;
+    Summary sum = part.groups.front().pool;
     try {
         for (const io::Group& group : part.groups) sum.merge(group.pool);
     } catch (const InvalidArgument&) {  // more than 2^60 samples

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "fuzz/memory_file.hpp"
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/part.hpp"
-#include "memory_file.hpp"
+#include "gpuhist/io/shard.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;

@@ -8,18 +8,18 @@
 #include <string_view>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/tables_file.hpp"
+#include "gpuhist/io/lut_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
-    std::vector<Tables> all;
+    std::vector<LutSet> all;
     try {
-        all = io::parse_tables({reinterpret_cast<const char*>(data), size}, "tables");
+        all = io::parse_luts({reinterpret_cast<const char*>(data), size}, "tables");
     } catch (const IoError&) {
         return 0;
     }
-    if (io::parse_tables(io::tables_csv(all), "tables") != all) std::abort();
-    for (const Tables& tables : all) {
+    if (io::parse_luts(io::luts_csv(all), "tables") != all) std::abort();
+    for (const LutSet& tables : all) {
         const std::array<std::uint16_t, 6> whole{0, 255, 7, 65535, 256, 13};
         const std::array<float, 6> floats{0, -1e38F, 0.5F, std::numeric_limits<float>::infinity(), 256, std::nanf("")};
         std::array<float, 6> normalized{};
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         output.height = 1;
         output.channels = image.channels;
         output.depth = normalized_depth(tables.depth, tables.mode);
-        apply_tables(tables, image, output);
+        apply_luts(tables, image, output);
     }
     return 0;
 }

@@ -6,23 +6,23 @@
 #include <vector>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/value_counts.hpp"
+#include "gpuhist/frequency_table.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
     const auto* bytes = reinterpret_cast<const std::byte*>(data);
-    ValueCounts values;
+    FrequencyTable values;
     try {
-        values.add(ValueRun({bytes, bytes + size}));
+        values.add(FrequencyRun({bytes, bytes + size}));
     } catch (const InvalidArgument&) {
         return 0;
     }
-    const ValueRun again = values.merged(nullptr).runs().at(0);
+    const FrequencyRun again = values.merged(nullptr).runs().at(0);
     if (!std::equal(bytes, bytes + size, again.data(), again.data() + again.bytes())) std::abort();
     if (values.samples() > std::uint64_t{1} << 60) return 0;  // more than a pool takes
-    ValueCounts twice = values;
+    FrequencyTable twice = values;
     twice.add(values);
-    const ValueCounts sum = twice.merged(nullptr);
+    const FrequencyTable sum = twice.merged(nullptr);
     if (!(sum == twice) || sum.samples() != 2 * values.samples()) std::abort();
     if (sum.runs()[0].lowest() != again.lowest() || sum.runs()[0].highest() != again.highest()) std::abort();
     return 0;

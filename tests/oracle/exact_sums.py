@@ -1,7 +1,7 @@
-"""Writes tests/exact_sums.inc: arithmetic on wide integers, and sums of powers of made floats with the statistics that follow
+"""Writes tests/gpu/exact_sums.inc: arithmetic on wide integers, and sums of powers of made floats with the statistics that follow
 from them, all in Python's integers and rationals. tests/pool_test.cpp reads it. Needs no package.
 
-python3 tests/oracle/exact_sums.py > tests/exact_sums.inc
+python3 tests/oracle/exact_sums.py > tests/gpu/exact_sums.inc
 """
 
 import math

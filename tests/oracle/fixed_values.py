@@ -1,8 +1,8 @@
-"""Writes tests/fixed_values.inc: the statistics of made samples as numpy and scipy compute them in double precision.
+"""Writes tests/gpu/fixed_values.inc: the statistics of made samples as numpy and scipy compute them in double precision.
 tests/statistics_test.cpp makes the same samples from the same recipes.
 
 python -m venv /tmp/venv && /tmp/venv/bin/pip install numpy scipy
-/tmp/venv/bin/python tests/oracle/fixed_values.py > tests/fixed_values.inc
+/tmp/venv/bin/python tests/oracle/fixed_values.py > tests/gpu/fixed_values.inc
 """
 
 import numpy as np

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "gpuhist/image_view.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist {
 
@@ -119,7 +119,7 @@ struct Analysis {
 
     /// Merges another image's findings: afterwards the result is that of both images' pixels together, in any order and
     /// grouping. Throws InvalidArgument where depths or channels differ, and for f32, whose order statistics cannot be
-    /// merged: a Pool merges these with ValueCounts.
+    /// merged: a Summary merges these with FrequencyTable.
     Analysis& operator+=(const Analysis& other);
 
     friend bool operator==(const Analysis& a, const Analysis& b) {

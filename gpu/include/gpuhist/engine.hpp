@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
-#include "gpuhist/image_view.hpp"
-#include "gpuhist/normalization.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
 
 namespace gpuhist {
 

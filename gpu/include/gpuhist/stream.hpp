@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "gpuhist/analysis.hpp"
-#include "gpuhist/image_view.hpp"
-#include "gpuhist/normalization.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
 
 struct CUstream_st;
 typedef CUstream_st* cudaStream_t;  // as the CUDA toolkit names it, whose headers are not needed here

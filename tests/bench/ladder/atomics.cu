@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "exact.hpp"
-#include "ladder.cuh"
+#include "bench/ladder/exact.hpp"
+#include "bench/ladder/ladder.cuh"
 
 namespace gpuhist::bench::ladder {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <cub/device/device_reduce.cuh>
 
-#include "exact.hpp"
-#include "ladder.cuh"
+#include "bench/ladder/exact.hpp"
+#include "bench/ladder/ladder.cuh"
 
 namespace gpuhist::bench::ladder {
 namespace {

@@ -1,4 +1,4 @@
-#include "exact.hpp"
+#include "bench/ladder/exact.hpp"
 
 #include <algorithm>
 #include <cmath>

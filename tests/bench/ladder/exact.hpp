@@ -1,7 +1,7 @@
 // The answers, by plain loops on the host: nothing here is shared with the techniques.
 #pragma once
 
-#include "ladder.hpp"
+#include "bench/ladder/ladder.hpp"
 
 namespace gpuhist::bench::ladder::exact {
 

@@ -7,8 +7,8 @@
 #include <nppi_statistics_functions.h>
 #endif
 
-#include "exact.hpp"
-#include "ladder.cuh"
+#include "bench/ladder/exact.hpp"
+#include "bench/ladder/ladder.cuh"
 
 namespace gpuhist::bench::ladder {
 namespace {

@@ -1,5 +1,5 @@
 // `gpuhist-bench ladder`: every rung on every content, its answer checked, and its time beside the product's.
-#include "ladder.hpp"
+#include "bench/ladder/ladder.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "../gpu_timing.hpp"
-#include "../pictures.hpp"
-#include "../report.hpp"
-#include "exact.hpp"
+#include "bench/gpu_timing.hpp"
+#include "bench/ladder/exact.hpp"
+#include "bench/pictures.hpp"
+#include "bench/report.hpp"
 #include "gpuhist/gpuhist.hpp"
 #include "gpuhist/stream.hpp"
 

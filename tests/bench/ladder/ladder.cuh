@@ -10,7 +10,7 @@
 #include <string>
 #include <tuple>
 
-#include "ladder.hpp"
+#include "bench/ladder/ladder.hpp"
 
 namespace gpuhist::bench::ladder {
 namespace {

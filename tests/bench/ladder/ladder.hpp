@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "../gpu_pixels.hpp"
-#include "gpuhist/image_view.hpp"
+#include "bench/gpu_pixels.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::bench::ladder {
 

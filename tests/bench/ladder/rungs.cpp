@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "ladder.hpp"
+#include "bench/ladder/ladder.hpp"
 
 namespace gpuhist::bench::ladder {
 namespace {

@@ -1,7 +1,7 @@
 // Shuffles: lanes of a warp read each other's registers. Sums by shuffles down and xor are in brightness.cu.
 
-#include "exact.hpp"
-#include "ladder.cuh"
+#include "bench/ladder/exact.hpp"
+#include "bench/ladder/ladder.cuh"
 
 namespace gpuhist::bench::ladder {
 namespace {

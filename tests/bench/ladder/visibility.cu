@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cuda/atomic>
 
-#include "exact.hpp"
-#include "ladder.cuh"
+#include "bench/ladder/exact.hpp"
+#include "bench/ladder/ladder.cuh"
 
 namespace gpuhist::bench::ladder {
 namespace {

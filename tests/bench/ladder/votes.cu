@@ -1,8 +1,8 @@
 // Votes of a warp: all, any, ballot. Each shortcut stands beside the same kernel without it: what it gains where it can
 // be taken, and what asking costs where it cannot.
 
-#include "exact.hpp"
-#include "ladder.cuh"
+#include "bench/ladder/exact.hpp"
+#include "bench/ladder/ladder.cuh"
 
 namespace gpuhist::bench::ladder {
 namespace {

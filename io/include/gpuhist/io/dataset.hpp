@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "gpuhist/pool.hpp"
+#include "gpuhist/dataset.hpp"
 
 namespace gpuhist::io {
 
 /// A part of the set with results of its own. The group "" is the whole set.
 struct Group {
     std::string name;  ///< any bytes
-    Pool pool;
+    Summary pool;
 };
 
 /// dataset.csv: `group,depth,channel,images,`, the columns of stats.csv from `pixels` on, `mean_01,std_01`, which are
@@ -31,18 +31,18 @@ std::string dataset_json(const std::vector<Group>& groups, const HistogramOption
 
 /// The histograms as pictures, each with its file's name: `dataset.histogram.png` of the depth with most samples, of
 /// further depths `dataset.u8.histogram.png`, …. A depth without a histogram (f32) has none.
-std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Pool& pool, const HistogramOptions& options = {},
+std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& pool, const HistogramOptions& options = {},
                                                            bool log_counts = false);
 
 /// Removes these files where an earlier run has left them. Throws IoError.
 void remove_dataset(const std::filesystem::path& directory);
 
-/// What is said of a set: the rows of `Pool::statistics`, and a histogram of each of its depths, as in dataset.json.
+/// What is said of a set: the rows of `Summary::statistics`, and a histogram of each of its depths, as in dataset.json.
 struct SetNumbers {
-    std::vector<PooledRow> rows;
+    std::vector<SummaryRow> rows;
     std::vector<std::optional<Histogram>> histograms;
 };
-SetNumbers set_numbers(const Pool& pool, const HistogramOptions& options = {});
+SetNumbers set_numbers(const Summary& pool, const HistogramOptions& options = {});
 
 /// Writes all of these into a directory that exists. Returns what they say of the whole set. Throws IoError naming the
 /// file that cannot be written.
@@ -50,17 +50,17 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
                          const HistogramOptions& options = {}, bool log_counts = false);
 
 /// A pool as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
-/// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a ValueStorage. The
-/// same text for equal pools that come from `Pool::merged_values`, or have none.
-std::string pool_json(const Pool& pool);
+/// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a FrequencyStorage.
+/// The same text for equal pools that come from `Summary::merged_values`, or have none.
+std::string summary_json(const Summary& pool);
 
 /// Where runs of values lie that are not in the text, and where those will that are made of them; either may be null.
-struct ValueFiles {
-    std::shared_ptr<ValueStorage> runs, new_runs;
+struct FrequencyFiles {
+    std::shared_ptr<FrequencyStorage> runs, new_runs;
 };
 
-/// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what `pool_json`
-/// writes or breaks what a pool promises.
-Pool parse_pool(std::string_view json, const std::string& name, const ValueFiles& files = {});
+/// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what
+/// `summary_json` writes or breaks what a pool promises.
+Summary parse_summary(std::string_view json, const std::string& name, const FrequencyFiles& files = {});
 
 }  // namespace gpuhist::io

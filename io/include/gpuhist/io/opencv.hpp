@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/image_view.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::io {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <opencv2/core/mat.hpp>
 
-#include "gpuhist/pinned_pool.hpp"
+#include "gpuhist/pinned_memory.hpp"
 
 namespace gpuhist::io {
 

@@ -1,0 +1,40 @@
+/// The command `gpuhist`: options, then the run, then the exit code.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "cli/options.hpp"
+#include "run/pipeline.hpp"
+
+int main(int argc, char** argv) {
+    // A standard stream that is closed leaves its number to the next file opened, which would then receive our text.
+    for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (fcntl(stream, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDONLY));
+    std::signal(SIGPIPE, SIG_IGN);  // `gpuhist … | head` ends the printing, not the work
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
+    std::setlocale(LC_CTYPE, "");
+    int code = gpuhist::app::inputs_failed;
+    try {
+        gpuhist::app::Options options;
+        if (const auto parsed = gpuhist::app::parse_command_line(argc, argv, options))
+            code = *parsed;
+        else if (options.command == gpuhist::app::Command::devices)
+            code = gpuhist::app::show_devices();
+        else if (options.command == gpuhist::app::Command::merge)
+            code = gpuhist::app::merge(options.merge);
+        else
+            code = gpuhist::app::run(options);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "gpuhist: %s\n", error.what());
+    }
+    // All files are written. Unloading the hundred libraries behind OpenCV in an orderly way would take 3 ms, and to
+    // flush all streams would wait for one that a thread is reading a list from.
+    std::fflush(stdout);
+    std::fflush(stderr);
+    std::_Exit(code);
+}

@@ -1,0 +1,230 @@
+#include "cli/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <optional>
+
+namespace gpuhist::app {
+namespace {
+
+constexpr std::size_t plot_columns = 64;
+constexpr std::size_t label_columns = 7;  // the longest channel name and the gap after it
+
+std::string print_number(const char* format, int precision, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, precision, value);
+    return text.data();
+}
+
+std::string pad_left(const std::string& text, std::size_t columns) {
+    return std::string(columns > text.size() ? columns - text.size() : 0, ' ') + text;
+}
+
+std::string pad_right(const std::string& text, std::size_t columns) {
+    return text + std::string(columns > text.size() ? columns - text.size() : 0, ' ');
+}
+
+const char* color_of(Channel channel) {
+    switch (channel) {
+        case Channel::red:
+            return "\033[91m";
+        case Channel::green:
+            return "\033[92m";
+        case Channel::blue:
+            return "\033[94m";
+        case Channel::alpha:
+            return "\033[95m";
+        default:
+            return "\033[97m";
+    }
+}
+
+class Painter {
+  public:
+    explicit Painter(bool color) : color_(color) {}
+    std::string operator()(const char* sequence, const std::string& text) const {
+        return color_ ? sequence + text + "\033[0m" : text;
+    }
+
+  private:
+    bool color_;
+};
+
+struct Column {
+    std::string title;
+    std::vector<std::string> cells;
+    std::size_t width() const {
+        std::size_t columns = title.size();
+        for (const std::string& cell : cells) columns = std::max(columns, cell.size());
+        return columns;
+    }
+};
+
+/// About six digits, the same number of decimals in the whole column, none where every value is whole.
+Column number_column(const char* title, const std::vector<std::optional<double>>& values) {
+    double largest = 0;
+    bool whole = true;
+    for (const auto& value : values)
+        if (value) {
+            largest = std::max(largest, std::abs(*value));
+            whole = whole && *value == std::floor(*value);
+        }
+    const int exponent = largest > 0 ? static_cast<int>(std::floor(std::log10(largest))) : 0;
+    const bool scientific = exponent > 8 || exponent < -4;
+    const int decimals = whole ? 0 : exponent >= 0 ? std::clamp(5 - exponent, 1, 3) : 5 - exponent;
+    Column column{title, {}};
+    for (const auto& value : values)
+        column.cells.push_back(!value       ? "-"
+                               : scientific ? print_number("%.*g", 6, *value)
+                                            : print_number("%.*f", decimals, *value));
+    return column;
+}
+
+Column percent_column(const char* title, const std::vector<std::optional<double>>& fractions) {
+    Column column{title, {}};
+    for (const auto& fraction : fractions)
+        column.cells.push_back(!fraction                                  ? "-"
+                               : *fraction > 0 && *fraction * 100 < 0.005 ? "<0.01"
+                                                                          : print_number("%.*f", 2, *fraction * 100));
+    return column;
+}
+
+std::vector<Column> number_columns(const std::vector<Statistics>& rows) {
+    std::vector<Column> columns;
+    const auto collect = [&](const std::function<std::optional<double>(const Statistics&)>& field) {
+        std::vector<std::optional<double>> values;
+        for (const Statistics& row : rows) values.push_back(field(row));
+        return values;
+    };
+    const auto any = [&](auto number) {
+        return std::any_of(rows.begin(), rows.end(), [&](const Statistics& row) { return !!(row.*number); });
+    };
+    const auto add = [&](const char* title, auto field) { columns.push_back(number_column(title, collect(field))); };
+    add("min", [](const Statistics& row) { return row.min; });
+    add("p01", [](const Statistics& row) { return row.percentiles.front(); });
+    add("median", [](const Statistics& row) { return row.percentiles[3]; });
+    add("p99", [](const Statistics& row) { return row.percentiles.back(); });
+    add("max", [](const Statistics& row) { return row.max; });
+    add("mean", [](const Statistics& row) { return row.mean; });
+    add("std", [](const Statistics& row) { return row.std; });
+    if (any(&Statistics::entropy)) add("entropy", [](const Statistics& row) { return row.entropy; });
+    if (any(&Statistics::unique)) add("unique", [](const Statistics& row) { return row.unique; });
+    if (any(&Statistics::clipped_low)) {
+        columns.push_back(percent_column("low %", collect([](const Statistics& row) { return row.clipped_low; })));
+        columns.push_back(percent_column("high %", collect([](const Statistics& row) { return row.clipped_high; })));
+    }
+    if (any(&Statistics::nan)) add("nan", [](const Statistics& row) { return static_cast<double>(row.nan); });
+    if (any(&Statistics::inf)) add("inf", [](const Statistics& row) { return static_cast<double>(row.inf); });
+    return columns;
+}
+
+/// Neighbouring bins added up, or bins drawn several columns wide, so that every column stands for equally many values.
+std::vector<std::uint64_t> resample(const std::vector<std::uint64_t>& counts) {
+    std::vector<std::uint64_t> columns;
+    const std::size_t merged = (counts.size() + plot_columns - 1) / plot_columns;
+    for (std::size_t bin = 0; bin < counts.size(); bin += merged) {
+        std::uint64_t sum = 0;
+        for (std::size_t i = bin; i < std::min(bin + merged, counts.size()); ++i) sum += counts[i];
+        columns.insert(columns.end(), merged == 1 ? plot_columns / counts.size() : 1, sum);
+    }
+    return columns;
+}
+
+/// `lines` lines of bars, the top one first. A column that counts anything shows at least the lowest mark.
+std::vector<std::string> draw_bars(const std::vector<std::uint64_t>& counts, std::size_t lines,
+                                   const TableStyle& style) {
+    static const std::vector<std::string> blocks{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const std::vector<std::string> ascii{" ", ".", ":", "#"};
+    const auto& marks = style.unicode ? blocks : ascii;
+    const std::size_t steps = marks.size() - 1;
+    const auto height = [&](std::uint64_t count) {
+        return style.log_counts ? std::log1p(static_cast<double>(count)) : static_cast<double>(count);
+    };
+    const double tallest = height(*std::max_element(counts.begin(), counts.end()));
+    std::vector<std::string> drawn(lines);
+    for (const std::uint64_t count : counts) {
+        const auto level = count == 0
+                               ? std::size_t{0}
+                               : std::max<std::size_t>(
+                                     1, static_cast<std::size_t>(std::lround(height(count) / tallest * lines * steps)));
+        for (std::size_t line = 0; line < lines; ++line) {
+            const std::size_t floor = (lines - 1 - line) * steps;
+            drawn[line] += marks[std::min(level > floor ? level - floor : 0, steps)];
+        }
+    }
+    for (std::string& line : drawn) line.erase(line.find_last_not_of(' ') + 1);
+    return drawn;
+}
+
+/// The values at the quarters of the axis, each under its column.
+std::string draw_axis(const Histogram& histogram, std::size_t columns) {
+    std::string axis;
+    const double extent = histogram.range.upper - histogram.range.lower;
+    for (int quarter = 0; quarter <= 4; ++quarter) {
+        const std::string label = print_number("%.*g", 6, histogram.range.lower + extent * quarter / 4);
+        const std::size_t center = columns * quarter / 4;
+        const std::size_t half = quarter == 0 ? 0 : quarter == 4 ? label.size() : label.size() / 2;
+        const std::size_t start = center > half ? center - half : 0;
+        if (!axis.empty() && start < axis.size() + 1) continue;
+        axis = pad_right(axis, start) + label;
+    }
+    return axis;
+}
+
+std::string draw_histogram(const Histogram& histogram, const TableStyle& style, const Painter& paint) {
+    std::string text;
+    std::size_t columns = 0;
+    for (const Histogram::Column& channel : histogram.columns) {
+        const auto counts = resample(channel.counts);
+        columns = counts.size();
+        const auto bars = draw_bars(counts, histogram.columns.size() == 1 ? 4 : 2, style);
+        for (const std::string& bar : bars) {
+            const bool last = &bar == &bars.back();
+            const std::string label = last ? to_string(channel.channel) : "";
+            if (!bar.empty() || last) text += paint(color_of(channel.channel), pad_right(label, label_columns) + bar);
+            if (last && channel.below > 0) text += "  " + std::to_string(channel.below) + " below";
+            if (last && channel.above > 0) text += "  " + std::to_string(channel.above) + " above";
+            text += '\n';
+        }
+    }
+    return text + paint("\033[2m", std::string(label_columns, ' ') + draw_axis(histogram, columns)) + '\n';
+}
+
+}  // namespace
+
+TableHeading heading_of(const io::ImageInfo& image, int channels, std::string_view engine, const TableStyle& style) {
+    return {image.path, std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) +
+                            "  " + to_string(image.depth) + ", " + std::to_string(channels) +
+                            (channels == 1 ? " channel" : " channels") + "  on " + std::string(engine)};
+}
+
+std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
+                         std::string_view written, const TableStyle& style) {
+    const Painter paint(style.color);
+    std::string text = paint("\033[1m", printable(heading.name)) + "  " + heading.description + '\n';
+    const std::vector<Column> columns = number_columns(rows);
+    std::string titles(label_columns, ' ');
+    for (const Column& column : columns) titles += "  " + pad_left(column.title, column.width());
+    text += paint("\033[2m", titles) + '\n';
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        text += paint(color_of(rows[row].channel), pad_right(to_string(rows[row].channel), label_columns));
+        for (const Column& column : columns) text += "  " + pad_left(column.cells[row], column.width());
+        text += '\n';
+    }
+    if (!histogram.columns.empty()) text += draw_histogram(histogram, style, paint);
+    if (!written.empty()) text += paint("\033[2m", "wrote  " + printable(written)) + '\n';
+    return text;
+}
+
+std::string printable(std::string_view text) {
+    std::string safe(text);
+    for (char& byte : safe)
+        if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f) byte = '?';
+    return safe;
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,33 @@
+/// Results for a person at a terminal: aligned numbers and a small histogram drawn in text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuhist/io/report.hpp"
+#include "gpuhist/statistics.hpp"
+
+namespace gpuhist::app {
+
+struct TableStyle {
+    bool color = false;    ///< ANSI escape sequences
+    bool unicode = false;  ///< block elements; otherwise ASCII
+    bool log_counts = false;
+};
+
+/// The first line: a name, which stands out, and what is said of it.
+struct TableHeading {
+    std::string name, description;
+};
+TableHeading heading_of(const io::ImageInfo& image, int channels, std::string_view engine, const TableStyle& style);
+
+/// One block: heading, a row a channel, the histogram with the axis of its values unless it is empty, and the files
+/// written, if any. Lines have at most 100 columns but for long paths.
+std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
+                         std::string_view written, const TableStyle& style);
+
+/// The text with control characters, which could steer a terminal, replaced by `?`.
+std::string printable(std::string_view text);
+
+}  // namespace gpuhist::app

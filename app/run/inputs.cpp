@@ -1,0 +1,385 @@
+#include "run/inputs.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace gpuhist::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path resolve(const fs::path& path) {
+    std::error_code failed;
+    const fs::path resolved = fs::weakly_canonical(path, failed);
+    return failed ? fs::absolute(path, failed).lexically_normal() : resolved;
+}
+
+/// Absolute paths, symbolic links of the directories resolved; the file itself need not exist. Files of one directory
+/// share the work of resolving it.
+class PathResolver {
+  public:
+    std::string operator()(const fs::path& path) {
+        if (!path.has_filename()) return resolve(path).string();
+        const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+        if (parent != parent_) {
+            parent_ = parent;
+            resolved_ = resolve(parent);
+        }
+        return (resolved_ / path.filename()).string();
+    }
+
+  private:
+    fs::path parent_, resolved_;
+};
+
+/// The last `components` parts of a path, or all of them without the root.
+std::string tail(const std::string& path, std::size_t components) {
+    std::size_t start = path.size();
+    while (components-- > 0 && start != std::string::npos && start > 0) start = path.rfind('/', start - 1);
+    if (start == std::string::npos) return path;
+    return path.substr(start + (start < path.size() && path[start] == '/'));
+}
+
+/// The path in a directory, or null where it lies elsewhere.
+const char* inside(const std::string& path, const std::string& directory) {
+    const std::size_t length = directory == "/" ? 0 : directory.size();
+    const bool in =
+        path.size() > length + 1 && path.compare(0, length, directory, 0, length) == 0 && path[length] == '/';
+    return in ? path.c_str() + length + 1 : nullptr;
+}
+
+/// The directory of a path as it stands there, `.` where there is none.
+std::string directory_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// A path as a name below a directory: without root and `.`, and `up` for `..`.
+std::string name_of(const std::string& path) {
+    std::string name;
+    for (std::size_t start = 0; start < path.size();) {
+        const std::size_t end = std::min(path.find('/', start), path.size());
+        const std::string part = path.substr(start, end - start);
+        if (!part.empty() && part != ".") name += (name.empty() ? "" : "/") + (part == ".." ? "up" : part);
+        start = end + 1;
+    }
+    return name.empty() ? "input" : name;
+}
+
+/// An argument.
+struct Root {
+    std::string argument;
+    std::string full;  ///< path, absolute
+    std::string name;  ///< of a file: its output name; of a directory: what the names of its images begin with
+    bool directory = false;
+};
+
+/// Gives each argument the shortest tail of its path that tells its outputs from all others'. A directory that stands
+/// alone needs no name.
+void name_roots(std::vector<Root>& all) {
+    if (all.size() == 1 && all.front().directory) return;
+    std::unordered_map<std::string, Root*> first;  // of those with one path
+    for (Root& root : all) first.emplace(root.full, &root);
+    struct Named {
+        Root* root;
+        std::size_t components = 1;
+    };
+    std::vector<Named> roots;
+    for (Root& root : all)
+        if (first[root.full] == &root) roots.push_back({&root});
+    for (bool changed = true; changed;) {
+        std::unordered_map<std::string, int> uses;
+        std::unordered_map<std::string, const Root*> directories;
+        for (const auto& [root, components] : roots) {
+            root->name = tail(root->full, components);
+            ++uses[root->name];
+            if (root->directory) directories.emplace(root->name, root);
+        }
+        // Whoever shares a name, or has one that lies in another directory's, says more of its path; so does the
+        // latter.
+        std::unordered_set<std::string> unclear;
+        for (const auto& [root, components] : roots) {
+            const std::string& name = root->name;
+            if (uses[name] > 1) unclear.insert(name);
+            for (std::size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+                const auto above = directories.find(name.substr(0, slash));
+                if (above == directories.end()) continue;
+                const char* there = inside(root->full, above->second->full);
+                if (there && name.substr(slash + 1) == there) continue;  // the same place, by the same name
+                unclear.insert(above->first);
+                unclear.insert(name);
+            }
+        }
+        changed = false;
+        for (auto& [root, components] : roots)
+            if (unclear.count(root->name) > 0 && tail(root->full, components + 1) != root->name) {
+                ++components;
+                changed = true;
+            }
+    }
+    for (Root& root : all) root.name = first[root.full]->name;
+}
+
+/// Paths from a file, separated by lines' ends or zero bytes.
+class PathFile {
+  public:
+    PathFile(const std::string& path, bool zero_separated)
+        : name_(path == "-" ? "standard input" : path),
+          separator_(zero_separated ? '\0' : '\n'),
+          file_(path == "-" ? stdin : std::fopen(path.c_str(), "re")) {
+        if (!file_) throw IoError(name_ + ": cannot be opened: " + std::strerror(errno));
+    }
+    ~PathFile() {
+        std::free(line_);
+        if (file_ && file_ != stdin) std::fclose(file_);
+    }
+    PathFile(const PathFile&) = delete;
+    PathFile& operator=(const PathFile&) = delete;
+
+    /// Throws IoError: also where a line has a zero byte, behind which the system would see nothing of a path.
+    std::optional<std::string> next() {
+        for (ssize_t length; (length = getdelim(&line_, &capacity_, separator_, file_)) >= 0;) {
+            std::string path(line_, static_cast<std::size_t>(length));
+            if (!path.empty() && path.back() == separator_) path.pop_back();
+            if (path.find('\0') != path.npos)
+                throw IoError(name_ + ": a zero byte in a line: if its paths end with such bytes, add -0");
+            if (!path.empty()) return path;
+        }
+        if (std::ferror(file_)) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
+        return std::nullopt;
+    }
+
+  private:
+    std::string name_;
+    char separator_;
+    std::FILE* file_;
+    char* line_ = nullptr;
+    std::size_t capacity_ = 0;
+};
+
+}  // namespace
+
+class InputList::Implementation {
+  public:
+    Implementation(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note)
+        : walk_options_(options.walk), note_(std::move(note)), results_(resolve(output).string()) {
+        if (options.files_from) paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated);
+        PathResolver resolver;
+        for (const std::string& argument : options.arguments) {
+            std::error_code ignored;
+            Root root{argument, {}, {}, argument != "-" && fs::is_directory(argument, ignored)};
+            // No absolute path is "-/stdin", so a file named stdin is told apart from standard input.
+            root.full = root.directory ? resolve(argument).string() : argument == "-" ? "-/stdin" : resolver(argument);
+            roots_.push_back(std::move(root));
+        }
+        name_roots(roots_);
+        for (std::size_t i = 0; i < roots_.size(); ++i) {
+            if (roots_[i].directory)
+                directories_.push_back(i);
+            else
+                files_.emplace(roots_[i].full, i);
+        }
+    }
+
+    std::optional<Input> next() {
+        std::optional<Input> input = paths_ ? next_of_list() : next_of_arguments();
+        if (input) input->index = index_++;
+        return input;
+    }
+
+    bool single() const { return !paths_ && roots_.size() == 1 && !roots_.front().directory; }
+
+    bool includes(const fs::path& path) const {
+        PathResolver resolver;
+        const std::string full = resolver(path);
+        std::error_code ignored;
+        return named_before(roots_.size(), full) && fs::exists(path, ignored);
+    }
+
+  private:
+    std::optional<Input> next_of_list() {
+        if (ended_) return std::nullopt;
+        Input input;
+        try {
+            const auto path = paths_->next();
+            if (!path) return std::nullopt;
+            input.path = *path;
+            input.output_name = name_of(*path);
+            input.group = directory_of(*path);
+            input.from_directory = true;
+        } catch (const IoError& error) {
+            ended_ = true;
+            input.failure = error;
+        }
+        return input;
+    }
+
+    std::optional<Input> next_of_arguments() {
+        for (;; ++at_, walk_.reset()) {
+            if (at_ == roots_.size()) return std::nullopt;
+            const Root& root = roots_[at_];
+            if (root.directory) {
+                if (auto input = next_of_directory(root)) return input;
+            } else if (named_before(at_, root.full)) {
+                note_(root.argument + ": given more than once, measured once");
+            } else {
+                Input input;
+                input.path = root.argument;
+                input.output_name = root.name;
+                input.group = directory_of(root.argument);
+                input.standard_input = root.argument == "-";
+                ++at_;
+                return input;
+            }
+        }
+    }
+
+    std::optional<Input> next_of_directory(const Root& root) {
+        if (!walk_) {
+            walk_.emplace(root.argument, walk_options_);
+            if (const char* results = inside(results_, root.full)) walk_->skip(results);
+            found_ = again_ = failed_ = 0;
+            finished_ = false;
+        }
+        while (!finished_) {
+            auto found = walk_->next();
+            Input input;
+            input.from_directory = true;
+            if (!found) {
+                finished_ = true;
+                if (again_ > 0)
+                    note_(root.argument + ": " + std::to_string(again_) + " of its " + std::to_string(found_) +
+                          " images given more than once, measured once");
+                if (found_ + failed_ > 0) break;
+                input.path = root.argument;
+                input.failure = IoError(root.argument + ": a directory without images", IoError::Kind::missing);
+                return input;
+            }
+            input.path = found->relative.empty() ? root.argument : (fs::path(root.argument) / found->relative).string();
+            if (found->failure) {
+                ++failed_;
+                input.failure = std::move(found->failure);
+                return input;
+            }
+            ++found_;
+            if (named_before(at_, root.full + "/" + found->relative)) {
+                ++again_;
+                continue;
+            }
+            input.output_name = root.name.empty() ? found->relative : root.name + "/" + found->relative;
+            input.group = directory_of(input.output_name);
+            return input;
+        }
+        return std::nullopt;
+    }
+
+    /// Whether one of the first `roots` arguments stands for that file.
+    bool named_before(std::size_t roots, const std::string& full) const {
+        if (const auto file = files_.find(full); file != files_.end() && file->second < roots) return true;
+        for (const std::size_t i : directories_) {
+            if (i >= roots) break;
+            const char* relative = inside(full, roots_[i].full);
+            const bool result = inside(full, results_) && inside(results_, roots_[i].full);
+            if (relative && !result && io::walk_finds(relative, walk_options_)) return true;
+        }
+        return false;
+    }
+
+    io::WalkOptions walk_options_;
+    std::function<void(const std::string&)> note_;
+    std::string results_;
+    std::unique_ptr<PathFile> paths_;
+    std::vector<Root> roots_;
+    std::vector<std::size_t> directories_;                ///< the roots that are directories
+    std::unordered_map<std::string, std::size_t> files_;  ///< full path of each root that is none, to the first such
+
+    std::uint64_t index_ = 0;
+    std::size_t at_ = 0;  ///< root
+    std::optional<io::Walk> walk_;
+    std::uint64_t found_ = 0, again_ = 0, failed_ = 0;  ///< in this walk
+    bool finished_ = false;                             ///< the walk
+    bool ended_ = false;                                ///< the list of paths
+};
+
+InputList::InputList(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note)
+    : implementation_(std::make_unique<Implementation>(options, output, std::move(note))) {}
+InputList::~InputList() = default;
+std::optional<Input> InputList::next() {
+    return implementation_->next();
+}
+bool InputList::single() const {
+    return implementation_->single();
+}
+bool InputList::includes(const fs::path& path) const {
+    return implementation_->includes(path);
+}
+
+/// Outlives the stream where the thread hangs in a system call, as when it reads a list from a pipe.
+struct InputStream::Shared {
+    static constexpr std::size_t ahead = 1024;
+
+    std::shared_ptr<InputList> list;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Input> waiting;
+    std::exception_ptr failure;
+    bool ended = false;
+    bool abandoned = false;
+
+    void work() {
+        try {
+            for (;;) {
+                auto input = list->next();
+                std::unique_lock lock(mutex);
+                changed.wait(lock, [&] { return waiting.size() < ahead || abandoned; });
+                if (!input || abandoned) break;
+                waiting.push_back(std::move(*input));
+                if (waiting.size() == 1) changed.notify_all();
+            }
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        const std::lock_guard lock(mutex);
+        ended = true;
+        changed.notify_all();
+    }
+};
+
+InputStream::InputStream(std::shared_ptr<InputList> list) : shared_(std::make_shared<Shared>()) {
+    shared_->list = std::move(list);
+    std::thread([shared = shared_] { shared->work(); }).detach();
+}
+
+InputStream::~InputStream() {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->abandoned = true;
+    shared_->changed.notify_all();
+}
+
+std::vector<Input> InputStream::next(std::size_t most, const std::function<bool()>& stopped) {
+    std::unique_lock lock(shared_->mutex);
+    std::deque<Input>& waiting = shared_->waiting;
+    const auto ready = [&] { return !waiting.empty() || shared_->ended; };
+    while (!shared_->changed.wait_for(lock, std::chrono::milliseconds(50), ready))
+        if (stopped()) return {};
+    if (stopped()) return {};
+    if (waiting.empty() && shared_->failure) std::rethrow_exception(std::exchange(shared_->failure, nullptr));
+    std::vector<Input> inputs;
+    const bool many = waiting.size() > Shared::ahead / 2;
+    for (; inputs.size() < most && !waiting.empty(); waiting.pop_front()) inputs.push_back(std::move(waiting.front()));
+    if (many && waiting.size() <= Shared::ahead / 2) shared_->changed.notify_all();
+    return inputs;
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,390 @@
+#include "run/pipeline.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <memory>
+#include <opencv2/core.hpp>
+#include <opencv2/core/utils/logger.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "cli/console.hpp"
+#include "cli/progress.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/lut_file.hpp"
+#include "run/engine_pool.hpp"
+#include "run/image_task.hpp"
+#include "run/interruption.hpp"
+#include "run/result_sink.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// Throws IoError where `directory` can be neither written nor made. Makes nothing yet: a run whose engine or inputs
+/// fail leaves no empty directory.
+void check_output_directory(const fs::path& directory) {
+    std::error_code ignored;
+    fs::path existing = directory;
+    while (!fs::exists(existing, ignored)) {
+        if (!existing.has_parent_path() || existing == existing.parent_path()) {
+            existing = ".";
+            break;
+        }
+        existing = existing.parent_path();
+    }
+    std::string cause;
+    if (!fs::is_directory(existing, ignored))
+        cause = "not a directory";
+    else if (access(existing.c_str(), W_OK | X_OK) != 0)
+        cause = std::strerror(errno);
+    if (cause.empty()) return;
+    if (existing != directory) cause = existing.string() + ": " + cause;
+    throw IoError(directory.string() + ": cannot write results there: " + cause +
+                  "; name another directory with --output");
+}
+
+int threads_of(const Options& options) {
+    return options.engine_options.threads > 0 ? options.engine_options.threads
+                                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Why a run ends before its inputs do.
+enum class End { none, interrupted, errors, output, engine, reader };
+
+/// Inputs in, results out.
+class Run {
+  public:
+    Run(const Options& options, RunSummary& summary, const EngineFactory& make)
+        : options_(options),
+          summary_(summary),
+          console_(options.quiet),
+          inputs_(std::make_shared<InputList>(options.inputs, options.output,
+                                              [this](const std::string& text) { console_.note(text); })),
+          single_(inputs_->single() && !options.shard),
+          shard_(options.shard.value_or(Shard{})),
+          threads_(threads_of(options)),
+          engines_(options.engine, options.engine_options, make, console_),
+          memory_(options.memory > 0 ? options.memory : available_memory() / 4),
+          budget_(memory_),
+          measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
+          results_(options, console_, single_) {
+        if (results_.pooled()) measurer_.pool_images(results_.values());
+        if (options.tables_from.empty()) return;
+        const auto bytes = io::read_bytes(options.tables_from);
+        measurer_.use_tables(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
+    }
+
+    int execute();
+
+  private:
+    void measure_one();
+    void measure_many();
+    void pass_through(std::uint64_t done);
+    std::size_t batches_in_flight() const;
+    std::vector<Input> next_inputs(InputStream& stream, std::size_t most);
+    std::size_t inputs_at_once() const;
+    Batch batch_of(std::vector<Input> inputs);
+    void measure(Batch& batch);
+    void record(Batch& batch);
+    void record(Outcome& outcome);
+    void end(End why);
+    int exit_code() const;
+    void say_end();
+
+    const Options& options_;
+    RunSummary& summary_;
+    Console console_;
+    std::shared_ptr<InputList> inputs_;
+    const bool single_;  ///< one image, whose results are no part of others
+    const Shard shard_;  ///< that all are of where none was asked for
+    const int threads_;
+    Engines engines_;
+    const std::uint64_t memory_;
+    MemoryBudget budget_;
+    Measurer measurer_;
+    Results results_;
+    std::unique_ptr<Progress> progress_;
+    std::atomic<End> end_{End::none};
+    bool nothing_more_counts_ = false;         ///< of what is in flight
+    std::atomic<double> seconds_an_input_{0};  ///< of a thread, lately
+    std::atomic<std::size_t> inputs_in_flight_{0};
+};
+
+/// The first reason is the one that is told.
+void Run::end(End why) {
+    End none = End::none;
+    end_.compare_exchange_strong(none, why);
+}
+
+void Run::record(Batch& batch) {
+    const StageClock clock(summary_.stages, Stage::rows);
+    try {
+        for (Outcome& outcome : batch)
+            if (!nothing_more_counts_) record(outcome);
+        if (!nothing_more_counts_) results_.checkpoint_now_and_then();
+    } catch (const Error& error) {
+        console_.say(error.what());
+        end(End::output);
+        nothing_more_counts_ = true;
+    }
+}
+
+void Run::record(Outcome& outcome) {
+    if (outcome.end) {
+        console_.say(outcome.end->message);
+        end(outcome.engine_ended ? End::engine : End::output);
+        nothing_more_counts_ = true;
+        return;
+    }
+    results_.record(outcome);
+    if (progress_ && shard_.has(outcome.input.index)) progress_->add(outcome.pixels, outcome.failure.has_value());
+    if (outcome.failure && options_.max_errors && results_.failed() >= *options_.max_errors) {
+        end(End::errors);
+        nothing_more_counts_ = true;
+    }
+    const bool nobody_reads = console_.closed() || console_.failed();
+    if (nobody_reads && options_.write && !options_.write->any()) end(End::reader);
+}
+
+/// One image has all cores, and no thread is started that it does not need.
+void Run::measure_one() {
+    // A CUDA context takes longer than most images: it is made while the image is read.
+    auto engine =
+        std::async(options_.engine == "cpu" ? std::launch::deferred : std::launch::async, [this] { engines_.start(); });
+    Batch batch(1);
+    batch.front().input = *inputs_->next();
+    measurer_.measure(batch);
+    engine.get();
+    record(batch);
+}
+
+/// Enough that all threads have work while one image takes its time, but no more than memory allows: a batch's counts,
+/// of f32 with those of its values, wait in memory for its turn.
+std::size_t Run::batches_in_flight() const {
+    const std::uint64_t analysis =
+        5 * (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + FrequencyTable::most_memory_bytes);
+    const auto threads = static_cast<std::uint64_t>(threads_);
+    return std::clamp<std::uint64_t>(memory_ / 4 / analysis, threads + 1, 32 * threads);
+}
+
+std::vector<Input> Run::next_inputs(InputStream& stream, std::size_t most) {
+    const StageClock clock(summary_.stages, Stage::list);
+    try {
+        return stream.next(most, [this] {
+            if (interrupted()) end(End::interrupted);
+            return end_ != End::none;
+        });
+    } catch (const Error& error) {
+        console_.say(error.what());
+        end(End::errors);
+    }
+    return {};
+}
+
+/// Small images come many at once, since what is done for each batch would cost as much as they do; large ones one by
+/// one, so that all threads have work to the end, as do all where many wait for one that takes long.
+std::size_t Run::inputs_at_once() const {
+    constexpr double seconds = 2e-3, most = 32;
+    const double each = seconds_an_input_;
+    const bool many_wait = inputs_in_flight_ > 2 * static_cast<std::size_t>(most) * static_cast<std::size_t>(threads_);
+    return each > 0 && !many_wait ? static_cast<std::size_t>(std::clamp(seconds / each, 1.0, most)) : 1;
+}
+
+Batch Run::batch_of(std::vector<Input> inputs) {
+    Batch batch(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Outcome& outcome = batch[i];
+        outcome.input = std::move(inputs[i]);
+        outcome.left_out = !shard_.has(outcome.input.index) || (results_.pass() == 2 && results_.is_bad(outcome.input));
+    }
+    return batch;
+}
+
+void Run::measure(Batch& batch) {
+    const auto start = Clock::now();
+    measurer_.measure(batch);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double now = seconds / static_cast<double>(batch.size()), before = seconds_an_input_;
+    seconds_an_input_ = before > 0 ? 0.75 * before + 0.25 * now : now;
+}
+
+/// Goes through the inputs, but for those that are done.
+void Run::pass_through(std::uint64_t done) {
+    InputStream stream(inputs_);
+    for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
+        const auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
+        if (inputs.empty() && end_ == End::none)
+            throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
+                             options_.output.string() + ": start anew without --resume");
+        for (const Input& input : inputs) results_.skip(input);
+        left -= inputs.size();
+    }
+    progress_ = std::make_unique<Progress>(console_, options_);
+    progress_->skip(shard_.own(done));
+
+    using BatchPointer = std::shared_ptr<Batch>;
+    const auto begin = [&](tbb::flow_control& flow) -> BatchPointer {
+        auto inputs = next_inputs(stream, inputs_at_once());
+        inputs_in_flight_ += inputs.size();
+        if (!inputs.empty()) return std::make_shared<Batch>(batch_of(std::move(inputs)));
+        flow.stop();
+        return nullptr;
+    };
+    const auto work = [&](BatchPointer batch) {
+        measure(*batch);
+        return batch;
+    };
+    const auto finish = [&](const BatchPointer& batch) {
+        record(*batch);
+        inputs_in_flight_ -= batch->size();
+    };
+    tbb::task_arena arena(threads_);
+    arena.execute([&] {
+        using tbb::filter_mode;
+        tbb::parallel_pipeline(batches_in_flight(),
+                               tbb::make_filter<void, BatchPointer>(filter_mode::serial_in_order, begin) &
+                                   tbb::make_filter<BatchPointer, BatchPointer>(filter_mode::parallel, work) &
+                                   tbb::make_filter<BatchPointer, void>(filter_mode::serial_in_order, finish));
+    });
+    progress_.reset();
+}
+
+void Run::measure_many() {
+    watch_for_interruption();
+    engines_.start();
+    measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
+    cv::setNumThreads(1);  // the images share the cores already
+    std::uint64_t done = results_.begin();
+    if (results_.only_to_finish()) return;
+    if (results_.pass() == 1) {
+        pass_through(done);
+        if (!options_.linked || end_ != End::none) return;
+        inputs_ = std::make_shared<InputList>(options_.inputs, options_.output, [](const std::string&) {});
+        results_.begin_second_pass();
+        done = 0;
+    }
+    measurer_.use_tables(results_.tables());
+    measurer_.begin_second_pass();
+    pass_through(done);
+}
+
+int Run::exit_code() const {
+    const auto any = [&](const char* kind) { return results_.errors().count(kind) > 0; };
+    if (end_ == End::engine || any("engine")) return engine_failed;
+    if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
+    if (end_ == End::interrupted) return was_interrupted;
+    return results_.failed() > 0 || end_ == End::errors ? inputs_failed : all_done;
+}
+
+void Run::say_end() {
+    std::string text;
+    if (end_ == End::interrupted) text = "interrupted";
+    if (end_ == End::errors) text = "stopped after " + std::to_string(results_.failed()) + " errors";
+    if (end_ == End::output || end_ == End::engine) text = "stopped";
+    if (text.empty() || single_) return;
+    text += ": " + std::to_string(shard_.own(results_.inputs())) + " inputs are done";
+    if (results_.resumable()) text += "; the same command with --resume goes on";
+    console_.say(text);
+}
+
+int Run::execute() {
+    const auto start = Clock::now();
+    std::optional<tbb::global_control> control;
+    if (!single_) control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
+    try {
+        if (single_)
+            measure_one();
+        else
+            measure_many();
+        if (end_ == End::none || end_ == End::reader || single_)
+            results_.finish();
+        else
+            results_.checkpoint();
+    } catch (const UsageError& error) {
+        console_.say(error.what());
+        return usage_error;
+    } catch (const IoError& error) {
+        console_.say(error.what());
+        end(End::output);
+    } catch (const Error& error) {
+        console_.say(error.what());
+        end(End::engine);
+    }
+    summary_.inputs = shard_.own(results_.inputs());
+    summary_.images = results_.images();
+    summary_.measured_now = results_.images_now();
+    summary_.pixels = results_.pixels();
+    summary_.errors = results_.errors();
+    summary_.threads = threads_;
+    summary_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (!single_ && results_.inputs() > 0) console_.note(summary_text(summary_));
+    say_end();
+    return exit_code();
+}
+
+}  // namespace
+
+int run(const Options& options, RunSummary* summary, const EngineFactory& make) {
+    // What the decoders have to say comes with our errors, which name the file.
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    // More threads than processors would be complained about by the library that makes them.
+    if (const int threads = options.engine_options.threads; threads > 0)
+        cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));
+    Console console(options.quiet);
+    RunSummary own;
+    try {
+        if (options.write.value_or(Writes{true, true, true, true}).any()) check_output_directory(options.output);
+    } catch (const IoError& error) {
+        console.say(error.what());
+        return output_failed;
+    }
+    try {
+        return Run(options, summary ? *summary : own, make).execute();
+    } catch (const IoError& error) {
+        console.say(error.what());
+        return inputs_failed;
+    }
+}
+
+int show_devices() {
+    std::string text = "engines\n";
+    std::string choice = "none: no engine can run here";
+    std::string passed_over;
+    bool chosen = false;
+    for (const EngineInfo& info : engines()) {
+        text += "  " + info.name + std::string(info.name.size() < 6 ? 6 - info.name.size() : 1, ' ') +
+                (info.available ? "available      " : "not available  ") + info.description + '\n';
+        if (info.available && !chosen) {
+            chosen = true;
+            choice = info.name + (passed_over.empty() ? ", the fastest that is available"
+                                                      : ", because " + passed_over + " is not available");
+        }
+        if (!info.available) passed_over += (passed_over.empty() ? "" : " and ") + info.name;
+    }
+    text += "GPUs\n";
+    const std::vector<GpuInfo> devices = gpus();
+    if (devices.empty()) text += "  none that the CUDA driver shows\n";
+    for (const GpuInfo& gpu : devices)
+        text += "  " + std::to_string(gpu.index) + "  " + gpu.name + ", compute capability " +
+                std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) + ", " +
+                std::to_string(gpu.memory_bytes >> 20) + " MiB, " + std::to_string(gpu.multiprocessors) +
+                " multiprocessors" + (gpu.cooperative_launch ? "" : ", no cooperative launch") + '\n';
+    text += "auto takes " + choice + '\n';
+    Console console(true);
+    console.print(text);
+    return console.failed() ? output_failed : all_done;
+}
+
+}  // namespace gpuhist::app

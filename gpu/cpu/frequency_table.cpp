@@ -1,0 +1,145 @@
+#include "gpuhist/frequency_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "core/validate.hpp"
+#include "cpu/pixel_source.hpp"
+#include "dataset/frequency_table.hpp"
+#include "gpuhist/error.hpp"
+#include "statistics/float_analysis.hpp"
+
+namespace gpuhist {
+namespace cpu {
+namespace {
+
+/// Pixels whose keys are sorted at a time: so many that adding them to the counts costs little beside.
+constexpr std::int64_t chunk_pixels = std::int64_t{1} << 20;
+
+constexpr int digit_bits = 11;
+constexpr std::uint32_t digits = 1U << digit_bits;
+
+/// Sorts keys below 2^bits; the result lies in `keys` or in `other`, of the same size. Returns where.
+std::uint32_t* radix_sort(std::uint32_t* keys, std::uint32_t* other, std::size_t n, int bits) {
+    std::array<std::array<std::uint32_t, digits>, 3> counts{};
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint32_t key = keys[i];
+        ++counts[0][key % digits];
+        ++counts[1][key >> digit_bits & (digits - 1)];
+        ++counts[2][key >> 2 * digit_bits];
+    }
+    for (int pass = 0; pass * digit_bits < bits; ++pass) {
+        const int shift = pass * digit_bits;
+        auto& places = counts[static_cast<std::size_t>(pass)];
+        if (places[keys[0] >> shift & (digits - 1)] == n) continue;  // all the same
+        std::uint32_t place = 0;
+        for (std::uint32_t& count : places) place += std::exchange(count, place);
+        for (std::size_t i = 0; i < n; ++i) other[places[keys[i] >> shift & (digits - 1)]++] = keys[i];
+        std::swap(keys, other);
+    }
+    return keys;
+}
+
+/// Returns whether all are finite.
+GPUHIST_SIMD bool keys_loop(const float* values, int samples, std::uint32_t* keys) {
+    std::uint32_t largest = 0;  // magnitude, as bits
+    for (int i = 0; i < samples; ++i) {
+        std::uint32_t bits;
+        std::memcpy(&bits, values + i, sizeof bits);
+        largest = std::max(largest, bits & 0x7FFFFFFFU);
+    }
+    for (int i = 0; i < samples; ++i) keys[i] = core::float_key(values[i]);
+    return largest < 0x7F800000U;
+}
+
+/// The keys of the finite samples to `keys`, which has room for all. Returns how many.
+int finite_keys(const float* values, int samples, std::uint32_t* keys, FrequencyTable& infinite) {
+    if (keys_loop(values, samples, keys)) return samples;
+    int count = 0;
+    for (int i = 0; i < samples; ++i) {
+        infinite.minus_infinite += values[i] == -std::numeric_limits<float>::infinity();
+        infinite.plus_infinite += values[i] == std::numeric_limits<float>::infinity();
+        keys[count] = core::float_key(values[i]);
+        count += std::isfinite(values[i]) ? 1 : 0;
+    }
+    return count;
+}
+
+GPUHIST_SIMD std::pair<std::uint32_t, std::uint32_t> extremes_loop(const std::uint32_t* keys, std::size_t n) {
+    std::uint32_t lowest = ~0U, highest = 0;
+    for (std::size_t i = 0; i < n; ++i) lowest = keys[i] < lowest ? keys[i] : lowest;
+    for (std::size_t i = 0; i < n; ++i) highest = keys[i] > highest ? keys[i] : highest;
+    return {lowest, highest};
+}
+
+GPUHIST_SIMD void distances_loop(std::uint32_t* keys, std::size_t n, std::uint32_t first) {
+    for (std::size_t i = 0; i < n; ++i) keys[i] -= first;
+}
+
+/// Keys of one channel, not yet counted.
+struct Pending {
+    std::unique_ptr<std::uint32_t[]> keys;
+    std::size_t count = 0;
+};
+
+void count(Pending& pending, std::uint32_t* scratch, const std::shared_ptr<FrequencyStorage>& storage,
+           FrequencyTable& sum) {
+    if (pending.count == 0) return;
+    std::uint32_t* keys = pending.keys.get();
+    const auto [lowest, highest] = extremes_loop(keys, pending.count);  // what lies below needs no passes
+    distances_loop(keys, pending.count, lowest);
+    const int bits = static_cast<int>(std::bit_width(highest - lowest));
+    sum.add(core::sorted_run(lowest, radix_sort(keys, scratch, pending.count, bits), pending.count, storage));
+    sum.settle();
+    pending.count = 0;
+}
+
+std::int64_t chunk_of(const ImageView& image) {
+    return std::min(chunk_pixels, image.pixels());
+}
+
+std::size_t rows_of(const ImageView& image) {
+    return image.channels == 1 ? 1 : image.channels == 3 ? 4 : 5;
+}
+
+}  // namespace
+}  // namespace cpu
+
+std::size_t counting_bytes(const ImageView& image) {
+    return (cpu::rows_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t);
+}
+
+std::vector<FrequencyTable> count_frequencies(const ImageView& image,
+                                              const std::shared_ptr<FrequencyStorage>& storage) {
+    using namespace cpu;
+    core::validate(image);
+    if (image.depth != Depth::f32) throw InvalidArgument("counts of values are for f32 images");
+    if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
+    const std::int64_t chunk = chunk_of(image);
+    std::vector<FrequencyTable> values(rows_of(image), FrequencyTable(storage));
+    std::vector<Pending> pending(values.size());
+    const auto keys_of_a_chunk = [&] { return std::make_unique_for_overwrite<std::uint32_t[]>(chunk); };
+    for (Pending& row : pending) row.keys = keys_of_a_chunk();
+    const auto scratch = keys_of_a_chunk();
+    Planes planes;
+    for (std::int64_t begin = 0; begin < image.pixels(); begin += chunk) {
+        const std::int64_t end = std::min(begin + chunk, image.pixels());
+        for_blocks<const float>(image, begin, end, [&](const float* samples, int pixels) {
+            split(samples, pixels, image.channels, image.order, planes);
+            for (std::size_t row = 0; row < values.size(); ++row) {
+                Pending& to = pending[row];
+                to.count += finite_keys(planes.values[row], pixels, to.keys.get() + to.count, values[row]);
+            }
+        });
+        for (std::size_t row = 0; row < values.size(); ++row) count(pending[row], scratch.get(), storage, values[row]);
+    }
+    return values;
+}
+
+}  // namespace gpuhist

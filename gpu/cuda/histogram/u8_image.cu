@@ -1,0 +1,141 @@
+// 8-bit images, one a launch. In a unit of its own, as a kernel keeps more in registers the fewer share its functions.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda/histogram/u8_results.cuh"
+#include "cuda/host/launcher.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Writes the result of a single image from what all blocks added up.
+template <int C, typename O>
+__device__ __noinline__ void complete_image(const Common& common, std::int64_t pixels, int rows, const Total<C>& total,
+                                            Kept<C, O>& kept) {
+    const BrightnessSums luma = luma_part<C>(total.luma);
+    write_counts<C>(common, 0, pixels, rows, kept.partial, [&](std::uint32_t bin) { return counted(total, bin); });
+    __syncthreads();  // the warps' parts of the sums
+    write_sums<C>(common, 0, pixels, rows, kept.partial, luma);
+    __syncthreads();
+    if (threadIdx.x == 0) publish(result_of(common, 0));
+}
+
+/// Counts per value of every channel and, with CountLuma, of luma; else luma's brightness sums from the pixels. Then,
+/// for O not void, the image's tables from its counts, and its normalised copy. One image under 2^32 pixels.
+/// Launch: any grid of 1024 threads a block; cooperative where both steps are in one launch. The pixels are dealt to
+/// all blocks in turn, so that they walk through memory side by side; of large ones see takes_turns too.
+/// Shared memory: 32 columns, rows × 32 KiB. Each block adds its counts to a total in device memory.
+/// The last to arrive writes the result; where all are to normalise, they wait for it to arrive and build the tables
+/// each for itself, and the first whose pixels are done writes the result. What there is room for of an image that is
+/// to be normalised stays in shared memory behind the columns, see Tile.
+/// Barriers: after clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each
+/// pixel is read once; for the copy, where it is in no tile, once more (from L2 where it fits) and written once.
+template <int C, bool CountLuma, typename O>
+__global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
+    image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
+                 const __grid_constant__ CountParameters p, int steps) {
+    constexpr int rows = counted_rows<C, CountLuma>;
+    constexpr bool sums_luma = C > 1 && !CountLuma;
+    __shared__ Kept<C, O> kept;
+    const Common& common = p.common;
+    const Tile<std::uint8_t, C> tile(image, shared_address(dynamic_shared + rows * values * 32),
+                                     std::is_void_v<O> ? 0 : p.tile_rounds);
+    tile.begin();
+    auto dealt = [&](std::int64_t pieces) {
+        return Share{std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, pieces, std::int64_t{gridDim.x} * blockDim.x};
+    };
+    auto apply = [&] {
+        if constexpr (!std::is_void_v<O>)
+            apply_luts<C>(common, kept.tables, image, dealt(pieces_of_samples<std::uint8_t, C>(image)), output, tile);
+    };
+    if (!(steps & analyze_step)) {
+        if constexpr (!std::is_void_v<O>) read_tables<C>(common, 0, kept.tables);
+        return apply();
+    }
+
+    auto& workspace = *static_cast<ByteWorkspace<C>*>(p.workspace);
+    auto* generation = static_cast<volatile std::uint32_t*>(&workspace.generation);
+    clear_columns(rows * values * 32);
+    if (threadIdx.x == 0) kept.taken = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) kept.launch = *generation;  // one warp waits for it, while the others sweep
+    constexpr int wanted = blocks_wanted<C, O>;
+    const Share share = dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height);
+    BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted, takes_turns(wanted)>(
+                                             image, share, 5, common.rgb, shared_address(&kept.taken))
+                                       : count_kept<C, CountLuma, wanted>(image, share, tile, common.rgb);
+    if constexpr (sums_luma) {
+        luma.reduce_over_warp();
+        if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
+    }
+    __syncthreads();
+    Total<C>& total = workspace.totals[kept.launch % 2];
+#pragma unroll 1
+    for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
+        const std::uint32_t samples = gather<rows>(bin, false);
+        const Word pair = samples | Word{__shfl_down_sync(0xFFFFFFFFu, samples, 1)} << 32;
+        if (bin % 2 == 0 && pair != 0) atomicAdd(&total.pairs[bin / 2], pair);
+    }
+    if (sums_luma) add_luma(kept.warp_luma, total.luma);
+
+    const bool last = arrive_last(&workspace.arrived, gridDim.x, &kept.completes);
+    if (last) {
+        if (threadIdx.x == 0) *generation = kept.launch + 1;  // behind arrive_last's fence
+        Total<C>& next = workspace.totals[(kept.launch + 1) % 2];
+#pragma unroll 1
+        for (int i = threadIdx.x; i < rows_of(C) * values / 2; i += blockDim.x) next.pairs[i] = 0;
+        if (threadIdx.x == 0) next.luma = BrightnessSums{};
+    }
+    if (steps & apply_step) {
+        if (threadIdx.x == 0 && !last) {
+            while (*generation == kept.launch) __nanosleep(20);
+            __threadfence();
+        }
+        __syncthreads();
+    } else if (!last) {
+        return;
+    }
+    if constexpr (!std::is_void_v<O>) {
+        for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x)
+            kept.counts[bin] = counted(total, bin);
+        build_tables<C>(common.normalization, kept.counts, kept.partial, kept.tables);
+        if (steps & apply_step) {
+            apply();
+            if (threadIdx.x == 0) kept.completes = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;
+            __syncthreads();
+            if (!kept.completes) return;
+        }
+        write_tables<C>(common, 0, kept.tables);
+    }
+    complete_image<C>(common, image.pixels(), rows, total, kept);
+}
+
+template <int C, bool CountLuma, typename O>
+void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& images, CountParameters p) {
+    const std::int64_t blocks = blocks_for(images.pieces, byte_pixels_per_block / group_pixels(1, C));
+    if constexpr (!std::is_void_v<O>) {
+        using ImageTile = Tile<std::uint8_t, C>;
+        const std::size_t taken = shared_bytes + sizeof(Kept<C, O>);
+        if (launch.cooperative)
+            p.tile_rounds = ImageTile::rounds(images.first, std::min<std::int64_t>(blocks, launch.multiprocessors),
+                                              block_threads, launch.shared_bytes - taken, least_part_of_tile);
+        shared_bytes += ImageTile::bytes(p.tile_rounds, block_threads);
+    }
+    launch_steps(launch, image_kernel<C, CountLuma, O>, {blocks, block_threads, shared_bytes}, !std::is_void_v<O>,
+                 images.first, images.output, p);
+}
+
+}  // namespace
+
+template <int C>
+void launch_byte_image(const Tensor& images, CountParameters p, std::size_t shared_bytes, const Launch& launch) {
+    with_output<std::uint8_t>(p.common, [&](auto* output) {
+        using O = std::remove_pointer_t<decltype(output)>;
+        with_luma<C>(p, [&](auto counted) { launch_image<C, counted(), O>(launch, shared_bytes, images, p); });
+    });
+}
+
+template void launch_byte_image<GPUHIST_CHANNELS>(const Tensor&, CountParameters, std::size_t, const Launch&);
+
+}  // namespace gpuhist::cuda

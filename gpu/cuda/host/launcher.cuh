@@ -1,0 +1,149 @@
+// How the kernels of one depth are launched: together in one cooperative grid, or one phase after another.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "cuda/host/device.hpp"
+#include "cuda/host/parameters.hpp"
+#include "cuda/tuning.hpp"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// A boundary that no sector crosses of what the copy of a Tile brings.
+constexpr std::size_t dynamic_alignment = 128;
+extern __shared__ __align__(dynamic_alignment) std::uint32_t dynamic_shared[];
+constexpr std::size_t aligned(std::size_t bytes) {
+    return (bytes + dynamic_alignment - 1) / dynamic_alignment * dynamic_alignment;
+}
+
+/// For the kernels' own, static shared memory.
+constexpr std::size_t static_shared_bytes = 16384;
+
+/// Blocks that the work is worth (as many are launched as can be resident, at most), their threads and dynamic shared
+/// memory, and how many of them a multiprocessor is to hold at most.
+struct Shape {
+    std::int64_t blocks;
+    int threads;
+    std::size_t shared_bytes;
+    int most_resident = blocks_per_multiprocessor;
+};
+
+/// A kernel's own, static shared memory. Asked of CUDA once a kernel and GPU.
+inline std::size_t static_bytes(const Launch& launch, const void* kernel) {
+    thread_local std::map<std::pair<int, const void*>, std::size_t> known;
+    const auto at = known.find({launch.gpu, kernel});
+    if (at != known.end()) return at->second;
+    cudaFuncAttributes attributes;
+    GPUHIST_CUDA(cudaFuncGetAttributes(&attributes, kernel));
+    return known[{launch.gpu, kernel}] = attributes.sharedSizeBytes;
+}
+
+/// Blocks of a kernel that a multiprocessor holds at once. Asked of CUDA once a kernel, shape and GPU: asking costs
+/// more than a launch. Allows the kernel all the shared memory that a block may have.
+inline int resident_blocks(const Launch& launch, const void* kernel, const Shape& shape) {
+    thread_local std::map<std::tuple<int, const void*, int, std::size_t>, int> known;
+    const auto [at, fresh] = known.try_emplace({launch.gpu, kernel, shape.threads, shape.shared_bytes}, 0);
+    if (!fresh) return at->second;
+    try {
+        int all = 0;  // not launch.shared_bytes: the same kernel may be launched with less, and with more again
+        GPUHIST_CUDA(cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerBlockOptin, launch.gpu));
+        GPUHIST_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          all - static_cast<int>(static_bytes(launch, kernel))));
+        int resident = 0;
+        GPUHIST_CUDA(
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));
+        at->second = std::clamp(resident, 1, shape.most_resident);
+    } catch (...) {
+        known.erase(at);
+        throw;
+    }
+    return at->second;
+}
+
+template <class Kernel, class... Arguments>
+void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const Shape& shape,
+                   const Arguments&... arguments) {
+    const int resident = resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
+    const auto blocks = static_cast<unsigned>(
+        std::clamp<std::int64_t>(shape.blocks, 1, std::int64_t{resident} * launch.multiprocessors));
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
+    const dim3 grid(blocks), block(shape.threads);
+    if (cooperative)
+        GPUHIST_CUDA(cudaLaunchCooperativeKernel(kernel, grid, block, pointers, shape.shared_bytes, launch.stream));
+    else
+        GPUHIST_CUDA(cudaLaunchKernel(kernel, grid, block, pointers, shape.shared_bytes, launch.stream));
+}
+
+/// Phases [first, last) of `kernel(images, parameters, first, last)`, each of which needs the one before complete: in
+/// one launch, with grid barriers between, or in one launch each.
+template <class Kernel, class Images, class Parameters>
+void launch_phases(const Launch& launch, Kernel kernel, const Shape& shape, int first, int last, const Images& images,
+                   const Parameters& parameters) {
+    if (launch.cooperative || last - first == 1)
+        return launch_kernel(launch, kernel, last - first > 1, shape, images, parameters, first, last);
+    for (int phase = first; phase < last; ++phase)
+        launch_kernel(launch, kernel, false, shape, images, parameters, phase, phase + 1);
+}
+
+/// Of a cooperative launch.
+__device__ inline void wait_for_grid() {
+    cooperative_groups::this_grid().sync();
+}
+/// A grid barrier before every phase but the first of this launch.
+__device__ inline void wait_for_phase(int phase, int first) {
+    if (phase != first) wait_for_grid();
+}
+
+/// Steps of a kernel that analyses and applies tables.
+constexpr int analyze_step = 1, apply_step = 2;
+
+/// `kernel(arguments…, steps)`, with as many blocks as can be resident: in one launch, cooperative where `normalize`,
+/// or in one launch each step.
+template <class Kernel, class... Arguments>
+void launch_steps(const Launch& launch, Kernel kernel, const Shape& shape, bool normalize,
+                  const Arguments&... arguments) {
+    if (!normalize) return launch_kernel(launch, kernel, false, shape, arguments..., analyze_step);
+    if (launch.cooperative) return launch_kernel(launch, kernel, true, shape, arguments..., analyze_step | apply_step);
+    launch_kernel(launch, kernel, false, shape, arguments..., analyze_step);
+    launch_kernel(launch, kernel, false, shape, arguments..., apply_step);
+}
+
+/// Copies of a histogram that a block can keep beside `reserved` bytes, as a power of two up to one a lane; −1: not
+/// one.
+inline int columns_log2(const Launch& launch, std::size_t copy_bytes, std::size_t reserved = 0) {
+    int log2 = 5;
+    while (log2 >= 0 && (copy_bytes << log2) + reserved + static_shared_bytes > launch.shared_bytes) --log2;
+    return log2;
+}
+
+/// Slices in which 65536 packed counters are kept where a block's shared memory is smaller than they are.
+inline int parts_log2(const Launch& launch) {
+    int log2 = 0;
+    while ((std::size_t{131072} >> log2) + static_shared_bytes > launch.shared_bytes) ++log2;
+    return log2;
+}
+
+inline std::int64_t blocks_for(std::int64_t pixels, std::int64_t pixels_per_block) {
+    return (pixels + pixels_per_block - 1) / pixels_per_block;
+}
+
+/// Calls `function` with a null pointer to the normalised copy's type, to void where there is none.
+template <typename T, class Function>
+void with_output(const Common& common, Function function) {
+    if (!common.normalize) return function(static_cast<void*>(nullptr));
+    if (normalized_depth(Depth::u8, common.normalization.mode) == Depth::f32)
+        return function(static_cast<float*>(nullptr));
+    function(static_cast<T*>(nullptr));
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

@@ -1,0 +1,140 @@
+// One pass over an image's pixels through shared memory, which the copy engine of Hopper and later GPUs fills.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/block/reduce.cuh"
+#include "cuda/pixels/sweep.cuh"
+
+namespace gpuhist::cuda {
+
+#if __CUDA_ARCH__ >= 900
+inline constexpr bool has_copy_engine = true;
+
+__device__ inline void barrier_init(std::uint32_t barrier) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+}
+/// Of the phase that it is in.
+__device__ inline std::uint32_t parity_of(std::uint32_t barrier) {
+    std::uint32_t even_is_over;
+    asm volatile(
+        "{\n"
+        ".reg .pred over;\n"
+        "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], 0;\n"
+        "selp.u32 %0, 1, 0, over;\n"
+        "}"
+        : "=r"(even_is_over)
+        : "r"(barrier)
+        : "memory");
+    return even_is_over;
+}
+/// The barrier is to wait for so many more bytes.
+__device__ inline void expect_copy(std::uint32_t barrier, std::uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+/// `bytes` is a multiple of 16, as both addresses are.
+__device__ inline void begin_copy(std::uint32_t to, const char* from, std::uint32_t bytes, std::uint32_t barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+__device__ inline void wait_for_copy(std::uint32_t barrier, std::uint32_t parity) {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again:\n"
+        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;\n"
+        "}" ::"r"(barrier),
+        "r"(parity)
+        : "memory");
+}
+
+/// Every lane has what it read from shared memory before: none of it may be written earlier. `word` depends on it all,
+/// since the barrier alone lets lanes pass whose loads are still on their way, and the copy engine does not wait for
+/// them as a store would.
+__device__ inline void wait_for_reads(std::uint32_t word) {
+    asm volatile(
+        "{ .reg .pred some, any; setp.ne.u32 some, %0, 0; vote.sync.any.pred any, some, 0xFFFFFFFF; }" ::"r"(word)
+        : "memory");
+    __syncwarp();
+}
+#else
+inline constexpr bool has_copy_engine = false;
+#endif
+
+/// Of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. Of groups that
+/// lie side by side the lane of the first asks for all; they arrive without passing through registers, every byte of
+/// memory read once, and a barrier tells when a stage is full. So loads are under way that no lane has registers for. A
+/// block's rings begin at an address divisible by 16.
+template <typename T, int C, int Unroll, int Stages>
+struct Ring {
+    using G = Group<T, C>;
+    static constexpr int unroll = Unroll, stages = Stages;
+    static constexpr std::uint32_t round_bytes = warp_lanes * G::bytes, stage_bytes = Unroll * round_bytes,
+                                   barrier_bytes = (Stages * 8 + 15) / 16 * 16,
+                                   bytes = barrier_bytes + Stages * stage_bytes;
+
+    std::uint32_t rings;  ///< shared address of the block's
+
+#if __CUDA_ARCH__ >= 900
+    /// As Loads::sweep, of a visitor that is not told where groups lie. The rings are ready and used for nothing else;
+    /// no copy is under way in them before and after.
+    template <class Walk, class Visit>
+    __device__ void sweep(Walk walk, int count, Visit& visit) const {
+        const int lane = threadIdx.x % warp_lanes, filled = __shfl_sync(0xFFFFFFFFu, count, warp_lanes - 1) / Unroll;
+        const std::uint32_t barriers = rings + threadIdx.x / warp_lanes * bytes, memory = barriers + barrier_bytes;
+        auto fill = [&](int stage) {
+            const std::uint32_t barrier = barriers + 8 * stage, to = memory + stage * stage_bytes + lane * G::bytes;
+            if (lane == 0) expect_copy(barrier, stage_bytes);
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u, walk.next())
+                if (lane == 0 || walk.apart())
+                    begin_copy(to + u * round_bytes, walk.place().at,
+                               min(warp_lanes - lane, walk.side_by_side()) * G::bytes, barrier);
+        };
+        std::uint32_t parities = 0;  // of the phases that the barriers are in, a bit each
+#pragma unroll
+        for (int s = 0; s < Stages; ++s) parities |= parity_of(barriers + 8 * s) << s;
+        __syncwarp();  // all lanes have seen them
+#pragma unroll
+        for (int s = 0; s < Stages; ++s)
+            if (s < filled) fill(s);
+        int stage = 0;
+#pragma unroll 1
+        for (int left = filled; left > 0; --left) {
+            wait_for_copy(barriers + 8 * stage, parities >> stage & 1);
+            parities ^= 1u << stage;
+            G group[Unroll];
+            std::uint32_t last_words = 0;
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u) {
+                group[u].load_shared(memory + stage * stage_bytes + u * round_bytes + lane * G::bytes);
+#pragma unroll
+                for (int w = 0; w < G::words; ++w) last_words |= group[u].word[w].w;
+            }
+            wait_for_reads(last_words);
+            if (left > Stages) fill(stage);
+            if (++stage == Stages) stage = 0;
+#pragma unroll
+            for (int u = 0; u < Unroll; ++u) visit.look_at(group[u]);
+        }
+        sweep_one_by_one(walk, count - filled * Unroll, visit);
+    }
+#endif
+};
+
+#if __CUDA_ARCH__ >= 900
+/// Makes the block's rings ready, once a launch. By all threads.
+template <class R>
+__device__ inline void begin_rings(std::uint32_t rings) {
+    if (threadIdx.x % warp_lanes == 0) {
+#pragma unroll
+        for (int s = 0; s < R::stages; ++s) barrier_init(rings + threadIdx.x / warp_lanes * R::bytes + 8 * s);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncwarp();  // the barriers, for all lanes
+}
+#endif
+
+}  // namespace gpuhist::cuda

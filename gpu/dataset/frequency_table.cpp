@@ -1,0 +1,428 @@
+#include "dataset/frequency_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "gpuhist/error.hpp"
+#include "statistics/float_analysis.hpp"
+
+namespace gpuhist {
+namespace {
+
+/// Runs of so many bytes go to the storage, if there is one.
+constexpr std::size_t stored_bytes = std::size_t{1} << 16;
+/// Runs of about the same length that are merged, and how often those of a level are as long as those of the one below.
+constexpr std::size_t runs_a_level = 64;
+constexpr int level_bits = 6;
+/// Of a run in a storage, what is read or written at a time.
+constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
+constexpr std::uint64_t most_samples = std::uint64_t{1} << 62;
+/// The bytes of a value and its count: two numbers of 63 bits.
+constexpr int longest_value = 18;
+
+[[noreturn]] void refuse(const char* what) {
+    throw InvalidArgument(std::string("counts of values: ") + what);
+}
+
+int level_of(const FrequencyRun& run) {
+    return static_cast<int>(std::bit_width(run.bytes())) / level_bits;
+}
+
+}  // namespace
+
+/// Room in a storage that a run has.
+struct FrequencyRun::Room {
+    std::shared_ptr<FrequencyStorage> storage;
+    std::uint64_t place, bytes;
+
+    Room(std::shared_ptr<FrequencyStorage> in, std::uint64_t at, std::uint64_t size)
+        : storage(std::move(in)), place(at), bytes(size) {}
+    ~Room() { storage->give_back(place, bytes); }
+    /// Gives back what is left over.
+    void shrink(std::uint64_t to) {
+        if (to < bytes) storage->give_back(place + to, bytes - to);
+        bytes = to;
+    }
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+};
+
+/// Goes through the values of one run.
+class FrequencyRunReader {
+  public:
+    explicit FrequencyRunReader(const FrequencyRun& run) : run_(&run) {
+        if (const std::byte* data = run.data()) {
+            at_ = data;
+            end_ = data + run.bytes();
+            read_ = run.bytes();
+        }
+    }
+
+    /// Throws InvalidArgument where the bytes are not those of a run.
+    bool next() {
+        if (at_ == end_ && !refill()) return false;
+        const std::uint64_t token = number(), key = next_key_ + (token >> 1);
+        if (key > 0xFFFFFFFFU) refuse("a key beyond those of floats");
+        key_ = static_cast<std::uint32_t>(key);
+        next_key_ = key + 1;
+        count_ = 1;
+        if (token & 1) {
+            const std::uint64_t more = number();
+            if (more >= most_samples) refuse("a count of 2^62 or more");
+            count_ = more + 2;
+        }
+        return true;
+    }
+    /// The same for all values below `end`, from the one it is at on: visit(key, count). Returns whether it is at a
+    /// further one.
+    template <class Visit>
+    bool next_below(std::uint64_t end, Visit visit) {
+        constexpr std::ptrdiff_t longest = longest_value;
+        while (key_ < end) {
+            visit(key_, count_);
+            const std::byte* at = at_;  // beside what `visit` writes, which could be any member
+            const std::byte* const stop = end_ - std::min(longest, end_ - at_);
+            std::uint64_t next_key = next_key_, key = key_, count = count_;
+            while (at < stop) {
+                const std::uint64_t token = number(at);
+                key = next_key + (token >> 1);
+                if (key > 0xFFFFFFFFU) refuse("a key beyond those of floats");
+                next_key = key + 1;
+                count = token & 1 ? number(at) + 2 : 1;
+                if (key >= end) break;
+                visit(static_cast<std::uint32_t>(key), count);
+            }
+            at_ = at;
+            next_key_ = next_key;
+            key_ = static_cast<std::uint32_t>(key);
+            count_ = count;
+            if (key >= end) return true;
+            if (!next()) return false;
+        }
+        return true;
+    }
+    std::uint32_t key() const { return key_; }
+    std::uint64_t count() const { return count_; }
+
+  private:
+    /// Of those that lie in the buffer to their end.
+    static std::uint64_t number(const std::byte*& at) {
+        auto byte = std::to_integer<std::uint64_t>(*at++);
+        std::uint64_t value = byte & 127;
+        for (int shift = 7; byte >= 128; shift += 7) {
+            if (shift == 63) refuse("a number of more than 63 bits");
+            byte = std::to_integer<std::uint64_t>(*at++);
+            value |= (byte & 127) << shift;
+        }
+        return value;
+    }
+    bool refill() {
+        if (read_ == run_->bytes()) return false;
+        const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(buffer_bytes, run_->bytes() - read_));
+        if (!buffer_) buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
+        run_->room_->storage->read(run_->place() + read_, buffer_.get(), bytes);
+        read_ += bytes;
+        at_ = buffer_.get();
+        end_ = at_ + bytes;
+        return true;
+    }
+    std::uint64_t number() {
+        std::uint64_t value = 0;
+        for (int shift = 0; shift < 63; shift += 7) {
+            if (at_ == end_ && !refill()) refuse("a number that does not end");
+            const auto byte = std::to_integer<std::uint64_t>(*at_++);
+            value |= (byte & 127) << shift;
+            if (byte < 128) {
+                if (byte == 0 && shift > 0) refuse("a number with a zero before it");
+                return value;
+            }
+        }
+        refuse("a number of more than 63 bits");
+    }
+
+    const FrequencyRun* run_;
+    const std::byte* at_ = nullptr;
+    const std::byte* end_ = nullptr;
+    std::uint64_t read_ = 0;  ///< bytes of the run that are in the buffer or were
+    std::unique_ptr<std::byte[]> buffer_;
+    std::uint64_t next_key_ = 0, count_ = 0;
+    std::uint32_t key_ = 0;
+};
+
+/// Makes a run of values that come in ascending order.
+class FrequencyRunWriter {
+  public:
+    /// It will have no more than `most_bytes`.
+    FrequencyRunWriter(std::shared_ptr<FrequencyStorage> storage, std::uint64_t most_bytes)
+        : storage_(std::move(storage)), most_bytes_(most_bytes) {}
+
+    void add(std::uint32_t key, std::uint64_t count) {
+        if (bytes_.size() - used_ < longest_value) make_room();
+        std::byte* at = put((key - next_key_) << 1 | (count > 1 ? 1 : 0), bytes_.data() + used_);
+        if (count > 1) at = put(count - 2, at);
+        used_ = static_cast<std::size_t>(at - bytes_.data());
+        if (run_.values_++ == 0) run_.first_ = key;
+        run_.last_ = key;
+        run_.samples_ += count;
+        next_key_ = std::uint64_t{key} + 1;
+    }
+    /// At least one was added.
+    FrequencyRun finish() {
+        if (run_.room_ || (storage_ && used_ >= stored_bytes)) {
+            flush();
+            run_.room_->shrink(run_.bytes_);
+        } else {
+            run_.bytes_ = used_;
+            bytes_.resize(used_);
+            bytes_.shrink_to_fit();
+            run_.memory_ = std::make_shared<const std::vector<std::byte>>(std::move(bytes_));
+        }
+        return std::move(run_);
+    }
+
+  private:
+    static std::byte* put(std::uint64_t value, std::byte* at) {
+        for (; value >= 128; value >>= 7) *at++ = static_cast<std::byte>(value | 128);
+        *at++ = static_cast<std::byte>(value);
+        return at;
+    }
+    void make_room() {
+        if (storage_ && used_ >= stored_bytes)
+            flush();
+        else
+            bytes_.resize(std::max<std::size_t>(2 * bytes_.size(), 256));
+    }
+    void flush() {
+        if (!run_.room_)
+            run_.room_ = std::make_shared<FrequencyRun::Room>(storage_, storage_->take(most_bytes_), most_bytes_);
+        storage_->write(run_.room_->place + run_.bytes_, bytes_.data(), used_);
+        run_.bytes_ += used_;
+        used_ = 0;
+    }
+
+    std::shared_ptr<FrequencyStorage> storage_;
+    std::uint64_t most_bytes_, next_key_ = 0;
+    std::vector<std::byte> bytes_;  ///< of these `used_` that are not yet in the storage
+    std::size_t used_ = 0;
+    FrequencyRun run_;
+};
+
+FrequencyRun::FrequencyRun(std::vector<std::byte> bytes)
+    : memory_(std::make_shared<const std::vector<std::byte>>(std::move(bytes))), bytes_(memory_->size()) {
+    check();
+}
+
+FrequencyRun::FrequencyRun(std::shared_ptr<FrequencyStorage> storage, std::uint64_t place, std::uint64_t bytes)
+    : room_(std::make_shared<Room>(std::move(storage), place, bytes)), bytes_(bytes) {
+    check();
+}
+
+/// Finds what is not known of bytes that came from outside.
+void FrequencyRun::check() {
+    constexpr std::uint32_t minus_zero = 0x7FFFFFFF;
+    FrequencyRunReader reader(*this);
+    for (; reader.next(); ++values_) {
+        if (values_ == 0) first_ = reader.key();
+        last_ = reader.key();
+        if (!std::isfinite(highest())) refuse("a value that is not finite");
+        if (last_ == minus_zero) refuse("zero with a sign");
+        samples_ += reader.count();
+        if (samples_ >= most_samples) refuse("2^62 samples or more");
+    }
+    if (values_ == 0) refuse("a run without values");
+}
+
+float FrequencyRun::lowest() const {
+    return core::key_float(first_);
+}
+
+float FrequencyRun::highest() const {
+    return core::key_float(last_);
+}
+
+std::uint64_t FrequencyRun::place() const {
+    return room_ ? room_->place : 0;
+}
+
+// ----------------------------------------------------------------------------------------------------- FrequencyReader
+
+/// The counts of neighbouring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
+/// for each key would take several times as long.
+struct FrequencyReader::Window {
+    static constexpr std::uint32_t keys = 4096;
+
+    std::vector<FrequencyRunReader> runs;  ///< each at its first value that is not taken in
+    std::array<std::uint64_t, keys> counts{};
+    std::array<std::uint64_t, keys / 64> there{};  ///< a bit for each key with a count
+    std::size_t word = there.size();               ///< in `there`: what comes next
+    std::uint32_t base = 0;
+
+    explicit Window(const std::vector<FrequencyRun>& all) {
+        runs.reserve(all.size());
+        for (const FrequencyRun& run : all) {
+            runs.emplace_back(run);
+            if (!runs.back().next()) runs.pop_back();
+        }
+    }
+    /// The next window with values. False where there is none.
+    bool fill() {
+        if (runs.empty()) return false;
+        std::uint32_t least = ~0U;
+        for (const FrequencyRunReader& run : runs) least = std::min(least, run.key());
+        base = least / keys * keys;
+        for (std::size_t i = 0; i < runs.size();) {
+            FrequencyRunReader& run = runs[i];
+            const bool more = run.next_below(std::uint64_t{base} + keys, [&](std::uint32_t key, std::uint64_t count) {
+                const std::uint32_t at = key - base;
+                counts[at] += count;
+                there[at / 64] |= std::uint64_t{1} << at % 64;
+            });
+            if (more) {
+                ++i;
+            } else {
+                std::swap(runs[i], runs.back());
+                runs.pop_back();
+            }
+        }
+        word = least % keys / 64;
+        return true;
+    }
+};
+
+FrequencyReader::FrequencyReader(const std::vector<FrequencyRun>& runs) : window_(std::make_unique<Window>(runs)) {}
+FrequencyReader::~FrequencyReader() = default;
+FrequencyReader::FrequencyReader(FrequencyReader&&) noexcept = default;
+FrequencyReader& FrequencyReader::operator=(FrequencyReader&&) noexcept = default;
+
+bool FrequencyReader::next() {
+    Window& window = *window_;
+    for (;; ++window.word) {
+        if (window.word >= window.there.size() && !window.fill()) return false;
+        if (std::uint64_t& bits = window.there[window.word]; bits != 0) {
+            const auto at =
+                static_cast<std::uint32_t>(64 * window.word) + static_cast<std::uint32_t>(std::countr_zero(bits));
+            bits &= bits - 1;
+            key_ = window.base + at;
+            count_ = std::exchange(window.counts[at], 0);
+            return true;
+        }
+    }
+}
+
+float FrequencyReader::value() const {
+    return core::key_float(key_);
+}
+
+// ----------------------------------------------------------------------------------------------------- FrequencyTable
+
+namespace {
+
+/// At least one run, as one: no longer than they are together, since neither steps between keys nor counts take more
+/// bytes in it.
+FrequencyRun merge(const std::vector<FrequencyRun>& runs, const std::shared_ptr<FrequencyStorage>& storage) {
+    std::uint64_t bytes = 0;
+    for (const FrequencyRun& run : runs) bytes += run.bytes();
+    FrequencyRunWriter writer(storage, bytes);
+    for (FrequencyReader reader(runs); reader.next();) writer.add(reader.key(), reader.count());
+    return writer.finish();
+}
+
+}  // namespace
+
+std::uint64_t FrequencyTable::samples() const {
+    std::uint64_t sum = 0;
+    for (const FrequencyRun& run : runs_) sum += run.samples();
+    return sum;
+}
+
+std::uint64_t FrequencyTable::memory_bytes() const {
+    std::uint64_t sum = runs_.capacity() * sizeof(FrequencyRun);
+    for (const FrequencyRun& run : runs_) sum += run.data() ? run.bytes() : 0;
+    return sum;
+}
+
+void FrequencyTable::add(const FrequencyTable& more) {
+    minus_infinite += more.minus_infinite;
+    plus_infinite += more.plus_infinite;
+    if (!storage_) storage_ = more.storage_;
+    const std::size_t n = more.runs_.size();
+    runs_.reserve(runs_.size() + n);
+    for (std::size_t i = 0; i < n; ++i) runs_.push_back(more.runs_[i]);  // `more` may be this
+}
+
+void FrequencyTable::settle() {
+    constexpr int levels = 64 / level_bits + 1;
+    std::array<std::size_t, levels> counts{};
+    for (const FrequencyRun& run : runs_) ++counts[level_of(run)];
+    for (int level = 0; level < levels; ++level) {
+        if (counts[level] < runs_a_level) continue;
+        const auto first = std::stable_partition(runs_.begin(), runs_.end(),
+                                                 [&](const FrequencyRun& run) { return level_of(run) != level; });
+        FrequencyRun run = merge({first, runs_.end()}, storage_);
+        runs_.erase(first, runs_.end());
+        ++counts[level_of(run)];
+        runs_.push_back(std::move(run));
+    }
+}
+
+FrequencyTable FrequencyTable::merged(std::shared_ptr<FrequencyStorage> storage) const {
+    FrequencyTable all(std::move(storage));
+    all.minus_infinite = minus_infinite;
+    all.plus_infinite = plus_infinite;
+    if (!runs_.empty()) all.runs_.push_back(merge(runs_, all.storage_));
+    return all;
+}
+
+bool operator==(const FrequencyTable& a, const FrequencyTable& b) {
+    if (a.minus_infinite != b.minus_infinite || a.plus_infinite != b.plus_infinite) return false;
+    FrequencyReader left(a.runs_), right(b.runs_);
+    for (;;) {
+        const bool more = left.next();
+        if (more != right.next()) return false;
+        if (!more) return true;
+        if (left.key() != right.key() || left.count() != right.count()) return false;
+    }
+}
+
+namespace core {
+
+FrequencyRun sorted_run(std::uint32_t first, const std::uint32_t* distances, std::size_t n,
+                        const std::shared_ptr<FrequencyStorage>& storage) {
+    FrequencyRunWriter writer(storage, 5 * n);  // a step of 33 bits and more; 5 bytes a sample hold its count too
+    for (std::size_t i = 0; i < n;) {
+        const std::size_t start = i;
+        do ++i;
+        while (i < n && distances[i] == distances[start]);
+        writer.add(first + distances[start], i - start);
+    }
+    return writer.finish();
+}
+
+bool plausible(const FrequencyTable& values, std::uint64_t n, float minimum, float maximum) {
+    if (values.runs().empty()) return n == 0;
+    std::uint64_t samples = 0;
+    float lowest = values.runs().front().lowest(), highest = lowest;
+    for (const FrequencyRun& run : values.runs()) {
+        if (run.samples() > n - samples) return false;
+        samples += run.samples();
+        lowest = std::min(lowest, run.lowest());
+        highest = std::max(highest, run.highest());
+    }
+    return samples == n && lowest == minimum && highest == maximum;
+}
+
+float OrderedValues::at_rank(std::uint64_t rank) {
+    if (through_ > 0 && rank < through_ - reader_.count()) {
+        reader_ = FrequencyReader(runs_);
+        through_ = 0;
+    }
+    while (rank >= through_ && reader_.next()) through_ += reader_.count();
+    return reader_.value();
+}
+
+}  // namespace core
+}  // namespace gpuhist

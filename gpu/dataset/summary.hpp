@@ -1,0 +1,21 @@
+// What is read from pools beside their rows.
+#pragma once
+
+#include <cstdint>
+
+#include "gpuhist/dataset.hpp"
+
+namespace gpuhist::core {
+
+/// Samples that are neither NaN nor infinite.
+inline std::uint64_t finite(const ChannelSummary& channel) {
+    return channel.samples - channel.nan - channel.infinite;
+}
+
+/// Adds the other's samples, by their kinds, and its extremes, but none of its counts.
+void add_extremes(ChannelSummary& sum, const ChannelSummary& more);
+
+/// Red, green and blue, which are there, as one population.
+ChannelSummary pool_colors(const DepthSummary& pool);
+
+}  // namespace gpuhist::core

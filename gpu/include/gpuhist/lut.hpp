@@ -1,0 +1,53 @@
+/// Lookup tables that outlive the image they were made from: one for a whole set, so that a series stays comparable.
+#pragma once
+
+#include <vector>
+
+#include "gpuhist/dataset.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
+
+namespace gpuhist {
+
+/// What becomes of each value of u8 or u16 samples, and the numbers in the formulas for f32.
+struct LutSet {
+    struct Lut {
+        Channel channel = Channel::gray;  ///< joint: `gray`, and `all` for the colours; else `gray red green blue`
+        /// u8 and u16: 256 or 65536; whole numbers within the depth, of zscore any finite ones. f32: of equalize, where
+        /// lower < upper, 65536 from 0 to 1, one for each equal bin from `lower` to `upper`; else none.
+        std::vector<float> values;
+        /// f32 but for zscore: of minmax and percentile the values that become 0 and 1, of equalize the ends of the
+        /// bins. Where both are the same, samples stay as they are.
+        float lower = 0, upper = 0;
+        double mean = 0, std = 1;  ///< f32, zscore
+        friend bool operator==(const Lut& a, const Lut& b) {
+            return a.channel == b.channel && a.values == b.values && a.lower == b.lower && a.upper == b.upper &&
+                   a.mean == b.mean && a.std == b.std;
+        }
+    };
+    Depth depth = Depth::u8;
+    NormalizeMode mode = NormalizeMode::minmax;
+    bool joint = true;
+    std::vector<Lut> luts;  ///< in this order, those there are
+
+    /// The column for a colour, or null.
+    const Lut* find(Channel channel) const;
+
+    friend bool operator==(const LutSet& a, const LutSet& b) {
+        return a.depth == b.depth && a.mode == b.mode && a.joint == b.joint && a.luts == b.luts;
+    }
+};
+
+/// The tables that normalise the pool's images of one depth, with the bits that `Engine::normalize` gives to one image
+/// of all their pixels; f32 by the same formulas, with the mean and std of the pool. Grey images make a table of their
+/// own beside that of the colours. Throws InvalidArgument for a normalisation out of bounds, a depth of which the pool
+/// has no image, joint equalisation where luma was not counted, and percentile and equalize of f32 without counts of
+/// values.
+LutSet make_luts(const Summary& pool, Depth depth, const Normalization& normalization);
+
+/// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
+/// it may also share with the input. Alpha is copied. Runs on the CPU, whichever engine analyses: pixels on a GPU are
+/// refused. Throws InvalidArgument for views or tables that break their rules or do not fit together.
+void apply_luts(const LutSet& tables, const ImageView& image, const MutableImageView& output, int threads = 1);
+
+}  // namespace gpuhist

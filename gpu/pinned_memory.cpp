@@ -1,0 +1,136 @@
+#include "gpuhist/pinned_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "engines.hpp"
+
+namespace gpuhist {
+namespace {
+
+constexpr std::size_t alignment = 64;
+/// Plain blocks of so many bytes are mapped each by itself, and gone when they are released. In the heap other memory
+/// comes to lie between them, the more the longer a process runs, which then cannot be given back.
+constexpr std::size_t mapped_bytes = std::size_t{1} << 17;
+
+/// Sizes in steps of an eighth, so that images of nearly one size share memory.
+std::size_t rounded(std::size_t bytes) {
+    std::size_t step = 4096;
+    while (step * 16 <= bytes) step *= 2;
+    return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+class PinnedPool::Implementation {
+  public:
+    Implementation(std::size_t keep_bytes, int gpu) : keep_bytes_(keep_bytes), gpu_(gpu) {}
+    ~Implementation() {
+        for (const auto& [bytes, block] : idle_) release(block);
+    }
+
+    void* take(std::size_t wanted) {
+        if (wanted > SIZE_MAX / 2) throw std::bad_alloc();
+        const std::size_t bytes = rounded(wanted);
+        const std::lock_guard lock(mutex_);
+        if (const auto found = idle_.lower_bound(bytes); found != idle_.end() && found->first <= bytes + bytes / 4) {
+            const Block block = found->second;
+            idle_.erase(found);
+            idle_bytes_ -= block.bytes;
+            used_.emplace(block.memory, block);
+            return block.memory;
+        }
+        make_room(bytes);
+        const Block block = allocate(bytes);
+        try {
+            used_.emplace(block.memory, block);
+        } catch (...) {
+            release(block);
+            throw;
+        }
+        return block.memory;
+    }
+
+    void give_back(void* memory) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto found = used_.find(memory);
+        if (found == used_.end()) return;
+        const Block block = found->second;
+        used_.erase(found);
+        try {
+            if (idle_bytes_ + block.bytes > keep_bytes_) throw std::bad_alloc();
+            idle_.emplace(block.bytes, block);
+            idle_bytes_ += block.bytes;
+        } catch (const std::bad_alloc&) {
+            release(block);
+        }
+    }
+
+  private:
+    enum class Kind { heap, mapped, pinned };
+    struct Block {
+        void* memory;
+        std::size_t bytes;
+        Kind kind;
+    };
+
+    /// What is idle and of another size goes before new memory comes.
+    void make_room(std::size_t bytes) {
+        while (!idle_.empty() && idle_bytes_ + bytes > keep_bytes_) {
+            const auto largest = std::prev(idle_.end());
+            idle_bytes_ -= largest->first;
+            release(largest->second);
+            idle_.erase(largest);
+        }
+    }
+
+    Block allocate(std::size_t bytes) {
+        if (gpu_ >= 0 && bytes > static_cast<std::size_t>(Engine::small_image_bytes))
+            if (void* memory = cuda::allocate_pinned(bytes, gpu_)) return {memory, bytes, Kind::pinned};
+        if (bytes >= mapped_bytes) {
+            void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (memory == MAP_FAILED) throw std::bad_alloc();
+            return {memory, bytes, Kind::mapped};
+        }
+        void* memory = std::aligned_alloc(alignment, bytes);
+        if (!memory) throw std::bad_alloc();
+        return {memory, bytes, Kind::heap};
+    }
+    static void release(const Block& block) noexcept {
+        switch (block.kind) {
+            case Kind::heap:
+                return std::free(block.memory);
+            case Kind::mapped:
+                munmap(block.memory, block.bytes);
+                return;
+            case Kind::pinned:
+                return cuda::free_pinned(block.memory);
+        }
+    }
+
+    const std::size_t keep_bytes_;
+    const int gpu_;
+    std::mutex mutex_;
+    std::multimap<std::size_t, Block> idle_;  ///< by size
+    std::size_t idle_bytes_ = 0;
+    std::unordered_map<void*, Block> used_;
+};
+
+PinnedPool::PinnedPool(std::size_t keep_bytes, int gpu)
+    : implementation_(std::make_unique<Implementation>(keep_bytes, gpu)) {}
+PinnedPool::~PinnedPool() = default;
+void* PinnedPool::take(std::size_t bytes) {
+    return implementation_->take(bytes);
+}
+void PinnedPool::give_back(void* memory) noexcept {
+    implementation_->give_back(memory);
+}
+
+}  // namespace gpuhist

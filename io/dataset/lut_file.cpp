@@ -1,0 +1,240 @@
+#include "gpuhist/io/lut_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/report.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::array<const char*, 3> depths{"u8", "u16", "f32"};  // in the order of the enumerations
+constexpr std::array<const char*, 4> modes{"minmax", "percentile", "equalize", "zscore"};
+constexpr std::array<const char*, 2> joints{"separate", "joint"};
+constexpr std::size_t float_bins = 65536;  // that equalize gives f32
+
+std::string shortest_float(float value) {
+    std::array<char, 32> buffer;
+    return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
+}
+
+std::string quoted(std::string_view text) {
+    std::string result(1, '\'');
+    result.append(text).push_back('\'');
+    return result;
+}
+
+std::vector<std::string_view> split(std::string_view line) {
+    std::vector<std::string_view> fields;
+    for (std::size_t comma; (comma = line.find(',')) != line.npos; line.remove_prefix(comma + 1))
+        fields.push_back(line.substr(0, comma));
+    fields.push_back(line);
+    return fields;
+}
+
+/// What the rows are named by.
+const char* first_column(const LutSet& tables) {
+    return tables.depth == Depth::f32 ? "number" : "value";
+}
+
+class TablesReader {
+  public:
+    TablesReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+
+    std::vector<LutSet> read() {
+        std::vector<LutSet> all;
+        next();
+        do {
+            all.push_back(read_tables());
+            for (std::size_t i = 0; i + 1 < all.size(); ++i)
+                if (all[i].depth == all.back().depth) refuse("tables of this depth were there before");
+        } while (more_);
+        return all;
+    }
+
+  private:
+    [[noreturn]] void refuse(const std::string& what) const {
+        throw IoError(name_ + ": line " + std::to_string(number_) + ": " + what);
+    }
+
+    void next() {
+        ++number_;
+        more_ = !rest_.empty();
+        const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+        line_ = rest_.substr(0, end);
+        rest_.remove_prefix(std::min(end + 1, rest_.size()));
+        if (!line_.empty() && line_.back() == '\r') line_.remove_suffix(1);
+    }
+
+    /// Takes `start` and one of the words off the line; returns which.
+    template <std::size_t count>
+    std::size_t take(std::string_view start, const std::array<const char*, count>& words) {
+        std::string known;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string expected = std::string(start) + words[i];
+            known += (i == 0 ? "" : ", ") + std::string(words[i]);
+            const bool ends = line_.size() == expected.size() || line_.substr(0, expected.size() + 1) == expected + ',';
+            if (line_.substr(0, expected.size()) != expected || !ends) continue;
+            line_.remove_prefix(expected.size());
+            return i;
+        }
+        refuse(quoted(start) + " and one of " + known + " are wanted");
+    }
+
+    LutSet read_tables() {
+        LutSet tables;
+        if (!more_) refuse("'# gpuhist tables: depth …' is wanted, and the file ends");
+        tables.depth = static_cast<Depth>(take("# gpuhist tables: depth ", depths));
+        tables.mode = static_cast<NormalizeMode>(take(", mode ", modes));
+        tables.joint = take(", channels ", joints) == 1;
+        if (!line_.empty()) refuse("more than is wanted there: " + quoted(line_));
+        read_header(tables);
+        if (tables.depth == Depth::f32) {
+            read_float_rows(tables);
+        } else {
+            const std::size_t values = tables.depth == Depth::u8 ? 256 : 65536;
+            for (std::size_t value = 0; value < values; ++value) read_row(tables, value);
+        }
+        next();
+        return tables;
+    }
+
+    void read_header(LutSet& tables) {
+        next();
+        const std::vector<std::vector<Channel>> layouts =
+            tables.joint
+                ? std::vector<std::vector<Channel>>{{Channel::gray}, {Channel::all}, {Channel::gray, Channel::all}}
+                : std::vector<std::vector<Channel>>{{Channel::gray},
+                                                    {Channel::red, Channel::green, Channel::blue},
+                                                    {Channel::gray, Channel::red, Channel::green, Channel::blue}};
+        const std::string first = first_column(tables);
+        for (const auto& layout : layouts) {
+            std::string header = first;
+            for (Channel channel : layout) header.append(",").append(to_string(channel));
+            if (line_ != header) continue;
+            for (Channel channel : layout) tables.luts.push_back({channel, {}});
+            return;
+        }
+        refuse(
+            "a header '" + first + "', then " +
+            (tables.joint ? "'gray', 'all' or both is wanted" : "'gray', 'red,green,blue' or all of them is wanted"));
+    }
+
+    /// The fields of the next row, the name first.
+    std::vector<std::string_view> row_of(const LutSet& tables, const std::string& name) {
+        next();
+        const auto fields = split(line_);
+        if (!more_ || fields[0] != name)
+            refuse("the row of " + std::string(first_column(tables)) + " " + name + " is wanted");
+        if (fields.size() != 1 + tables.luts.size())
+            refuse(std::to_string(fields.size()) + " fields, the header has " + std::to_string(1 + tables.luts.size()));
+        return fields;
+    }
+
+    /// Into a float or a double; finite.
+    template <class Number>
+    void read_number(std::string_view field, Number& number) const {
+        const char* end = field.data() + field.size();
+        const auto read = std::from_chars(field.data(), end, number);
+        if (read.ec != std::errc() || read.ptr != end || !(number - number == 0))
+            refuse(quoted(field) + " is no number in " + (sizeof(Number) == sizeof(float) ? "single" : "double") +
+                   " precision");
+    }
+
+    /// As validate() of the library has it, so that messages name the line.
+    void read_float_rows(LutSet& tables) {
+        const auto read = [&](const char* name, auto member) {
+            const auto fields = row_of(tables, name);
+            for (std::size_t i = 0; i < tables.luts.size(); ++i) read_number(fields[i + 1], tables.luts[i].*member);
+        };
+        if (tables.mode == NormalizeMode::zscore) {
+            read("mean", &LutSet::Lut::mean);
+            read("std", &LutSet::Lut::std);
+            for (const LutSet::Lut& lut : tables.luts)
+                if (lut.std < 0) refuse("a std is not below 0");
+            return;
+        }
+        read("lower", &LutSet::Lut::lower);
+        read("upper", &LutSet::Lut::upper);
+        for (const LutSet::Lut& lut : tables.luts)
+            if (lut.lower > lut.upper) refuse("an upper value is not below the lower one");
+        if (tables.mode != NormalizeMode::equalize) return;
+        for (std::size_t bin = 0; bin < float_bins; ++bin) {
+            const auto fields = row_of(tables, std::to_string(bin));
+            for (std::size_t i = 0; i < tables.luts.size(); ++i) {
+                LutSet::Lut& lut = tables.luts[i];
+                if (lut.lower < lut.upper) {
+                    read_number(fields[i + 1], lut.values.emplace_back());
+                    if (!(lut.values.back() >= 0 && lut.values.back() <= 1))
+                        refuse(quoted(fields[i + 1]) + " is no number from 0 to 1");
+                } else if (!fields[i + 1].empty()) {
+                    refuse("a channel that stays as it is has no values");
+                }
+            }
+        }
+    }
+
+    void read_row(LutSet& tables, std::size_t value) {
+        const auto fields = row_of(tables, std::to_string(value));
+        const std::uint32_t top = tables.depth == Depth::u8 ? 255 : 65535;
+        for (std::size_t i = 0; i < tables.luts.size(); ++i) {
+            const std::string_view field = fields[i + 1];
+            const char* end = field.data() + field.size();
+            if (tables.mode == NormalizeMode::zscore) {
+                read_number(field, tables.luts[i].values.emplace_back());
+            } else {
+                std::uint32_t number = 0;
+                const auto read = std::from_chars(field.data(), end, number);
+                if (read.ec != std::errc() || read.ptr != end || number > top)
+                    refuse(quoted(field) + " is no whole number from 0 to " + std::to_string(top));
+                tables.luts[i].values.push_back(static_cast<float>(number));
+            }
+        }
+    }
+
+    std::string_view rest_, line_;
+    std::string name_;
+    std::size_t number_ = 0;
+    bool more_ = true;
+};
+
+}  // namespace
+
+std::string luts_csv(const std::vector<LutSet>& tables) {
+    std::string lines;
+    for (const LutSet& part : tables) {
+        lines.append("# gpuhist tables: depth ").append(to_string(part.depth));
+        lines.append(", mode ").append(modes[static_cast<std::size_t>(part.mode)]);
+        lines.append(", channels ").append(joints[part.joint]).append("\n");
+        const auto row = [&](const std::string& name, auto field) {
+            lines += name;
+            for (const LutSet::Lut& lut : part.luts) lines.append(",").append(field(lut));
+            lines += '\n';
+        };
+        row(first_column(part), [](const LutSet::Lut& lut) { return std::string(to_string(lut.channel)); });
+        std::size_t values = part.depth == Depth::u8 ? 256 : 65536;
+        if (part.depth == Depth::f32 && part.mode == NormalizeMode::zscore) {
+            row("mean", [](const LutSet::Lut& lut) { return io::shortest(lut.mean); });
+            row("std", [](const LutSet::Lut& lut) { return io::shortest(lut.std); });
+            values = 0;
+        } else if (part.depth == Depth::f32) {
+            row("lower", [](const LutSet::Lut& lut) { return shortest_float(lut.lower); });
+            row("upper", [](const LutSet::Lut& lut) { return shortest_float(lut.upper); });
+            values = part.mode == NormalizeMode::equalize ? float_bins : 0;
+        }
+        for (std::size_t value = 0; value < values; ++value)
+            row(std::to_string(value), [&](const LutSet::Lut& lut) {
+                return lut.values.empty() ? std::string() : shortest_float(lut.values[value]);
+            });
+    }
+    return lines;
+}
+
+std::vector<LutSet> parse_luts(std::string_view csv, const std::string& name) {
+    return TablesReader(csv, name).read();
+}
+
+}  // namespace gpuhist::io

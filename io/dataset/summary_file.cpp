@@ -1,0 +1,275 @@
+#include "dataset/summary_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/dataset.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::uint32_t most_bins = 1U << 24;
+constexpr int words = PowerSums::words;
+
+/// Runs [first value, count, count, …] of counts that are not zero.
+Json runs(const std::vector<std::uint64_t>& counts) {
+    Json list = Json::array();
+    bool open = false;
+    for (std::size_t value = 0; value < counts.size(); ++value) {
+        if (counts[value] == 0) {
+            open = false;
+            continue;
+        }
+        if (!open) list.push_back(Json::array({value}));
+        open = true;
+        list.back().push_back(whole_number(counts[value]));
+    }
+    return list;
+}
+
+std::vector<std::uint64_t> read_runs(const JsonReader& list, std::size_t bins) {
+    std::vector<std::uint64_t> counts(bins);
+    std::size_t next = 0;  // the first value that the next run may start at
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const JsonReader run = list[i];
+        const std::uint64_t first = run[std::size_t{0}].whole();
+        if (run.size() < 2 || first < next || first >= bins || run.size() - 1 > bins - first)
+            run.refuse("a run of counts that does not fit there");
+        for (std::size_t k = 1; k < run.size(); ++k)
+            if ((counts[first + k - 1] = run[k].whole()) == 0) run.refuse("a run holds no zero");
+        next = first + run.size();  // a run beside another would be one with it
+    }
+    return counts;
+}
+
+void negate(PowerSums::Integer& value) {
+    bool carry = true;
+    for (std::uint64_t& word : value) {
+        word = ~word + (carry ? 1 : 0);
+        carry = carry && word == 0;
+    }
+}
+
+/// Hexadecimal digits of the magnitude without leading zeros, after the sign.
+std::string hexadecimal(PowerSums::Integer value) {
+    const bool negative = value.back() >> 63 != 0;
+    if (negative) negate(value);
+    std::string text(negative ? 1 : 0, '-');
+    bool leading = true;
+    for (int digit = 16 * words - 1; digit >= 0; --digit) {
+        const auto nibble = value[digit / 16] >> (4 * (digit % 16)) & 15;
+        leading = leading && nibble == 0 && digit > 0;
+        if (!leading) text += "0123456789abcdef"[nibble];
+    }
+    return text;
+}
+
+PowerSums::Integer read_hexadecimal(const JsonReader& value) {
+    const std::string& text = value.text();
+    const std::size_t start = !text.empty() && text[0] == '-' ? 1 : 0;
+    PowerSums::Integer number{};
+    bool valid = text.size() > start && text.size() - start <= 16 * words;
+    for (std::size_t i = start; valid && i < text.size(); ++i) {
+        const std::size_t place = text.size() - 1 - i, nibble = std::string_view("0123456789abcdef").find(text[i]);
+        valid = nibble != std::string_view::npos;
+        if (valid) number[place / 16] |= std::uint64_t{nibble} << (4 * (place % 16));
+    }
+    if (start == 1) negate(number);
+    if (!valid || hexadecimal(number) != text) value.refuse("a whole number in hexadecimal digits is wanted");
+    return number;
+}
+
+constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Base64 without padding.
+std::string base64(const std::byte* bytes, std::size_t n) {
+    std::string text;
+    text.reserve((n * 4 + 2) / 3);
+    std::uint32_t bits = 0;
+    int have = 0;  // of `bits`, not yet written
+    for (std::size_t i = 0; i < n; ++i) {
+        bits = bits << 8 | std::to_integer<std::uint32_t>(bytes[i]);
+        for (have += 8; have >= 6; have -= 6) text += digits[bits >> (have - 6) & 63];
+    }
+    if (have > 0) text += digits[bits << (6 - have) & 63];
+    return text;
+}
+
+std::vector<std::byte> read_base64(const JsonReader& value) {
+    static const std::array<std::int8_t, 256> values = [] {
+        std::array<std::int8_t, 256> table;
+        table.fill(-1);
+        for (std::size_t i = 0; i < digits.size(); ++i)
+            table[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
+        return table;
+    }();
+    const std::string& text = value.text();
+    std::vector<std::byte> bytes;
+    bytes.reserve(text.size() * 3 / 4);
+    std::uint32_t bits = 0;
+    int have = 0;
+    for (const char digit : text) {
+        const int number = values[static_cast<unsigned char>(digit)];
+        if (number < 0) value.refuse("Base64 is wanted");
+        bits = bits << 6 | static_cast<std::uint32_t>(number);
+        if ((have += 6) < 8) continue;
+        have -= 8;
+        bytes.push_back(static_cast<std::byte>(bits >> have));
+    }
+    if (have == 6 || (bits & ((1U << have) - 1)) != 0) value.refuse("Base64 is wanted");  // bits left over
+    return bytes;
+}
+
+Json values_value(const FrequencyTable& values) {
+    Json runs = Json::array();
+    for (const FrequencyRun& run : values.runs())
+        if (const std::byte* data = run.data())
+            runs.push_back(base64(data, run.bytes()));
+        else
+            runs.push_back(Json::array({whole_number(run.place()), whole_number(run.bytes())}));
+    return Json{{"minus_infinite", whole_number(values.minus_infinite)},
+                {"plus_infinite", whole_number(values.plus_infinite)},
+                {"runs", std::move(runs)}};
+}
+
+FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files) {
+    try {
+        if (value.is_text()) return FrequencyRun(read_base64(value));
+        const std::uint64_t place = value[std::size_t{0}].whole(), bytes = value[1].whole();
+        if (value.size() != 2 || !files.runs) value.refuse("no such file of values belongs to this one");
+        return FrequencyRun(files.runs, place, bytes);
+    } catch (const InvalidArgument& error) {
+        value.refuse(error.what());
+    }
+}
+
+FrequencyTable read_values(const JsonReader& value, const FrequencyFiles& files) {
+    value.members({"minus_infinite", "plus_infinite", "runs"});
+    FrequencyTable values(files.new_runs);
+    values.minus_infinite = value["minus_infinite"].whole();
+    values.plus_infinite = value["plus_infinite"].whole();
+    const JsonReader runs = value["runs"];
+    for (std::size_t i = 0; i < runs.size(); ++i) values.add(read_run(runs[i], files));
+    return values;
+}
+
+Json channel_value(const DepthSummary& pool, const ChannelSummary& channel) {
+    Json value{{"channel", to_string(channel.channel)},
+               {"images", whole_number(channel.images)},
+               {"samples", whole_number(channel.samples)},
+               {"counts", runs(channel.counts)}};
+    if (pool.depth != Depth::f32) return value;
+    value["nan"] = whole_number(channel.nan);
+    value["infinite"] = whole_number(channel.infinite);
+    value["below"] = whole_number(channel.below);
+    value["above"] = whole_number(channel.above);
+    value["minimum"] = static_cast<double>(channel.minimum);
+    value["maximum"] = static_cast<double>(channel.maximum);
+    value["power_sums"] = Json::array();
+    for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
+    value["values"] = pool.values_counted ? values_value(channel.values) : Json(nullptr);
+    return value;
+}
+
+float read_float(const JsonReader& value) {
+    const double number = value.number();
+    if (static_cast<double>(static_cast<float>(number)) != number || (number == 0 && std::signbit(number)))
+        value.refuse("a number in single precision is wanted");
+    return static_cast<float>(number);
+}
+
+ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bins, const FrequencyFiles& files) {
+    ChannelSummary channel;
+    channel.channel = static_cast<Channel>(value["channel"].one_of({"gray", "red", "green", "blue", "luma", "alpha"}));
+    channel.images = value["images"].whole();
+    channel.samples = value["samples"].whole();
+    channel.counts = read_runs(value["counts"], bins);
+    if (depth != Depth::f32) {
+        value.members({"channel", "images", "samples", "counts"});
+        return channel;
+    }
+    value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "minimum", "maximum",
+                   "power_sums", "values"});
+    channel.nan = value["nan"].whole();
+    channel.infinite = value["infinite"].whole();
+    channel.below = value["below"].whole();
+    channel.above = value["above"].whole();
+    channel.minimum = read_float(value["minimum"]);
+    channel.maximum = read_float(value["maximum"]);
+    const JsonReader sums = value["power_sums"];
+    if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
+    for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
+    if (const JsonReader values = value["values"]; !values.is_null()) channel.values = read_values(values, files);
+    return channel;
+}
+
+DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
+    DepthSummary pool;
+    pool.depth = static_cast<Depth>(value["depth"].one_of({"u8", "u16", "f32"}));
+    std::size_t bins = pool.depth == Depth::u8 ? 256 : 65536;
+    if (pool.depth == Depth::f32) {
+        value.members({"depth", "bins", "range", "upper_closed", "detail", "channels"});
+        bins = value["bins"].whole(most_bins);
+        pool.upper_closed = value["upper_closed"].truth();
+        pool.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
+        if (const JsonReader range = value["range"]; !range.is_null()) pool.range = read_range(range);
+    } else {
+        value.members({"depth", "channels"});
+        pool.range = Range{0, static_cast<double>(bins)};
+    }
+    const JsonReader channels = value["channels"];
+    if (channels.size() > 6) channels.refuse("there are at most six channels");
+    for (std::size_t i = 0; i < channels.size(); ++i)
+        pool.channels.push_back(read_channel(channels[i], pool.depth, bins, files));
+    if (pool.depth != Depth::f32) return pool;
+    const auto counted = [&](std::size_t i) { return !channels[i]["values"].is_null(); };
+    for (std::size_t i = 0; i < channels.size(); ++i)
+        if (counted(i) != counted(0)) channels[i]["values"].refuse("values are counted in all channels or in none");
+    pool.values_counted = channels.size() > 0 && counted(0);
+    return pool;
+}
+
+}  // namespace
+
+Json pool_value(const Summary& pool) {
+    Json depths = Json::array();
+    for (const DepthSummary& part : pool.depths()) {
+        Json value{{"depth", to_string(part.depth)}};
+        if (part.depth == Depth::f32) {
+            value["bins"] = part.channels.front().counts.size();
+            value["range"] = part.range ? Json::array({part.range->lower, part.range->upper}) : Json(nullptr);
+            value["upper_closed"] = part.upper_closed;
+            value["detail"] = part.detail == Detail::full ? "full" : "brief";
+        }
+        value["channels"] = Json::array();
+        for (const ChannelSummary& channel : part.channels) value["channels"].push_back(channel_value(part, channel));
+        depths.push_back(std::move(value));
+    }
+    return depths;
+}
+
+Summary read_pool(const JsonReader& value, const FrequencyFiles& files) {
+    if (value.size() > 3) value.refuse("there are at most three depths");
+    std::vector<DepthSummary> depths;
+    for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i], files));
+    try {
+        return Summary(std::move(depths));
+    } catch (const InvalidArgument& error) {
+        value.refuse(error.what());
+    }
+}
+
+std::string summary_json(const Summary& pool) {
+    return pool_value(pool).dump();
+}
+
+Summary parse_summary(std::string_view json, const std::string& name, const FrequencyFiles& files) {
+    const Json value = JsonReader::parse(json, name);
+    return read_pool({value, name}, files);
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,687 @@
+// The command as a user meets it: exit codes, messages, files, standard output.
+//
+// Environment: GPUHIST_PROGRAM, the program; GPUHIST_GOLDEN, the folder of expected outputs, which
+// GPUHIST_UPDATE_GOLDEN=1 rewrites.
+#include "support/command.hpp"
+
+#include <cmath>
+#include <limits>
+#include <opencv2/imgproc.hpp>
+#include <sstream>
+
+namespace {
+
+using namespace command;
+namespace fs = std::filesystem;
+
+void expect_golden(const std::string& name, const std::string& actual) {
+    const fs::path path = fs::path(from_environment("GPUHIST_GOLDEN")) / name;
+    if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1") {
+        write_text(path, actual);
+        return;
+    }
+    EXPECT_EQ(actual, read_text(path)) << "expected output: " << path;
+}
+
+// ---------------------------------------------------------------------------------------------------------- usage
+
+TEST_F(Command, WithoutArgumentsShowsHelpOnStandardError) {
+    const Outcome outcome = run({});
+    EXPECT_EQ(outcome.code, usage_error);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_TRUE(contains(outcome.err, "Usage: gpuhist")) << outcome.err;
+}
+
+TEST_F(Command, HelpStatesDefinitionsAndExitCodes) {
+    for (const char* flag : {"-h", "--help"}) {
+        const Outcome outcome = run({flag});
+        EXPECT_EQ(outcome.code, all_done);
+        EXPECT_EQ(outcome.err, "");
+        for (const char* part : {"(9798 R + 19235 G + 3735 B + 16384) >> 15", "population", "numpy.percentile",
+                                 "sum p log2 p", "effective_bits", "Exit codes: 0", "[gpuhist-out]", "devices"})
+            EXPECT_TRUE(contains(outcome.out, part)) << part;
+        std::istringstream lines(outcome.out);
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 105u) << line;
+    }
+}
+
+TEST_F(Command, HelpThatCannotBePrintedIsAnOutputFailure) {
+    EXPECT_EQ(run({"--help"}, {Out::full_device}).code, output_failed);
+}
+
+TEST_F(Command, Version) {
+    const Outcome outcome = run({"--version"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_EQ(outcome.out.rfind("gpuhist ", 0), 0u) << outcome.out;
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '.'), 2) << outcome.out;
+}
+
+TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
+    save("x.png", make_image(16, 16, CV_8UC3));
+    fs::create_directory(at("dir"));
+    save("dir/y.png", make_image(16, 16, CV_8UC1));
+    const struct {
+        std::vector<std::string> arguments;
+        const char* message;
+    } cases[] = {
+        {{"--frobnicate", "x.png"}, "--frobnicate"},
+        {{"-q"}, "no input"},
+        {{""}, "empty"},
+        {{"x.png", "--output", ""}, "--output"},
+        {{"x.png", "--output"}, "--output"},
+        {{"x.png", "--write", "stats,frob"}, "'frob' is none of stats,histogram,plot,normalized,none"},
+        {{"x.png", "--write", "stats,none"}, "'none' stands alone"},
+        {{"x.png", "--write", ""}, "--write"},
+        {{"x.png", "--normalize", "zcore"}, "'zcore' is none of minmax, percentile, equalize, zscore"},
+        {{"x.png", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
+        {{"dir", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
+        {{"x.png", "--percentiles", "2,98"}, "--percentiles belongs to --normalize percentile"},
+        {{"x.png", "--percentiles", "2,98", "--normalize", "minmax"}, "--percentiles belongs to"},
+        {{"x.png", "--percentiles", "98,2", "--normalize", "percentile"}, "0 <= LO < HI <= 100"},
+        {{"x.png", "--percentiles", "-1,50", "--normalize", "percentile"}, "0 <= LO < HI <= 100"},
+        {{"x.png", "--percentiles", "1,101", "--normalize", "percentile"}, "0 <= LO < HI <= 100"},
+        {{"x.png", "--percentiles", "1", "--normalize", "percentile"}, "not two numbers"},
+        {{"x.png", "--percentiles", "nan,5", "--normalize", "percentile"}, "not two numbers"},
+        {{"x.png", "--channels", "apart"}, "'apart' is none of joint, separate"},
+        {{"x.png", "--channels", "joint", "--write", "plot"}, "--channels"},
+        {{"x.png", "--bins", "0"}, "--bins"},
+        {{"x.png", "--bins", "12.5"}, "--bins"},
+        {{"x.png", "--bins", "16777217"}, "--bins"},
+        {{"x.png", "--bins", "full", "--range", "0,128"}, "--bins full"},
+        {{"x.png", "--bins", "16", "--write", "stats", "--format", "csv"}, "--bins is about"},
+        {{"x.png", "--range", "5,5"}, "LO < HI"},
+        {{"x.png", "--range", "9,5"}, "LO < HI"},
+        {{"x.png", "--range", "0,inf"}, "not two numbers"},
+        {{"x.png", "--range", "0,1,2"}, "not two numbers"},
+        {{"x.png", "--log", "--write", "stats", "--format", "json"}, "--log is about"},
+        {{"x.png", "--write", "none", "--output", "there"}, "--write none"},
+        {{"x.png", "--write", "none", "--quiet"}, "leave nothing"},
+        {{"x.png", "--engine", "gpu"}, "'gpu' is none of auto, cuda, cpu"},
+        {{"x.png", "--engine", "cpu", "--gpu", "0"}, "--gpu does not go with --engine cpu"},
+        {{"x.png", "--gpu", "-1"}, "--gpu"},
+        {{"x.png", "--threads", "0"}, "--threads"},
+        {{"x.png", "--threads", "many"}, "--threads"},
+        {{"x.png", "--format", "xml"}, "'xml' is none of table, csv, json"},
+        {{"x.png", "--max-pixels", "0"}, "--max-pixels"},
+        {{"x.png", "--max-pixels", "-5"}, "--max-pixels"},
+        {{"x.png", "--on-truncated", "ignore"}, "'ignore' is none of error, accept"},
+        {{"x.png", "--color", "sometimes"}, "'sometimes' is none of auto, always, never"},
+        {{"x.png", "--engine", "cpu", "--engine", "cpu"}, "--engine"},
+        {{"devcies"}, "no such file or command 'devcies': did you mean 'devices'?"},
+        {{"device"}, "did you mean 'devices'?"},
+        {{"devices", "x.png"}, "'devices' takes no images"},
+        {{"x.png", "devices"}, "'devices' takes no images"},
+        {{"-q", "devices"}, "'devices' takes no images"},
+    };
+    for (const auto& [arguments, message] : cases) {
+        const Outcome outcome = run(arguments);
+        const std::string shown = testing::PrintToString(arguments) + "\n" + outcome.err;
+        EXPECT_EQ(outcome.code, usage_error) << shown;
+        EXPECT_EQ(outcome.out, "") << shown;
+        EXPECT_EQ(outcome.err.rfind("gpuhist: ", 0), 0u) << shown;
+        EXPECT_TRUE(contains(outcome.err, message)) << shown;
+        EXPECT_FALSE(fs::exists(at("gpuhist-out"))) << shown;
+    }
+}
+
+TEST_F(Command, AFileWithTheNameOfACommandOrOptionCanBeNamed) {
+    save("x.png", make_image(8, 8, CV_8UC1));
+    fs::rename(at("x.png"), at("devices"));
+    fs::copy_file(at("devices"), at("device"));
+    fs::copy_file(at("devices"), at("-q"));
+    EXPECT_EQ(run({"./devices"}).code, all_done);
+    EXPECT_EQ(run({"device"}).code, all_done);
+    EXPECT_EQ(run({"--", "-q"}).code, all_done);
+    EXPECT_TRUE(fs::exists(at("gpuhist-out/-q.histogram.csv")));
+}
+
+// -------------------------------------------------------------------------------------------------------- engines
+
+TEST_F(Command, DevicesSaysWhichEngineAutoTakes) {
+    const Outcome devices = run({"devices"});
+    EXPECT_EQ(devices.code, all_done);
+    for (const char* part : {"engines\n", "\n  cuda  ", "\n  cpu   available", "\nGPUs\n", "\nauto takes "})
+        EXPECT_TRUE(contains(devices.out, part)) << part << "\n" << devices.out;
+    const std::string engine = contains(devices.out, "auto takes cuda") ? "cuda" : "cpu";
+
+    save("x.png", make_image(8, 8, CV_8UC1));
+    const Outcome json = run({"x.png", "--write", "none", "--format", "json"});
+    EXPECT_EQ(json.code, all_done) << json.err;
+    EXPECT_TRUE(contains(json.out, "\"" + engine + "\"")) << json.out;
+}
+
+TEST_F(Command, AnEngineThatIsNotThereIsAnError) {
+    save("x.png", make_image(8, 8, CV_8UC1));
+    std::vector<std::vector<std::string>> impossible{{"x.png", "--gpu", "1023"}};
+    if (!contains(run({"devices"}).out, "auto takes cuda")) {
+        impossible.push_back({"x.png", "--engine", "cuda"});
+        impossible.push_back({"x.png", "missing.png", "--gpu", "0"});
+    }
+    for (const auto& arguments : impossible) {
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.code, engine_failed) << outcome.err;
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_TRUE(contains(outcome.err, "gpuhist: ") && contains(outcome.err, "cuda")) << outcome.err;
+        EXPECT_FALSE(fs::exists(at("gpuhist-out")));
+    }
+}
+
+TEST_F(Command, ThreadsDoNotChangeTheResult) {
+    save("x.png", make_image(301, 200, CV_8UC3));
+    const auto one = run({"x.png", "--engine", "cpu", "--threads", "1", "--write", "none", "--format", "csv"});
+    const auto four = run({"x.png", "--engine", "cpu", "--threads", "4", "--write", "none", "--format", "csv"});
+    EXPECT_EQ(one.code, all_done) << one.err;
+    EXPECT_EQ(one.out, four.out);
+    EXPECT_EQ(std::count(one.out.begin(), one.out.end(), '\n'), 6);
+}
+
+// ------------------------------------------------------------------------------------------------- golden outputs
+
+class Golden : public Command, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Golden, EveryText) {
+    const std::string kind = GetParam();
+    cv::Mat image;
+    std::string file = kind + ".png";
+    if (kind == "gray8") image = make_image(61, 40, CV_8UC1);
+    if (kind == "bgr8") image = make_image(61, 40, CV_8UC3);
+    if (kind == "bgra8") image = make_image(33, 20, CV_8UC4);
+    if (kind == "gray16") image = make_image(61, 40, CV_16UC1);
+    if (kind == "bgr16") image = make_image(61, 40, CV_16UC3);
+    if (kind == "constant8") image = cv::Mat(7, 9, CV_8UC1, cv::Scalar(255));
+    if (kind == "gray32") {
+        file = kind + ".tiff";
+        image = make_image(61, 40, CV_32FC1);
+        image.at<float>(0, 0) = image.at<float>(3, 4) = std::numeric_limits<float>::quiet_NaN();
+        image.at<float>(5, 6) = -std::numeric_limits<float>::infinity();
+    }
+    ASSERT_FALSE(image.empty());
+    save(file, image);
+
+    const Outcome table = run({file, "--engine", "cpu"});
+    EXPECT_EQ(table.code, all_done) << table.err;
+    EXPECT_EQ(table.err, "");
+    expect_golden(kind + ".table.txt", table.out);
+    expect_golden(kind + ".stats.csv", read_text(at("gpuhist-out/stats.csv")));
+    expect_golden(kind + ".histogram.csv", read_text(at("gpuhist-out/" + file + ".histogram.csv")));
+    const cv::Mat plot = cv::imread(at("gpuhist-out/" + file + ".histogram.png").string(), cv::IMREAD_UNCHANGED);
+    EXPECT_EQ(plot.size(), cv::Size(1200, 600));
+
+    const Outcome json = run({file, "--engine", "cpu", "--format", "json", "--write", "none"});
+    EXPECT_EQ(json.code, all_done) << json.err;
+    expect_golden(kind + ".json", json.out);
+
+    const Outcome csv = run({file, "--engine", "cpu", "--format", "csv", "--write", "none"});
+    EXPECT_EQ(csv.out, read_text(at("gpuhist-out/stats.csv")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Golden,
+                         testing::Values("gray8", "bgr8", "bgra8", "gray16", "bgr16", "gray32", "constant8"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+TEST_F(Command, TableInAscii) {
+    save("x.png", make_image(61, 40, CV_8UC3));
+    const Outcome outcome =
+        run({"x.png", "--engine", "cpu", "--write", "none"}, {Out::file, "/dev/null", {"LC_ALL=C"}});
+    EXPECT_TRUE(std::all_of(outcome.out.begin(), outcome.out.end(), [](char c) { return c > 0; })) << outcome.out;
+    expect_golden("ascii.table.txt", outcome.out);
+}
+
+TEST_F(Command, TableWithRangeAndLogarithm) {
+    save("x.png", make_image(61, 40, CV_8UC3));
+    const Outcome outcome =
+        run({"x.png", "--engine", "cpu", "--write", "histogram", "--bins", "10", "--range", "-10,190", "--log"});
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    expect_golden("range.table.txt", outcome.out);
+    expect_golden("range.histogram.csv", read_text(at("gpuhist-out/x.png.histogram.csv")));
+}
+
+TEST_F(Command, FullBinsAreOnePerValue) {
+    save("x.png", make_image(61, 40, CV_16UC1));
+    ASSERT_EQ(run({"x.png", "--write", "histogram", "--bins", "full"}).code, all_done);
+    const std::string csv = read_text(at("gpuhist-out/x.png.histogram.csv"));
+    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 65537);
+}
+
+TEST_F(Command, JsonIsAnObjectALine) {
+    save("a.png", make_image(16, 16, CV_8UC1));
+    save("b.png", make_image(16, 16, CV_8UC3));
+    const Outcome outcome = run({"a.png", "b.png", "--write", "none", "--format", "json"});
+    ASSERT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_EQ(line.front(), '{');
+        EXPECT_EQ(line.back(), '}');
+        EXPECT_TRUE(contains(line, "\"engine\"")) << line;
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- colours, streams
+
+TEST_F(Command, ColorsFollowTerminalEnvironmentAndOption) {
+    save("x.png", make_image(16, 16, CV_8UC3));
+    const auto colored = [&](std::vector<std::string> extra, const Setting& setting) {
+        std::vector<std::string> arguments{"x.png", "--write", "none"};
+        arguments.insert(arguments.end(), extra.begin(), extra.end());
+        const Outcome outcome = run(arguments, setting);
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        EXPECT_TRUE(contains(outcome.out, "green")) << outcome.out;
+        return contains(outcome.out, "\033[");
+    };
+    const Setting file, terminal{Out::terminal};
+    Setting no_color = terminal, empty_no_color = terminal, dumb = terminal;
+    no_color.environment = {"NO_COLOR=1"};
+    empty_no_color.environment = {"NO_COLOR="};
+    dumb.environment = {"TERM=dumb"};
+    EXPECT_FALSE(colored({}, file));
+    EXPECT_TRUE(colored({"--color", "always"}, file));
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0) GTEST_SKIP() << "this system has no pseudo-terminals: /dev/pts is not mounted";
+    close(master);
+    EXPECT_TRUE(colored({}, terminal));
+    EXPECT_FALSE(colored({"--color", "never"}, terminal));
+    EXPECT_FALSE(colored({}, no_color));
+    EXPECT_TRUE(colored({}, empty_no_color));
+    EXPECT_TRUE(colored({"--color", "always"}, no_color));
+    EXPECT_FALSE(colored({}, dumb));
+}
+
+TEST_F(Command, ControlCharactersInNamesDoNotReachTheTerminal) {
+    save("x.png", make_image(8, 8, CV_8UC1));
+    fs::rename(at("x.png"), at("a\033[31mb.png"));
+    const Outcome outcome = run({"a\033[31mb.png", "missing\033[31m.png"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_FALSE(contains(outcome.out + outcome.err, "\033"));
+    EXPECT_TRUE(contains(outcome.out, "a?[31mb.png")) << outcome.out;
+    EXPECT_TRUE(contains(outcome.err, "missing?[31m.png")) << outcome.err;
+}
+
+TEST_F(Command, QuietPrintsOnlyWhatIsAskedFor) {
+    save("x.png", make_image(16, 16, CV_8UC1));
+    const Outcome quiet = run({"x.png", "./x.png", "-q"});
+    EXPECT_EQ(quiet.code, all_done);
+    EXPECT_EQ(quiet.out + quiet.err, "");
+    EXPECT_TRUE(fs::exists(at("gpuhist-out/stats.csv")));
+    const Outcome csv = run({"x.png", "-q", "--format", "csv"});
+    EXPECT_EQ(csv.out, read_text(at("gpuhist-out/stats.csv")));
+    const Outcome error = run({"missing.png", "-q"});
+    EXPECT_EQ(error.code, inputs_failed);
+    EXPECT_TRUE(contains(error.err, "missing.png")) << error.err;
+}
+
+TEST_F(Command, StandardInput) {
+    save("x.png", make_image(16, 16, CV_8UC1));
+    Setting setting;
+    setting.input = at("x.png").string();
+    const Outcome outcome = run({"-"}, setting);
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(files_below("gpuhist-out"), (std::vector<std::string>{"stats.csv", "stdin.histogram.csv",
+                                                                    "stdin.histogram.png", "stdin.normalized.png"}));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/stats.csv")), "\n-,16,16,u8,gray,256,"));
+
+    const Outcome empty = run({"-"});
+    EXPECT_EQ(empty.code, inputs_failed);
+    EXPECT_EQ(empty.err.rfind("gpuhist: ", 0), 0u);
+    EXPECT_TRUE(contains(empty.err, "empty")) << empty.err;
+}
+
+TEST_F(Command, AReaderThatLeavesLosesNoFile) {
+    save("a.png", make_image(16, 16, CV_8UC1));
+    save("b.png", make_image(16, 16, CV_8UC1));
+    const Outcome outcome = run({"a.png", "b.png"}, {Out::broken_pipe});
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;  // the summary
+    EXPECT_EQ(files_below("gpuhist-out").size(), 10u);
+    const std::string stats = read_text(at("gpuhist-out/stats.csv"));
+    EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 3);
+}
+
+TEST_F(Command, StandardOutputThatCannotBeWrittenIsAnErrorAndLosesNoFile) {
+    save("x.png", make_image(16, 16, CV_8UC1));
+    for (const Out out : {Out::full_device, Out::closed}) {
+        const Outcome outcome = run({"x.png"}, {out});
+        EXPECT_EQ(outcome.code, output_failed) << outcome.err;
+        EXPECT_TRUE(contains(outcome.err, "standard output: ")) << outcome.err;
+        const auto files = files_below("gpuhist-out");
+        EXPECT_EQ(files.size(), 4u);
+        for (const std::string& file : files)
+            EXPECT_FALSE(contains(read_text(at("gpuhist-out/" + file)), "16 × 16  u8")) << file;
+        fs::remove_all(at("gpuhist-out"));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- inputs and names
+
+TEST_F(Command, ADirectoryWritesStatsOfItsImagesInOrder) {
+    save("dir/b.png", make_image(16, 16, CV_8UC1));
+    save("dir/a.PNG", make_image(16, 16, CV_8UC1));
+    save("dir/sub/c.png", make_image(16, 16, CV_8UC1));
+    write_text(at("dir/notes.txt"), "no image");
+    const Outcome outcome = run({"dir", "--format", "csv"});
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (std::vector<std::string>{"dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
+    EXPECT_EQ(outcome.out, read_text(at("gpuhist-out/stats.csv")));
+    const auto a = outcome.out.find("\ndir/a.PNG,"), b = outcome.out.find("\ndir/b.png,"),
+               c = outcome.out.find("\ndir/sub/c.png,");
+    EXPECT_TRUE(a < b && b < c && c != std::string::npos) << outcome.out;
+}
+
+TEST_F(Command, ADirectoryWritesWhatIsAskedFor) {
+    save("dir/a.png", make_image(16, 16, CV_8UC1));
+    EXPECT_EQ(run({"dir", "--write", "normalized", "--normalize", "equalize"}).code, all_done);
+    EXPECT_EQ(files_below("gpuhist-out"), std::vector<std::string>{"a.png.normalized.png"});
+}
+
+TEST_F(Command, ADirectoryAndAFileKeepTheirOwnDefaults) {
+    save("dir/a.png", make_image(16, 16, CV_8UC1));
+    save("b.png", make_image(16, 16, CV_8UC1));
+    EXPECT_EQ(run({"dir", "b.png"}).code, all_done);
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (std::vector<std::string>{"b.png.histogram.csv", "b.png.histogram.png", "b.png.normalized.png",
+                                        "dataset.csv", "dataset.histogram.png", "dataset.json", "stats.csv"}));
+}
+
+TEST_F(Command, ResultsOfAnEarlierRunAreNotMeasured) {
+    save("a.png", make_image(16, 16, CV_8UC1));
+    EXPECT_EQ(run({"a.png"}).code, all_done);
+    const Outcome outcome = run({".", "--format", "csv"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
+    EXPECT_EQ(run({"gpuhist-out", "-o", "again"}).code, all_done);
+    EXPECT_TRUE(contains(read_text(at("again/stats.csv")), "a.png.normalized.png"));
+}
+
+TEST_F(Command, InputsThatShareANameKeepTheirPaths) {
+    save("a/x.png", cv::Mat(4, 4, CV_8UC1, cv::Scalar(1)));
+    save("b/x.png", cv::Mat(4, 4, CV_8UC1, cv::Scalar(2)));
+    save("b/a/x.png", cv::Mat(4, 4, CV_8UC1, cv::Scalar(3)));
+    save("b/y.png", cv::Mat(4, 4, CV_8UC1, cv::Scalar(4)));
+    const Outcome outcome =
+        run({"a/x.png", "b/x.png", "./b/a/x.png", "b/y.png", "--write", "histogram", "--bins", "full"});
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (std::vector<std::string>{"b/a/x.png.histogram.csv", "b/x.png.histogram.csv",
+                                        "folder/a/x.png.histogram.csv", "y.png.histogram.csv"}));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/folder/a/x.png.histogram.csv")), "\n1,1,2,16\n"));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/b/x.png.histogram.csv")), "\n2,2,3,16\n"));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/b/a/x.png.histogram.csv")), "\n3,3,4,16\n"));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/y.png.histogram.csv")), "\n4,4,5,16\n"));
+}
+
+TEST_F(Command, AnInputGivenTwiceIsMeasuredOnce) {
+    save("dir/x.png", make_image(4, 4, CV_8UC1));
+    const Outcome outcome = run({"dir/x.png", "dir/../dir/x.png", "dir", "--format", "csv", "--write", "stats"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
+    EXPECT_TRUE(contains(outcome.err, "dir/../dir/x.png: given more than once")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "dir: 1 of its 1 images given more than once")) << outcome.err;
+}
+
+TEST_F(Command, AnInputIsNeverOverwritten) {
+    save("x.png", make_image(4, 4, CV_8UC1));
+    save("x.png.normalized.png", make_image(5, 5, CV_8UC1));
+    const std::string before = read_text(at("x.png.normalized.png"));
+    const Outcome outcome = run({"x.png", "x.png.normalized.png", "-o", "."});
+    EXPECT_EQ(outcome.code, output_failed);
+    EXPECT_TRUE(contains(outcome.err, "x.png.normalized.png: not written, it is one of the inputs")) << outcome.err;
+    EXPECT_EQ(read_text(at("x.png.normalized.png")), before);
+    EXPECT_TRUE(fs::exists(at("x.png.normalized.png.histogram.csv")));
+}
+
+// ------------------------------------------------------------------------------------------------------ bad input
+
+std::string big_endian(std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift);
+    return bytes;
+}
+
+/// A PNG that ends after its header.
+std::string png_header(std::uint32_t width, std::uint32_t height) {
+    const std::string body =
+        std::string("IHDR") + big_endian(width) + big_endian(height) + std::string("\x08\0\0\0\0", 5);
+    std::uint32_t crc = 0xFFFFFFFFu;
+    for (const char byte : body) {
+        crc ^= static_cast<unsigned char>(byte);
+        for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
+    }
+    return "\x89PNG\r\n\x1a\n" + big_endian(13) + body + big_endian(~crc);
+}
+
+class BadInput : public Command {
+  protected:
+    /// Measures a good image, the bad one, and another good one: the good ones must be done.
+    void expect_refused(const std::string& bad, const std::vector<std::string>& causes,
+                        const std::vector<std::string>& extra = {}) {
+        save("good1.png", make_image(16, 16, CV_8UC1));
+        save("good2.png", make_image(16, 16, CV_8UC1));
+        std::vector<std::string> arguments{"good1.png", bad, "good2.png"};
+        arguments.insert(arguments.end(), extra.begin(), extra.end());
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
+        EXPECT_EQ(outcome.err.rfind("gpuhist: " + bad + ": ", 0), 0u) << outcome.err;
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 2) << outcome.err;  // and the summary
+        EXPECT_TRUE(contains(outcome.err, "\ngpuhist: 3 inputs, 1 error (1 ")) << outcome.err;
+        for (const std::string& cause : causes)
+            EXPECT_TRUE(contains(outcome.err, cause)) << cause << "\n" << outcome.err;
+        const std::string stats = read_text(at("gpuhist-out/stats.csv"));
+        EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 3) << stats;
+        EXPECT_TRUE(contains(stats, "\ngood1.png,") && contains(stats, "\ngood2.png,")) << stats;
+        EXPECT_EQ(files_below("gpuhist-out").size(), 11u);
+        const std::string errors = read_text(at("gpuhist-out/errors.csv"));
+        EXPECT_EQ(errors.rfind("path,kind,message\n" + bad + ",", 0), 0u) << errors;
+        EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 2) << errors;
+        fs::remove_all(at("gpuhist-out"));
+    }
+
+    std::string first_half(const std::string& name, const cv::Mat& image) {
+        save(name, image);
+        const std::string whole = read_text(at(name));
+        write_text(at(name), whole.substr(0, whole.size() / 2));
+        return name;
+    }
+};
+
+TEST_F(BadInput, MissingFile) {
+    expect_refused("missing.png", {"o such file"});
+}
+
+TEST_F(BadInput, DirectoryWithoutImages) {
+    fs::create_directory(at("empty"));
+    write_text(at("empty/notes.txt"), "text");
+    expect_refused("empty", {"a directory without images"});
+}
+
+TEST_F(BadInput, EmptyFile) {
+    write_text(at("empty.png"), "");
+    expect_refused("empty.png", {"empty"});
+}
+
+TEST_F(BadInput, TextNamedPng) {
+    write_text(at("text.png"), "This is not an image.\n");
+    expect_refused("text.png", {"text"});
+}
+
+TEST_F(BadInput, UnreadableFile) {  // a loop of links, which nobody can read, whatever rights the tests run with
+    fs::create_symlink("loop.png", at("loop.png"));
+    expect_refused("loop.png", {"ymbolic link"});
+}
+
+TEST_F(BadInput, TruncatedJpeg) {
+    expect_refused(first_half("half.jpg", make_image(200, 150, CV_8UC3)), {"runcated"});
+}
+TEST_F(BadInput, TruncatedPng) {
+    expect_refused(first_half("half.png", make_image(200, 150, CV_8UC3)), {"runcated"});
+}
+TEST_F(BadInput, TruncatedTiff) {
+    expect_refused(first_half("half.tiff", make_image(200, 150, CV_8UC3)), {"runcated"});
+}
+
+TEST_F(BadInput, TruncatedIsAcceptedWhereAsked) {
+    first_half("half.jpg", make_image(200, 150, CV_8UC3));
+    const Outcome outcome = run({"half.jpg", "--on-truncated", "accept"});
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/stats.csv")), "half.jpg,200,150,u8,red,30000,"));
+}
+
+TEST_F(BadInput, HeaderThatClaimsTooMuch) {
+    write_text(at("huge.png"), png_header(60000, 60000));
+    expect_refused("huge.png", {"60000", "more than the 1073741824 allowed"});
+    write_text(at("huge.pgm"), "P5\n60000 60000\n255\n");
+    expect_refused("huge.pgm", {"60000", "more than the 1073741824 allowed"});
+}
+
+TEST_F(BadInput, MorePixelsThanAllowed) {
+    save("large.png", make_image(17, 16, CV_8UC1));
+    expect_refused("large.png", {"17 x 16", "more than the 256 allowed"}, {"--max-pixels", "256"});
+}
+
+TEST_F(BadInput, DepthThatIsNotSupported) {
+    save("double.tiff", cv::Mat(8, 8, CV_64FC1, cv::Scalar(0.5)));
+    expect_refused("double.tiff", {"64"});
+}
+
+TEST_F(BadInput, FullBinsOfFloats) {
+    save("float.tiff", make_image(8, 8, CV_32FC1));
+    expect_refused("float.tiff", {"--bins full", "f32"}, {"--bins", "full"});
+}
+
+TEST_F(BadInput, RangeThatIntegersCannotHave) {
+    save("x.png", make_image(8, 8, CV_8UC1));
+    const Outcome outcome = run({"x.png", "--range", "0.5,9"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_TRUE(contains(outcome.err, "x.png: ") && contains(outcome.err, "whole numbers")) << outcome.err;
+    EXPECT_FALSE(fs::exists(at("gpuhist-out")));
+}
+
+TEST_F(BadInput, NothingMeasuredLeavesNoDirectory) {
+    EXPECT_EQ(run({"missing.png"}).code, inputs_failed);
+    EXPECT_FALSE(fs::exists(at("gpuhist-out")));
+}
+
+// --------------------------------------------------------------------------------------------------------- output
+
+TEST_F(Command, OutputDirectoryThatCannotBeWrittenIsFoundOutFirst) {
+    save("x.png", make_image(16, 16, CV_8UC1));
+    write_text(at("file"), "in the way");
+    for (const char* directory : {"file", "file/below"}) {
+        const Outcome outcome = run({"x.png", "-o", directory});
+        EXPECT_EQ(outcome.code, output_failed);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_EQ(outcome.err.rfind(std::string("gpuhist: ") + directory + ": ", 0), 0u) << outcome.err;
+        EXPECT_TRUE(contains(outcome.err, "--output")) << outcome.err;
+        EXPECT_EQ(run({"x.png", "-o", directory, "--write", "stats"}).code, output_failed);
+    }
+    EXPECT_EQ(read_text(at("file")), "in the way");
+}
+
+TEST_F(Command, OutputThatFillsUpLeavesNoHalfFile) {
+    save("x.png", make_image(256, 256, CV_8UC3));
+    Setting setting;
+    setting.largest_file = 2000;  // stats.csv fits, the others do not
+    const Outcome outcome = run({"x.png", "-q"}, setting);
+    EXPECT_EQ(outcome.code, output_failed) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "x.png.normalized.png: ")) << outcome.err;
+    EXPECT_EQ(files_below("gpuhist-out"), std::vector<std::string>{"stats.csv"});
+    const std::string stats = read_text(at("gpuhist-out/stats.csv"));
+    EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 6);
+}
+
+TEST_F(Command, ResultsReplaceThoseOfAnEarlierRun) {
+    save("x.png", make_image(16, 16, CV_8UC1));
+    EXPECT_EQ(run({"x.png", "-o", "deep/er"}).code, all_done);
+    const std::string before = read_text(at("deep/er/stats.csv"));
+    save("x.png", make_image(17, 16, CV_8UC1));
+    EXPECT_EQ(run({"x.png", "-o", "deep/er"}).code, all_done);
+    EXPECT_NE(read_text(at("deep/er/stats.csv")), before);
+    EXPECT_EQ(files_below("deep/er").size(), 4u);
+}
+
+// ----------------------------------------------------------------------------------------------- normalised pixels
+
+/// Pixels from 20 to 221: over an odd distance no product is an exact half, where cv::normalize goes either way.
+cv::Mat odd_range(int type) {
+    cv::Mat image = make_image(61, 40, type), flat = image.reshape(1);
+    flat = cv::min(cv::max(flat, 20), 221);
+    flat.at<std::uint8_t>(0, 0) = 20;
+    flat.at<std::uint8_t>(1, 1) = 221;
+    return image;
+}
+
+TEST_F(Command, MinmaxEqualsOpenCv) {
+    for (const int type : {CV_8UC1, CV_8UC3}) {
+        const cv::Mat image = odd_range(type);
+        save("x.png", image);
+        ASSERT_EQ(run({"x.png", "--write", "normalized"}).code, all_done);
+        const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+        ASSERT_EQ(actual.type(), type);
+        cv::Mat expected;
+        cv::normalize(image.reshape(1), expected, 0, 255, cv::NORM_MINMAX);
+        EXPECT_EQ(cv::norm(actual.reshape(1), expected, cv::NORM_INF), 0);
+    }
+}
+
+TEST_F(Command, MinmaxOfEachChannelEqualsOpenCv) {
+    cv::Mat image = odd_range(CV_8UC3);
+    std::vector<cv::Mat> planes;
+    cv::split(image, planes);
+    for (int c = 0; c < 3; ++c) {  // distances 201, 191 and 181
+        planes[c] = cv::min(planes[c], 221 - 10 * c);
+        planes[c].at<std::uint8_t>(0, 0) = 20;
+        planes[c].at<std::uint8_t>(1, 1) = static_cast<std::uint8_t>(221 - 10 * c);
+    }
+    cv::merge(planes, image);
+    save("x.png", image);
+    ASSERT_EQ(run({"x.png", "--write", "normalized", "--channels", "separate"}).code, all_done);
+    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    for (cv::Mat& plane : planes) cv::normalize(plane.clone(), plane, 0, 255, cv::NORM_MINMAX);
+    cv::Mat expected;
+    cv::merge(planes, expected);
+    ASSERT_EQ(actual.type(), CV_8UC3);
+    EXPECT_EQ(cv::norm(actual, expected, cv::NORM_INF), 0);
+}
+
+TEST_F(Command, EqualizeEqualsOpenCv) {
+    const cv::Mat image = make_image(61, 40, CV_8UC1);
+    save("x.png", image);
+    ASSERT_EQ(run({"x.png", "--write", "normalized", "--normalize", "equalize"}).code, all_done);
+    cv::Mat expected;
+    cv::equalizeHist(image, expected);
+    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    ASSERT_EQ(actual.type(), CV_8UC1);
+    EXPECT_EQ(cv::norm(actual, expected, cv::NORM_INF), 0);
+}
+
+TEST_F(Command, PercentilesStretchAndClamp) {
+    cv::Mat image(1, 101, CV_8UC1);
+    for (int x = 0; x < 101; ++x) image.at<std::uint8_t>(0, x) = static_cast<std::uint8_t>(x + 100);
+    save("x.png", image);
+    ASSERT_EQ(run({"x.png", "--write", "normalized", "--normalize", "percentile", "--percentiles", "10,60"}).code,
+              all_done);
+    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    ASSERT_EQ(actual.size(), image.size());
+    // Nearest rank: ceil(10.1) = 11th value, 110; ceil(60.6) = 61st, 160. Halves are rounded up.
+    for (int x = 0; x < 101; ++x)
+        EXPECT_EQ(actual.at<std::uint8_t>(0, x), std::clamp((x - 10) * 255 * 2 + 50, 0, 2 * 255 * 50 + 50) / 100) << x;
+}
+
+TEST_F(Command, ZscoreIsWrittenAsFloats) {
+    const cv::Mat image = make_image(61, 40, CV_16UC1);
+    save("x.png", image);
+    ASSERT_EQ(run({"x.png", "--normalize", "zscore"}).code, all_done);
+    EXPECT_FALSE(fs::exists(at("gpuhist-out/x.png.normalized.png")));
+    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.tiff").string(), cv::IMREAD_UNCHANGED);
+    ASSERT_EQ(actual.type(), CV_32FC1);
+    double mean = 0, square = 0;
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x) mean += image.at<std::uint16_t>(y, x) / (61.0 * 40);
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+            square += (image.at<std::uint16_t>(y, x) - mean) * (image.at<std::uint16_t>(y, x) - mean) / (61.0 * 40);
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+            ASSERT_NEAR(actual.at<float>(y, x), (image.at<std::uint16_t>(y, x) - mean) / std::sqrt(square), 1e-5);
+}
+
+}  // namespace

@@ -1,0 +1,378 @@
+// gpuhist merge: the parts of a run become what a single run writes, or are refused by name.
+//
+// Environment: GPUHIST_PROGRAM, the program.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gpuhist/engine.hpp"
+#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/shard.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace gpuhist;
+
+constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, output_failed = 4;
+
+std::string read_text(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file) << path;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    EXPECT_TRUE(file) << path;
+}
+
+struct Outcome {
+    int code = -1;
+    std::string out, err;
+};
+
+/// What a made input is: an image, of which files may not have been written, or a failure.
+struct Measured {
+    std::string path, group;
+    std::vector<Analysis> images;  ///< none or one
+    std::vector<FrequencyTable> values;
+    std::vector<io::Failure> failures;
+};
+
+class Merge : public testing::Test {
+  protected:
+    fs::path at(const std::string& name) const { return directory_ / name; }
+
+    /// Runs `gpuhist merge` in the test's directory.
+    Outcome merge(const std::vector<std::string>& arguments, rlim_t largest_file = RLIM_INFINITY) const {
+        const char* program = std::getenv("GPUHIST_PROGRAM");
+        if (!program) throw std::runtime_error("GPUHIST_PROGRAM is not set");
+        std::vector<std::string> words{program, "merge"};
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        std::vector<char*> argv;
+        for (std::string& word : words) argv.push_back(word.data());
+        argv.push_back(nullptr);
+        const pid_t child = fork();
+        if (child == 0) {
+            const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+            dup2(open((directory_ / ".out").c_str(), flags, 0600), 1);
+            dup2(open((directory_ / ".err").c_str(), flags, 0600), 2);
+            const rlimit limit{largest_file, largest_file};
+            if (chdir(directory_.c_str()) != 0 || setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(126);
+            execv(argv[0], argv.data());
+            _exit(127);
+        }
+        int status = 0;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(directory_ / ".out"),
+                read_text(directory_ / ".err")};
+    }
+
+    /// Inputs of every kind: depths, colours, names that need quotes, and some that fail.
+    static std::vector<Measured> made_inputs(std::size_t count) {
+        const auto engine = make_engine("cpu", {.threads = 1});
+        std::mt19937 random(static_cast<unsigned>(count));
+        std::vector<Measured> inputs;
+        for (std::size_t i = 0; i < count; ++i) {
+            Measured input;
+            input.group = i % 2 ? "odd" : "even\xff";
+            input.path = input.group + "/" + std::to_string(i) + (i % 3 ? ".png" : ", \"x\"\n.png");
+            std::vector<float> samples(4 * 12);
+            for (float& sample : samples) sample = static_cast<float>(random() % 1000) / 1000;
+            ImageView image;
+            image.data = samples.data();
+            image.width = 4;
+            image.height = 3;
+            image.channels = i % 4 == 0 ? 1 : i % 4 == 1 ? 4 : 3;
+            image.depth = static_cast<Depth>(i % 3);
+            image.row_bytes = image.packed_row_bytes();
+            if (i % 5 != 3) {
+                input.images.push_back(engine->analyze(image));
+                if (image.depth == Depth::f32) input.values = count_frequencies(image);
+                if (i % 11 == 10) input.failures = {{input.path, "output", "1"}, {input.path, "output", "2"}};
+            } else {
+                input.failures = {{input.path, "decode", "no image, but\r\n\"text\" and \xfe"}};
+            }
+            inputs.push_back(std::move(input));
+        }
+        return inputs;
+    }
+
+    static io::Part empty_part(std::size_t inputs, std::uint64_t number, std::uint64_t parts) {
+        io::Part part;
+        part.part = number;
+        part.parts = parts;
+        part.inputs = inputs;
+        part.inputs_hash = "cafe";
+        part.options = {{"decoder", "1"}, {"--bins", "64"}};
+        part.histogram.bins = 64;
+        return part;
+    }
+
+    static std::vector<Statistics> rows_of(const Measured& input) { return statistics(input.images[0]); }
+    static io::ImageInfo info_of(const Measured& input) { return {input.path, 4, 3, input.images[0].depth}; }
+
+    /// Writes one part into a directory.
+    void write_part(const std::vector<Measured>& inputs, std::uint64_t number, std::uint64_t parts,
+                    const std::string& directory) const {
+        io::Part part = empty_part(inputs.size(), number, parts);
+        std::string rows = io::part_rows_header();
+        std::map<std::string, Summary> pools{{"", {}}};
+        for (std::size_t i = number - 1; i < inputs.size(); i += parts) {
+            for (const io::Failure& failure : inputs[i].failures) rows += io::part_error_row(i, failure);
+            part.errors += inputs[i].failures.size();
+            if (inputs[i].images.empty()) continue;
+            rows += io::part_stats_rows(i, info_of(inputs[i]), rows_of(inputs[i]));
+            part.rows += rows_of(inputs[i]).size();
+            pools[""].add(inputs[i].images[0], inputs[i].values);
+            pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
+        }
+        for (auto& [name, pool] : pools) part.groups.push_back({name, pool});
+        fs::create_directories(at(directory));
+        write_text(at(directory) / io::part_rows_file_name(number, parts), rows);
+        io::write_part(at(directory), part);
+    }
+
+    /// What a single run writes, made from the inputs without any part.
+    void expect_single_run(const std::vector<Measured>& inputs, const std::string& directory) const {
+        std::string rows = io::stats_csv_header(), errors = io::errors_csv_header();
+        std::map<std::string, Summary> pools{{"", {}}};
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+            for (const io::Failure& failure : inputs[i].failures) errors += io::errors_csv_row(failure);
+            if (inputs[i].images.empty()) continue;
+            rows += io::stats_csv_rows(info_of(inputs[i]), rows_of(inputs[i]));
+            pools[""].add(inputs[i].images[0], inputs[i].values);
+            pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
+        }
+        std::vector<io::Group> groups;
+        for (auto& [name, pool] : pools) groups.push_back({name, pool});
+        fs::create_directories(at("single"));
+        io::write_dataset(at("single"), groups, {64, std::nullopt});
+        write_text(at("single/stats.csv"), rows);
+        write_text(at("single/errors.csv"), errors);
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(at("single"))) names.push_back(entry.path().filename());
+        for (const std::string& name : names)
+            EXPECT_TRUE(read_text(at("single/" + name)) == read_text(at(directory + "/" + name))) << name;
+        EXPECT_EQ(names.size(), static_cast<std::size_t>(std::distance(fs::directory_iterator(at(directory)), {})));
+    }
+
+    /// Three parts of seven inputs, one a directory.
+    void write_three() const {
+        const auto inputs = made_inputs(7);
+        for (std::uint64_t part = 1; part <= 3; ++part) write_part(inputs, part, 3, std::to_string(part));
+    }
+
+    void expect_refused(const std::vector<std::string>& arguments, const std::string& message) const {
+        const Outcome outcome = merge(arguments);
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_EQ(outcome.err, "gpuhist: " + message + "\n");
+        EXPECT_FALSE(fs::exists(at("gpuhist-out")));
+    }
+
+    /// Changes a text in a file.
+    void change(const std::string& file, const std::string& from, const std::string& to) const {
+        std::string text = read_text(at(file));
+        const auto found = text.find(from);
+        ASSERT_NE(found, text.npos) << from;
+        write_text(at(file), text.replace(found, from.size(), to));
+    }
+
+    const test::TemporaryDirectory temporary_;
+    const fs::path directory_ = temporary_.path();
+};
+
+TEST_F(Merge, HoweverTheSetWasCut) {
+    const auto inputs = made_inputs(60);
+    for (std::uint64_t parts : {1, 2, 3, 7, 60, 71}) {
+        SCOPED_TRACE(parts);
+        std::vector<std::string> arguments{"-o", "out"};
+        for (std::uint64_t part = 1; part <= parts; ++part) {
+            const std::string directory = std::to_string(parts) + "/" + std::to_string(part % 4);
+            write_part(inputs, part, parts, directory);
+            if (part <= 4) arguments.push_back(directory);
+        }
+        const Outcome outcome = merge(arguments);
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.err, "gpuhist: 20 inputs failed when the parts ran: see out/errors.csv\n");
+        EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " parts, 60 inputs, 20 errors\nwrote   out\n");
+        expect_single_run(inputs, "out");
+    }
+}
+
+TEST_F(Merge, AnEarlierResultIsReplaced) {
+    write_three();
+    fs::create_directories(at("out"));
+    for (const char* name : {"stats.csv", "errors.csv", "dataset.csv", "dataset.f32.histogram.png"})
+        write_text(at("out") / name, "old");
+    EXPECT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, inputs_failed);
+    expect_single_run(made_inputs(7), "out");
+}
+
+TEST_F(Merge, WithoutFailuresIsCode0) {
+    write_part(made_inputs(3), 1, 1, "parts");
+    const Outcome outcome = merge({"parts"});
+    EXPECT_EQ(outcome.code, all_done);
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(outcome.out, "merged  1 parts, 3 inputs, 0 errors\nwrote   gpuhist-out\n");
+    EXPECT_FALSE(fs::exists(at("gpuhist-out/errors.csv")));
+}
+
+TEST_F(Merge, APartThatRanTwiceIsFine) {
+    write_three();
+    write_part(made_inputs(7), 2, 3, "again");
+    const Outcome outcome = merge({"1", "2", "3", "again", "2", "-q"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_EQ(outcome.err, "gpuhist: 1 input failed when the parts ran: see gpuhist-out/errors.csv\n");
+    EXPECT_EQ(outcome.out, "");
+    expect_single_run(made_inputs(7), "gpuhist-out");
+}
+
+TEST_F(Merge, TwiceAndDifferentIsRefused) {
+    write_three();
+    const auto with = [&](const std::string& part, const std::string& from, const std::string& to) {
+        write_part(made_inputs(7), std::stoul(part), 3, "again");
+        change("again/part-" + part + "-of-3.stats.csv", from, to);
+        const std::string name = "/part-" + part + "-of-3.json";
+        expect_refused({"1", "2", "3", "again"}, part + name + " and again" + name +
+                                                     " do not belong together: they are the same part of the run and "
+                                                     "differ");
+        fs::remove_all(at("again"));
+    };
+    with("2", ",gray,", ",grey,");
+    with("1", ",decode,", ",missing,");
+}
+
+TEST_F(Merge, MissingPartsAreNamed) {
+    write_three();
+    expect_refused({"2"}, "of 3 parts, as 2/part-2-of-3.json says, these are missing: 1, 3");
+    expect_refused({"."}, ".: no part-K-of-N.json");
+    expect_refused({"nowhere"}, "nowhere: cannot be listed: No such file or directory");
+    fs::remove(at("3/part-3-of-3.stats.csv"));
+    expect_refused({"1", "2", "3"}, "3/part-3-of-3.stats.csv: cannot be read: No such file or directory");
+}
+
+TEST_F(Merge, PartsOfOtherRunsAreRefused) {
+    write_three();
+    write_part(made_inputs(7), 2, 4, "four");
+    expect_refused({"1", "four"},
+                   "1/part-1-of-3.json and four/part-2-of-4.json do not belong together: one is of 3 parts, the other "
+                   "of 4");
+    const auto with = [&](const std::string& from, const std::string& to, const std::string& message) {
+        write_three();
+        change("2/part-2-of-3.json", from, to);
+        expect_refused({"1", "2", "3"}, "1/part-1-of-3.json and 2/part-2-of-3.json do not belong together: " + message);
+    };
+    with("\"--bins\":\"64\"", "\"--bins\":\"65\"", "--bins is 64 in one and 65 in the other");
+    with("\"--bins\":\"64\",", "", "--bins is 64 in one and not given in the other");
+    with("\"bins\":64", "\"bins\":65", "their options differ");
+    with("\"inputs\":7", "\"inputs\":8", "one is of 7 inputs, the other of 8");
+    with("cafe", "cafd", "the paths of their inputs differ");
+}
+
+TEST_F(Merge, DamagedPartsAreRefused) {
+    write_three();
+    change("2/part-2-of-3.json", "\"images\":1", "\"images\":0");
+    expect_refused({"1", "2", "3"},
+                   "2/part-2-of-3.json/groups/0/pool: pool: u16 gray: there is at least one image and sample, and at "
+                   "most 2^60 samples");
+    write_three();
+    fs::rename(at("2/part-2-of-3.json"), at("2/part-1-of-3.json"));
+    expect_refused({"2"}, "2/part-1-of-3.json: this is part-2-of-3.json under another name");
+    write_text(at("2/part-1-of-3.json"), "{");
+    EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: no JSON: ", 0), 0U);
+}
+
+TEST_F(Merge, RowsMustBeThePartsOwn) {
+    const auto expect_line = [&](const std::string& part, const std::string& message) {
+        expect_refused({"1", "2", "3"}, part + "/part-" + part + "-of-3.stats.csv: line " + message);
+    };
+    const auto with = [&](const std::string& part, const std::string& from, const std::string& to,
+                          const std::string& message) {
+        write_three();
+        change(part + "/part-" + part + "-of-3.stats.csv", from, to);
+        expect_line(part, message);
+    };
+    with("2", "\n1,", "\n2,", "2: input 2 is not one of this part's");
+    with("2", "\n1,", "\n7,", "2: input 7 is not one of this part's");
+    with("2", "\n1,", "\n4,", "2: input 1 has neither a row of stats nor one of errors");
+    with("2", "\n1,", "\nx,", "2: the row does not start with the input's index and 'stats' or 'errors'");
+    with("2", "index,", "", "1: this is not the header of a part's rows");
+    with("1", "\n3,", "\n2,", "4: input 2 is not one of this part's");
+    with("1", "\n3,", "\n0,", "7: input 3 has neither a row of stats nor one of errors");
+    with("1", "\n3,", "\n6,", "4: input 3 has neither a row of stats nor one of errors");
+    with("1", "\n3,errors,", "\n3,error,", "4: the row does not start with the input's index and 'stats' or 'errors'");
+    with("1", "\n3,errors,", "\n3,stats,", "17: 7 rows of stats, but the part file says 6");
+    write_three();
+    change("1/part-1-of-3.json", "\"errors\":1", "\"errors\":2");
+    expect_line("1", "17: 1 rows of errors, but the part file says 2");
+
+    write_three();
+    const std::string text = read_text(at("2/part-2-of-3.stats.csv"));
+    const auto with_text = [&](const std::string& changed, const std::string& message) {
+        write_text(at("2/part-2-of-3.stats.csv"), changed);
+        expect_line("2", message);
+    };
+    with_text(text.substr(0, text.size() - 1), "8: the last row has no end: the file is truncated");
+    const std::size_t second = text.find("\n1,", text.find("\n1,") + 1);
+    const std::size_t third = text.find("\n1,", second + 1);
+    with_text(text.substr(0, second) + text.substr(third), "8: 6 rows of stats, but the part file says 7");
+    with_text(text.substr(0, second) + "\n4" + text.substr(second + 2),
+              "4: the rows are not in the order of the inputs");
+    with_text(text.substr(0, text.find('\n') + 1), "2: input 1 has neither a row of stats nor one of errors");
+}
+
+TEST_F(Merge, ManyMorePartsThanFilesMayBeOpen) {
+    const auto inputs = made_inputs(1100);
+    for (std::uint64_t part = 1; part <= 1100; ++part) write_part(inputs, part, 1100, "parts");
+    const Outcome outcome = merge({"parts"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    expect_single_run(inputs, "gpuhist-out");
+}
+
+TEST_F(Merge, UsageIsExplained) {
+    const auto usage = [&](const std::vector<std::string>& arguments, const std::string& message) {
+        const Outcome outcome = merge(arguments);
+        EXPECT_EQ(outcome.code, usage_error);
+        EXPECT_EQ(outcome.err, "gpuhist: " + message + "\nSee gpuhist --help.\n");
+    };
+    usage({}, "merge: no directory: name those that hold the part files");
+    usage({""}, "merge: the name of a directory is empty");
+    usage({"-o", "", "x"}, "merge: the name of a directory is empty");
+    usage({"x", "--bins", "3"}, "The following argument was not expected: --bins");
+    const Outcome help = merge({"--help"});
+    EXPECT_EQ(help.code, all_done);
+    EXPECT_NE(help.out.find("Usage: gpuhist merge"), std::string::npos);
+}
+
+TEST_F(Merge, OutputThatCannotBeWrittenIsCode4) {
+    write_three();
+    write_text(at("file"), "in the way");
+    Outcome outcome = merge({"-o", "file", "1", "2", "3"});
+    EXPECT_EQ(outcome.code, output_failed);
+    EXPECT_EQ(outcome.err, "gpuhist: file: cannot make this directory: Not a directory\n");
+    outcome = merge({"-o", "out", "1", "2", "3"}, 1000);
+    EXPECT_EQ(outcome.code, output_failed);
+    EXPECT_EQ(outcome.err, "gpuhist: out/stats.csv: cannot be written: File too large\n");
+    EXPECT_FALSE(fs::exists(at("out")));
+}
+
+}  // namespace

@@ -1,0 +1,333 @@
+// LutSet that outlive an image: the same bits as its normalised copy, and files that read back.
+#include "gpuhist/lut.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+
+#include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/lut_file.hpp"
+#include "normalize/formulas.hpp"
+#include "support/oracle.hpp"
+
+namespace gpuhist::test {
+namespace {
+
+Shape output_shape(Shape shape, NormalizeMode mode) {
+    shape.depth = normalized_depth(shape.depth, mode);
+    return shape;
+}
+
+/// What reading a file of this text says.
+std::string message(const std::string& text) {
+    try {
+        io::parse_luts(text, "my.csv");
+        return "no error";
+    } catch (const IoError& error) {
+        return error.what();
+    }
+}
+
+class TablesTest : public testing::Test {
+  protected:
+    Summary pool_of(const std::vector<const Picture*>& pictures) {
+        Summary pool;
+        for (const Picture* picture : pictures) {
+            const ImageView image = picture->view();
+            const bool floats = image.depth == Depth::f32;
+            pool.add(engine->analyze(image), floats ? count_frequencies(image) : std::vector<FrequencyTable>());
+        }
+        return pool;
+    }
+    std::unique_ptr<Engine> engine = make_engine("cpu", {.threads = 1});
+};
+
+/// (v − lo) · top / (hi − lo), halves rounded up, in integers.
+std::uint64_t stretched(std::uint64_t v, std::uint64_t lo, std::uint64_t hi, std::uint64_t top) {
+    return v <= lo ? 0 : v >= hi ? top : ((v - lo) * top * 2 + (hi - lo)) / (2 * (hi - lo));
+}
+
+TEST(Line, OfBytesIsTheStretchOfEveryRange) {
+    for (std::uint32_t lo = 0; lo < 255; ++lo)
+        for (std::uint32_t hi = lo + 1; hi < 256; ++hi) {
+            const auto line = core::Line<std::uint8_t>::between(lo, hi);
+            for (std::uint32_t v = 0; v < 256; ++v)
+                ASSERT_EQ(line.map(v), stretched(v, lo, hi, 255)) << lo << ' ' << hi << ' ' << v;
+        }
+}
+
+// Values from all over each width, and its highest, where the rounded factor is furthest off. (All 2,147,516,415 pairs
+// of a width and a value were compared once, on 2026-11-22: equal.)
+TEST(Line, OfWordsIsTheStretchOfEveryWidth) {
+    for (std::uint32_t width = 1; width < 65536; ++width) {
+        const std::uint32_t lo = width * 40503u % (65536 - width), hi = lo + width;
+        const auto line = core::Line<std::uint16_t>::between(lo, hi);
+        auto check = [&](std::uint32_t v) {
+            ASSERT_EQ(line.map(v), stretched(v, lo, hi, 65535)) << lo << ' ' << hi << ' ' << v;
+        };
+        for (std::uint32_t k = 0; k < 64; ++k) {
+            check(lo + static_cast<std::uint32_t>(std::uint64_t{width} * k / 63));
+            check(hi - std::min(k, width));
+        }
+        check(0);
+        check(65535);
+    }
+}
+
+TEST(Line, OfOneValueLeavesAllAsTheyAre) {
+    for (std::uint32_t v : {0u, 1u, 128u, 255u}) {
+        const auto line = core::Line<std::uint8_t>::between(7, 7);
+        EXPECT_EQ(line.map(v), v);
+    }
+    for (std::uint32_t v : {0u, 1u, 255u, 32768u, 65535u}) {
+        const auto line = core::Line<std::uint16_t>::between(65535, 65535);
+        EXPECT_EQ(line.map(v), v);
+    }
+}
+
+TEST_F(TablesTest, OfAnImageGiveItsNormalizedCopy) {
+    for (Depth depth : {Depth::u8, Depth::u16})
+        for (int channels : {1, 3, 4})
+            for (ChannelOrder order : {ChannelOrder::bgr, ChannelOrder::rgb})
+                for (NormalizeMode mode :
+                     {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+                    for (bool joint : {true, false})
+                        for (Content content :
+                             {Content::constant, Content::two_values, Content::gaussian, Content::natural}) {
+                            const Picture picture({23, 9, channels, depth, order}, layouts[2], content);
+                            const Normalization normalization{mode, 2.5, 97, joint};
+                            const Shape shape = output_shape(picture.shape(), mode);
+                            Picture wanted(shape, packed), got(shape, layouts[1]);
+                            Analysis analysis;
+                            engine->normalize(picture.view(), {}, normalization, wanted.mutable_view(), analysis);
+                            const LutSet tables = make_luts(pool_of({&picture}), depth, normalization);
+                            const auto read = io::parse_luts(io::luts_csv({tables}), "tables");
+                            ASSERT_EQ(read.size(), 1U);
+                            ASSERT_TRUE(read[0] == tables);
+                            apply_luts(read[0], picture.view(), got.mutable_view(), joint ? 1 : 3);
+                            ASSERT_EQ(difference(got.view(), wanted.view()), "")
+                                << to_string(depth) << " " << channels << " mode " << static_cast<int>(mode)
+                                << (joint ? " joint" : " separate") << " content " << static_cast<int>(content);
+                        }
+}
+
+TEST_F(TablesTest, OfASetAreThoseOfOneImageOfAllPixels) {
+    const Picture left({20, 10, 3, Depth::u8}, packed, Content::gaussian);
+    const Picture right({20, 10, 3, Depth::u8}, packed, Content::natural);
+    Picture both({20, 20, 3, Depth::u8}, packed);
+    for (std::int64_t y = 0; y < 20; ++y)
+        for (std::int64_t x = 0; x < 20; ++x)
+            for (int c = 0; c < 3; ++c) both.set(x, y, c, sample((y < 10 ? left : right).view(), x, y % 10, c));
+    for (NormalizeMode mode :
+         {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+        for (bool joint : {true, false}) {
+            const Normalization normalization{mode, 1, 99, joint};
+            const LutSet tables = make_luts(pool_of({&left, &right}), Depth::u8, normalization);
+            Picture wanted(output_shape(both.shape(), mode), packed), got(output_shape(both.shape(), mode), packed);
+            Analysis analysis;
+            engine->normalize(both.view(), {}, normalization, wanted.mutable_view(), analysis);
+            apply_luts(tables, both.view(), got.mutable_view());
+            EXPECT_EQ(difference(got.view(), wanted.view()), "") << static_cast<int>(mode) << joint;
+        }
+}
+
+/// Where f32 images differ by more than the last digits, which the mean and std of a pool may leave to be otherwise.
+std::string large_difference(const Picture& got, const Picture& wanted, NormalizeMode mode) {
+    if (mode != NormalizeMode::zscore) return difference(got.view(), wanted.view());
+    const ImageView a = got.view(), b = wanted.view();
+    for (std::int64_t y = 0; y < a.height; ++y)
+        for (std::int64_t i = 0; i < a.width * a.channels; ++i) {
+            const auto at = [&](const ImageView& image) {
+                return reinterpret_cast<const float*>(static_cast<const std::byte*>(image.data) +
+                                                      y * image.row_bytes)[i];
+            };
+            const bool same = std::isnan(at(b))   ? std::isnan(at(a))
+                              : std::isinf(at(b)) ? at(a) == at(b)
+                                                  : std::abs(at(a) - at(b)) <= 3e-7F * std::max(1.0F, std::abs(at(b)));
+            if (!same) return std::to_string(at(a)) + " instead of " + std::to_string(at(b));
+        }
+    return "";
+}
+
+TEST_F(TablesTest, OfFloatsNormalizeASetAsOneImageOfAllPixels) {
+    for (int channels : {1, 3, 4})
+        for (NormalizeMode mode :
+             {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+            for (bool joint : {true, false})
+                for (Content content : contents_of(Depth::f32)) {
+                    SCOPED_TRACE(std::to_string(channels) + " mode " + std::to_string(static_cast<int>(mode)) +
+                                 (joint ? " joint" : " separate") + " content " +
+                                 std::to_string(static_cast<int>(content)));
+                    const Picture picture({23, 19, channels, Depth::f32}, layouts[2], content);
+                    const Normalization normalization{mode, 2.5, 97, joint};
+                    Picture wanted(picture.shape(), packed), got(picture.shape(), layouts[1]);
+                    Analysis analysis;
+                    engine->normalize(picture.view(), {}, normalization, wanted.mutable_view(), analysis);
+                    ImageView upper = picture.view(), lower = upper;
+                    upper.height = 7;
+                    lower.height -= upper.height;
+                    lower.data = static_cast<const std::byte*>(lower.data) + upper.height * upper.row_bytes;
+                    Summary pool;
+                    for (const ImageView& part : {lower, upper})
+                        pool.add(engine->analyze(part), count_frequencies(part));
+                    const LutSet tables = make_luts(pool, Depth::f32, normalization);
+                    const auto read = io::parse_luts(io::luts_csv({tables}), "tables");
+                    ASSERT_EQ(read.size(), 1U);
+                    ASSERT_TRUE(read[0] == tables);
+                    apply_luts(read[0], picture.view(), got.mutable_view(), joint ? 1 : 3);
+                    ASSERT_EQ(large_difference(got, wanted, mode), "");
+                }
+}
+
+TEST_F(TablesTest, OfFloatsOfManyValuesAreExact) {
+    std::vector<float> samples;
+    for (int i = 0; i < 1 << 19; ++i) samples.push_back(1 + static_cast<float>(i) * 0x1p-19F);  // 1 to 2
+    ImageView image;
+    image.data = samples.data();
+    image.width = static_cast<std::int64_t>(samples.size());
+    image.height = 1;
+    image.depth = Depth::f32;
+    Summary pool;
+    pool.add(engine->analyze(image), count_frequencies(image));
+    const auto column = [&](NormalizeMode mode) { return make_luts(pool, Depth::f32, {mode, 25.0001, 75}).luts.at(0); };
+    EXPECT_EQ(column(NormalizeMode::minmax).upper, samples.back());
+    EXPECT_EQ(column(NormalizeMode::percentile).lower, 1.25F);
+    EXPECT_EQ(column(NormalizeMode::percentile).upper, 1.75F - 0x1p-19F);
+    const std::vector<float> equalized = column(NormalizeMode::equalize).values;
+    ASSERT_EQ(equalized.size(), 65536U);
+    for (std::size_t bin = 0; bin < 65536; ++bin) ASSERT_NEAR(equalized[bin], bin / 65535.0, 1e-4) << bin;
+}
+
+TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
+    const Picture gray({8, 8, 1, Depth::f32}, packed, Content::ramp);
+    const Picture color({8, 8, 3, Depth::f32}, packed, Content::constant);
+    const Summary pool = pool_of({&gray, &color});
+    const auto csv = [&](NormalizeMode mode) { return io::luts_csv({make_luts(pool, Depth::f32, {mode, 1, 99})}); };
+    const std::string head = "# gpuhist tables: depth f32, mode ";
+    const std::string minmax = head + "minmax, channels joint\nnumber,gray\nlower,0\nupper,1.5\n";
+    EXPECT_EQ(message(minmax), "no error");
+    EXPECT_EQ(csv(NormalizeMode::minmax).substr(0, csv(NormalizeMode::minmax).find("lower")),
+              head + "minmax, channels joint\nnumber,gray,all\n");
+    EXPECT_EQ(message(head + "minmax, channels joint\nvalue,gray\n"),
+              "my.csv: line 2: a header 'number', then 'gray', 'all' or both is wanted");
+    const auto changed = [&](std::string text, const std::string& from, const std::string& to) {
+        const auto at = text.find(from);
+        EXPECT_NE(at, text.npos) << from;
+        return message(text.replace(at, from.size(), to));
+    };
+    EXPECT_EQ(changed(minmax, "upper", "uper"), "my.csv: line 4: the row of number upper is wanted");
+    EXPECT_EQ(changed(minmax, "1.5", "-1.5"), "my.csv: line 4: an upper value is not below the lower one");
+    EXPECT_EQ(changed(minmax, "1.5", "1e39"), "my.csv: line 4: '1e39' is no number in single precision");
+    EXPECT_EQ(changed(minmax, "1.5", "1,5"), "my.csv: line 4: 3 fields, the header has 2");
+    EXPECT_EQ(message(minmax + "0,1\n"),
+              "my.csv: line 5: '# gpuhist tables: depth ' and one of u8, u16, f32 are wanted");
+    const std::string zscore = head + "zscore, channels joint\nnumber,gray\nmean,-2.5\nstd,0\n";
+    EXPECT_EQ(message(zscore), "no error");
+    EXPECT_EQ(changed(zscore, "std,0", "std,-1"), "my.csv: line 4: a std is not below 0");
+    EXPECT_EQ(changed(zscore, "-2.5", "inf"), "my.csv: line 3: 'inf' is no number in double precision");
+    const std::string equalize = csv(NormalizeMode::equalize);  // the colours are constant
+    EXPECT_EQ(message(equalize), "no error");
+    EXPECT_NE(equalize.find("\n65535,1,\n"), equalize.npos);
+    EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1.5,"), "my.csv: line 65540: '1.5' is no number from 0 to 1");
+    EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1,1"),
+              "my.csv: line 65540: a channel that stays as it is has no values");
+    EXPECT_EQ(changed(equalize, "\n65535,1,\n", "\n"), "my.csv: line 65540: the row of number 65535 is wanted");
+
+    LutSet tables = make_luts(pool, Depth::f32, {NormalizeMode::equalize, 1, 99});
+    Picture out(gray.shape(), packed);
+    EXPECT_NO_THROW(apply_luts(tables, gray.view(), out.mutable_view()));
+    for (const auto& change : std::vector<std::function<void(LutSet::Lut&)>>{
+             [](auto& column) { column.values.pop_back(); }, [](auto& column) { column.values[7] = 2; },
+             [](auto& column) { column.lower = column.upper; }, [](auto& column) { column.std = 2; },
+             [](auto& column) { column.upper = std::numeric_limits<float>::infinity(); }}) {
+        LutSet broken = tables;
+        change(broken.luts[0]);
+        EXPECT_THROW(apply_luts(broken, gray.view(), out.mutable_view()), InvalidArgument);
+    }
+}
+
+TEST_F(TablesTest, InPlace) {
+    Picture picture({40, 7, 4, Depth::u16}, packed, Content::gaussian);
+    const LutSet tables = make_luts(pool_of({&picture}), Depth::u16, {});
+    Picture wanted(picture.shape(), packed);
+    apply_luts(tables, picture.view(), wanted.mutable_view());
+    apply_luts(tables, picture.view(), picture.mutable_view());
+    EXPECT_EQ(difference(picture.view(), wanted.view()), "");
+}
+
+TEST_F(TablesTest, GrayAndColorsHaveTheirOwn) {
+    const Picture gray({8, 8, 1, Depth::u8}, packed, Content::ramp);
+    const Picture color({8, 8, 3, Depth::u8}, packed, Content::gaussian);
+    const LutSet both = make_luts(pool_of({&gray, &color}), Depth::u8, {});
+    EXPECT_TRUE(*both.find(Channel::gray) == *make_luts(pool_of({&gray}), Depth::u8, {}).find(Channel::gray));
+    EXPECT_TRUE(*both.find(Channel::red) == *make_luts(pool_of({&color}), Depth::u8, {}).find(Channel::all));
+    EXPECT_TRUE(both.find(Channel::red) == both.find(Channel::blue));
+
+    Picture out(color.shape(), packed);
+    EXPECT_THROW(apply_luts(make_luts(pool_of({&gray}), Depth::u8, {}), color.view(), out.mutable_view()),
+                 InvalidArgument);
+    const Picture deep({8, 8, 3, Depth::u16}, packed, Content::gaussian);
+    EXPECT_THROW(make_luts(pool_of({&color}), Depth::u16, {}), InvalidArgument);
+    EXPECT_THROW(make_luts(pool_of({&color}), Depth::f32, {}), InvalidArgument);
+    Picture deep_out(deep.shape(), packed);
+    EXPECT_THROW(apply_luts(both, deep.view(), deep_out.mutable_view()), InvalidArgument);
+    LutSet broken = both;
+    broken.luts[0].values[7] = 0.5F;
+    EXPECT_THROW(apply_luts(broken, gray.view(), Picture(gray.shape(), packed).mutable_view()), InvalidArgument);
+}
+
+TEST_F(TablesTest, FilesAreReadStrictly) {
+    const Picture picture({8, 8, 1, Depth::u8}, packed, Content::ramp);
+    const LutSet tables = make_luts(pool_of({&picture}), Depth::u8, {});
+    const std::string good = io::luts_csv({tables});
+    EXPECT_EQ(good.substr(0, good.find("\n0,") + 1),
+              "# gpuhist tables: depth u8, mode minmax, channels joint\nvalue,gray\n");
+    std::string dos = good;
+    for (std::size_t at = 0; (at = dos.find('\n', at)) != dos.npos; at += 2) dos.insert(at, 1, '\r');
+    EXPECT_TRUE(io::parse_luts(dos, "t")[0] == tables);
+
+    const auto changed = [&](const std::string& from, const std::string& to) {
+        std::string text = good;
+        const auto at = text.find(from);
+        EXPECT_NE(at, text.npos) << from;
+        return message(text.replace(at, from.size(), to));
+    };
+    EXPECT_EQ(message(""), "my.csv: line 1: '# gpuhist tables: depth …' is wanted, and the file ends");
+    EXPECT_EQ(changed("u8", "u9"), "my.csv: line 1: '# gpuhist tables: depth ' and one of u8, u16, f32 are wanted");
+    EXPECT_EQ(changed("minmax", "min"),
+              "my.csv: line 1: ', mode ' and one of minmax, percentile, equalize, zscore are wanted");
+    EXPECT_EQ(changed("joint", "joint, more"), "my.csv: line 1: more than is wanted there: ', more'");
+    EXPECT_EQ(changed("value,gray", "value,grey"),
+              "my.csv: line 2: a header 'value', then 'gray', 'all' or both is wanted");
+    EXPECT_EQ(changed("\n3,", "\n4,"), "my.csv: line 6: the row of value 3 is wanted");
+    EXPECT_EQ(changed("\n3,", "\n3,1,"), "my.csv: line 6: 3 fields, the header has 2");
+    EXPECT_EQ(changed("\n3,", "\n3,-"), "my.csv: line 6: '-" +
+                                            std::to_string(static_cast<int>(tables.luts[0].values[3])) +
+                                            "' is no whole number from 0 to 255");
+    EXPECT_EQ(changed("\n3,", "\n3,99"), "my.csv: line 6: '99" +
+                                             std::to_string(static_cast<int>(tables.luts[0].values[3])) +
+                                             "' is no whole number from 0 to 255");
+    EXPECT_EQ(message(good.substr(0, good.find("\n255,") + 1)), "my.csv: line 258: the row of value 255 is wanted");
+    EXPECT_EQ(message(good + good), "my.csv: line 517: tables of this depth were there before");
+
+    std::mt19937 random(5);
+    for (int round = 0; round < 2000; ++round) {
+        std::string text = good;
+        for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits)
+            text[random() % text.size()] = "0123456789,\n\r #-.xe"[random() % 19];
+        try {
+            const auto read = io::parse_luts(text, "t");
+            Picture out(picture.shape(), packed);
+            for (const LutSet& each : read)
+                if (each.mode != NormalizeMode::zscore) apply_luts(each, picture.view(), out.mutable_view());
+        } catch (const IoError&) {
+        }
+    }
+}
+
+}  // namespace
+}  // namespace gpuhist::test

@@ -1,0 +1,595 @@
+// What is written about a set of images: numbers, pictures, and the files in which pools and parts are kept.
+//
+// Environment: GPUHIST_GOLDEN, the folder of expected outputs, which GPUHIST_UPDATE_GOLDEN=1 rewrites.
+#include "gpuhist/io/dataset.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/frequency_file.hpp"
+#include "gpuhist/io/shard.hpp"
+#include "support/temporary_directory.hpp"
+
+namespace {
+
+using namespace gpuhist;
+using namespace gpuhist::io;
+namespace fs = std::filesystem;
+
+template <class Sample>
+Analysis analyze(const std::vector<Sample>& samples, int channels = 1, const AnalysisRequest& request = {}) {
+    static const auto engine = make_engine("cpu", {.threads = 1});
+    ImageView image;
+    image.data = samples.data();
+    image.width = static_cast<std::int64_t>(samples.size()) / channels;
+    image.height = 1;
+    image.channels = channels;
+    image.depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
+    image.order = ChannelOrder::rgb;
+    return engine->analyze(image, request);
+}
+
+void add_counted(Summary& pool, const std::vector<float>& samples, const AnalysisRequest& request = {}) {
+    ImageView image;
+    image.data = samples.data();
+    image.width = static_cast<std::int64_t>(samples.size());
+    image.height = 1;
+    image.depth = Depth::f32;
+    pool.add(analyze(samples, 1, request), count_frequencies(image));
+}
+
+Summary small_pool() {
+    Summary pool;
+    pool.add(analyze<std::uint8_t>({0, 255, 10, 20}));
+    pool.add(analyze<std::uint8_t>({255, 255}));
+    pool.add(analyze<std::uint8_t>({1, 2, 3, 5, 8, 13}, 3));
+    return pool;
+}
+
+/// Every depth, colours with and without alpha, floats counted in one range and in two.
+std::vector<Group> mixed_groups() {
+    Group cats{"cats", small_pool()}, dogs{"dogs, \"big\"", {}}, bytes{"\xff\n", {}};
+    dogs.pool.add(analyze<std::uint16_t>({0, 65535, 4096, 7, 7, 7, 300, 301}, 4));
+    dogs.pool.add(analyze<std::uint16_t>({513, 65535}));
+    AnalysisRequest request;
+    request.range = Range{-1, 1};
+    request.bins = 4;
+    const float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+    add_counted(dogs.pool, {-0.5F, 0.25F, nan, infinite, 1e-30F}, request);
+    add_counted(dogs.pool, {0.5F, -3.0F}, request);
+    add_counted(bytes.pool, {1.5F, 2.5F, 2.5F, -infinite});
+    add_counted(bytes.pool, {nan, nan});
+    Group all;
+    for (const Group* group : {&dogs, &cats, &bytes}) all.pool.merge(group->pool);
+    return {dogs, all, bytes, cats};
+}
+
+std::string read_text(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    EXPECT_TRUE(file) << path;
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+void expect_golden(const std::string& name, const std::string& actual) {
+    const char* folder = std::getenv("GPUHIST_GOLDEN");
+    ASSERT_TRUE(folder) << "GPUHIST_GOLDEN is not set";
+    const fs::path path = fs::path(folder) / name;
+    if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1")
+        write_text(path, actual);
+    else
+        EXPECT_EQ(actual, read_text(path)) << "expected output: " << path;
+}
+
+/// What the function says when it fails.
+std::string failure_of(const std::function<void()>& function) {
+    try {
+        function();
+    } catch (const IoError& error) {
+        return error.what();
+    }
+    return "no failure";
+}
+
+// ---- numbers and pictures ---------------------------------------------------------------------------------------
+
+TEST(Dataset, Golden) {
+    expect_golden("dataset.csv", dataset_csv(mixed_groups()));
+    HistogramOptions options;
+    options.bins = 4;
+    expect_golden("dataset.json", dataset_json(mixed_groups(), options));
+}
+
+TEST(Dataset, NumbersAreThoseOfAllPixelsTogether) {
+    const auto json = nlohmann::json::parse(dataset_json({{"", small_pool()}}));
+    ASSERT_EQ(json.size(), 1U);
+    const auto& u8 = json[0];
+    EXPECT_EQ(u8["group"], "");
+    EXPECT_EQ(u8["depth"], "u8");
+    const auto& gray = u8["channels"][0];
+    EXPECT_EQ(gray["channel"], "gray");
+    EXPECT_EQ(gray["images"], 2);
+    EXPECT_EQ(gray["pixels"], 6);
+    EXPECT_EQ(gray["mean"], 132.5);  // 0 255 10 20 255 255
+    EXPECT_EQ(gray["mean_01"], 132.5 / 255);
+    EXPECT_EQ(gray["median"], 137.5);
+    EXPECT_EQ(gray["unique"], 4);
+    EXPECT_EQ(u8["normalize_gray"]["mean"], nlohmann::json::array({132.5 / 255}));
+    EXPECT_EQ(u8["normalize"]["mean"], nlohmann::json::array({3.0 / 255, 5.0 / 255, 8.0 / 255}));
+    EXPECT_EQ(u8["normalize"]["std"], nlohmann::json::array({2.0 / 255, 3.0 / 255, 5.0 / 255}));
+    const auto& counts = u8["histogram"]["channels"][0]["counts"];
+    ASSERT_EQ(counts.size(), 256U);
+    EXPECT_EQ(counts[255], 3);
+    EXPECT_EQ(counts[20], 1);
+    EXPECT_EQ(u8["histogram"]["range"], nlohmann::json::array({0, 256}));
+}
+
+TEST(Dataset, RowsOfEachDepthKeepTheirOrder) {
+    const std::string csv = dataset_csv(mixed_groups());
+    std::vector<std::string> starts;
+    bool quoted = false;
+    std::string line;
+    for (const char c : csv) {
+        if (c == '"') quoted = !quoted;
+        line += c;
+        if (c != '\n' || quoted) continue;
+        std::size_t comma = line.rfind('"') == line.npos ? 0 : line.rfind('"');
+        for (int i = 0; i < 3; ++i) comma = line.find(',', comma + (i > 0));
+        starts.push_back(line.substr(0, comma));
+        line.clear();
+    }
+    const std::vector<std::string> expected{"group,depth,channel",
+                                            ",u8,gray",
+                                            ",u8,red",
+                                            ",u8,green",
+                                            ",u8,blue",
+                                            ",u8,luma",
+                                            ",u8,all",
+                                            ",u16,gray",
+                                            ",u16,red",
+                                            ",u16,green",
+                                            ",u16,blue",
+                                            ",u16,luma",
+                                            ",u16,all",
+                                            ",u16,alpha",
+                                            ",f32,gray",
+                                            "cats,u8,gray",
+                                            "cats,u8,red",
+                                            "cats,u8,green",
+                                            "cats,u8,blue",
+                                            "cats,u8,luma",
+                                            "cats,u8,all",
+                                            "\"dogs, \"\"big\"\"\",u16,gray",
+                                            "\"dogs, \"\"big\"\"\",u16,red",
+                                            "\"dogs, \"\"big\"\"\",u16,green",
+                                            "\"dogs, \"\"big\"\"\",u16,blue",
+                                            "\"dogs, \"\"big\"\"\",u16,luma",
+                                            "\"dogs, \"\"big\"\"\",u16,all",
+                                            "\"dogs, \"\"big\"\"\",u16,alpha",
+                                            "\"dogs, \"\"big\"\"\",f32,gray",
+                                            "\"\xff\n\",f32,gray"};
+    EXPECT_EQ(starts, expected);
+}
+
+TEST(Dataset, APlotADepthTheLargestUnderThePlainName) {
+    const auto names = [](const Summary& pool) {
+        std::vector<std::string> list;
+        for (const auto& [name, plot] : dataset_plots(pool)) {
+            EXPECT_EQ(plot.size(), cv::Size(1200, 600));
+            list.push_back(name);
+        }
+        return list;
+    };
+    EXPECT_EQ(names(small_pool()), std::vector<std::string>{"dataset.histogram.png"});
+    EXPECT_EQ(names(mixed_groups()[0].pool),
+              (std::vector<std::string>{"dataset.histogram.png", "dataset.f32.histogram.png"}));
+    EXPECT_EQ(
+        names(mixed_groups()[1].pool),
+        (std::vector<std::string>{"dataset.histogram.png", "dataset.u16.histogram.png", "dataset.f32.histogram.png"}));
+    Summary uncounted = small_pool();
+    uncounted.add(analyze<float>({1, 2}));
+    uncounted.add(analyze<float>({1, 3}));  // of two ranges, without counts of values
+    EXPECT_EQ(names(uncounted), std::vector<std::string>{"dataset.histogram.png"});
+    EXPECT_TRUE(names({}).empty());
+}
+
+// ---- pools in files ---------------------------------------------------------------------------------------------
+
+TEST(PoolFile, ReadsBackTheSamePool) {
+    for (const Group& group : mixed_groups()) {
+        const std::string text = summary_json(group.pool);
+        EXPECT_TRUE(parse_summary(text, "p") == group.pool);
+        EXPECT_EQ(summary_json(parse_summary(text, "p")), text);
+        EXPECT_EQ(text.find('\n'), text.npos);
+    }
+    EXPECT_EQ(summary_json({}), "[]");
+    EXPECT_TRUE(parse_summary("[]", "p").empty());
+}
+
+TEST(PoolFile, LargeNumbersAreStringsAndCountsAreRuns) {
+    DepthSummary depth;
+    depth.range = Range{0, 256};
+    ChannelSummary channel;
+    channel.images = 2;
+    channel.counts.resize(256);
+    channel.counts[0] = 1;
+    channel.counts[7] = (std::uint64_t{1} << 53) - 1;
+    channel.counts[8] = std::uint64_t{1} << 53;
+    channel.samples = std::uint64_t{1} << 54;
+    depth.channels = {channel};
+    const std::string text = summary_json(Summary({depth}));
+    EXPECT_EQ(text, R"([{"depth":"u8","channels":[{"channel":"gray","images":2,"samples":"18014398509481984",)"
+                    R"("counts":[[0,1],[7,9007199254740991,"9007199254740992"]]}]}])");
+    EXPECT_TRUE(parse_summary(text, "p") == Summary({depth}));
+}
+
+TEST(PoolFile, IsReadStrictly) {
+    const std::string good =
+        R"([{"depth":"u8","channels":[{"channel":"gray","images":1,"samples":3,"counts":[[4,2],[9,1]]}]}])";
+    ASSERT_FALSE(parse_summary(good, "p").empty());
+    const auto changed = [&](const std::string& from, const std::string& to) {
+        std::string text = good;
+        const auto at = text.find(from);
+        EXPECT_NE(at, text.npos) << from;
+        text.replace(at, from.size(), to);
+        return failure_of([&] { parse_summary(text, "my.json"); });
+    };
+    EXPECT_EQ(changed("[{", "[{{").substr(0, 17), "my.json: no JSON:");
+    EXPECT_EQ(changed("u8", "u9"), "my.json/0/depth: 'u9' is not known here");
+    EXPECT_EQ(changed("\"images\"", "\"image\""), "my.json/0/channels/0: 'images' is missing");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":1,\"more\":2"), "my.json/0/channels/0: 'more' does not belong here");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":-1"),
+              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":1.0"),
+              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":\"1\""),
+              "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed("\"images\":1", "\"images\":4"),
+              "my.json: pool: u8 gray: there is at least one image and sample, and at most 2^60 samples");
+    EXPECT_EQ(changed("\"samples\":3", "\"samples\":4"),
+              "my.json: pool: u8 gray: the counts do not add up to the samples");
+    EXPECT_EQ(changed("[9,1]", "[5,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
+    EXPECT_EQ(changed("[9,1]", "[256,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
+    EXPECT_EQ(changed("[9,1]", "[9,0]"), "my.json/0/channels/0/counts/1: a run holds no zero");
+    EXPECT_EQ(changed("[9,1]", "[9]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
+    EXPECT_EQ(changed("gray", "all"), "my.json/0/channels/0/channel: 'all' is not known here");
+    EXPECT_EQ(changed("gray", "red"), "my.json: pool: u8: red, green and blue come together");
+}
+
+TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
+    Summary pool;
+    add_counted(pool, {-1, 0, 0, 1, 1.5F, std::numeric_limits<float>::infinity()});
+    const std::string good = summary_json(pool);
+    const auto value = good.find(R"("values":{"minus_infinite":0,"plus_infinite":1,"runs":[")");
+    ASSERT_NE(value, good.npos) << good;
+    const auto start = good.find("runs\":[\"") + 8, end = good.find('"', start);
+    const std::string text = good.substr(start, end - start);
+    EXPECT_EQ(text, "/v//hwiBgID4BwD+///3B/7//wM");
+    const auto changed = [&](const std::string& from, const std::string& to) {
+        std::string damaged = good;
+        const auto at = damaged.find(from, value);
+        EXPECT_NE(at, damaged.npos) << from;
+        damaged.replace(at, from.size(), to);
+        return failure_of([&] { parse_summary(damaged, "p"); });
+    };
+    const std::string place = "p/0/channels/0/values/runs/0: ";
+    const std::string not_the_samples = "p: pool: f32 gray: the counts of values are not those of the samples";
+    EXPECT_EQ(changed(text, text + "?"), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text + "="), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 1) + "N"), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 2)), place + "Base64 is wanted");
+    EXPECT_EQ(changed(text, text.substr(0, text.size() - 3)), place + "counts of values: a number that does not end");
+    EXPECT_EQ(changed(text, ""), place + "counts of values: a run without values");
+    EXPECT_EQ(changed(text, text + "\",\"" + text), not_the_samples);
+    EXPECT_EQ(changed("\"" + text + "\"", ""), not_the_samples);
+    EXPECT_EQ(changed("\"" + text + "\"", "[0,20]"), place + "no such file of values belongs to this one");
+    EXPECT_EQ(changed("\"plus_infinite\":1", "\"plus_infinite\":0"), not_the_samples);
+    EXPECT_EQ(changed("\"minus_infinite\":0", "\"minus_infinite\":\"18446744073709551615\""), not_the_samples);
+    EXPECT_EQ(changed("\"values\":{", "\"values\":null,\"more\":{"), "p/0/channels/0: 'more' does not belong here");
+}
+
+TEST(PoolFile, LongRunsLieInAFile) {
+    const test::TemporaryDirectory directory;
+    const auto file = FrequencyFile::named(directory.path() / "deep" / "values");
+    std::vector<float> samples;
+    for (int i = 0; i < 1'000'000; ++i) samples.push_back(static_cast<float>(i) * 0.37F - 1e5F);
+    Summary pool;
+    add_counted(pool, samples);
+    const Summary there = pool.merged_values(file);
+    EXPECT_TRUE(there == pool);
+    const std::uint64_t bytes = file->sync();
+    EXPECT_EQ(bytes, fs::file_size(directory.path() / "deep" / "values"));
+    const std::string text = summary_json(there);
+    EXPECT_LT(text.size(), 10'000U);
+    EXPECT_TRUE(parse_summary(text, "p", {FrequencyFile::existing(directory.path() / "deep" / "values"), nullptr}) ==
+                pool);
+    EXPECT_EQ(failure_of([&] { parse_summary(text, "p"); }),
+              "p/0/channels/0/values/runs/0: no such file of values belongs to this one");
+    EXPECT_EQ(failure_of([&] {
+                  parse_summary(text, "p", {FrequencyFile::existing("no/file"), nullptr});
+              }),
+              "no/file: cannot be read: No such file or directory");
+    fs::resize_file(directory.path() / "deep" / "values", bytes - 1);
+    EXPECT_EQ(failure_of([&] {
+                  parse_summary(text, "p", {FrequencyFile::existing(directory.path() / "deep" / "values"), nullptr});
+              }),
+              (directory.path() / "deep" / "values: it is truncated").string());
+}
+
+/// Whatever comes: an IoError, or a pool that reads back.
+TEST(PoolFile, DamageIsSeenOrHarmless) {
+    std::mt19937 random(3);
+    const std::string good = summary_json(mixed_groups()[0].pool);
+    for (int round = 0; round < 500; ++round) {
+        std::string text = good;
+        for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits) {
+            const std::size_t at = random() % text.size();
+            switch (random() % 3) {
+                case 0:
+                    text[at] = "0123456789,[]{}\":-.ef"[random() % 21];
+                    break;
+                case 1:
+                    text.erase(at, 1 + random() % 5);
+                    break;
+                default:
+                    text.insert(at, text.substr(random() % text.size(), random() % 30));
+            }
+        }
+        try {
+            const Summary pool = parse_summary(text, "p");
+            EXPECT_TRUE(parse_summary(summary_json(pool), "p") == pool);
+            dataset_csv({{"", pool}});
+        } catch (const IoError&) {
+        }
+    }
+}
+
+// ---- files of values ---------------------------------------------------------------------------------------------
+
+class ValuesFileTest : public testing::Test {
+  protected:
+    static constexpr std::uint64_t mega = std::uint64_t{1} << 20;
+
+    static void put(FrequencyFile& file, std::uint64_t place, std::uint64_t bytes, int what) {
+        const std::vector<std::byte> all(bytes, static_cast<std::byte>(what));
+        file.write(place, all.data(), all.size());
+    }
+    static bool has(const FrequencyFile& file, std::uint64_t place, std::uint64_t bytes, int what) {
+        std::vector<std::byte> all(bytes);
+        file.read(place, all.data(), all.size());
+        return std::count(all.begin(), all.end(), static_cast<std::byte>(what)) == static_cast<std::ptrdiff_t>(bytes);
+    }
+    /// Bytes that the file takes on its disk.
+    std::uint64_t space() const {
+        struct stat status {};
+        EXPECT_EQ(stat(path.c_str(), &status), 0);
+        return static_cast<std::uint64_t>(status.st_blocks) * 512;
+    }
+
+    test::TemporaryDirectory directory;
+    const fs::path path = directory.path() / "made" / "values";
+};
+
+TEST_F(ValuesFileTest, IsThereWhenItIsWritten) {
+    const auto file = FrequencyFile::named(path);
+    EXPECT_EQ(file->sync(), 0U);
+    file->discard();
+    EXPECT_FALSE(fs::exists(directory.path() / "made"));
+    const std::uint64_t a = file->take(1000), b = file->take(mega);
+    put(*file, b, mega, 2);
+    put(*file, a, 1000, 1);
+    EXPECT_TRUE(has(*file, a, 1000, 1));
+    EXPECT_TRUE(has(*file, b, mega, 2));
+    EXPECT_GE(file->sync(), mega + 1000);
+    EXPECT_TRUE(has(*FrequencyFile::existing(path), b, mega, 2));
+    EXPECT_EQ(failure_of([&] { FrequencyFile::named(path)->take(1); }),
+              path.string() + ": another run is writing it; name another --output");
+    EXPECT_EQ(failure_of([&] { FrequencyFile::named(path)->discard(); }),
+              path.string() + ": another run is writing it; name another --output");
+    EXPECT_TRUE(has(*file, a, 1000, 1));
+    file->discard();
+    EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(ValuesFileTest, WhatIsGivenBackTakesNoSpace) {
+    const auto file = FrequencyFile::named(path);
+    std::vector<std::uint64_t> places;
+    for (int i = 0; i < 8; ++i) put(*file, places.emplace_back(file->take(mega)), mega, i);
+    const std::uint64_t end = file->sync();
+    EXPECT_GE(space(), 8 * mega);
+    for (const int i : {1, 3, 4, 7}) file->give_back(places[static_cast<std::size_t>(i)], mega);
+    for (const int i : {1, 3, 4, 7}) EXPECT_TRUE(has(*file, places[static_cast<std::size_t>(i)], mega, i));
+    const std::uint64_t behind = file->take(10);
+    EXPECT_GE(behind, end);  // what was synced stays until it is released
+    put(*file, behind, 10, 9);
+    file->give_back(behind, 10);
+    EXPECT_EQ(file->take(20), behind);  // but what came after is used again
+    file->release();
+    if (space() < 8 * mega) {  // not every file system can
+        EXPECT_LE(space(), 4 * mega + 65536);
+    }
+    for (const int i : {0, 2, 5, 6}) EXPECT_TRUE(has(*file, places[static_cast<std::size_t>(i)], mega, i));
+}
+
+TEST_F(ValuesFileTest, GoesOnWhereItWas) {
+    std::uint64_t kept = 0, lost = 0, end = 0;
+    {
+        const auto file = FrequencyFile::named(path);
+        lost = file->take(mega);
+        put(*file, lost, mega, 1);
+        kept = file->take(mega);
+        put(*file, kept, mega, 2);
+        end = file->sync();
+        put(*file, file->take(mega), mega, 3);
+    }
+    const auto file = FrequencyFile::named(path);
+    file->resume(end);
+    EXPECT_EQ(fs::file_size(path), end);
+    file->keep_only({{kept, mega}});
+    if (space() < 2 * mega) {
+        EXPECT_LE(space(), mega + 65536);
+    }
+    EXPECT_TRUE(has(*file, kept, mega, 2));
+    const std::uint64_t next = file->take(5);
+    EXPECT_GE(next, end);
+    put(*file, next, 5, 4);
+    EXPECT_TRUE(has(*file, kept, mega, 2));
+    EXPECT_TRUE(has(*file, next, 5, 4));
+}
+
+TEST_F(ValuesFileTest, WithoutANameLeavesNothing) {
+    {
+        const auto file = FrequencyFile::temporary(directory.path());
+        const std::uint64_t place = file->take(mega);
+        put(*file, place, mega, 1);
+        EXPECT_TRUE(has(*file, place, mega, 1));
+        EXPECT_TRUE(fs::is_empty(directory.path()));
+    }
+    EXPECT_EQ(failure_of([&] { FrequencyFile::temporary("no/directory")->take(1); }),
+              "no/directory: no temporary file can be made there: No such file or directory");
+}
+
+// ---- parts ------------------------------------------------------------------------------------------------------
+
+Part small_part() {
+    Part part;
+    part.part = 2;
+    part.parts = 3;
+    part.inputs = 9;
+    part.inputs_hash = "0123abcd";
+    part.rows = 4;
+    part.errors = 2;
+    part.options = {{"engine", "cpu"}, {"version", "1"}};
+    part.histogram.range = Range{0.5, 100};
+    part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
+    return part;
+}
+
+TEST(PartFile, ReadsBackTheSamePart) {
+    const Part part = small_part();
+    const std::string text = part_json(part);
+    const Part read = parse_part(text, "p");
+    EXPECT_EQ(part_json(read), text);
+    EXPECT_EQ(read.part, 2U);
+    EXPECT_EQ(read.parts, 3U);
+    EXPECT_EQ(read.inputs, 9U);
+    EXPECT_EQ(read.rows, 4U);
+    EXPECT_EQ(read.errors, 2U);
+    EXPECT_EQ(read.options, part.options);
+    EXPECT_EQ(read.histogram.range, part.histogram.range);
+    ASSERT_EQ(read.groups.size(), 2U);
+    EXPECT_EQ(read.groups[1].name, "a\xff");
+    EXPECT_TRUE(read.groups[1].pool == part.groups[1].pool);
+    EXPECT_EQ(text.find('\n'), text.size() - 1);
+}
+
+TEST(PartFile, IsReadStrictly) {
+    const auto changed = [](const std::function<void(nlohmann::ordered_json&)>& change) {
+        auto json = nlohmann::ordered_json::parse(part_json(small_part()));
+        change(json);
+        return failure_of([&] { parse_part(json.dump(), "p"); });
+    };
+    EXPECT_EQ(
+        changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
+        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 4': "
+        "run this part again, or merge with that version");
+    EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
+              "p/format: this is no part: 'gpuhist part 4' is wanted");
+    EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
+    EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: parts are counted from 1");
+    EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
+    EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
+              "p/errors: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "61f"; }),
+              "p/groups/1/group: two hexadecimal digits a byte are wanted");
+    EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "41"; }),
+              "p/groups/1/group: bytes that are UTF-8 are written as a string");
+    EXPECT_EQ(changed([](auto& part) { part["groups"].erase(0); }),
+              "p/groups/0/group: groups are in byte order, each once, and the whole set comes first");
+    EXPECT_EQ(changed([](auto& part) { part["groups"] = nlohmann::ordered_json::array(); }),
+              "p/groups: the whole set is missing");
+    EXPECT_EQ(changed([](auto& part) {
+                  part["histogram"]["range"] = {2, 1};
+              }),
+              "p/histogram/range: the lower number comes first");
+    EXPECT_EQ(changed([](auto& part) { part["options"]["engine"] = 5; }), "p/options/engine: an object is wanted");
+}
+
+class PartRowsTest : public testing::Test {
+  protected:
+    struct Row {
+        std::uint64_t index;
+        bool is_error;
+        std::string text;
+    };
+    /// Reads all rows of a file of this text.
+    std::vector<Row> read(const std::string& text) {
+        const fs::path path = directory_ / "r.csv";
+        write_text(path, text);
+        std::vector<Row> found;
+        for (PartRows rows(path); rows.next();) found.push_back({rows.index(), rows.is_error(), rows.row()});
+        return found;
+    }
+    std::string failure(const std::string& text) {
+        const std::string message = failure_of([&] { read(text); });
+        return message.substr(0, directory_.string().size()) == directory_
+                   ? message.substr(directory_.string().size() + 1)
+                   : message;
+    }
+
+    const test::TemporaryDirectory temporary_;
+    const fs::path directory_ = temporary_.path();
+};
+
+TEST_F(PartRowsTest, RowsComeBackAsThoseOfTheirFiles) {
+    const ImageInfo odd{"line\nend, \"quote\"", 4, 1, Depth::u8}, plain{"x.png", 2, 1, Depth::u8};
+    const Failure bad{"\xfe,\r\n\"", "decode", "\"quoted\"\n3,stats,"};
+    const auto first = statistics(analyze<std::uint8_t>({0, 255, 10, 20, 1, 2}, 3));
+    const auto second = statistics(analyze<std::uint8_t>({255, 255}));
+    const auto rows = read(part_rows_header() + part_stats_rows(1, odd, first) + part_error_row(3, bad) +
+                           part_stats_rows(12345678901, plain, second));
+    ASSERT_EQ(rows.size(), first.size() + 2);
+    std::string stats, errors;
+    for (const Row& row : rows) (row.is_error ? errors : stats) += row.text;
+    EXPECT_EQ(stats, stats_csv_rows(odd, first) + stats_csv_rows(plain, second));
+    EXPECT_EQ(errors, errors_csv_row(bad));
+    EXPECT_EQ(rows.front().index, 1U);
+    EXPECT_EQ(rows[first.size()].index, 3U);
+    EXPECT_EQ(rows.back().index, 12345678901U);
+    EXPECT_TRUE(read(part_rows_header()).empty());
+}
+
+TEST_F(PartRowsTest, DamageIsNamedWithItsLine) {
+    const std::string header = part_rows_header();
+    EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a part's rows");
+    EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a part's rows");
+    EXPECT_EQ(failure(header + "1,stats,\"a\nb\",2\nx\n"),
+              "r.csv: line 4: the row does not start with the input's index and 'stats' or 'errors'");
+    for (const char* row : {"01,stats,a\n", "-1,stats,a\n", ",stats,a\n", "1,a\n", "1,error,a\n", "1,stats\n", "1\n",
+                            "\n", "18446744073709551616,stats,a\n"})
+        EXPECT_EQ(failure(header + row),
+                  "r.csv: line 2: the row does not start with the input's index and 'stats' or 'errors'")
+            << row;
+    EXPECT_EQ(failure(header + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
+    EXPECT_EQ(failure(header + "1,stats,\"" + std::string(17'000'000, 'a')),
+              "r.csv: line 2: a row of 16 MiB or more: a quote is missing");
+    EXPECT_NE(failure_of([&] { PartRows(directory_ / "none.csv"); }).find("cannot be read"), std::string::npos);
+}
+
+}  // namespace

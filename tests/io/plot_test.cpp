@@ -1,0 +1,217 @@
+// The plot: its size, that what it should show can be found in it, and that nothing makes it fail.
+#include "gpuhist/io/plot.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <opencv2/core.hpp>
+
+#include "gpuhist/error.hpp"
+
+namespace {
+
+using namespace gpuhist;
+using gpuhist::io::plot_histogram;
+using gpuhist::io::PlotOptions;
+
+std::vector<std::uint64_t> bell(std::size_t bins, double center, double width, double height) {
+    std::vector<std::uint64_t> counts(bins);
+    for (std::size_t i = 0; i < bins; ++i) {
+        const double distance = (static_cast<double>(i) / static_cast<double>(bins) - center) / width;
+        counts[i] = static_cast<std::uint64_t>(height * std::exp(-distance * distance));
+    }
+    return counts;
+}
+
+std::vector<Statistics> rows_of(const Histogram& histogram) {
+    std::vector<Statistics> rows;
+    for (const auto& column : histogram.columns) {
+        Statistics row;
+        row.channel = column.channel;
+        row.mean = (histogram.range.lower + histogram.range.upper) / 2;
+        row.std = (histogram.range.upper - histogram.range.lower) / 8;
+        for (std::size_t i = 0; i < row.percentiles.size(); ++i)
+            row.percentiles[i] = histogram.range.lower +
+                                 (histogram.range.upper - histogram.range.lower) * reported_percentiles[i] / 100.0;
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+Histogram colors(std::size_t bins = 256) {
+    Histogram histogram;
+    histogram.range = {0, 256};
+    histogram.columns = {{Channel::red, bell(bins, 0.8, 0.1, 9000), 0, 0, 0},
+                         {Channel::green, bell(bins, 0.5, 0.1, 9000), 0, 0, 0},
+                         {Channel::blue, bell(bins, 0.2, 0.1, 9000), 0, 0, 0},
+                         {Channel::luma, bell(bins, 0.5, 0.3, 5000), 0, 0, 0}};
+    return histogram;
+}
+
+Histogram gray(std::vector<std::uint64_t> counts, Range range = {0, 256}) {
+    Histogram histogram;
+    histogram.range = range;
+    histogram.columns = {{Channel::gray, std::move(counts), 0, 0, 0}};
+    return histogram;
+}
+
+/// Pixels of a part of the plot, given in fractions of it, where the wanted colour clearly leads.
+int count_leading(const cv::Mat& image, double left, double right, int channel) {
+    int found = 0;
+    for (int y = image.rows / 4; y < image.rows * 3 / 4; ++y)
+        for (int x = static_cast<int>(image.cols * left); x < static_cast<int>(image.cols * right); ++x) {
+            const auto pixel = image.at<cv::Vec3b>(y, x);
+            const int other = std::max(pixel[(channel + 1) % 3], pixel[(channel + 2) % 3]);
+            found += pixel[channel] > other + 20;
+        }
+    return found;
+}
+
+int differing(const cv::Mat& a, const cv::Mat& b, const cv::Rect& part) {
+    cv::Mat difference;
+    cv::absdiff(a(part), b(part), difference);
+    return cv::countNonZero(difference.reshape(1));
+}
+
+TEST(Plot, HasTheSizeAskedFor) {
+    const auto histogram = colors();
+    const cv::Mat image = plot_histogram(histogram, rows_of(histogram));
+    EXPECT_EQ(image.size(), cv::Size(1200, 600));
+    EXPECT_EQ(image.type(), CV_8UC3);
+    PlotOptions options;
+    options.width = 321;
+    options.height = 240;
+    options.title = std::string(500, 'w');
+    EXPECT_EQ(plot_histogram(histogram, rows_of(histogram), options).size(), cv::Size(321, 240));
+    options.width = 319;
+    EXPECT_THROW(plot_histogram(histogram, rows_of(histogram), options), InvalidArgument);
+    options.width = 1 << 20;
+    EXPECT_THROW(plot_histogram(histogram, rows_of(histogram), options), InvalidArgument);
+    EXPECT_THROW(plot_histogram(gray({1, 2}, {5, 5}), {}), InvalidArgument);
+}
+
+TEST(Plot, ShowsEachChannelInItsColorWhereItIs) {
+    const auto histogram = colors();
+    const cv::Mat image = plot_histogram(histogram, rows_of(histogram));
+    EXPECT_GT(count_leading(image, 0.75, 0.9, 2), 5000);
+    EXPECT_GT(count_leading(image, 0.45, 0.6, 1), 5000);
+    EXPECT_GT(count_leading(image, 0.15, 0.3, 0), 5000);
+    EXPECT_LT(count_leading(image, 0.75, 0.9, 0), 200);
+    EXPECT_LT(count_leading(image, 0.15, 0.3, 2), 200);
+}
+
+TEST(Plot, IsTheSameEveryTime) {
+    const auto histogram = colors(65536);
+    PlotOptions options;
+    options.title = "photo.jpg";
+    const cv::Mat first = plot_histogram(histogram, rows_of(histogram), options);
+    const cv::Mat second = plot_histogram(histogram, rows_of(histogram), options);
+    EXPECT_EQ(differing(first, second, {0, 0, first.cols, first.rows}), 0);
+}
+
+TEST(Plot, OneBinOfManyIsSeen) {
+    const cv::Mat none = plot_histogram(gray(std::vector<std::uint64_t>(65536)), {});
+    for (const std::size_t bin : {std::size_t{0}, std::size_t{12345}, std::size_t{40000}, std::size_t{65535}})
+        for (const bool log : {false, true}) {
+            std::vector<std::uint64_t> counts(65536);
+            counts[bin] = 1;
+            PlotOptions options;
+            options.log_counts = log;
+            const cv::Mat empty = log ? plot_histogram(gray(std::vector<std::uint64_t>(65536)), {}, options) : none;
+            const cv::Mat image = plot_histogram(gray(counts), {}, options);
+            EXPECT_GT(differing(empty, image, {60, 130, 1140, 400}), 50) << bin << (log ? " log" : "");
+        }
+}
+
+TEST(Plot, TheSmallestCountBesideTheLargestIsSeen) {
+    std::vector<std::uint64_t> counts(256);
+    counts[200] = std::numeric_limits<std::uint64_t>::max();
+    const cv::Mat without = plot_histogram(gray(counts), {});
+    counts[100] = 1;
+    const cv::Mat with = plot_histogram(gray(counts), {});
+    EXPECT_GT(differing(without, with, {400, 500, 200, 60}), 3);
+}
+
+TEST(Plot, AFewTallColumnsDoNotHideTheRest) {
+    auto counts = bell(256, 0.5, 0.2, 1000);
+    counts[255] = 5000000;
+    const cv::Mat image = plot_histogram(gray(counts), {});
+    // The bell still reaches the middle of the drawing.
+    int drawn = 0;
+    for (int x = 580; x < 680; ++x) drawn += image.at<cv::Vec3b>(300, x) != cv::Vec3b(255, 255, 255);
+    EXPECT_EQ(drawn, 100);
+}
+
+TEST(Plot, LogarithmicCountsLookDifferent) {
+    const auto histogram = colors();
+    PlotOptions options;
+    options.log_counts = true;
+    const cv::Mat linear = plot_histogram(histogram, {}), logarithmic = plot_histogram(histogram, {}, options);
+    EXPECT_GT(differing(linear, logarithmic, {100, 120, 1000, 400}), 50000);
+}
+
+TEST(Plot, MarksPercentilesAndTitle) {
+    const auto histogram = gray(bell(256, 0.5, 0.2, 1000));
+    const auto rows = rows_of(histogram);
+    const cv::Mat without = plot_histogram(histogram, {}), with = plot_histogram(histogram, rows);
+    EXPECT_GT(differing(without, with, {0, 70, 1200, 30}), 500);  // labels
+    PlotOptions options;
+    options.title = "Gr\u00f6\u00dfe \u2014 \xFF \u4e2d";  // in the typeface, no UTF-8, not in the typeface
+    const cv::Mat titled = plot_histogram(histogram, rows, options);
+    EXPECT_GT(differing(titled, with, {0, 0, 600, 42}), 500);
+    EXPECT_EQ(differing(titled, with, {0, 45, 1200, 555}), 0);
+}
+
+TEST(Plot, AlphaDoesNotChangeTheCurves) {
+    auto histogram = colors();
+    const cv::Mat without = plot_histogram(histogram, {});
+    std::vector<std::uint64_t> opaque(256);
+    opaque[255] = 1000000;
+    histogram.columns.push_back({Channel::alpha, opaque, 0, 0, 0});
+    const cv::Mat with = plot_histogram(histogram, {});
+    EXPECT_EQ(differing(without, with, {0, 0, 1200, 560}), 0);
+    EXPECT_GT(differing(without, with, {0, 560, 1200, 40}), 100);  // but it is said
+}
+
+TEST(Plot, NothingMakesItFail) {
+    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
+    std::vector<Histogram> histograms{
+        Histogram{{0, 256}, {}},
+        gray({}),
+        gray({0}),
+        gray({most}),
+        gray(std::vector<std::uint64_t>(256, most)),
+        gray(std::vector<std::uint64_t>(1 << 24, 3)),
+        gray({1, 2, 3}, {1e-6, 3e8}),
+        gray({1, 2, 3}, {-3.4e38, 3.4e38}),
+        gray({1, 2, 3}, {-1e-45, 1e-45}),
+        gray({1, 2, 3}, {-5, -4.999}),
+        gray({1, 2, 3}, {16777216, 16777217}),
+        gray({1, 2, 3}, {0.1, std::nextafter(0.1, 1)}),
+        gray({1, 2, 3}, {-1e300, 1e300}),
+        gray(bell(1087, 0.5, 0.3, 100)),
+    };
+    Histogram outside = colors();
+    for (auto& column : outside.columns) column.below = column.above = column.nan = most / 4;
+    histograms.push_back(outside);
+    for (std::size_t i = 0; i < histograms.size(); ++i)
+        for (const bool log : {false, true}) {
+            SCOPED_TRACE(i);
+            PlotOptions options;
+            options.log_counts = log;
+            auto rows = rows_of(histograms[i]);
+            const cv::Mat image = plot_histogram(histograms[i], rows, options);
+            // Axes are there whatever comes.
+            EXPECT_GT(cv::countNonZero(image.reshape(1) != 255), 500);
+            for (auto& row : rows) {
+                row = Statistics{};
+                row.channel = Channel::gray;
+                row.percentiles.fill(-1e308);
+            }
+            EXPECT_NO_THROW(plot_histogram(histograms[i], rows, options));
+        }
+}
+
+}  // namespace
