@@ -105,9 +105,9 @@ std::vector<Column> number_columns(const std::vector<Statistics>& rows) {
     };
     const auto add = [&](const char* title, auto field) { columns.push_back(number_column(title, collect(field))); };
     add("min", [](const Statistics& row) { return row.min; });
-    add("p01", [](const Statistics& row) { return row.percentiles.front(); });
-    add("median", [](const Statistics& row) { return row.percentiles[3]; });
-    add("p99", [](const Statistics& row) { return row.percentiles.back(); });
+    add("p01", [](const Statistics& row) { return row.percentile(1); });
+    add("median", [](const Statistics& row) { return row.percentile(50); });
+    add("p99", [](const Statistics& row) { return row.percentile(99); });
     add("max", [](const Statistics& row) { return row.max; });
     add("mean", [](const Statistics& row) { return row.mean; });
     add("std", [](const Statistics& row) { return row.std; });

@@ -407,7 +407,7 @@ void FloatAnalyzer::find_extremes(Workers& workers, const ImageView& image) {
     }
 }
 
-void FloatAnalyzer::plan(const std::optional<Stretch>& stretch) {
+void FloatAnalyzer::plan(const core::RankRequest& request) {
     RowState& pooled = *states_[core::pooled_row];
     if (rows_ > 1)
         for (int row : {red_row, green_row, blue_row}) {
@@ -423,8 +423,8 @@ void FloatAnalyzer::plan(const std::optional<Stretch>& stretch) {
         if (state->finite > 0) {
             const float minimum = core::key_float(state->extremes.minimum),
                         maximum = core::key_float(state->extremes.maximum);
-            plan = core::plan_ranks(state->high_counts.data(), state->finite, minimum, maximum, stretch.has_value(),
-                                    stretch ? stretch->low : 0, stretch ? stretch->high : 0, state->moments.pivot);
+            plan = core::plan_ranks(state->high_counts.data(), state->finite, minimum, maximum, request,
+                                    state->moments.pivot);
             state->moments.exponent = core::moment_exponent(state->moments.pivot, minimum, maximum);
         }
         state->ranks.begin(plan, state->high_counts.data());
@@ -584,7 +584,8 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
     result.detail = brief_ ? Detail::brief : Detail::full;
     find_extremes(workers, image);
     if (!brief_) {
-        plan(stretch);
+        plan(core::RankRequest::of(request.percentiles, 0, stretch.has_value(), stretch ? stretch->low : 0,
+                                   stretch ? stretch->high : 0));
         find_usual_values(image);
     }
 

@@ -39,7 +39,7 @@ class FloatAnalyzer {
     struct RowState;
 
     void find_extremes(Workers& workers, const ImageView& image);
-    void plan(const std::optional<Stretch>& stretch);
+    void plan(const core::RankRequest& request);
     void find_usual_values(const ImageView& image);
     void count_and_sum(Workers& workers, const ImageView& image, Analysis& result);
     void sum_again(Workers& workers, const ImageView& image);

@@ -19,6 +19,7 @@
 #include "dataset/frequency_table.hpp"
 #include "dataset/summary.hpp"
 #include "gpuhist/error.hpp"
+#include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
 
 namespace gpuhist {
@@ -323,6 +324,7 @@ core::FloatBins bins_of(const HistogramOptions& options, const Range& range) {
 /// What a channel's counts of values are read for, once.
 struct Reading {
     Statistics* numbers = nullptr;  ///< for percentiles and `unique`
+    const Percentiles* percentiles = nullptr;
     const core::FloatBins* bins = nullptr;
     Histogram::Column* column = nullptr;
 };
@@ -330,7 +332,9 @@ struct Reading {
 void read_values(const ChannelSummary& channel, const Reading& reading) {
     std::map<std::uint64_t, float> at_rank;  // that percentiles are made of
     const std::uint64_t n = finite(channel);
-    if (reading.numbers) core::set_percentiles(*reading.numbers, n, [&](std::uint64_t rank) { return at_rank[rank]; });
+    if (reading.numbers)
+        core::set_percentiles(*reading.numbers, *reading.percentiles, n,
+                              [&](std::uint64_t rank) { return at_rank[rank]; });
     std::uint64_t through = 0, values = 0;
     auto wanted = at_rank.begin();
     for (FrequencyReader reader(channel.values.runs()); reader.next(); ++values) {
@@ -344,7 +348,7 @@ void read_values(const ChannelSummary& channel, const Reading& reading) {
         count += reader.count();
     }
     if (!reading.numbers) return;
-    core::set_percentiles(*reading.numbers, n, [&](std::uint64_t rank) { return at_rank[rank]; });
+    core::set_percentiles(*reading.numbers, *reading.percentiles, n, [&](std::uint64_t rank) { return at_rank[rank]; });
     reading.numbers->unique = values;
 }
 
@@ -366,7 +370,7 @@ bool counted_so(const DepthSummary& pool, const HistogramOptions& options) {
 }
 
 /// The rows of a depth and, where there are `options`, its histogram.
-SummaryNumbers numbers_of(const DepthSummary& pool, const HistogramOptions* options) {
+SummaryNumbers numbers_of(const DepthSummary& pool, const HistogramOptions* options, const Percentiles& percentiles) {
     SummaryNumbers found;
     std::vector<const ChannelSummary*> channels;
     for (const ChannelSummary& channel : pool.channels)
@@ -388,7 +392,7 @@ SummaryNumbers numbers_of(const DepthSummary& pool, const HistogramOptions* opti
         const ChannelSummary& channel = *channels[i];
         SummaryRow& row = found.rows[i] = {pool.depth, channel.images, {}};
         if (pool.depth != Depth::f32) {
-            row.statistics = core::from_counts(channel.channel, channel.counts);
+            row.statistics = core::from_counts(channel.channel, channel.counts, percentiles);
             return;
         }
         Statistics& numbers = row.statistics;
@@ -396,12 +400,13 @@ SummaryNumbers numbers_of(const DepthSummary& pool, const HistogramOptions* opti
         numbers.pixels = channel.samples;
         numbers.nan = channel.nan;
         numbers.inf = channel.infinite;
+        core::set_percentiles(numbers, percentiles, 0, {});
         if (finite(channel) == 0) return;
         numbers.min = channel.minimum;
         numbers.max = channel.maximum;
         core::set_moments(numbers, finite(channel), channel.power_sums, pool.detail);
         if (!pool.values_counted) return;
-        Reading reading{&numbers, bins ? &*bins : nullptr, nullptr};
+        Reading reading{&numbers, &percentiles, bins ? &*bins : nullptr, nullptr};
         if (bins && (i < own || channel.channel == Channel::alpha))
             reading.column = &found.histogram->columns[i < own ? i : own];
         read_values(channel, reading);
@@ -482,18 +487,18 @@ const DepthSummary* Summary::find(Depth depth) const {
     return nullptr;
 }
 
-std::vector<SummaryRow> Summary::statistics() const {
+std::vector<SummaryRow> Summary::statistics(const Percentiles& percentiles) const {
     std::vector<SummaryRow> rows;
     for (const DepthSummary& pool : depths_) {
-        const std::vector<SummaryRow> more = numbers_of(pool, nullptr).rows;
+        const std::vector<SummaryRow> more = numbers_of(pool, nullptr, percentiles).rows;
         rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;
 }
 
-SummaryNumbers Summary::numbers(Depth depth, const HistogramOptions& options) const {
+SummaryNumbers Summary::numbers(Depth depth, const HistogramOptions& options, const Percentiles& percentiles) const {
     const DepthSummary* pool = find(depth);
-    return pool ? numbers_of(*pool, &options) : SummaryNumbers{};
+    return pool ? numbers_of(*pool, &options, percentiles) : SummaryNumbers{};
 }
 
 std::optional<Histogram> Summary::histogram(Depth depth, const HistogramOptions& options) const {

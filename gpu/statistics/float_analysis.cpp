@@ -28,10 +28,10 @@ struct Walk {
 
 }  // namespace
 
-RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum, bool stretch,
-                    double low, double high, double& pivot) {
+RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum,
+                    const RankRequest& request, double& pivot) {
     RankPlan plan;
-    for (int i = 0; i < max_ranks; ++i) plan.rank[i] = required_rank(i, n, stretch, low, high);
+    for (int i = 0; i < max_ranks; ++i) plan.rank[i] = required_rank(i, n, request);
     std::sort(plan.rank, plan.rank + max_ranks);
     plan.ranks = static_cast<std::int32_t>(std::unique(plan.rank, plan.rank + max_ranks) - plan.rank);
     Walk walk{high_counts, float_key(minimum) >> 16, float_key(maximum) >> 16};

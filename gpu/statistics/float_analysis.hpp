@@ -19,12 +19,12 @@
 #include "core/integers.hpp"
 #include "core/portable.hpp"
 #include "gpuhist/analysis.hpp"
+#include "statistics/percentiles.hpp"
 
 namespace gpuhist::core {
 
 inline constexpr int float_rows = 6;  ///< red, green, blue, luma, alpha (grey: row 0 alone) and the pooled row
 inline constexpr int pooled_row = 5;
-inline constexpr int max_ranks = 16;  ///< two for each of seven percentiles, two to stretch between
 inline constexpr std::uint32_t half_keys = 65536;
 
 /// Unsigned integers in the order of the finite floats; −0 counts as +0.
@@ -39,19 +39,6 @@ GPUHIST_HD inline float key_float(std::uint32_t key) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
-}
-
-/// The ranks (zero-based) that the reported percentiles of n > 0 samples need, and where `stretch` those of a stretch
-/// between two nearest-rank percentiles, by i < max_ranks: in no order, some of them more than once.
-GPUHIST_HD inline std::uint64_t required_rank(int i, std::uint64_t n, bool stretch, double low, double high) {
-    constexpr int percents = 7;
-    if (i >= 2 * percents) {
-        if (stretch) return nearest_rank(i == 2 * percents ? low : high, n) - 1;
-        i = 0;
-    }
-    const unsigned percent[percents] = {1, 5, 25, 50, 75, 95, 99};  // statistics.hpp: reported_percentiles
-    const std::uint64_t last = n - 1, rank = last / 100 * percent[i / 2] + last % 100 * percent[i / 2] / 100;
-    return rank + i % 2 < n ? rank + i % 2 : rank;
 }
 
 /// Where the ranks of one row lie: under which high halves, and how far into them.
@@ -74,9 +61,9 @@ GPUHIST_HD inline double middle_of_high_half(std::uint32_t high, float minimum, 
 }
 
 /// Plans a row of n > 0 finite samples from its counts by high half (`half_keys` of them; those of NaN and ±Inf are not
-/// read) and its extremes: the ranks of `required_ranks`, and the pivot of its moments.
-RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum, bool stretch,
-                    double low, double high, double& pivot);
+/// read) and its extremes: the ranks of `required_rank`, and the pivot of its moments.
+RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum,
+                    const RankRequest& request, double& pivot);
 
 /// Smallest e with |x − pivot| < 2^e for all x between the extremes.
 GPUHIST_HD inline int moment_exponent(double pivot, float minimum, float maximum) {

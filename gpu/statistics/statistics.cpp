@@ -8,6 +8,7 @@
 #include "core/wide.hpp"
 #include "gpuhist/error.hpp"
 #include "statistics/float_analysis.hpp"
+#include "statistics/percentiles.hpp"
 #include "statistics/statistics.hpp"
 
 namespace gpuhist {
@@ -15,12 +16,6 @@ namespace {
 
 using core::i128;
 using core::u128;
-
-/// a + (b − a) · numerator/100, from the nearer end, as numpy.percentile interpolates.
-double interpolate(double a, double b, std::uint64_t numerator) {
-    const double t = static_cast<double>(numerator) / 100;
-    return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
-}
 
 /// g1 and g2 of a population; undefined for a constant one.
 void set_shape(Statistics& row, double m2, double m3, double m4) {
@@ -42,22 +37,12 @@ std::uint64_t effective_bits(std::uint64_t ever, std::uint64_t always) {
 
 }  // namespace
 
-void core::set_percentiles(Statistics& row, std::uint64_t n,
-                           const std::function<double(std::uint64_t rank)>& value_at) {
-    for (std::size_t i = 0; i < reported_percentiles.size(); ++i) {
-        const u128 position = static_cast<u128>(n - 1) * static_cast<unsigned>(reported_percentiles[i]);
-        const auto rank = static_cast<std::uint64_t>(position / 100);
-        const auto hundredths = static_cast<std::uint64_t>(position % 100);
-        const double value = value_at(rank);
-        row.percentiles[i] = hundredths ? interpolate(value, value_at(rank + 1), hundredths) : value;
-    }
-}
-
 core::MeanStd core::pooled_mean_std(std::uint64_t n, u128 sum, u128 sum_squares) {
     return {ratio(sum, n), std::sqrt(to_double(squares_about_mean(n, sum, sum_squares))) / static_cast<double>(n)};
 }
 
-Statistics core::from_counts(Channel channel, const std::vector<std::uint64_t>& counts) {
+Statistics core::from_counts(Channel channel, const std::vector<std::uint64_t>& counts,
+                             const Percentiles& percentiles) {
     Statistics row;
     row.channel = channel;
     std::uint64_t n = 0, unique = 0, first = 0, last = 0;
@@ -76,7 +61,10 @@ Statistics core::from_counts(Channel channel, const std::vector<std::uint64_t>& 
     }
     row.pixels = n;
     row.unique = unique;
-    if (n == 0) return row;
+    if (n == 0) {
+        set_percentiles(row, percentiles, 0, {});
+        return row;
+    }
 
     row.min = static_cast<double>(first);
     row.max = static_cast<double>(last);
@@ -110,7 +98,7 @@ Statistics core::from_counts(Channel channel, const std::vector<std::uint64_t>& 
 
     // Ranks mostly ascend, so that one walk over the counts serves them all.
     std::uint64_t value = 0, cumulative = counts[0];
-    set_percentiles(row, n, [&](std::uint64_t rank) {
+    set_percentiles(row, percentiles, n, [&](std::uint64_t rank) {
         if (rank < cumulative - counts[value]) cumulative = counts[value = 0];
         while (cumulative <= rank) cumulative += counts[++value];
         return static_cast<double>(value);
@@ -130,8 +118,9 @@ void set_moments(Statistics& row, Detail detail, const core::CentralMoments& mom
     if (detail == Detail::full) set_shape(row, moments.m2, moments.m3, moments.m4);
 }
 
-void set_order_statistics(Statistics& row, std::uint64_t n, const std::vector<OrderStatistic>& order) {
-    core::set_percentiles(row, n, [&](std::uint64_t rank) {
+void set_order_statistics(Statistics& row, const Percentiles& percentiles, std::uint64_t n,
+                          const std::vector<OrderStatistic>& order) {
+    core::set_percentiles(row, percentiles, n, [&](std::uint64_t rank) {
         auto found = std::lower_bound(order.begin(), order.end(), rank,
                                       [](const OrderStatistic& s, std::uint64_t r) { return s.rank < r; });
         if (found == order.end() || found->rank != rank)
@@ -144,18 +133,19 @@ std::uint64_t finite(const ChannelAnalysis& channel) {
     return channel.pixels - channel.nan - channel.infinite;
 }
 
-Statistics from_floats(const ChannelAnalysis& channel, Detail detail) {
+Statistics from_floats(const ChannelAnalysis& channel, Detail detail, const Percentiles& percentiles) {
     Statistics row;
     row.channel = channel.channel;
     row.pixels = channel.pixels;
     row.nan = channel.nan;
     row.inf = channel.infinite;
+    core::set_percentiles(row, percentiles, 0, {});
     const std::uint64_t n = finite(channel);
     if (n == 0) return row;
     row.min = channel.minimum;
     row.max = channel.maximum;
     set_moments(row, detail, core::central_moments(n, channel.moments));
-    if (detail == Detail::full) set_order_statistics(row, n, channel.order_statistics);
+    if (detail == Detail::full) set_order_statistics(row, percentiles, n, channel.order_statistics);
     return row;
 }
 
@@ -172,17 +162,18 @@ core::CentralMoments core::pooled_moments(const Analysis& analysis) {
 
 namespace {
 
-Statistics pooled(const Analysis& analysis) {
+Statistics pooled(const Analysis& analysis, const Percentiles& percentiles) {
     if (analysis.depth != Depth::f32) {
         std::vector<std::uint64_t> counts = analysis.find(Channel::red)->counts;
         for (Channel channel : {Channel::green, Channel::blue}) {
             const auto& other = analysis.find(channel)->counts;
             std::transform(counts.begin(), counts.end(), other.begin(), counts.begin(), std::plus<>());
         }
-        return core::from_counts(Channel::all, counts);
+        return core::from_counts(Channel::all, counts, percentiles);
     }
     Statistics row;
     row.channel = Channel::all;
+    core::set_percentiles(row, percentiles, 0, {});
     std::uint64_t n = 0;
     for (Channel channel : {Channel::red, Channel::green, Channel::blue}) {
         const ChannelAnalysis& part = *analysis.find(channel);
@@ -196,19 +187,19 @@ Statistics pooled(const Analysis& analysis) {
     }
     if (n == 0) return row;
     set_moments(row, analysis.detail, core::pooled_moments(analysis));
-    if (analysis.detail == Detail::full) set_order_statistics(row, n, analysis.pooled_order_statistics);
+    if (analysis.detail == Detail::full) set_order_statistics(row, percentiles, n, analysis.pooled_order_statistics);
     return row;
 }
 
 }  // namespace
 
-std::vector<Statistics> statistics(const Analysis& analysis) {
+std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles) {
     std::vector<Statistics> rows;
     auto add = [&](Channel channel) {
         const ChannelAnalysis* found = analysis.find(channel);
         if (!found || found->counts.empty()) return;
-        rows.push_back(analysis.depth == Depth::f32 ? from_floats(*found, analysis.detail)
-                                                    : core::from_counts(channel, found->counts));
+        rows.push_back(analysis.depth == Depth::f32 ? from_floats(*found, analysis.detail, percentiles)
+                                                    : core::from_counts(channel, found->counts, percentiles));
     };
     add(Channel::gray);
     add(Channel::red);
@@ -216,7 +207,7 @@ std::vector<Statistics> statistics(const Analysis& analysis) {
     add(Channel::blue);
     add(Channel::luma);
     if (analysis.find(Channel::red) && analysis.find(Channel::green) && analysis.find(Channel::blue))
-        rows.push_back(pooled(analysis));
+        rows.push_back(pooled(analysis, percentiles));
     add(Channel::alpha);
     return rows;
 }

@@ -26,9 +26,9 @@ void visit_fields(const Statistics& row, Visit visit) {
     visit("skewness", row.skewness);
     visit("kurtosis", row.kurtosis);
     visit("entropy", row.entropy);
-    constexpr std::array<const char*, reported_percentiles.size()> names{"p01", "p05", "p25", "median",
-                                                                         "p75", "p95", "p99"};
-    for (std::size_t i = 0; i < names.size(); ++i) visit(names[i], row.percentiles[i]);
+    const Percentiles percentiles;
+    for (std::size_t i = 0; i < percentiles.size(); ++i)
+        visit(percentiles.name(i).c_str(), i < row.percentiles.size() ? row.percentiles[i].value : std::nullopt);
     visit("clipped_low", row.clipped_low);
     visit("clipped_high", row.clipped_high);
     visit("unique", row.unique);

@@ -459,10 +459,9 @@ class Plot {
         if (!row) row = find(rows_, Channel::gray);
         if (!row) return;
         std::vector<Label> labels;
-        for (std::size_t i = 0; i < reported_percentiles.size(); ++i) {
-            const int percent = reported_percentiles[i];
-            const auto& value = row->percentiles[i];
-            if (percent == 5 || percent == 95 || !value || *value < range_.lower || *value > range_.upper) continue;
+        for (const int percent : {1, 25, 50, 75, 99}) {
+            const auto value = row->percentile(percent);
+            if (!value || *value < range_.lower || *value > range_.upper) continue;
             Label label;
             label.important = percent == 50;
             label.name = label.important ? "median " : (percent < 10 ? "p0" : "p") + std::to_string(percent) + " ";

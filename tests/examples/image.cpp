@@ -32,5 +32,5 @@ int main() {
 
     while (!results.ready()) std::this_thread::yield();  // no call to CUDA; or cudaStreamSynchronize(stream)
     for (const gpuhist::Statistics& row : gpuhist::statistics(gpuhist::read_result(&results[0])))
-        std::printf("%s: mean %g, median %g\n", to_string(row.channel), *row.mean, *row.percentiles[3]);
+        std::printf("%s: mean %g, median %g\n", to_string(row.channel), *row.mean, *row.percentile(50));
 }

@@ -92,7 +92,8 @@ void expect_row(const Row& expected, const Statistics& row) {
     expect_number(expected, "kurtosis", row.kurtosis, 1);
     expect_number(expected, "entropy", row.entropy);
     const char* names[] = {"p01", "p05", "p25", "median", "p75", "p95", "p99"};
-    for (std::size_t i = 0; i < row.percentiles.size(); ++i) expect_number(expected, names[i], row.percentiles[i]);
+    for (std::size_t i = 0; i < row.percentiles.size(); ++i)
+        expect_number(expected, names[i], row.percentiles[i].value);
     expect_number(expected, "clipped_low", row.clipped_low);
     expect_number(expected, "clipped_high", row.clipped_high);
     EXPECT_EQ(row.unique ? std::to_string(*row.unique) : "", expected.at("unique"));

@@ -473,7 +473,8 @@ TEST(FloatSet, IsWhatNumpyFinds) {
         }
         const SummaryRow row = pool.statistics().at(0);
         EXPECT_EQ(row.statistics.unique, expected.unique);
-        for (std::size_t i = 0; i < 7; ++i) EXPECT_EQ(row.statistics.percentiles[i], expected.percentiles[i]) << i;
+        for (std::size_t i = 0; i < 7; ++i)
+            EXPECT_EQ(row.statistics.percentiles[i].value, expected.percentiles[i]) << i;
         EXPECT_EQ(row.statistics.min, *std::min_element(samples.begin(), samples.end()));
         EXPECT_EQ(row.statistics.max, *std::max_element(samples.begin(), samples.end()));
         const Histogram histogram = *pool.histogram(Depth::f32, {16, std::nullopt});
@@ -486,13 +487,13 @@ TEST(FloatSet, WithOneImageUncountedHasNone) {
     const Picture a({9, 9, 3, Depth::f32}, packed, Content::random),
         b({9, 5, 3, Depth::f32}, packed, Content::gaussian);
     Summary one = pool_of({a.view()}), other;
-    EXPECT_TRUE(one.statistics()[0].statistics.percentiles[0]);
+    EXPECT_TRUE(one.statistics()[0].statistics.percentiles[0].value);
     one.add(analyze(b.view()));
     other.add(analyze(b.view()));
     other.add(analyze(a.view()), count_frequencies(a.view()));
     EXPECT_TRUE(one == other);
     EXPECT_FALSE(one.depths()[0].values_counted);
-    EXPECT_FALSE(one.statistics()[0].statistics.percentiles[0] || one.statistics()[0].statistics.unique);
+    EXPECT_FALSE(one.statistics()[0].statistics.percentiles[0].value || one.statistics()[0].statistics.unique);
     EXPECT_FALSE(one.histogram(Depth::f32));
     EXPECT_THROW(make_luts(one, Depth::f32, {NormalizeMode::equalize}), InvalidArgument);
     EXPECT_THROW(make_luts(one, Depth::f32, {NormalizeMode::percentile}), InvalidArgument);

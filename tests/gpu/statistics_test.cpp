@@ -63,7 +63,7 @@ TEST(Statistics, Constant) {
         EXPECT_FALSE(row.skewness);
         EXPECT_FALSE(row.kurtosis);
         EXPECT_EQ(row.entropy, 0);
-        for (const auto& percentile : row.percentiles) EXPECT_EQ(percentile, value);
+        for (const auto& percentile : row.percentiles) EXPECT_EQ(percentile.value, value);
         EXPECT_EQ(row.clipped_low, value == 0 ? 1 : 0);
         EXPECT_EQ(row.clipped_high, value == 255 ? 1 : 0);
         EXPECT_EQ(row.unique, 1u);
@@ -81,7 +81,7 @@ TEST(Statistics, ConstantFloat) {
         EXPECT_EQ(row.std, 0);
         EXPECT_FALSE(row.skewness);
         EXPECT_FALSE(row.kurtosis);
-        for (const auto& percentile : row.percentiles) EXPECT_EQ(percentile, value);
+        for (const auto& percentile : row.percentiles) EXPECT_EQ(percentile.value, value);
     }
 }
 
@@ -90,13 +90,13 @@ TEST(Statistics, OnePixelHasNoSampleStd) {
     EXPECT_EQ(row.mean, 4711);
     EXPECT_EQ(row.std, 0);
     EXPECT_FALSE(row.std_sample);
-    EXPECT_EQ(row.percentiles[3], 4711);
+    EXPECT_EQ(row.percentile(50), 4711);
 
     const Statistics real = measure_gray(std::vector<float>{-2.5f});
     EXPECT_EQ(real.mean, -2.5);
     EXPECT_EQ(real.std, 0);
     EXPECT_FALSE(real.std_sample);
-    EXPECT_EQ(real.percentiles[3], -2.5);
+    EXPECT_EQ(real.percentile(50), -2.5);
 }
 
 // One at the top, n − 1 at the bottom: p = 1/n, mean p d, variance p (1 − p) d², skewness (1 − 2p)/sqrt(p (1 − p)),
@@ -117,7 +117,7 @@ TEST(Statistics, TwoValues) {
         EXPECT_EQ(row.unique, 2u);
         EXPECT_EQ(row.effective_bits, 1u);  // 65000 is even
         // index q (n − 1): the last step of it climbs from 65000 to 65001
-        expect_close("p99", row.percentiles[6], 65000 + std::max(0.0, (99 * (n - 1) - 100 * (n - 2)) / 100.0));
+        expect_close("p99", row.percentile(99), 65000 + std::max(0.0, (99 * (n - 1) - 100 * (n - 2)) / 100.0));
     }
 }
 
@@ -129,8 +129,8 @@ void expect_ramp(const Statistics& row, double n) {
     expect_close("std_sample", row.std_sample, std::sqrt(n * (n + 1) / 12));
     expect_close("skewness", row.skewness, 0, 1);
     expect_close("kurtosis", row.kurtosis, -1.2 * (n * n + 1) / (n * n - 1));
-    for (std::size_t i = 0; i < reported_percentiles.size(); ++i)
-        expect_close("percentile", row.percentiles[i], reported_percentiles[i] * (n - 1) / 100);
+    for (const int percent : {1, 5, 25, 50, 75, 95, 99})
+        expect_close("percentile", row.percentile(percent), percent * (n - 1) / 100);
     if (sizeof(Sample) < 4) {
         EXPECT_EQ(row.entropy, std::log2(n));
         EXPECT_EQ(row.unique, static_cast<std::uint64_t>(n));
@@ -162,7 +162,7 @@ TEST(Statistics, NothingFinite) {
     EXPECT_EQ(row.inf, 2u);
     EXPECT_FALSE(row.min || row.max || row.mean || row.std || row.std_sample || row.skewness || row.kurtosis);
     EXPECT_FALSE(row.effective_bits);
-    for (const auto& percentile : row.percentiles) EXPECT_FALSE(percentile);
+    for (const auto& percentile : row.percentiles) EXPECT_FALSE(percentile.value);
 }
 
 TEST(Statistics, PooledRowIsOnePopulation) {
@@ -418,7 +418,7 @@ TEST_P(FixedValues, AsNumpyAndScipy) {
         expect_close("kurtosis", row.kurtosis, expected.kurtosis, 1);
         expect_close("entropy", row.entropy, expected.entropy);
         for (std::size_t p = 0; p < row.percentiles.size(); ++p)
-            expect_close("percentile", row.percentiles[p], expected.percentiles[p]);
+            expect_close("percentile", row.percentiles[p].value, expected.percentiles[p]);
         expect_close("clipped_low", row.clipped_low, expected.clipped_low);
         expect_close("clipped_high", row.clipped_high, expected.clipped_high);
         EXPECT_EQ(row.unique.has_value(), !std::isnan(expected.unique));
@@ -433,6 +433,22 @@ TEST_P(FixedValues, AsNumpyAndScipy) {
 }
 
 // As the definitions say it, whose products need 128 bits; no image has so many samples.
+TEST(Percentiles, AreNamedAsTheirColumns) {
+    const Percentiles list({50, 1, 0.5, 99.9, 100, 0, 2.000001});
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < list.size(); ++i) names.push_back(list.name(i));
+    EXPECT_EQ(names, (std::vector<std::string>{"median", "p01", "p0.5", "p99.9", "p100", "p00", "p2.000001"}));
+}
+
+TEST(Percentiles, RefusesListsOutOfBounds) {
+    EXPECT_THROW(Percentiles(std::vector<double>{}), InvalidArgument);
+    EXPECT_THROW(Percentiles(std::vector<double>(33, 1)), InvalidArgument);
+    for (const double wrong : {-0.1, 100.1, std::numeric_limits<double>::quiet_NaN()})
+        EXPECT_THROW(Percentiles({wrong}), InvalidArgument) << wrong;
+    EXPECT_THROW(Percentiles({1, 2, 1}), InvalidArgument);
+    EXPECT_NO_THROW(Percentiles({1, 1.000001}));
+}
+
 TEST(Ranks, OfAnyNumberOfSamples) {
     using u128 = unsigned __int128;
     std::mt19937_64 random(1);
@@ -445,13 +461,14 @@ TEST(Ranks, OfAnyNumberOfSamples) {
 
         const bool stretch = i % 2 == 0;
         std::set<std::uint64_t> expected, found;
-        for (const int reported : reported_percentiles) {
-            const auto rank =
-                static_cast<std::uint64_t>(static_cast<u128>(n - 1) * static_cast<unsigned>(reported) / 100);
+        core::RankRequest request = core::RankRequest::of(Percentiles(), 0, stretch, percent, 100);
+        if (i % 3 == 0) request.micro[0] = static_cast<std::uint32_t>(random() % 100'000'001);
+        for (const std::uint32_t reported : request.micro) {
+            const auto rank = static_cast<std::uint64_t>(static_cast<u128>(n - 1) * reported / 100'000'000);
             expected.insert({rank, std::min(rank + 1, n - 1)});
         }
         if (stretch) expected.insert({std::max(nearest, std::uint64_t{1}) - 1, n - 1});
-        for (int k = 0; k < core::max_ranks; ++k) found.insert(core::required_rank(k, n, stretch, percent, 100));
+        for (int k = 0; k < core::max_ranks; ++k) found.insert(core::required_rank(k, n, request));
         ASSERT_EQ(found, expected);
     }
 }

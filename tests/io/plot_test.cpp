@@ -32,9 +32,10 @@ std::vector<Statistics> rows_of(const Histogram& histogram) {
         row.channel = column.channel;
         row.mean = (histogram.range.lower + histogram.range.upper) / 2;
         row.std = (histogram.range.upper - histogram.range.lower) / 8;
-        for (std::size_t i = 0; i < row.percentiles.size(); ++i)
-            row.percentiles[i] = histogram.range.lower +
-                                 (histogram.range.upper - histogram.range.lower) * reported_percentiles[i] / 100.0;
+        for (const int percent : {1, 5, 25, 50, 75, 95, 99})
+            row.percentiles.push_back(
+                {static_cast<std::uint32_t>(percent) * 1'000'000,
+                 histogram.range.lower + (histogram.range.upper - histogram.range.lower) * percent / 100.0});
         rows.push_back(row);
     }
     return rows;
@@ -208,7 +209,8 @@ TEST(Plot, NothingMakesItFail) {
             for (auto& row : rows) {
                 row = Statistics{};
                 row.channel = Channel::gray;
-                row.percentiles.fill(-1e308);
+                for (const int percent : {1, 50, 99})
+                    row.percentiles.push_back({static_cast<std::uint32_t>(percent) * 1'000'000, -1e308});
             }
             EXPECT_NO_THROW(plot_histogram(histograms[i], rows, options));
         }

@@ -27,7 +27,9 @@ Statistics full_row() {
     row.skewness = -0.5;
     row.kurtosis = 1e22;
     row.entropy = 7;
-    for (std::size_t i = 0; i < row.percentiles.size(); ++i) row.percentiles[i] = 10.0 * static_cast<double>(i) + 0.25;
+    const Percentiles percentiles;
+    for (std::size_t i = 0; i < percentiles.size(); ++i)
+        row.percentiles.push_back({percentiles.micro(i), 10.0 * static_cast<double>(i) + 0.25});
     row.clipped_low = 0;
     row.clipped_high = 0.5;
     row.unique = 9;

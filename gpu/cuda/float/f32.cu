@@ -23,7 +23,7 @@ std::size_t floats_workspace(std::uint32_t bins) {
 
 template <int C, class Images>
 void launch_floats(const Images& images, FloatParameters p, const Launch& launch) {
-    const bool full = p.detail == Detail::full || p.stretch;  // between percentiles
+    const bool full = p.detail == Detail::full || p.ranks.stretch;  // between percentiles
     const bool equalized = p.common.normalize && p.common.normalization.mode == NormalizeMode::equalize;
     p.parts_log2 = parts_log2(launch);
     const bool wide = static_cast<std::uint64_t>(rows_of(C)) * p.common.bins > wide_counts;

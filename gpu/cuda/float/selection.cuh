@@ -34,11 +34,9 @@ __device__ __noinline__ bool many_values(const Task<C, true>& task, int row) {
 }
 
 /// The ranks that n > 0 samples need, ascending, each once; returns how many. By a warp.
-__device__ inline int require_ranks(std::uint64_t n, bool stretch, const Normalization& normalization,
-                                    std::uint64_t* ranks) {
+__device__ inline int require_ranks(std::uint64_t n, const core::RankRequest& request, std::uint64_t* ranks) {
     const int lane = threadIdx.x % warp_lanes;
-    const std::uint64_t own =
-        core::required_rank(min(lane, core::max_ranks - 1), n, stretch, normalization.low, normalization.high);
+    const std::uint64_t own = core::required_rank(min(lane, core::max_ranks - 1), n, request);
     bool again = lane >= core::max_ranks;
     int lower = 0;
 #pragma unroll
@@ -84,7 +82,7 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
     }
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x < warp_lanes) {
-        const int different = require_ranks(finite, task.work->stretch, task.common().normalization, ranks);
+        const int different = require_ranks(finite, task.work->ranks, ranks);
         if (lane == 0) {
             wanted = different;
             ranks[different] = finite / 2;  // the median's high half, for the pivot

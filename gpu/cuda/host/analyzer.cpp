@@ -215,7 +215,9 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
         p.detail = request.detail;
         p.has_range = request.range.has_value();
         p.range = request.range.value_or(Range{});
-        p.stretch = normalization && normalization->mode == NormalizeMode::percentile;
+        const bool stretch = normalization && normalization->mode == NormalizeMode::percentile;
+        p.ranks = core::RankRequest::of(request.percentiles, 0, stretch, stretch ? normalization->low : 0,
+                                        stretch ? normalization->high : 0);
         return with_channels(plan_.channels, [&](auto constant) { launch_floats<constant()>(images, p, launch); });
     }
     CountParameters p{};

@@ -9,6 +9,7 @@
 
 #include "core/portable.hpp"
 #include "gpuhist/stream.hpp"
+#include "statistics/percentiles.hpp"
 
 namespace gpuhist::cuda {
 
@@ -140,9 +141,9 @@ struct FloatParameters {
     Detail detail;
     bool has_range;
     Range range;
-    bool stretch;      ///< the ranks of the stretch percentiles are wanted too
-    int parts_log2;    ///< slices in which 65536 keys are counted, see count_places
-    int columns_log2;  ///< copies of each bin a block keeps; negative: bins are counted in device memory
+    core::RankRequest ranks;  ///< of full analyses
+    int parts_log2;           ///< slices in which 65536 keys are counted, see count_places
+    int columns_log2;         ///< copies of each bin a block keeps; negative: bins are counted in device memory
 };
 
 /// Where and how kernels are launched.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/request.hpp"
 
 namespace gpuhist {
 
@@ -16,35 +17,11 @@ enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all };
 
 const char* to_string(Channel channel);
 
-/// Half-open interval [lower, upper) of sample values.
-struct Range {
-    double lower = 0;
-    double upper = 0;
-    friend bool operator==(const Range& a, const Range& b) { return a.lower == b.lower && a.upper == b.upper; }
-};
-
 /// A signed 128-bit integer, `high * 2^64 + low`.
 struct Int128 {
     std::uint64_t low = 0;
     std::int64_t high = 0;
     friend bool operator==(const Int128& a, const Int128& b) { return a.low == b.low && a.high == b.high; }
-};
-
-/// How much to find out about f32 images. `brief` leaves out what costs most: order statistics (median and percentiles)
-/// and the third and fourth moments (skewness and kurtosis). For 8 and 16 bits all follow from the counts. A stretch
-/// between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full whatever is
-/// asked.
-enum class Detail : std::uint8_t { brief, full };
-
-/// What to find. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not matter to
-/// them: any histogram follows from those counts afterwards (`histogram()`).
-struct AnalysisRequest {
-    bool luma_histogram = true;    ///< false: of luma only `Analysis::brightness`, and no `luma` channel
-                                   ///< (8 and 16 bits; f32 ignores it)
-    std::uint32_t bins = 256;      ///< f32: equal bins over the range, 1 to 2^24
-    std::optional<Range> range;    ///< f32: absent means the finite minimum and maximum over all rows, with the
-                                   ///< maximum counted in the last bin
-    Detail detail = Detail::full;  ///< f32; 8 and 16 bits ignore it
 };
 
 /// Brightness (luma; of a 1-channel image the samples themselves) reduced beside the histograms. 8 and 16 bits only.

@@ -105,7 +105,7 @@ class Summary {
     /// kurtosis come from the exact power sums; percentiles, those of one image of all pixels, bit for bit, and
     /// `unique` from the counts of values, where there are such. They are read once for each row, from where they lie:
     /// what the FrequencyStorage throws comes through.
-    std::vector<SummaryRow> statistics() const;
+    std::vector<SummaryRow> statistics(const Percentiles& percentiles = {}) const;
 
     /// The histogram of one depth, as of one image of all its pixels. f32: in the bins in which all images were counted
     /// over a given range, where these are asked for; else in any, made from the counts of values. Absent where there
@@ -113,7 +113,8 @@ class Summary {
     std::optional<Histogram> histogram(Depth depth, const HistogramOptions& options = {}) const;
 
     /// Both of one depth, for which the counts of values are read only once. Empty where it is not there.
-    SummaryNumbers numbers(Depth depth, const HistogramOptions& options = {}) const;
+    SummaryNumbers numbers(Depth depth, const HistogramOptions& options = {},
+                           const Percentiles& percentiles = {}) const;
 
     friend bool operator==(const Summary& a, const Summary& b) { return a.depths_ == b.depths_; }
 

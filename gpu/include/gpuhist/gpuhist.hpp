@@ -10,5 +10,6 @@
 #include "gpuhist/lut.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/pinned_memory.hpp"
+#include "gpuhist/request.hpp"
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"

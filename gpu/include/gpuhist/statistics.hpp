@@ -1,7 +1,6 @@
 /// The numbers a person reads, computed from an Analysis on the host, the same for every engine.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -10,8 +9,15 @@
 
 namespace gpuhist {
 
-/// The percentiles that `Statistics` holds, in percent.
-inline constexpr std::array<int, 7> reported_percentiles{1, 5, 25, 50, 75, 95, 99};
+/// One of the percentiles asked for. The value is linearly interpolated between order statistics at index q (n − 1), as
+/// `numpy.percentile`; q is exact in units of 1e-6 percent.
+struct Percentile {
+    std::uint32_t micro = 0;  ///< in units of 1e-6 percent
+    std::optional<double> value;
+    friend bool operator==(const Percentile& a, const Percentile& b) {
+        return a.micro == b.micro && a.value == b.value;
+    }
+};
 
 /// One row of `stats.csv`. Absent means undefined: no finite sample, a constant channel (skewness, kurtosis), one
 /// sample (std_sample), or f32 (entropy, clipped_*, effective_bits); or not found out: unique of one f32 image,
@@ -22,25 +28,28 @@ struct Statistics {
     std::uint64_t nan = 0;
     std::uint64_t inf = 0;
     std::optional<double> min, max;
-    std::optional<double> mean;        ///< Σx / n, rounded once (8 and 16 bits)
-    std::optional<double> std;         ///< population: sqrt(n Σx² − (Σx)²) / n
-    std::optional<double> std_sample;  ///< with n − 1
-    std::optional<double> skewness;    ///< g1 = m3 / m2^1.5, population
-    std::optional<double> kurtosis;    ///< g2 = m4 / m2² − 3, population
-    std::optional<double> entropy;     ///< −Σ p log2 p, bits, one bin per possible value
-    /// Linear interpolation between order statistics at index q (n − 1), as `numpy.percentile`.
-    std::array<std::optional<double>, reported_percentiles.size()> percentiles;
+    std::optional<double> mean;                       ///< Σx / n, rounded once (8 and 16 bits)
+    std::optional<double> std;                        ///< population: sqrt(n Σx² − (Σx)²) / n
+    std::optional<double> std_sample;                 ///< with n − 1
+    std::optional<double> skewness;                   ///< g1 = m3 / m2^1.5, population
+    std::optional<double> kurtosis;                   ///< g2 = m4 / m2² − 3, population
+    std::optional<double> entropy;                    ///< −Σ p log2 p, bits, one bin per possible value
+    std::vector<Percentile> percentiles;              ///< those asked for, in their order
     std::optional<double> clipped_low, clipped_high;  ///< fraction of samples at the type's lowest / highest value
     std::optional<std::uint64_t> unique;              ///< different values that occur
     /// Distance from the lowest to the highest bit that varies, inclusive. With `or` the bits ever set and `and` those
     /// always set over the values that occur, the bits that vary are `or & ~and`; of a constant channel none does: 0.
     /// So 12-bit data in 16 bits gives 12, low (0 … 4095) or shifted left, and a bit that is always set does not count.
     std::optional<std::uint64_t> effective_bits;
+
+    /// The value of a percentile; absent where it was not asked for or is undefined.
+    std::optional<double> percentile(double percent) const;
 };
 
 /// The rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one.
-/// Without a luma histogram the luma row is left out.
-std::vector<Statistics> statistics(const Analysis& analysis);
+/// Without a luma histogram the luma row is left out. Throws InvalidArgument where an f32 analysis in full was not
+/// asked for these percentiles.
+std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles = {});
 
 /// What the written histogram shows.
 struct HistogramOptions {

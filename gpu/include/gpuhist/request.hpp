@@ -1,0 +1,64 @@
+/// What an engine is asked to find.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuhist {
+
+/// Half-open interval [lower, upper) of sample values.
+struct Range {
+    double lower = 0;
+    double upper = 0;
+    friend bool operator==(const Range& a, const Range& b) { return a.lower == b.lower && a.upper == b.upper; }
+};
+
+/// How much to find out about f32 images. `brief` leaves out what costs most: order statistics (median and percentiles)
+/// and the third and fourth moments (skewness and kurtosis). For 8 and 16 bits all follow from the counts. A stretch
+/// between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full whatever is
+/// asked.
+enum class Detail : std::uint8_t { brief, full };
+
+/// A list of percentiles, each once, in the order in which they are reported. A percent is resolved to 1e-6 of it. The
+/// list is plain data: copying it takes no memory.
+class Percentiles {
+  public:
+    static constexpr std::size_t most = 32;
+
+    /// 1, 5, 25, 50, 75, 95 and 99.
+    Percentiles();
+    /// Throws InvalidArgument for an empty list, more than `most`, one outside 0 to 100, and one that is there twice.
+    explicit Percentiles(const std::vector<double>& percents);
+
+    std::size_t size() const { return size_; }
+    /// In units of 1e-6 percent.
+    std::uint32_t micro(std::size_t i) const { return micro_[i]; }
+    /// The name of its column: `p01`, `p0.5`, `p99.9`, `p100`, and `median` for 50.
+    std::string name(std::size_t i) const;
+
+    friend bool operator==(const Percentiles& a, const Percentiles& b) {
+        return a.size_ == b.size_ && a.micro_ == b.micro_;
+    }
+
+  private:
+    std::array<std::uint32_t, most> micro_{};
+    std::size_t size_ = 0;
+};
+
+/// What to find. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not matter to
+/// them: any histogram follows from those counts afterwards (`histogram()`).
+struct AnalysisRequest {
+    bool luma_histogram = true;    ///< false: of luma only `Analysis::brightness`, and no `luma` channel
+                                   ///< (8 and 16 bits; f32 ignores it)
+    std::uint32_t bins = 256;      ///< f32: equal bins over the range, 1 to 2^24
+    std::optional<Range> range;    ///< f32: absent means the finite minimum and maximum over all rows, with the
+                                   ///< maximum counted in the last bin
+    Detail detail = Detail::full;  ///< f32; 8 and 16 bits ignore it
+    Percentiles percentiles;       ///< f32 in full: those whose order statistics are found; of 8 and 16 bits any follow
+};
+
+}  // namespace gpuhist
