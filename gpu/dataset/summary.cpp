@@ -510,7 +510,7 @@ std::optional<Histogram> Summary::histogram(Depth depth, const HistogramOptions&
     std::optional<core::FloatBins> bins;
     std::tie(histogram, bins) = value_histogram(*pool, options);
     in_parallel(pool->channels.size(), [&](std::size_t i) {
-        read_values(pool->channels[i], {nullptr, &*bins, &histogram.columns[i]});
+        read_values(pool->channels[i], {nullptr, nullptr, &*bins, &histogram.columns[i]});
     });
     return histogram;
 }

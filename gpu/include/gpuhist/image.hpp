@@ -16,14 +16,49 @@ enum class ChannelOrder : std::uint8_t { bgr, rgb };
 /// Where the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.
 enum class Memory : std::uint8_t { host, device };
 
-/// Bytes of one sample.
-constexpr std::size_t sample_bytes(Depth depth) {
-    return depth == Depth::u8 ? 1 : depth == Depth::u16 ? 2 : 4;
+/// What a depth is. One row of a table: whatever depends on the depth asks here, or is chosen by `with_depth`.
+struct DepthTraits {
+    Depth depth;
+    const char* name;        ///< in files: `u8`, `u16`, `f32`
+    std::size_t bytes;       ///< of one sample
+    bool floating;           ///< IEEE numbers, which may be NaN and infinite
+    std::uint32_t values;    ///< different values, where each is counted in a bin of its own; else 0
+    double lowest, highest;  ///< what a normalized copy is stretched to: the type's values, of floats 0 to 1
+};
+
+inline constexpr DepthTraits all_depths[] = {
+    {Depth::u8, "u8", 1, false, 256, 0, 255},
+    {Depth::u16, "u16", 2, false, 65536, 0, 65535},
+    {Depth::f32, "f32", 4, true, 0, 0, 1},
+};
+
+/// The row of a depth. A value outside the enumeration is not allowed.
+constexpr const DepthTraits& traits_of(Depth depth) {
+    return all_depths[static_cast<std::size_t>(depth)];
 }
 
-/// The name written in files: `u8`, `u16`, `f32`.
+/// Calls `function` with a value of the depth's sample type, and returns what it does.
+template <class Function>
+constexpr decltype(auto) with_depth(Depth depth, Function&& function) {
+    switch (depth) {
+        case Depth::u8:
+            return function(std::uint8_t{});
+        case Depth::u16:
+            return function(std::uint16_t{});
+        case Depth::f32:
+            return function(float{});
+    }
+    __builtin_unreachable();
+}
+
+/// Bytes of one sample.
+constexpr std::size_t sample_bytes(Depth depth) {
+    return traits_of(depth).bytes;
+}
+
+/// The name written in files.
 constexpr const char* to_string(Depth depth) {
-    return depth == Depth::u8 ? "u8" : depth == Depth::u16 ? "u16" : "f32";
+    return traits_of(depth).name;
 }
 
 /// Interleaved pixels, row after row. A view owns nothing: the pixels must outlive the call it is passed to.
