@@ -1,6 +1,7 @@
 // What lies behind an f32 ImageResult for read_result() alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "gpuhist/stream.hpp"
@@ -20,6 +21,11 @@ struct FloatDetails {
     FloatMoments moments[5];
     FloatRanks ranks[float_rows];
 };
+
+/// Bytes of the details of an analysis whose ranks are of so many groups, see RankRequest.
+inline constexpr std::size_t float_details_bytes(int groups) {
+    return sizeof(FloatDetails) + static_cast<std::size_t>(groups - 1) * sizeof(FloatRanks[float_rows]);
+}
 
 /// Moments and order statistics into an analysis that has its channels.
 void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis);

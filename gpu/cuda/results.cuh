@@ -8,7 +8,7 @@
 
 namespace gpuhist::cuda {
 
-/// A u8 or u16 channel from its exact sums; `samples` > 0.
+/// Writes a u8 or u16 channel from its exact sums; `samples` > 0.
 __device__ inline void write_channel(ChannelResult& result, std::uint64_t samples, std::uint64_t sum,
                                      core::u128 squares, std::uint32_t minimum, std::uint32_t maximum) {
     const core::MeanStd mean_std = core::mean_std(samples, sum, squares);
@@ -23,7 +23,7 @@ __device__ inline void write_channel(ChannelResult& result, std::uint64_t sample
     result = channel;
 }
 
-/// All but `ready`, `channels` and, for f32, the range. By one thread.
+/// Writes all but `ready`, `channels` and, for f32, the range. By one thread.
 __device__ inline void write_header(const Common& common, std::int64_t image, std::int64_t pixels, Depth depth,
                                     int rows) {
     ImageResult& result = *result_of(common, image);
@@ -52,7 +52,8 @@ __device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
     }
     return last;
 }
-/// The same for all threads of the block, by a barrier before and one behind. `last` is in shared memory.
+/// Whether this block is the last to arrive, for all its threads, by a barrier before and one behind. `last` is in
+/// shared memory.
 __device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool* last) {
     __syncthreads();
     if (threadIdx.x == 0) *last = arrives_last(arrived, blocks);
@@ -63,8 +64,8 @@ __device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool
 __device__ inline void set_ready(ImageResult* result) {
     *static_cast<volatile std::uint32_t*>(&result->ready) = 1;
 }
-/// By one thread, after a barrier behind everything that others wrote: the fence makes all of it visible before
-/// `ready`.
+/// Publishes a result. By one thread, after a barrier behind everything that others wrote: the fence makes all of it
+/// visible before `ready`.
 __device__ inline void publish(ImageResult* result) {
     __threadfence_system();
     set_ready(result);

@@ -48,7 +48,7 @@ inline constexpr int blocks_per_multiprocessor = 2;
 ///   f32 full, analysis; the more blocks, the more counts are added up (H100)
 ///     grey    0.5 MB 8192 pixels 54, 4096 50   1 MB 53, 51   2 MB 54, 59   4 MB 65, 66   8 MB 74, 74   16384: 1 MB 64
 ///     BGR     0.5 MB 8192 pixels 81, 4096 67   1 MB 73, 69   2 MB 76, 78   4 MB 90, 89   8 MB 100, 100  2048: 1 MB 75
-inline constexpr std::int64_t byte_pixels_per_block = 8 * 1024;
+inline constexpr std::int64_t u8_pixels_per_block = 8 * 1024;
 constexpr std::int64_t float_pixels_per_block(int channels, bool full) {
     if (full) return channels == 1 ? 8 * 1024 : 4 * 1024;
     return channels == 1 ? 4 * 1024 : 2 * 1024;
@@ -58,7 +58,7 @@ constexpr std::int64_t float_pixels_per_block(int channels, bool full) {
 ///   grey  0.5 MB  65536 pixels 109, 32768 62, 16384 37, 8192 29, all 21       4 MB 35, 27, 26, 23, 23
 ///   BGR   0.5 MB  65536 pixels 333, 32768 240, 16384 147, 8192 98, all 38     4 MB 110, 72, 53, 43, 43
 ///   One block alone takes 29 µs for 10,000 pixels of grey, 57 with a normalised copy.
-inline constexpr std::int64_t word_pixels_alone = 64 * 1024;
+inline constexpr std::int64_t u16_pixels_alone = 64 * 1024;
 
 /// u16 BGR with luma counted: of 32 blocks, those that count the two rows which are less work. Random, natural,
 /// constant, two values:
@@ -76,7 +76,7 @@ inline constexpr int lighter_role_blocks = 14;
 ///   u16 and f32, without a tile and with one. f32, brief, keeps whole images alone; u16 grey, whose counters take 128
 ///   KB, what there is room for; colours of u16, whose rings fill the rest, nothing.
 ///     u16 grey, copy          2, 8, 12, 18, 24 MB   53.2 40.6 41.5 45.2 50.9 -> 52.9 38.2 38.1 40.2 46.4 µs
-///       then by all blocks, see word_pixels_alone   24.9 30.2 34.4 40.1 47.1
+///       then by all blocks, see u16_pixels_alone   24.9 30.2 34.4 40.1 47.1
 ///     f32 grey, analysis      2, 8, 12, 18, 24 MB   19.3 22.3 25.3 29.0 32.1 -> 15.8 17.6 19.4 21.8 24.8
 ///     f32 grey, copy          2, 8, 12, 18, 24 MB   26.2 30.3 36.6 44.0 49.6 -> 20.4 23.6 26.6 32.0 36.8
 ///     f32 BGR, analysis; copy          1, 4, 8 MB   32.4 34.4 34.7; 44.5 48.0 49.7 -> 20.9 23.8 26.6; 25.6 31.1 36.6
@@ -140,12 +140,8 @@ constexpr int apply_unroll_of(int channels) {
     return channels == 3 ? 6 : 4;
 }
 
-/// Of a thread: fewer are looked at one by one where the unrolled loop is long, since its instructions, which no
-/// multiprocessor has yet, take longer to fetch than it saves. 24 MB, with it and without:
-///   f32 BGR, 7 groups, brief     55.2 µs, 58.5 µs; normalised 76.9 µs, 82.1 µs
-///   u16 grey, 11 groups          normalised 50.9 µs, 55.8 µs
-///   f32 grey, 18 groups          37.9 µs, 34.9 µs: not there
-/// Later f32 BGR loses 0.26 µs a group, so that 19 would be even.
+/// u16 grey: groups of a thread from which on the unrolled loop is worth fetching its instructions. 24 MB, 11 groups,
+/// normalised: 50.9 µs with it, 55.8 without.
 inline constexpr int few_groups = 16;
 
 // What else was tried, and lost:

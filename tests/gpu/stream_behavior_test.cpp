@@ -608,7 +608,7 @@ class StreamGraphTest : public StreamTest {
         int channels;
         std::size_t images;
         bool equal_distances;  ///< a tensor; else a list of images unlike each other
-        int launches;          ///< where a grid can be cooperative
+        int launches;
     };
     void replay(const Subject& s, const Normalization* normalization, const Enqueue& enqueue) {
         if (left_out()) return;
@@ -626,10 +626,7 @@ class StreamGraphTest : public StreamTest {
         StreamAnalyzer& subject = analyzer(shape);
         DeviceResults results(subject.layout({}, normalization), s.images);
         const Graph graph(stream, [&] { enqueue(subject, images, outputs, results.at()); });
-        if (GetParam().cooperative)
-            EXPECT_EQ(graph.kernels(), s.launches);
-        else
-            EXPECT_GE(graph.kernels(), s.launches);
+        EXPECT_EQ(graph.kernels(), s.launches);
         EXPECT_NE(results.fetch().ready, 1u) << "capturing is not running";
 
         const OwnStream other;

@@ -10,6 +10,7 @@
 #include <ostream>
 #include <string>
 
+#include "cuda/host/test_hooks.hpp"
 #include "gpuhist/engine.hpp"
 
 namespace gpuhist::test {
@@ -18,6 +19,7 @@ struct EngineUnderTest {
     const char* label;
     const char* name;
     EngineOptions options;
+    std::size_t shared_bytes;  ///< that a block may take; 0: all
     friend void PrintTo(const EngineUnderTest& engine, std::ostream* out) { *out << engine.label; }
 };
 
@@ -57,21 +59,22 @@ class EngineTest : public testing::TestWithParam<EngineUnderTest> {
                 FAIL() << "engine " << info.name << " is required: " << info.description;
             GTEST_SKIP() << "engine " << info.name << ": " << info.description;
         }
+        cuda::shared_memory_bound = GetParam().shared_bytes;
         engine = make_engine(GetParam().name, GetParam().options);
         ASSERT_EQ(engine->name(), GetParam().name);
         reference = make_engine("cpu", {.threads = 1});
         ASSERT_EQ(reference->name(), "cpu");
     }
+    void TearDown() override { cuda::shared_memory_bound = 0; }
     bool on_gpu() const { return engine->name() == "cuda"; }
 
     std::unique_ptr<Engine> engine, reference;
 };
 
 inline const EngineUnderTest engines_under_test[] = {
-    {"cpu", "cpu", {}},
-    {"cuda", "cuda", {}},
-    {"cuda_separate_launches", "cuda", {.cooperative = false}},
-    {"cuda_small_gpu", "cuda", {.shared_bytes = 65536}},
+    {"cpu", "cpu", {}, 0},
+    {"cuda", "cuda", {}, 0},
+    {"cuda_small_gpu", "cuda", {}, 65536},
 };
 
 inline std::string label_of(const testing::TestParamInfo<EngineUnderTest>& info) {

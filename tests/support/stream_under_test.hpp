@@ -314,11 +314,10 @@ inline std::vector<Normalization> normalizations(int channels) {
 /// How an analyser launches.
 struct Path {
     const char* label;
-    bool cooperative;
-    std::size_t shared_bytes;
+    std::size_t shared_bytes;  ///< that a block may take; 0: all
     friend void PrintTo(const Path& path, std::ostream* out) { *out << path.label; }
 };
-inline constexpr Path paths[] = {{"cooperative", true, 0}, {"separate_launches", false, 0}, {"small_gpu", true, 65536}};
+inline constexpr Path paths[] = {{"large_gpu", 0}, {"small_gpu", 65536}};
 inline std::string label_of_path(const testing::TestParamInfo<Path>& info) {
     return info.param.label;
 }
@@ -333,10 +332,12 @@ class StreamTest : public testing::TestWithParam<Path> {
             if (flag("GPUHIST_REQUIRE_CUDA")) FAIL() << "a GPU is required: " << info.description;
             GTEST_SKIP() << info.description;
         }
+        cuda::shared_memory_bound = GetParam().shared_bytes;
         reference = make_engine("cpu");
         check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     }
     void TearDown() override {
+        cuda::shared_memory_bound = 0;
         if (!stream) return;
         EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
         for (const auto& [type, subject] : subjects_)
@@ -352,8 +353,6 @@ class StreamTest : public testing::TestWithParam<Path> {
         plan.channels = channels;
         plan.bins = 65536;
         plan.normalize = true;
-        plan.cooperative = GetParam().cooperative;
-        plan.shared_bytes = GetParam().shared_bytes;
         return plan;
     }
     StreamAnalyzer& analyzer(Depth depth, int channels) {

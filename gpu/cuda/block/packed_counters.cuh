@@ -1,21 +1,19 @@
-// Histograms of 65536 values in a block's shared memory: narrow counters, several to a word, and columns for the few
-// values that crowds of pixels have.
+// Packed counters: a histogram of 65536 values in a block's shared memory, several counters to a word.
 #pragma once
 
 #include <cstdint>
 
-#include "cuda/block/reduce.cuh"
 #include "cuda/block/shared_memory.cuh"
 
 namespace gpuhist::cuda {
 
-/// A value's place among packed counters, and a place's value. Neighbouring words lie in different banks of shared
+/// Place of a value among packed counters, and value of a place. Neighbouring words lie in different banks of shared
 /// memory. Values that leave low bits zero (12 bits stored as 16), or repeat the high byte in the low one (8 as 16),
 /// must not all meet in few of them: so the high byte, moved by a bit, changes the low one.
 __host__ __device__ constexpr std::uint32_t spread(std::uint32_t value) {
     return value ^ (value >> 7 & 0xFEu);
 }
-/// Of the two values that are the halves of a word.
+/// Places of the two values that are the halves of a word.
 __host__ __device__ constexpr std::uint32_t spread_both(std::uint32_t values) {
     return values ^ (values >> 7 & 0x00FE00FEu);
 }
@@ -42,7 +40,7 @@ struct PackedCounters {
         return word >> i * Bits & most;
     }
 
-    /// One more sample of each place. `first` is the shared address of the first word. All additions are under way
+    /// Adds one sample of each place. `first` is the shared address of the first word. All additions are under way
     /// before the first is looked at.
     template <int N, class Carry>
     static __device__ void add(std::uint32_t first, const std::uint32_t (&place)[N], Carry carry) {
@@ -51,7 +49,7 @@ struct PackedCounters {
         for (int i = 0; i < N; ++i) old[i] = shared_add(first + word_of(place[i]) * 4, one(place[i]));
         book(place, old, carry);
     }
-    /// `times` more samples of one place.
+    /// Adds `times` samples of one place.
     template <class Carry>
     static __device__ void add(std::uint32_t first, std::uint32_t place, std::uint32_t times, Carry carry) {
         int i = static_cast<int>(place - word_of(place) * per_word);
@@ -109,92 +107,5 @@ struct PackedCounters {
             carry(++place, 1);
     }
 };
-
-/// Beside packed counters, a few places that have a counter for each lane, so that a warp whose pixels are all alike
-/// (flat areas, drawings) need not wait for its own additions. The first place to come to a slot has it for good.
-template <int SlotsLog2>
-struct CrowdedPlaces {
-    static constexpr int slots = 1 << SlotsLog2, words = slots * (1 + warp_lanes);
-    static constexpr std::uint32_t nobody = 0xFFFFFFFFu;
-
-    /// The initial word i of the shared memory that it takes: whose the slots are, then the counts of each.
-    static __device__ std::uint32_t initial(int i) { return i < slots ? nobody : 0; }
-
-    /// As Counters::add. `table` is the shared address.
-    template <class Counters, int N, class Carry>
-    static __device__ void add(std::uint32_t table, std::uint32_t first, const std::uint32_t (&place)[N], Carry carry) {
-        std::uint32_t owner[N];
-        bool vacant = false;
-#pragma unroll
-        for (int i = 0; i < N; ++i) {
-            owner[i] = shared_load(table + slot_of(place[i]) * 4, std::uint32_t{});
-            vacant = vacant || owner[i] == nobody;
-        }
-        if (vacant) {
-#pragma unroll
-            for (int i = 0; i < N; ++i)
-                if (owner[i] == nobody) {
-                    const std::uint32_t slot = table + slot_of(place[i]) * 4;
-                    shared_exchange_if(slot, nobody, place[i]);
-                    owner[i] = shared_load(slot, std::uint32_t{});
-                }
-        }
-        const std::uint32_t column = table + (slots + threadIdx.x % warp_lanes) * 4;
-        bool others = false;
-#pragma unroll
-        for (int i = 0; i < N; ++i) {
-            shared_increment_if(owner[i] == place[i], column + slot_of(place[i]) * warp_lanes * 4);
-            others = others || owner[i] != place[i];
-        }
-        if (!others) return;
-        std::uint32_t old[N];
-#pragma unroll
-        for (int i = 0; i < N; ++i)  // what was not added to carries nothing
-            old[i] =
-                shared_add_if(owner[i] != place[i], first + Counters::word_of(place[i]) * 4, Counters::one(place[i]));
-        Counters::book(place, old, carry);
-    }
-    /// `times` more samples of one place for each lane of a warp.
-    template <class Counters, class Carry>
-    static __device__ void add(std::uint32_t table, std::uint32_t first, std::uint32_t place, std::uint32_t times,
-                               Carry carry) {
-        const std::uint32_t slot = table + slot_of(place) * 4, lane = threadIdx.x % warp_lanes;
-        if (shared_load(slot, std::uint32_t{}) == nobody) shared_exchange_if(slot, nobody, place);
-        if (shared_load(slot, std::uint32_t{}) == place)
-            shared_add(table + (slots + slot_of(place) * warp_lanes + lane) * 4, times);
-        else if (lane == 0)
-            Counters::add(first, place, times * warp_lanes, carry);
-    }
-    /// Adds what was counted to the packed counters. By all threads, after a barrier.
-    template <class Counters, class Carry>
-    static __device__ void merge(const std::uint32_t* table, std::uint32_t first, Carry carry) {
-        const int lane = threadIdx.x % warp_lanes;
-        for (int slot = threadIdx.x / warp_lanes; slot < slots; slot += blockDim.x / warp_lanes) {
-            const std::uint32_t times = reduce_warp(table[slots + slot * warp_lanes + lane], Sum{});
-            if (lane == 0 && times != 0) Counters::add(first, table[slot], times, carry);
-        }
-    }
-
-  private:
-    static __device__ std::uint32_t slot_of(std::uint32_t place) {
-        return place * 2654435761u >> (32 - SlotsLog2);
-    }
-};
-
-/// Adds a sample of each place, which are neighbouring pixels'.
-template <class Counters, class Crowded, int N, class Carry>
-__device__ inline void add_samples(std::uint32_t first, std::uint32_t crowded, const std::uint32_t (&place)[N],
-                                   Carry carry) {
-    constexpr int crowd = 6;
-    constexpr unsigned all = 0xFFFFFFFFu;
-    if (__activemask() != all) return Counters::add(first, place, carry);  // the last ones
-    const std::uint32_t any = __shfl_sync(all, place[0], 0);
-    if (__popc(__ballot_sync(all, place[0] == any)) < crowd) return Counters::add(first, place, carry);
-    std::uint32_t differ = 0;
-#pragma unroll
-    for (int i = 0; i < N; ++i) differ |= place[i] ^ any;
-    if (__any_sync(all, differ != 0)) return Crowded::template add<Counters>(crowded, first, place, carry);
-    Crowded::template add<Counters>(crowded, first, any, N, carry);
-}
 
 }  // namespace gpuhist::cuda

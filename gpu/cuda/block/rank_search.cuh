@@ -7,7 +7,7 @@
 
 namespace gpuhist::cuda {
 
-/// Where a rank lies: the bin that holds it, the rank inside it, and the samples in it.
+/// Position of a rank: the bin that holds it, the rank inside it, and the samples in it.
 struct Located {
     std::uint32_t bin;
     std::uint64_t within, samples;
@@ -47,7 +47,7 @@ class WarpBins {
         for (std::uint32_t i = 0; i < each; ++i) own_ += count(first + i);
         through_ = scan_lanes(own_);
     }
-    /// The same for all lanes.
+    /// Position of a rank, for all lanes.
     __device__ Located locate(std::uint64_t rank) const {
         const int holder = lane_of_rank(rank, through_);
         return locate_by_warp(count_, holder * each, (holder + 1) * each,

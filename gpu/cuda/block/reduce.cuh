@@ -27,7 +27,7 @@ __device__ inline std::uint32_t narrow_sum_over_warp(std::uint32_t value) {
     return value;
 #endif
 }
-/// The same of any: three instructions, each of which adds up 27 bits.
+/// Sum over a warp's lanes, of any: three instructions, each of which adds up 27 bits.
 __device__ inline std::uint64_t sum_over_warp(std::uint64_t value) {
 #if __CUDA_ARCH__ >= 800
     constexpr int bits = 27;  // 32 of these fit 32 bits
@@ -44,7 +44,7 @@ __device__ inline std::uint64_t sum_over_warp(std::uint64_t value) {
     return value;
 #endif
 }
-/// The same of numbers under 2^107 in size: four instructions.
+/// Sum over a warp's lanes of numbers under 2^107 in size: four instructions.
 __device__ inline core::i128 wide_sum_over_warp(core::i128 value) {
 #if __CUDA_ARCH__ >= 800
     constexpr int bits = 27;
@@ -80,8 +80,8 @@ __device__ inline std::uint32_t max_over_warp(std::uint32_t value) {
 #endif
 }
 
-/// All threads of the block must call it; the result is valid in thread 0. `scratch` holds a T a warp. The barriers:
-/// the first protects scratch from its last use, the second shows every warp's value to the first warp.
+/// Reduction over a block, by all its threads; the result is valid in thread 0. `scratch` holds a T a warp. The
+/// barriers: the first protects scratch from its last use, the second shows every warp's value to the first warp.
 template <typename T, class Combine>
 __device__ inline T reduce_block(T value, T* scratch, T identity, Combine combine) {
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;

@@ -6,6 +6,7 @@
 
 #include "core/bins.hpp"
 #include "core/luma.hpp"
+#include "cuda/block/hot_bins.cuh"
 #include "cuda/block/packed_counters.cuh"
 #include "cuda/block/reduce.cuh"
 #include "cuda/block/shared_memory.cuh"

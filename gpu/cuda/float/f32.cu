@@ -74,15 +74,15 @@ void launch_floats(const Images& images, FloatParameters p, const Launch& launch
         if (Full || equalized)
             bytes = std::max(bytes, (std::size_t{131072} >> p.parts_log2) + crowded_bytes + HalfFilter::bytes);
         // A guess is kept in shared memory from one phase to the next.
-        work.guesses = !full && launch.cooperative && work.slots_fit && !p.has_range;
+        work.guesses = !full && work.slots_fit && !p.has_range;
         const Shape shape{blocks_for(largest, float_pixels_per_block(C, Full)) * (rows_of(C) / rows),
                           float_threads_of(C, Full), bytes, 1};
         work.listed_of_row =
             static_cast<std::uint32_t>(Places<C>::low_bytes / sizeof(uint4) / launch.multiprocessors / rows_of(C));
         if constexpr (std::is_same_v<Images, Tensor>)
             if (!Full && launch_kept_floats<C>(images, work, shape.blocks, bytes, launch)) return;
-        launch_phases(launch, floats_kernel<C, Full, Images, NoTile>, shape, 0,
-                      static_cast<int>(images.count) * work.steps, images, work);
+        launch_kernel(launch, floats_kernel<C, Full, Images, NoTile>, true, shape, images, work, 0,
+                      static_cast<int>(images.count) * work.steps);
     };
     if (full)
         launch_detail(std::true_type{});

@@ -12,7 +12,7 @@ namespace gpuhist::cuda {
 template <int C>
 bool launch_kept_floats(const Tensor& images, FloatWork work, std::int64_t blocks, std::size_t bytes,
                         const Launch& launch) {
-    if (!launch.cooperative || images.count != 1) return false;
+    if (images.count != 1) return false;
     constexpr int threads = float_threads_of(C, false);
     using ImageTile = Tile<float, C>;
     const auto kernel = floats_kernel<C, false, Tensor, ImageTile>;
@@ -23,8 +23,9 @@ bool launch_kept_floats(const Tensor& images, FloatWork work, std::int64_t block
     if (taken < launch.shared_bytes)
         work.tile_rounds = ImageTile::rounds(images.first, blocks, threads, launch.shared_bytes - taken, 1);
     if (work.tile_rounds == 0) return false;
-    launch_phases(launch, kernel, {blocks, threads, work.tile_at + ImageTile::bytes(work.tile_rounds, threads), 1}, 0,
-                  work.steps, images, work);
+    launch_kernel(launch, kernel, true,
+                  {blocks, threads, work.tile_at + ImageTile::bytes(work.tile_rounds, threads), 1}, images, work, 0,
+                  work.steps);
     return true;
 }
 

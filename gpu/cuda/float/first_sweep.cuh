@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cuda/block/hot_bins.cuh"
 #include "cuda/block/packed_counters.cuh"
 #include "cuda/float/counters.cuh"
 #include "cuda/float/state.cuh"

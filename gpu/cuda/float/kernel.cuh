@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
         if (step == Step::first_sweep || same_step)
             __syncthreads();  // the block is done with what was before
         else
-            wait_for_phase(phase, first);
+            wait_for_grid();
         same_step = false;
         if (threadIdx.x == 0) {
             if (step == Step::first_sweep || phase == first) guess.made = false;

@@ -291,7 +291,6 @@ constexpr bool is_guessed(Samples kind) {
 template <int C, bool Full, Samples kind>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
-    static constexpr int few = Base::rows > 1 ? few_groups : 0;
     Slots<Base::rows> slots;
     const RowPlan* plans;
     std::uint32_t guess;  ///< its shared address

@@ -151,7 +151,7 @@ struct Task {
     __device__ Share share(int rank, int blocks) const {
         return {static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x,
                 pieces_in_row(image.width, Group<float, C>::pixels) * image.height,
-                static_cast<std::int64_t>(blocks) * blockDim.x, backwards};
+                static_cast<std::int64_t>(blocks) * blockDim.x};
     }
     __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
     /// Whether a Guess may be worth it, and whether one is tried.
@@ -259,8 +259,7 @@ template <int C, int Unroll, class Visit, class OfImage = NoTile>
 __device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
                                              const OfImage& tile = {}) {
     if constexpr (is_kept<OfImage>) {
-        // As Loads does with fewer than `few`: so many rounds no block has room for.
-        tile.template sweep<C, few_of<Visit>() == 0 ? Unroll : 1>(visit);
+        tile.template sweep<C, Unroll>(visit);
         tile.template sweep_end<C>(image, visit);
     } else if (in_one_row<float, C>(image)) {
         sweep_one_row<float, C>(image, share, Loads<Unroll>{}, visit);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/histogram/u8_results.cuh"
 #include "cuda/host/launcher.cuh"
@@ -21,55 +22,48 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
     if (threadIdx.x == 0) publish(result_of(common, 0));
 }
 
-/// Counts per value of every channel and, with CountLuma, of luma; else luma's brightness sums from the pixels. Then,
-/// for O not void, the image's tables from its counts, and its normalised copy. One image under 2^32 pixels.
-/// Launch: any grid of 1024 threads a block; cooperative where both steps are in one launch. The pixels are dealt to
-/// all blocks in turn, so that they walk through memory side by side; of large ones see takes_turns too.
-/// Shared memory: 32 columns, rows × 32 KiB. Each block adds its counts to a total in device memory.
-/// The last to arrive writes the result; where all are to normalise, they wait for it to arrive and build the tables
-/// each for itself, and the first whose pixels are done writes the result. What there is room for of an image that is
-/// to be normalised stays in shared memory behind the columns, see Tile.
-/// Barriers: after clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each
-/// pixel is read once; for the copy, where it is in no tile, once more (from L2 where it fits) and written once.
+/// Kernel of a single image: counts per value of every channel and, with CountLuma, of luma; else luma's brightness
+/// sums from the pixels. Then, for O not void, the image's LUTs from its counts, and its normalised copy. One image
+/// under 2^32 pixels. Launch: any grid of 1024 threads a block; cooperative where a copy is written. The pixels are
+/// dealt to all blocks in turn, so that they walk through memory side by side. Shared memory: 32 columns, rows × 32
+/// KiB. Each block adds its counts to a total in device memory. The last to arrive writes the result; where all are to
+/// normalise, they wait for it to arrive and build the LUTs each for itself, and the first whose pixels are done
+/// writes the result. What there is room for of an image that is to be normalised stays in shared memory behind the
+/// columns, see Tile. Barriers: after clearing, and between counting and gathering, since any lane may count into any
+/// bin. Bytes: each pixel is read once; for the copy, where it is in no tile, once more (from L2 where it fits) and
+/// written once.
 template <int C, bool CountLuma, typename O>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
-    image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
-                 const __grid_constant__ CountParameters p, int steps) {
+    u8_image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
+                    const __grid_constant__ CountParameters p) {
     constexpr int rows = counted_rows<C, CountLuma>;
-    constexpr bool sums_luma = C > 1 && !CountLuma;
+    constexpr bool sums_luma = C > 1 && !CountLuma, normalize = !std::is_void_v<O>;
     __shared__ Kept<C, O> kept;
     const Common& common = p.common;
+
+    // Initialise.
     const Tile<std::uint8_t, C> tile(image, shared_address(dynamic_shared + rows * values * 32),
                                      std::is_void_v<O> ? 0 : p.tile_rounds);
     tile.begin();
-    auto dealt = [&](std::int64_t pieces) {
-        return Share{std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x, pieces, std::int64_t{gridDim.x} * blockDim.x};
-    };
-    auto apply = [&] {
-        if constexpr (!std::is_void_v<O>)
-            apply_luts<C>(common, kept.tables, image, dealt(pieces_of_samples<std::uint8_t, C>(image)), output, tile);
-    };
-    if (!(steps & analyze_step)) {
-        if constexpr (!std::is_void_v<O>) read_tables<C>(common, 0, kept.tables);
-        return apply();
-    }
-
-    auto& workspace = *static_cast<ByteWorkspace<C>*>(p.workspace);
+    auto& workspace = *static_cast<U8Workspace<C>*>(p.workspace);
     auto* generation = static_cast<volatile std::uint32_t*>(&workspace.generation);
     clear_columns(rows * values * 32);
-    if (threadIdx.x == 0) kept.taken = 0;
     __syncthreads();
     if (threadIdx.x == 0) kept.launch = *generation;  // one warp waits for it, while the others sweep
+
+    // Accumulate.
     constexpr int wanted = blocks_wanted<C, O>;
-    const Share share = dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height);
-    BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted, takes_turns(wanted)>(
-                                             image, share, 5, common.rgb, shared_address(&kept.taken))
+    const Share share =
+        dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height, blockIdx.x, gridDim.x);
+    BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted>(image, share, 5, common.rgb)
                                        : count_kept<C, CountLuma, wanted>(image, share, tile, common.rgb);
     if constexpr (sums_luma) {
         luma.reduce_over_warp();
         if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
     }
     __syncthreads();
+
+    // Merge.
     Total<C>& total = workspace.totals[kept.launch % 2];
 #pragma unroll 1
     for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
@@ -87,55 +81,53 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
         for (int i = threadIdx.x; i < rows_of(C) * values / 2; i += blockDim.x) next.pairs[i] = 0;
         if (threadIdx.x == 0) next.luma = BrightnessSums{};
     }
-    if (steps & apply_step) {
+
+    // Finish: by the last block; a copy by all.
+    if constexpr (normalize) {
         if (threadIdx.x == 0 && !last) {
             while (*generation == kept.launch) __nanosleep(20);
             __threadfence();
         }
         __syncthreads();
-    } else if (!last) {
-        return;
-    }
-    if constexpr (!std::is_void_v<O>) {
         for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x)
             kept.counts[bin] = counted(total, bin);
-        build_tables<C>(common.normalization, kept.counts, kept.partial, kept.tables);
-        if (steps & apply_step) {
-            apply();
-            if (threadIdx.x == 0) kept.completes = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;
-            __syncthreads();
-            if (!kept.completes) return;
-        }
-        write_tables<C>(common, 0, kept.tables);
+        make_luts<C>(common.normalization, kept.counts, kept.luts);
+        apply_luts<C>(common, kept.luts, image, dealt(pieces_of_samples<std::uint8_t, C>(image), blockIdx.x, gridDim.x),
+                      output, tile);
+        if (threadIdx.x == 0) kept.completes = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;
+        __syncthreads();
+        if (!kept.completes) return;
+        write_luts<C>(common, 0, kept.luts);
+    } else if (!last) {
+        return;
     }
     complete_image<C>(common, image.pixels(), rows, total, kept);
 }
 
 template <int C, bool CountLuma, typename O>
 void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& images, CountParameters p) {
-    const std::int64_t blocks = blocks_for(images.pieces, byte_pixels_per_block / group_pixels(1, C));
+    const std::int64_t blocks = blocks_for(images.pieces, u8_pixels_per_block / group_pixels(1, C));
     if constexpr (!std::is_void_v<O>) {
         using ImageTile = Tile<std::uint8_t, C>;
         const std::size_t taken = shared_bytes + sizeof(Kept<C, O>);
-        if (launch.cooperative)
-            p.tile_rounds = ImageTile::rounds(images.first, std::min<std::int64_t>(blocks, launch.multiprocessors),
-                                              block_threads, launch.shared_bytes - taken, least_part_of_tile);
+        p.tile_rounds = ImageTile::rounds(images.first, std::min<std::int64_t>(blocks, launch.multiprocessors),
+                                          block_threads, launch.shared_bytes - taken, least_part_of_tile);
         shared_bytes += ImageTile::bytes(p.tile_rounds, block_threads);
     }
-    launch_steps(launch, image_kernel<C, CountLuma, O>, {blocks, block_threads, shared_bytes}, !std::is_void_v<O>,
-                 images.first, images.output, p);
+    launch_kernel(launch, u8_image_kernel<C, CountLuma, O>, !std::is_void_v<O>, {blocks, block_threads, shared_bytes},
+                  images.first, images.output, p);
 }
 
 }  // namespace
 
 template <int C>
-void launch_byte_image(const Tensor& images, CountParameters p, std::size_t shared_bytes, const Launch& launch) {
+void launch_u8_image(const Tensor& images, CountParameters p, std::size_t shared_bytes, const Launch& launch) {
     with_output<std::uint8_t>(p.common, [&](auto* output) {
         using O = std::remove_pointer_t<decltype(output)>;
         with_luma<C>(p, [&](auto counted) { launch_image<C, counted(), O>(launch, shared_bytes, images, p); });
     });
 }
 
-template void launch_byte_image<GPUHIST_CHANNELS>(const Tensor&, CountParameters, std::size_t, const Launch&);
+template void launch_u8_image<GPUHIST_CHANNELS>(const Tensor&, CountParameters, std::size_t, const Launch&);
 
 }  // namespace gpuhist::cuda

@@ -1,38 +1,30 @@
-// Host side of every launch: checks the views against the plan, describes them to the kernels. The engine and the
-// stream-level API both stand on it.
+// Analyser: the host side of every launch, checks views against the plan and tells the kernels what is asked. The
+// engine and the stream-level API both stand on it; they validate what they are handed.
 #pragma once
 
 #include <cstddef>
 #include <memory>
-#include <string>
 
+#include "cuda/host/batcher.hpp"
 #include "cuda/host/device.hpp"
 #include "cuda/host/parameters.hpp"
 #include "gpuhist/stream.hpp"
 
 namespace gpuhist::cuda {
 
-/// Why a GPU cannot be used; empty where it can.
-std::string why_unavailable(int gpu);
-
-/// How this GPU is launched on, without a stream. Makes no context.
+/// Launch on the GPU of a plan, without a stream. Makes no context.
 Launch launch_on(const StreamPlan& plan);
 
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch);
 
-ResultLayout layout_of(Depth depth, int channels, std::uint32_t bins, const Normalization* normalization);
+ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization);
 
-/// Throws InvalidArgument.
+/// Each throws InvalidArgument. `output` matters where there is a normalisation.
 void validate(const StreamPlan& plan);
+void validate(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
+              const MutableImageView* output);
 
-/// Views of one type, with outputs or, where `outputs` is null, without.
-struct Views {
-    const ImageView* images;
-    const MutableImageView* outputs;
-    std::int64_t count;
-};
-
-/// One workspace, for images of one type. The GPU of the plan must be current in every call.
+/// Analyser of images of one type, with one workspace. The GPU of the plan must be current in every call.
 class Analyzer {
   public:
     explicit Analyzer(const StreamPlan& plan, void* workspace = nullptr);
@@ -40,15 +32,14 @@ class Analyzer {
     const StreamPlan& plan() const { return plan_; }
     ResultLayout layout(const AnalysisRequest& request, const Normalization* normalization) const;
 
-    /// `normalization` null: no copies. See StreamAnalyzer.
+    /// Enqueues the analysis of valid views; `normalization` null: no copies. See StreamAnalyzer.
     void enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization, void* results,
                  cudaStream_t stream);
     void enqueue(const BatchView& batch, const MutableBatchView* output, const AnalysisRequest& request,
                  const Normalization* normalization, void* results, cudaStream_t stream);
 
   private:
-    void check(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
-               const Normalization* normalization) const;
+    void check(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request) const;
     static void check_results(const void* results, std::int64_t images);
     template <class Images>
     void launch(const Images& images, ChannelOrder order, const AnalysisRequest& request,
@@ -58,7 +49,7 @@ class Analyzer {
     Launch launch_;
     DeviceBuffer owned_;
     void* workspace_;
-    std::unique_ptr<List> list_;  ///< where views are written down for a launch
+    std::unique_ptr<List> list_;  ///< room for the images of a launch
 };
 
 }  // namespace gpuhist::cuda

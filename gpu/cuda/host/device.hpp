@@ -1,9 +1,10 @@
-// RAII over the CUDA runtime, and the one way in which its calls are checked.
+// Device: what a GPU is, RAII over the CUDA runtime, and the one way in which its calls are checked.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <string>
 
 namespace gpuhist::cuda {
 
@@ -11,12 +12,17 @@ namespace gpuhist::cuda {
 /// CUDA would otherwise report again.
 void check(cudaError_t status, const char* call, const char* file, int line);
 
-/// For destructors: an error there means that the context is already gone or was reported before.
+/// Drops an error, in destructors: there it means that the context is already gone or was reported before.
 inline void ignore(cudaError_t) noexcept {
     (void)cudaGetLastError();
 }
 
 #define GPUHIST_CUDA(call) ::gpuhist::cuda::check((call), #call, __FILE__, __LINE__)
+
+int attribute(cudaDeviceAttr name, int gpu);
+
+/// Why a GPU cannot be used; empty where it can.
+std::string why_unavailable(int gpu);
 
 /// Makes a GPU current, and the former one again at the end.
 class CurrentDevice {
@@ -48,6 +54,26 @@ class Stream {
 
   private:
     cudaStream_t stream_ = nullptr;
+};
+
+/// Guard of a scope that has work on a stream: it is left, by an exception too, when no work is under way on memory of
+/// the caller's.
+class StreamWork {
+  public:
+    explicit StreamWork(cudaStream_t stream) : stream_(stream) {}
+    ~StreamWork() {
+        if (!done_) ignore(cudaStreamSynchronize(stream_));
+    }
+    StreamWork(const StreamWork&) = delete;
+    StreamWork& operator=(const StreamWork&) = delete;
+    void wait() {
+        done_ = true;  // whatever comes of it
+        GPUHIST_CUDA(cudaStreamSynchronize(stream_));
+    }
+
+  private:
+    cudaStream_t stream_;
+    bool done_ = false;
 };
 
 /// Memory that only grows: what was there before `reserve` is lost, and nothing is allocated once it is large enough.

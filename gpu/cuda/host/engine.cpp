@@ -1,45 +1,24 @@
-// The engine on the GPU: moves the pixels there where they are not, analyses, fetches the result.
+// Engine on the GPU: moves the pixels there where they are not, has them analysed, fetches the results.
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
-#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "core/result.hpp"
-#include "core/validate.hpp"
 #include "cuda/host/analyzer.hpp"
+#include "cuda/host/batcher.hpp"
 #include "cuda/host/device.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::cuda {
 
-void check(cudaError_t status, const char* call, const char* file, int line) {
-    if (status == cudaSuccess) return;
-    (void)cudaGetLastError();
-    const std::string what = std::string("CUDA: ") + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
-                             ") in " + call + " at " + std::filesystem::path(file).filename().string() + ":" +
-                             std::to_string(line);
-    if (status == cudaErrorMemoryAllocation) throw OutOfMemory(what + ": use a smaller image or the cpu engine");
-    throw CudaError(what);
-}
-
 namespace {
-
-/// Where an image starts in memory that several share.
-constexpr std::size_t place_after(std::size_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
-
-template <class View>
-std::size_t packed_bytes(const View& image) {
-    return static_cast<std::size_t>(image.packed_row_bytes() * image.height);
-}
 
 void copy_rows(void* to, std::int64_t to_row_bytes, const void* from, std::int64_t from_row_bytes,
                const ImageView& image) {
@@ -57,64 +36,18 @@ View packed_on_gpu(View view, void* data) {
     return view;
 }
 
-void validate(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
-              const MutableImageView* output) {
-    core::validate(image);
-    core::validate(request);
-    if (!normalization) return;
-    core::validate(*normalization);
-    core::validate_output(image, *normalization, *output);
-}
-void validate(const Job& job) {
-    validate(job.image, job.request, job.normalization ? &*job.normalization : nullptr, &job.output);
-}
-
-/// Of its result, and of the normalised image.
-std::size_t bytes_back(const Job& job) {
-    const Normalization* normalization = job.normalization ? &*job.normalization : nullptr;
-    return layout_of(job.image.depth, job.image.channels, job.request.bins, normalization).bytes +
-           (normalization ? place_after(packed_bytes(job.output)) : 0);
-}
-
-/// Small jobs that one launch does: of one type, and asked the same.
-struct Batch {
-    // Bounds for the memory of an engine; most batches stay far below.
-    static constexpr std::size_t most_bytes = std::size_t{1} << 24, most_job_bytes = most_bytes / 4;
-    static constexpr std::size_t least_room = most_bytes / 16;
-
-    std::vector<Job*> jobs;
-    std::size_t up = 0, down = 0;  ///< bytes to the GPU and back
-
-    bool takes(const Job& job) const {
-        const Job& first = *jobs.front();
-        const auto wants = [](const Job& one) {
-            const AnalysisRequest& request = one.request;
-            return std::tuple(one.image.depth, one.image.channels, request.luma_histogram, request.bins,
-                              request.range.has_value(), request.range.value_or(Range{}), request.detail,
-                              one.normalization.has_value());
-        };
-        const auto how = [](const Job& one) {
-            const Normalization normalization = one.normalization.value_or(Normalization{});
-            return std::tuple(normalization.mode, normalization.low, normalization.high, normalization.joint);
-        };
-        return wants(first) == wants(job) && how(first) == how(job);
-    }
-    bool full() const {
-        return jobs.size() == static_cast<std::size_t>(StreamAnalyzer::list_images) || up >= most_bytes ||
-               down >= most_bytes;
-    }
-};
-
 class CudaEngine final : public Engine {
   public:
-    explicit CudaEngine(const EngineOptions& options) : options_(options) {}
+    explicit CudaEngine(int gpu) : gpu_(gpu) {}
     std::string_view name() const override { return "cuda"; }
 
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
+        validate(image, request, nullptr, nullptr);
         do_one(image, request, nullptr, nullptr, result);
     }
     void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                    const MutableImageView& output, Analysis& result) override {
+        validate(image, request, &normalization, &output);
         do_one(image, request, &normalization, &output, result);
     }
     void run(Job* jobs, std::size_t count) override;
@@ -122,14 +55,16 @@ class CudaEngine final : public Engine {
   private:
     void do_one(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
                 const MutableImageView* output, Analysis& result);
-    void do_batch(const Batch& batch);
-    void launch(const Batch& batch);
+    void do_one(const Job& job);
+    void do_batch(const JobBatch& batch);
+    void launch(const JobBatch& batch);
     void* reserve_results(std::size_t bytes);
     Analyzer& analyzer_for(const ImageView& image, const AnalysisRequest& request);
 
-    const EngineOptions options_;
+    const int gpu_;
     Stream stream_;
-    std::array<std::optional<Analyzer>, 9> analyzers_;  ///< one for each type of image met so far
+    std::array<std::optional<Analyzer>, 3 * std::size(all_depths)>
+        analyzers_;  ///< one for each type of image met so far
     DeviceBuffer input_, output_, device_result_;
     PinnedBuffer result_, packed_;
 };
@@ -143,16 +78,14 @@ Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest
         plan.channels = image.channels;
         plan.bins = request.bins;
         plan.normalize = true;
-        plan.gpu = options_.gpu;
-        plan.cooperative = options_.cooperative;
-        plan.shared_bytes = options_.shared_bytes;
+        plan.gpu = gpu_;
         analyzer.reset();
         analyzer.emplace(plan);
     }
     return *analyzer;
 }
 
-/// What lies between the parts of a result is fetched with them, and must have been written once.
+/// Room for results. What lies between their parts is fetched with them, and must have been written once.
 void* CudaEngine::reserve_results(std::size_t bytes) {
     const bool fresh = device_result_.bytes() < bytes;
     void* results = device_result_.reserve(bytes);
@@ -162,9 +95,9 @@ void* CudaEngine::reserve_results(std::size_t bytes) {
 
 void CudaEngine::do_one(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
                         const MutableImageView* output, Analysis& result) {
-    validate(image, request, normalization, output);
-    const CurrentDevice current(options_.gpu);
+    const CurrentDevice current(gpu_);
     Analyzer& analyzer = analyzer_for(image, request);
+    StreamWork work(stream_);
     const auto rows = static_cast<std::size_t>(image.height);
     const bool upload = image.memory == Memory::host;
 
@@ -192,38 +125,33 @@ void CudaEngine::do_one(const ImageView& image, const AnalysisRequest& request, 
                                        output->height == 1 ? row_bytes : static_cast<std::size_t>(output->row_bytes),
                                        target.data, row_bytes, row_bytes, rows, cudaMemcpyDeviceToHost, stream_));
     }
-    GPUHIST_CUDA(cudaStreamSynchronize(stream_));
+    work.wait();
     core::read(*static_cast<const ImageResult*>(host_result), result);
 }
 
+void CudaEngine::do_one(const Job& job) {
+    const Normalization* normalization = normalization_of(job);
+    do_one(job.image, job.request, normalization, normalization ? &job.output : nullptr, *job.result);
+}
+
 void CudaEngine::run(Job* jobs, std::size_t count) {
-    std::vector<Batch> open;
     for (Job* job = jobs; job != jobs + count; ++job) {
         job->error = nullptr;
         try {
-            validate(*job);
+            validate(job->image, job->request, normalization_of(*job), &job->output);
         } catch (const InvalidArgument&) {
             job->error = std::current_exception();
-            continue;
         }
-        const std::size_t up = place_after(packed_bytes(job->image)), down = bytes_back(*job);
-        if (up > static_cast<std::size_t>(small_image_bytes) || down > Batch::most_job_bytes) {
-            Engine::run(job, 1);
-            continue;
-        }
-        auto batch = std::find_if(open.begin(), open.end(), [&](const Batch& one) { return one.takes(*job); });
-        if (batch == open.end()) batch = open.insert(open.end(), Batch{});
-        batch->jobs.push_back(job);
-        batch->up += up;
-        batch->down += down;
-        if (!batch->full()) continue;
-        do_batch(*batch);
-        open.erase(batch);
     }
-    for (const Batch& batch : open) do_batch(batch);
+    batch_jobs(
+        jobs, count,
+        [](const Job& job) {
+            return layout_of(job.image.depth, job.image.channels, job.request, normalization_of(job)).bytes;
+        },
+        [this](const JobBatch& batch) { do_batch(batch); });
 }
 
-void CudaEngine::do_batch(const Batch& batch) {
+void CudaEngine::do_batch(const JobBatch& batch) {
     try {
         if (batch.jobs.size() > 1) return launch(batch);
     } catch (const OutOfMemory&) {  // one may still fit
@@ -232,19 +160,26 @@ void CudaEngine::do_batch(const Batch& batch) {
         return;
     } catch (const std::exception&) {  // one of them will say it again
     }
-    for (Job* job : batch.jobs) Engine::run(job, 1);
+    for (Job* job : batch.jobs) {
+        try {
+            do_one(*job);
+        } catch (...) {
+            job->error = std::current_exception();
+        }
+    }
 }
 
 /// Pixels go up in one piece; results come back in one, with the normalised images behind them.
-void CudaEngine::launch(const Batch& batch) {
+void CudaEngine::launch(const JobBatch& batch) {
     const Job& first = *batch.jobs.front();
-    const Normalization* normalization = first.normalization ? &*first.normalization : nullptr;
-    const CurrentDevice current(options_.gpu);
+    const Normalization* normalization = normalization_of(first);
+    const CurrentDevice current(gpu_);
     Analyzer& analyzer = analyzer_for(first.image, first.request);
+    StreamWork work(stream_);
     const std::size_t result_bytes = analyzer.layout(first.request, normalization).bytes;
 
     // Room for more, so that batches somewhat larger than those before need no new memory.
-    const auto room = [](std::size_t bytes) { return std::bit_ceil(std::max(bytes, Batch::least_room)); };
+    const auto room = [](std::size_t bytes) { return std::bit_ceil(std::max(bytes, JobBatch::least_room)); };
     char* packed = static_cast<char*>(packed_.reserve(room(batch.up)));
     char* pixels = static_cast<char*>(input_.reserve(room(batch.up)));
     char* results = static_cast<char*>(reserve_results(room(batch.down)));
@@ -269,7 +204,7 @@ void CudaEngine::launch(const Batch& batch) {
         Views{sources.data(), normalization ? targets.data() : nullptr, static_cast<std::int64_t>(sources.size())},
         first.request, normalization, results, stream_);
     GPUHIST_CUDA(cudaMemcpyAsync(fetched, results, down, cudaMemcpyDeviceToHost, stream_));
-    GPUHIST_CUDA(cudaStreamSynchronize(stream_));
+    work.wait();
 
     for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
         const Job& job = *batch.jobs[i];
@@ -282,47 +217,11 @@ void CudaEngine::launch(const Batch& batch) {
 
 }  // namespace
 
-std::vector<GpuInfo> gpus() {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return {};
-    }
-    std::vector<GpuInfo> result;
-    for (int gpu = 0; gpu < count; ++gpu) {
-        cudaDeviceProp properties;
-        GPUHIST_CUDA(cudaGetDeviceProperties(&properties, gpu));
-        result.push_back({gpu, properties.name, properties.major, properties.minor, properties.totalGlobalMem,
-                          properties.multiProcessorCount, properties.cooperativeLaunch != 0});
-    }
-    return result;
-}
-
-EngineInfo info() {
-    const std::string why = why_unavailable(0);
-    if (!why.empty()) return {"cuda", false, why};
-    return {"cuda", true, gpus().front().name};
-}
-
-void* allocate_pinned(std::size_t bytes, int gpu) noexcept {
-    try {
-        const CurrentDevice current(gpu);
-        void* memory = nullptr;
-        if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
-        (void)cudaGetLastError();
-    } catch (const CudaError&) {
-    }
-    return nullptr;
-}
-void free_pinned(void* memory) noexcept {
-    ignore(cudaFreeHost(memory));
-}
-
 std::unique_ptr<Engine> make(const EngineOptions& options) {
     const std::string why = why_unavailable(options.gpu);
     if (!why.empty()) throw EngineUnavailable("engine cuda: " + why);
     const CurrentDevice current(options.gpu);
-    return std::make_unique<CudaEngine>(options);
+    return std::make_unique<CudaEngine>(options.gpu);
 }
 
 }  // namespace gpuhist::cuda

@@ -1,4 +1,4 @@
-// How the kernels of one depth are launched: together in one cooperative grid, or one phase after another.
+// Launches: how many blocks of a kernel are resident, what shared memory they have, and grid barriers between phases.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -18,14 +18,14 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// A boundary that no sector crosses of what the copy of a Tile brings.
+/// Boundary that no sector crosses of what the copy of a Tile brings.
 constexpr std::size_t dynamic_alignment = 128;
 extern __shared__ __align__(dynamic_alignment) std::uint32_t dynamic_shared[];
 constexpr std::size_t aligned(std::size_t bytes) {
     return (bytes + dynamic_alignment - 1) / dynamic_alignment * dynamic_alignment;
 }
 
-/// For the kernels' own, static shared memory.
+/// Room for the kernels' own, static shared memory.
 constexpr std::size_t static_shared_bytes = 16384;
 
 /// Blocks that the work is worth (as many are launched as can be resident, at most), their threads and dynamic shared
@@ -37,7 +37,7 @@ struct Shape {
     int most_resident = blocks_per_multiprocessor;
 };
 
-/// A kernel's own, static shared memory. Asked of CUDA once a kernel and GPU.
+/// Bytes of a kernel's own, static shared memory. CUDA is asked once a kernel and GPU.
 inline std::size_t static_bytes(const Launch& launch, const void* kernel) {
     thread_local std::map<std::pair<int, const void*>, std::size_t> known;
     const auto at = known.find({launch.gpu, kernel});
@@ -47,8 +47,8 @@ inline std::size_t static_bytes(const Launch& launch, const void* kernel) {
     return known[{launch.gpu, kernel}] = attributes.sharedSizeBytes;
 }
 
-/// Blocks of a kernel that a multiprocessor holds at once. Asked of CUDA once a kernel, shape and GPU: asking costs
-/// more than a launch. Allows the kernel all the shared memory that a block may have.
+/// Blocks of a kernel that a multiprocessor holds at once. CUDA is asked once a kernel, shape and GPU, since asking
+/// costs more than a launch. The kernel is allowed all the shared memory that a block may have.
 inline int resident_blocks(const Launch& launch, const void* kernel, const Shape& shape) {
     thread_local std::map<std::tuple<int, const void*, int, std::size_t>, int> known;
     const auto [at, fresh] = known.try_emplace({launch.gpu, kernel, shape.threads, shape.shared_bytes}, 0);
@@ -69,6 +69,7 @@ inline int resident_blocks(const Launch& launch, const void* kernel, const Shape
     return at->second;
 }
 
+/// Enqueues a kernel. `cooperative`: it waits for its grid, all blocks of which are resident.
 template <class Kernel, class... Arguments>
 void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const Shape& shape,
                    const Arguments&... arguments) {
@@ -83,38 +84,9 @@ void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const 
         GPUHIST_CUDA(cudaLaunchKernel(kernel, grid, block, pointers, shape.shared_bytes, launch.stream));
 }
 
-/// Phases [first, last) of `kernel(images, parameters, first, last)`, each of which needs the one before complete: in
-/// one launch, with grid barriers between, or in one launch each.
-template <class Kernel, class Images, class Parameters>
-void launch_phases(const Launch& launch, Kernel kernel, const Shape& shape, int first, int last, const Images& images,
-                   const Parameters& parameters) {
-    if (launch.cooperative || last - first == 1)
-        return launch_kernel(launch, kernel, last - first > 1, shape, images, parameters, first, last);
-    for (int phase = first; phase < last; ++phase)
-        launch_kernel(launch, kernel, false, shape, images, parameters, phase, phase + 1);
-}
-
-/// Of a cooperative launch.
+/// Barrier of a cooperative launch's grid.
 __device__ inline void wait_for_grid() {
     cooperative_groups::this_grid().sync();
-}
-/// A grid barrier before every phase but the first of this launch.
-__device__ inline void wait_for_phase(int phase, int first) {
-    if (phase != first) wait_for_grid();
-}
-
-/// Steps of a kernel that analyses and applies tables.
-constexpr int analyze_step = 1, apply_step = 2;
-
-/// `kernel(arguments…, steps)`, with as many blocks as can be resident: in one launch, cooperative where `normalize`,
-/// or in one launch each step.
-template <class Kernel, class... Arguments>
-void launch_steps(const Launch& launch, Kernel kernel, const Shape& shape, bool normalize,
-                  const Arguments&... arguments) {
-    if (!normalize) return launch_kernel(launch, kernel, false, shape, arguments..., analyze_step);
-    if (launch.cooperative) return launch_kernel(launch, kernel, true, shape, arguments..., analyze_step | apply_step);
-    launch_kernel(launch, kernel, false, shape, arguments..., analyze_step);
-    launch_kernel(launch, kernel, false, shape, arguments..., apply_step);
 }
 
 /// Copies of a histogram that a block can keep beside `reserved` bytes, as a power of two up to one a lane; −1: not
@@ -140,7 +112,7 @@ inline std::int64_t blocks_for(std::int64_t pixels, std::int64_t pixels_per_bloc
 template <typename T, class Function>
 void with_output(const Common& common, Function function) {
     if (!common.normalize) return function(static_cast<void*>(nullptr));
-    if (normalized_depth(Depth::u8, common.normalization.mode) == Depth::f32)
+    if (traits_of(normalized_depth(Depth::u8, common.normalization.mode)).floating)
         return function(static_cast<float*>(nullptr));
     function(static_cast<T*>(nullptr));
 }

@@ -22,7 +22,7 @@ struct Image {
     GPUHIST_HD std::int64_t pixels() const { return width * height; }
 };
 
-/// Where a normalised copy goes; packed where its image is.
+/// Place of a normalised copy; packed where its image is.
 struct Output {
     void* data;
     std::int64_t row_bytes;
@@ -42,7 +42,7 @@ GPUHIST_HD constexpr std::int64_t pieces_in_row(std::int64_t width, int pixels_o
     return width / pixels_of_group + 1;
 }
 
-/// The images of one launch: equal ones at equal distances,
+/// Images of one launch: equal ones at equal distances,
 struct Tensor {
     Image first;
     Output output;
@@ -82,7 +82,7 @@ struct List {
     GPUHIST_HD Output output_of(std::int64_t i) const { return outputs[i]; }
 };
 
-/// Channels that are normalised: all but alpha.
+/// Number of channels that are normalised: all but alpha.
 GPUHIST_HD constexpr int colors_of(int channels) {
     return channels == 1 ? 1 : 3;
 }
@@ -92,18 +92,17 @@ inline constexpr int luma_row = 3;
 GPUHIST_HD constexpr int rows_of(int channels) {
     return channels == 1 ? 1 : channels + 1;
 }
-/// The same row in a result, where red comes first; and back.
+/// Row of a result, where red comes first, of a row in memory order; and back.
 GPUHIST_HD constexpr int result_row(int row, int channels, bool rgb) {
     return channels > 1 && !rgb && (row == 0 || row == 2) ? 2 - row : row;
 }
 
-/// u8 and u16 are counted in another order: the channels in memory order, then luma. The row in a result of one of
-/// those.
+/// Row of a result, of a row as u8 and u16 are counted: the channels in memory order, then luma.
 GPUHIST_HD constexpr int counted_row(int row, int channels, bool rgb) {
     return channels == 1 ? 0 : row == channels ? luma_row : row == 3 ? 4 : result_row(row, channels, rgb);
 }
 
-/// What is the same for all images of a launch.
+/// Parameters that all images of a launch have in common.
 struct Common {
     char* results;        ///< ImageResult, counts, tables, details
     ResultLayout layout;  ///< of each
@@ -122,37 +121,39 @@ GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int 
            static_cast<std::uint64_t>(row) * common.bins;
 }
 
-/// u8 and u16.
+/// Parameters of u8 and u16.
 struct CountParameters {
     Common common;
     void* workspace;
-    bool count_luma;            ///< false: of luma only the brightness sums
-    int columns_log2;           ///< u8: copies of each bin that a block keeps
-    bool to_floats;             ///< u16: the normalised copy is of floats
-    bool rings;                 ///< u16: a block's shared memory has room for rings
-    int tile_rounds;            ///< of a Tile
-    std::int64_t alone_pixels;  ///< u16: larger images are shared by all blocks
+    bool count_luma;             ///< false: of luma only the brightness sums
+    int columns_log2;            ///< u8: copies of each bin that a block keeps
+    bool to_floats;              ///< u16: the normalised copy is of floats
+    bool rings;                  ///< u16: a block's shared memory has room for rings
+    int tile_rounds;             ///< u8: of a Tile
+    std::int64_t alone_pixels;   ///< u16: larger images are shared by all blocks
+    std::int64_t shared_images;  ///< u16: images that are
 };
 
-/// f32.
+/// Parameters of f32.
 struct FloatParameters {
     Common common;
     void* workspace;
     Detail detail;
     bool has_range;
     Range range;
-    core::RankRequest ranks;  ///< of full analyses
-    int parts_log2;           ///< slices in which 65536 keys are counted, see count_places
-    int columns_log2;         ///< copies of each bin a block keeps; negative: bins are counted in device memory
+    core::RankRequest ranks;     ///< of full analyses: those of this launch
+    std::int32_t group, groups;  ///< which of the groups of ranks these are
+    bool publish;                ///< false: another launch of the same images follows, which publishes
+    int parts_log2;              ///< slices in which 65536 keys are counted, see count_places
+    int columns_log2;            ///< copies of each bin a block keeps; negative: bins are counted in device memory
 };
 
-/// Where and how kernels are launched.
+/// GPU and stream that kernels are launched on.
 struct Launch {
     cudaStream_t stream = nullptr;
     int gpu = 0;
     int multiprocessors = 0;
     std::size_t shared_bytes = 0;  ///< that a block may ask for
-    bool cooperative = false;      ///< one launch with grid barriers; else a launch a phase
 };
 
 /// Calls `function` with the number of channels as a constant.
@@ -166,9 +167,9 @@ auto with_channels(int channels, Function function) {
 /// Bytes of workspace that the launches below need, of images of C channels. It must be zero before the first of them,
 /// and each leaves it as the next one needs it.
 template <int C>
-std::size_t bytes_workspace(const Launch& launch);
+std::size_t u8_workspace(const Launch& launch);
 template <int C>
-std::size_t words_workspace(const Launch& launch);
+std::size_t u16_workspace(const Launch& launch);
 template <int C>
 std::size_t floats_workspace(std::uint32_t bins);
 
@@ -176,9 +177,9 @@ std::size_t floats_workspace(std::uint32_t bins);
 /// not matter. Each sets the parameters that depend on the GPU (columns_log2, parts_log2) itself. Throw CudaError; do
 /// not synchronise. `Images` is Tensor or List.
 template <int C, class Images>
-void launch_bytes(const Images& images, CountParameters parameters, const Launch& launch);
+void launch_u8(const Images& images, CountParameters parameters, const Launch& launch);
 template <int C, class Images>
-void launch_words(const Images& images, CountParameters parameters, const Launch& launch);
+void launch_u16(const Images& images, CountParameters parameters, const Launch& launch);
 template <int C, class Images>
 void launch_floats(const Images& images, FloatParameters parameters, const Launch& launch);
 

@@ -1,8 +1,8 @@
-// The stream-level API over the analyser.
+// Stream analyser: the stream-level API over the analyser; validates what callers hand over.
 
 #include "gpuhist/stream.hpp"
 
-#include <cstring>
+#include <string>
 #include <utility>
 
 #include "cuda/host/analyzer.hpp"
@@ -23,10 +23,19 @@ class StreamAnalyzer::Implementation {
         return std::make_unique<Implementation>(plan, workspace);
     }
     const cuda::Analyzer& get() const { return analyzer_; }
-    template <class... Arguments>
-    void enqueue(const Arguments&... arguments) {
+    void enqueue(const BatchView& batch, const MutableBatchView* output, const AnalysisRequest& request,
+                 const Normalization* normalization, void* results, cudaStream_t stream) {
+        cuda::validate(batch.first, request, normalization, output ? &output->first : nullptr);
         const CurrentDevice current(gpu_);
-        analyzer_.enqueue(arguments...);
+        analyzer_.enqueue(batch, output, request, normalization, results, stream);
+    }
+    void enqueue(const cuda::Views& views, const AnalysisRequest& request, const Normalization* normalization,
+                 void* results, cudaStream_t stream) {
+        if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
+        for (std::int64_t i = 0; i < views.count; ++i)
+            cuda::validate(views.images[i], request, normalization, views.output(i));
+        const CurrentDevice current(gpu_);
+        analyzer_.enqueue(views, request, normalization, results, stream);
     }
 
   private:
@@ -60,13 +69,11 @@ void StreamAnalyzer::enqueue(const ImageView& image, const AnalysisRequest& requ
 }
 void StreamAnalyzer::enqueue(const BatchView& batch, const AnalysisRequest& request, void* results,
                              cudaStream_t stream) {
-    implementation_->enqueue(batch, static_cast<const MutableBatchView*>(nullptr), request,
-                             static_cast<const Normalization*>(nullptr), results, stream);
+    implementation_->enqueue(batch, nullptr, request, nullptr, results, stream);
 }
 void StreamAnalyzer::enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
                              cudaStream_t stream) {
-    implementation_->enqueue(cuda::Views{images, nullptr, count}, request, static_cast<const Normalization*>(nullptr),
-                             results, stream);
+    implementation_->enqueue(cuda::Views{images, nullptr, count}, request, nullptr, results, stream);
 }
 void StreamAnalyzer::enqueue_normalized(const ImageView& image, const MutableImageView& output,
                                         const AnalysisRequest& request, const Normalization& normalization,
@@ -101,14 +108,14 @@ PinnedResults::~PinnedResults() {
 }
 PinnedResults::PinnedResults(PinnedResults&& other) noexcept
     : host_(std::exchange(other.host_, nullptr)),
-      device_(other.device_),
-      bytes_(other.bytes_),
-      images_(other.images_) {}
+      device_(std::exchange(other.device_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      images_(std::exchange(other.images_, 0)) {}
 PinnedResults& PinnedResults::operator=(PinnedResults&& other) noexcept {
     std::swap(host_, other.host_);
-    device_ = other.device_;
-    bytes_ = other.bytes_;
-    images_ = other.images_;
+    std::swap(device_, other.device_);
+    std::swap(bytes_, other.bytes_);
+    std::swap(images_, other.images_);
     return *this;
 }
 

@@ -1,73 +1,19 @@
-// Normalised copies of 8- and 16-bit images: tables from counts, and their application.
+// Normalised copies of 8- and 16-bit images: LUTs and lines applied to pixels.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "core/integers.hpp"
-#include "cuda/block/reduce.cuh"
 #include "cuda/block/shared_memory.cuh"
-#include "cuda/histogram/brightness.cuh"
 #include "cuda/host/parameters.hpp"
+#include "cuda/normalize/build_lut.cuh"
 #include "cuda/pixels/resident.cuh"
 #include "cuda/pixels/sweep.cuh"
 #include "normalize/formulas.hpp"
 
 namespace gpuhist::cuda {
-
-/// One table for all colours, or one for each.
-__device__ inline int tables_of(int channels, const Normalization& normalization) {
-    return normalization.joint ? 1 : colors_of(channels);
-}
-
-/// Modes whose tables are a core::Line.
-constexpr bool is_stretch(NormalizeMode mode) {
-    return mode == NormalizeMode::minmax || mode == NormalizeMode::percentile;
-}
-
-/// How a table's values follow from what is known of a colour channel, or of all together.
-template <typename T>
-struct TableRecipe {
-    NormalizeMode mode;
-    core::Line<T> line;      ///< of a stretch
-    core::MeanStd mean_std;  ///< z-score
-    bool keep;               ///< equalisation: samples stay as they are
-    std::uint64_t skipped;   ///< likewise: samples of the lowest value
-    float scale;             ///< likewise
-
-    static constexpr std::uint32_t top = (1u << 8 * sizeof(T)) - 1;
-
-    /// `low`, `high`: extremes, or percentiles; `total`: of all samples.
-    __device__ void set(NormalizeMode of, std::uint32_t low, std::uint32_t high, std::uint64_t total,
-                        std::uint64_t lowest_samples, std::uint64_t sum, core::u128 squares) {
-        mode = of;
-        if (mode == NormalizeMode::zscore) {
-            mean_std = core::mean_std(total, sum, squares);
-        } else if (mode == NormalizeMode::equalize) {
-            keep = low == high;
-            skipped = lowest_samples;
-            scale = keep ? 0 : core::equalize_scale(total, skipped, top);
-        } else {
-            line = core::Line<T>::between(low, high);
-        }
-    }
-    /// `through`: samples up to this value, for an equalisation.
-    template <typename O>
-    __device__ O value(std::uint32_t v, std::uint64_t through) const {
-        if (mode == NormalizeMode::zscore) return static_cast<O>(core::zscore(v, mean_std.mean, mean_std.std));
-        if (mode != NormalizeMode::equalize) return static_cast<O>(line.map(v));
-        if (keep) return static_cast<O>(v);
-        return static_cast<O>(core::equalize(through > skipped ? through - skipped : 0, scale, top));
-    }
-};
-
-/// Of table t, which is `line` if its mode is a stretch: one a colour. By one thread.
-template <int C, typename T>
-__device__ inline void set_lines(const Normalization& normalization, int t, const core::Line<T>& line,
-                                 core::Line<T>* lines) {
-    if (!is_stretch(normalization.mode)) return;
-    for (int c = t; c < (C > 1 && normalization.joint ? 3 : t + 1); ++c) lines[c] = line;
-}
 
 template <typename T, int N>
 __device__ inline void store_samples(T* target, const T (&samples)[N]) {
@@ -83,7 +29,7 @@ __device__ inline void store_samples(T* target, const T (&samples)[N]) {
     }
 }
 
-/// Samples of three colours as so many of one, since a group of theirs is 48 bytes: threads that wrote those would each
+/// Image of three colours as one of samples, since a group of theirs is 48 bytes: threads that wrote those would each
 /// write parts of sectors. The channel then follows from the place.
 template <int C>
 __device__ inline Image samples_of(Image image) {
@@ -92,7 +38,7 @@ __device__ inline Image samples_of(Image image) {
 }
 template <int C>
 constexpr int written_channels = C == 3 ? 1 : C;
-/// The channel of sample x of samples_of three colours. 2^32 is one more than a multiple of 3.
+/// Channel of sample x of samples_of three colours. 2^32 is one more than a multiple of 3.
 __device__ inline std::uint32_t channel_of_sample(std::int64_t x) {
     return (static_cast<std::uint32_t>(x) % 3 + static_cast<std::uint32_t>(x >> 32)) % 3;
 }
@@ -101,17 +47,17 @@ __device__ inline std::int64_t pieces_of_samples(const Image& image) {
     return pieces_in_row(samples_of<C>(image).width, Group<T, written_channels<C>>::pixels) * image.height;
 }
 
-/// Maps samples through tables of `1 << 8 * sizeof(T)` values, in shared or in device memory: one for all colours, or
+/// Map of samples through LUTs of `1 << 8 * sizeof(T)` values, in shared or in device memory: one for all colours, or
 /// one each.
 template <typename T, typename O, bool Shared>
-struct TableMap {
+struct LutMap {
     using Channel = std::uint32_t;  ///< where its table begins
     static constexpr int byte = 0;  ///< of what a sample is mapped to, where the written value begins
     const O* table;
     std::uint32_t address;  ///< of the tables in shared memory
     int stride;             ///< values from one channel's table to the next
 
-    __device__ TableMap(const O* tables, bool separate)
+    __device__ LutMap(const O* tables, bool separate)
         : table(tables), address(Shared ? shared_address(tables) : 0), stride(separate ? 1 << 8 * sizeof(T) : 0) {}
     __device__ Channel channel(int c) const { return c * stride; }
     __device__ std::uint32_t operator()(Channel table_at, std::uint32_t value) const {
@@ -128,7 +74,7 @@ struct TableMap {
     }
 };
 
-/// Maps samples by lines. `clamped`: some may lie outside.
+/// Map of samples by lines. `clamped`: some may lie outside.
 template <typename T, bool clamped>
 struct LineMap {
     using Channel = core::Line<T>;
@@ -143,7 +89,7 @@ struct LineMap {
     static __device__ std::uint32_t same(std::uint32_t value) { return value << 8 * byte; }
 };
 
-/// Writes mapped pixels (of three colours: samples_of).
+/// Visitor that writes mapped pixels (of three colours: samples_of).
 template <typename T, int C, typename O, class Map>
 struct MappedWriter {
     static constexpr int W = written_channels<C>;
@@ -209,14 +155,13 @@ struct MappedWriter {
     }
 };
 
-/// The mapped copy of a share of an image's pieces_of_samples. `Backwards`: see Share. `tile`: what is in shared memory
-/// of the image, where it is a Tile.
-template <bool Backwards, typename T, int C, typename O, class Map, class OfImage = NoTile>
+/// Writes the mapped copy of a share of an image's pieces_of_samples. `tile`: what is in shared memory of the image,
+/// where it is a Tile.
+template <typename T, int C, typename O, class Map, class OfImage = NoTile>
 __device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter<T, C, O, Map> writer,
                                           OfImage tile = {}) {
     constexpr int W = written_channels<C>, unroll = sizeof(T) == 1 || W == 1 ? 2 : 1;
     image = samples_of<C>(image);
-    share.backwards = Backwards;
     if constexpr (is_kept<OfImage>) {
         if (!tile.empty()) {
             tile.template sweep<W, unroll>(writer);

@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "cuda/host/parameters.hpp"
-#include "cuda/pixels/sweep.cuh"
+#include "cuda/pixels/walk.cuh"
 
 namespace gpuhist::cuda {
 
-/// What one block does of one image, beside whom.
+/// Part of one image that a block has, and beside whom.
 struct Part {
     std::int64_t image;
     std::int64_t first, last;  ///< the block's pieces of the image; of a single image: all
@@ -20,22 +20,20 @@ struct Part {
     /// This thread's share.
     __device__ Share share() const {
         if (dealt) return dealt_share(last);
-        return {first + threadIdx.x, last, blockDim.x, false, first};
+        return {first + threadIdx.x, last, blockDim.x, first};
     }
-    /// A share of other pieces of the same image, dealt in turn.
-    __device__ Share dealt_share(std::int64_t pieces) const {
-        return {static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x, pieces,
-                static_cast<std::int64_t>(blocks) * blockDim.x};
-    }
+    /// Share of other pieces of the same image, dealt in turn.
+    __device__ Share dealt_share(std::int64_t pieces) const { return cuda::dealt(pieces, rank, blocks); }
 };
 
-/// A single image is dealt to all blocks in turn, so that they walk through memory side by side: 2 % faster than a
-/// stretch each. Several images are laid end to end and cut into as many equal stretches as there are blocks, so that
-/// no block waits for another, whatever the sizes: a block has whole images, and at most two that it shares.
+/// Partition of a launch's pixels. A single image is dealt to all blocks in turn, so that they walk through memory side
+/// by side: 2 % faster than a stretch each. Several images are laid end to end and cut into as many equal stretches as
+/// there are blocks, so that no block waits for another, whatever the sizes: a block has whole images, and at most two
+/// that it shares.
 template <class Images>
-class Parts {
+class Partition {
   public:
-    __device__ Parts(const Images& images, int rank, int blocks)
+    __device__ Partition(const Images& images, int rank, int blocks)
         : images_(images), rank_(rank), blocks_(blocks), pieces_(images.pieces_before(images.count)) {
         begin_ = images.count == 1 ? 0 : begin_of(rank);
         end_ = images.count == 1 ? pieces_ : begin_of(rank + 1);

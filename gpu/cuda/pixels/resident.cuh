@@ -21,11 +21,11 @@ __device__ inline void begin_word_if(bool yes, std::uint32_t to, const char* fro
                  "r"(to), "l"(from)
                  : "memory");
 }
-/// What this thread has begun since the last call is a set.
+/// Ends a set: what this thread has begun since the last call.
 __device__ inline void end_set() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Waits for all sets of this thread but so many, the last ones.
+/// Waits for all sets of this thread but the last ones, whose number is given.
 template <int But>
 __device__ inline void wait_for_sets() {
     asm volatile("cp.async.wait_group %0;" ::"n"(But) : "memory");
@@ -39,11 +39,11 @@ template <int But>
 __device__ inline void wait_for_sets() {}
 #endif
 
-/// Groups that the threads of a grid are dealt in turn, from an image's first one on: of as many rounds, one group a
-/// thread, as a block has room for. They pass through no register on their way, and are on it before the block has made
-/// ready to look at any; later sweeps find them where they are. A warp's groups of a round lie side by side and are
-/// brought by its lanes side by side, so that it waits for nobody else.
-/// Launch: the same grid of whole warps for all sweeps. The image: in one row, at an address divisible by 16.
+/// Resident image: groups that the threads of a grid are dealt in turn, from an image's first one on: of as many
+/// rounds, one group a thread, as a block has room for. They pass through no register on their way, and are on it
+/// before the block has made ready to look at any; later sweeps find them where they are. A warp's groups of a round
+/// lie side by side and are brought by its lanes side by side, so that it waits for nobody else. Launch: the same grid
+/// of whole warps for all sweeps. The image: in one row, at an address divisible by 16.
 template <typename T, int C>
 class Tile {
     using G = Group<T, C>;
@@ -52,7 +52,7 @@ class Tile {
     static constexpr std::size_t bytes(int rounds, int block_threads) {
         return static_cast<std::size_t>(rounds) * block_threads * G::bytes;
     }
-    /// How many a block with room for so many bytes keeps, of a grid of so many blocks; of other images none, and none
+    /// Rounds that a block keeps that has `room` bytes, beside the others of its grid; of other images none, and none
     /// where that is less than one of `least_part` parts of an image.
     static int rounds(const Image& image, std::int64_t blocks, int block_threads, std::size_t room, int least_part) {
         if (image.height != 1 || reinterpret_cast<std::uintptr_t>(image.data) % 16 != 0) return 0;
@@ -94,8 +94,8 @@ class Tile {
             if (round.has_own()) show(round.own(), group, visit);
         }
     }
-    /// Shows `visit` all groups once more, as pixels of C channels, so many rounds loaded together, see sweep_together;
-    /// or as samples, pixels of one. Behind a barrier of the block after the sweep before.
+    /// Shows `visit` all groups once more, as pixels of C channels, `Together` rounds loaded at once, see
+    /// sweep_together; or as samples, pixels of one. Behind a barrier of the block after the sweep before.
     template <int Channels, int Together, class Visit>
     __device__ void sweep(Visit& visit) const {
         using Shown = Group<T, Channels>;
@@ -144,12 +144,11 @@ class Tile {
         for (std::int64_t x = shown<Channels>() + lane(); x < image.width; x += warp_lanes)
             show_pixel<T, Channels>({data + x * static_cast<std::int64_t>(sizeof(T) * Channels), 0, x}, visit);
     }
-    /// Shows `visit` what is not here, where some is: as sweep_one_row, of pixels of so many channels.
+    /// Shows `visit` what is not here, where some is: as sweep_one_row, as pixels of `Channels` channels.
     template <int Channels, class By, class Visit>
     __device__ void sweep_behind(const Image& image, Share share, const By& by, Visit& visit) const {
         if (kept() == width_ / G::pixels) return sweep_end<Channels>(image, visit);
         share.first += shown<Channels>() / Group<T, Channels>::pixels;
-        share.backwards = false;
         sweep_one_row<T, Channels>(image, share, by, visit);
     }
 
@@ -157,12 +156,12 @@ class Tile {
     static __device__ int lane() {
         return static_cast<int>(threadIdx.x % warp_lanes);
     }
-    /// Of all blocks.
+    /// Groups that all blocks keep.
     __device__ int kept() const {
         return static_cast<int>(min(width_ / G::pixels, std::int64_t{rounds_} * (gridDim.x * blockDim.x)));
     }
 
-    /// Pixels of so many channels in them.
+    /// Pixels of `Channels` channels in them.
     template <int Channels>
     __device__ std::int64_t shown() const {
         return std::int64_t{kept()} * (G::samples / Channels);
@@ -215,13 +214,13 @@ class Tile {
     int rounds_;
 };
 
-/// Where no block keeps any.
+/// Stands for a Tile where no block keeps any.
 struct NoTile {};
 /// Whether a kernel that is handed an OfImage finds an image's pixels there: in code for GPUs without asynchronous
 /// copies it reads them from device memory whatever it is handed.
 template <class OfImage>
 constexpr bool is_kept = has_asynchronous_copies && !std::is_same_v<OfImage, NoTile>;
-/// A Tile, or none; see its constructor.
+/// Makes a Tile, or none; see its constructor.
 template <class OfImage>
 __device__ inline OfImage tile_of(const Image& image, std::uint32_t memory, int rounds) {
     if constexpr (std::is_same_v<OfImage, NoTile>)

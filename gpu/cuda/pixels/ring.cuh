@@ -14,7 +14,7 @@ inline constexpr bool has_copy_engine = true;
 __device__ inline void barrier_init(std::uint32_t barrier) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
 }
-/// Of the phase that it is in.
+/// Parity of the phase that a barrier is in.
 __device__ inline std::uint32_t parity_of(std::uint32_t barrier) {
     std::uint32_t even_is_over;
     asm volatile(
@@ -28,11 +28,11 @@ __device__ inline std::uint32_t parity_of(std::uint32_t barrier) {
         : "memory");
     return even_is_over;
 }
-/// The barrier is to wait for so many more bytes.
+/// Tells a barrier to wait for `bytes` more.
 __device__ inline void expect_copy(std::uint32_t barrier, std::uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
-/// `bytes` is a multiple of 16, as both addresses are.
+/// Begins a copy; `bytes` is a multiple of 16, as both addresses are.
 __device__ inline void begin_copy(std::uint32_t to, const char* from, std::uint32_t bytes, std::uint32_t barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(from), "r"(bytes), "r"(barrier)
@@ -50,9 +50,9 @@ __device__ inline void wait_for_copy(std::uint32_t barrier, std::uint32_t parity
         : "memory");
 }
 
-/// Every lane has what it read from shared memory before: none of it may be written earlier. `word` depends on it all,
-/// since the barrier alone lets lanes pass whose loads are still on their way, and the copy engine does not wait for
-/// them as a store would.
+/// Waits until every lane has what it read from shared memory: none of it may be written earlier. `word` depends on it
+/// all, since the barrier alone lets lanes pass whose loads are still on their way, and the copy engine does not wait
+/// for them as a store would.
 __device__ inline void wait_for_reads(std::uint32_t word) {
     asm volatile(
         "{ .reg .pred some, any; setp.ne.u32 some, %0, 0; vote.sync.any.pred any, some, 0xFFFFFFFF; }" ::"r"(word)
@@ -63,10 +63,10 @@ __device__ inline void wait_for_reads(std::uint32_t word) {
 inline constexpr bool has_copy_engine = false;
 #endif
 
-/// Of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. Of groups that
-/// lie side by side the lane of the first asks for all; they arrive without passing through registers, every byte of
-/// memory read once, and a barrier tells when a stage is full. So loads are under way that no lane has registers for. A
-/// block's rings begin at an address divisible by 16.
+/// Ring of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. Of groups
+/// that lie side by side the lane of the first asks for all; they arrive without passing through registers, every byte
+/// of memory read once, and a barrier tells when a stage is full. So loads are under way that no lane has registers
+/// for. A block's rings begin at an address divisible by 16.
 template <typename T, int C, int Unroll, int Stages>
 struct Ring {
     using G = Group<T, C>;
@@ -78,8 +78,8 @@ struct Ring {
     std::uint32_t rings;  ///< shared address of the block's
 
 #if __CUDA_ARCH__ >= 900
-    /// As Loads::sweep, of a visitor that is not told where groups lie. The rings are ready and used for nothing else;
-    /// no copy is under way in them before and after.
+    /// Shows groups as Loads::sweep does, to a visitor that is not told where they lie. The rings are ready and used
+    /// for nothing else; no copy is under way in them before and after.
     template <class Walk, class Visit>
     __device__ void sweep(Walk walk, int count, Visit& visit) const {
         const int lane = threadIdx.x % warp_lanes, filled = __shfl_sync(0xFFFFFFFFu, count, warp_lanes - 1) / Unroll;
@@ -117,7 +117,7 @@ struct Ring {
             if (left > Stages) fill(stage);
             if (++stage == Stages) stage = 0;
 #pragma unroll
-            for (int u = 0; u < Unroll; ++u) visit.look_at(group[u]);
+            for (int u = 0; u < Unroll; ++u) show(group[u], visit);
         }
         sweep_one_by_one(walk, count - filled * Unroll, visit);
     }

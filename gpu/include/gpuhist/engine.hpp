@@ -70,11 +70,8 @@ class Engine {
 };
 
 struct EngineOptions {
-    int threads = 0;          ///< cpu: threads to use; 0: as many as the process may run on
-    int gpu = 0;              ///< cuda: which GPU, in the order of `gpus()`
-    bool cooperative = true;  ///< cuda: false takes the path for GPUs that cannot launch a cooperative grid
-    /// cuda: shared memory that a block may take, at least 65536, which takes the paths for the smallest GPUs; 0: all.
-    std::size_t shared_bytes = 0;
+    int threads = 0;  ///< cpu: threads to use; 0: as many as the process may run on
+    int gpu = 0;      ///< cuda: which GPU, in the order of `gpus()`
 };
 
 /// What stands behind an engine's name on this machine.
@@ -90,7 +87,7 @@ struct GpuInfo {
     int compute_major = 0, compute_minor = 0;
     std::uint64_t memory_bytes = 0;
     int multiprocessors = 0;
-    bool cooperative_launch = false;
+    bool cooperative_launch = false;  ///< without it the `cuda` engine cannot use the GPU
 };
 
 /// The engines that were built in or could be, best first. Does not create a CUDA context.

@@ -78,14 +78,11 @@ struct StreamPlan {
     std::uint32_t bins = 256;  ///< f32: the most that a request may ask for
     bool normalize = false;    ///< whether enqueue_normalized may be called
     int gpu = 0;
-    bool cooperative = true;  ///< false takes the path for GPUs that cannot launch a cooperative grid
-    /// Shared memory that a block may take, at least 65536, which takes the paths for the smallest GPUs; 0: all.
-    std::size_t shared_bytes = 0;
 };
 
 /// Analyses images in device memory. Made once; `enqueue` then only puts one kernel launch on a stream (one for every
-/// `list_images` views of a list, and where their channel order changes; a launch a phase where the GPU cannot launch a
-/// cooperative grid), so that it can be captured in a graph, which may be replayed on new pixels.
+/// `list_images` views of a list, and where their channel order changes; of f32 in full one for every seven
+/// percentiles), so that it can be captured in a graph, which may be replayed on new pixels.
 ///
 /// Pixels, results and the analyser must stay until the work is done. The launches of one analyser share its workspace:
 /// they must follow each other, in one stream or by events. Different analysers do not meet: each may run on a stream

@@ -1,4 +1,4 @@
-// 8-bit images: one bin per possible value of every row, counted in a block's shared memory in one sweep of the pixels.
+// 8-bit images, accumulate: one bin per possible value of every row, counted in a block's shared memory in one sweep.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace {
 
 constexpr int values = 256;
 
-/// Rows of counts that are looked at.
+/// Number of rows that are counted.
 template <int C, bool CountLuma>
 constexpr int counted_rows = C > 1 && CountLuma ? C + 1 : C;
 
-// A block keeps copies of each bin side by side in shared memory, its columns, usually 32: a lane adds to its own, so
-// that no two lanes of a warp ever meet in a bank. Of 32 columns two rows share 64 KiB: bin b of both begins at 256 b
-// and takes 128 bytes for each. A counter's address then has the sample in its second byte and the lane in its first:
-// one byte permutation makes it from both. A row with none to share with takes 128 bytes a bin.
+// Lane replicas: a block keeps copies of each bin side by side in shared memory, its columns, usually 32: a lane adds
+// to its own, so that no two lanes of a warp ever meet in a bank. Of 32 columns two rows share 64 KiB: bin b of both
+// begins at 256 b and takes 128 bytes for each. A counter's address then has the sample in its second byte and the lane
+// in its first: one byte permutation makes it from both. A row with none to share with takes 128 bytes a bin.
 template <int rows>
 constexpr bool shares_space(int row) {
     return (row | 1) < rows;
@@ -35,7 +35,7 @@ __host__ __device__ constexpr int first_column(int row, int value) {
 
 /// `Columns`: as a constant where there are 32; 0: `1 << columns_log2`.
 template <int C, int Columns, bool CountLuma>
-struct ByteCounter {
+struct U8Counter {
     static constexpr int rows = counted_rows<C, CountLuma>;
     static constexpr bool sums_luma = C > 1 && !CountLuma;
     /// Whether a row's samples are handled as addresses: 256 times as large, and the lane's place added.
@@ -55,7 +55,7 @@ struct ByteCounter {
     std::uint32_t group_sum = 0, group_squares = 0;
     std::uint32_t minima = 0xFFFFFFFFu, maxima = 0;  ///< two each, of what look_at_pixel returns the upper halves
 
-    __device__ ByteCounter(const std::uint32_t* columns, int log2, bool rgb)
+    __device__ U8Counter(const std::uint32_t* columns, int log2, bool rgb)
         : base(shared_address(columns) - bias),
           lane(threadIdx.x % (1u << log2) * 4),
           column(shared_address(columns) + lane),
@@ -95,9 +95,9 @@ struct ByteCounter {
         minima = __vminu2(__vminu2(minima, low), high);
         maxima = __vmaxu2(__vmaxu2(maxima, low), high);
     }
-    /// Samples of 0 that were none, of grey images.
+    /// Takes back samples of 0 that were none, of grey images.
     __device__ void take_back(int zeros) const { shared_add(column, 0u - static_cast<std::uint32_t>(zeros)); }
-    /// Of one.
+    /// Luma of one pixel, where it is not counted.
     __device__ void add(std::uint32_t luma) {
         const std::uint32_t value = luma >> 24, twice = __byte_perm(luma, 0, 0x3232);
         group_sum += value;
@@ -105,7 +105,7 @@ struct ByteCounter {
         minima = __vminu2(minima, twice);
         maxima = __vmaxu2(maxima, twice);
     }
-    /// Before 2^16 pixels, while their sums fit 32 bits.
+    /// Ends a stretch of fewer than 2^16 pixels, whose sums fit 32 bits.
     __device__ void fold() {
         if constexpr (sums_luma) {
             brightness.sum += group_sum;
@@ -113,7 +113,7 @@ struct ByteCounter {
             group_sum = group_squares = 0;
         }
     }
-    /// What was summed up.
+    /// Sums of luma over what was looked at.
     __device__ BrightnessSums found() const {
         BrightnessSums sums = brightness;
         if (maxima == 0) return sums;  // no pixel: of a black one `half` is in it
@@ -121,8 +121,8 @@ struct ByteCounter {
         sums.maximum = max(maxima & 0xFFFFu, maxima >> 16) >> 8;
         return sums;
     }
-    /// `sample(c)`: of channel c, a constant. Returns 2^9 times the sum that core::luma shifts, of which luma is the
-    /// uppermost byte.
+    /// Accumulates a pixel; `sample(c)`: of channel c, a constant. Returns 2^9 times the sum that core::luma shifts, of
+    /// which luma is the uppermost byte.
     template <class Sample>
     __device__ std::uint32_t look_at_pixel(Sample sample) {
         const std::uint32_t a = sample(std::integral_constant<int, 0>{});
@@ -139,23 +139,31 @@ struct ByteCounter {
         }
         return 0;
     }
-    __device__ void look_at(const Group<std::uint8_t, C>& g) {
-        // As if they changed each time. Else the compiler keeps the address of each row in a register and adds it to
-        // every sample; this way the base, which is the same for all lanes, and a place other than 0 are part of the
-        // address that the increment itself takes. And it would find out each time which lane this is.
+    template <class Valid = EveryPixel>
+    __device__ void look_at(const Group<std::uint8_t, C>& g, Valid valid = {}) {
+        // Base and lane, as if they changed each time. Else the compiler keeps the address of each row in a register
+        // and adds it to every sample; this way the base, which is the same for all lanes, and a place other than 0 are
+        // part of the address that the increment itself takes. And it would find out each time which lane this is.
         asm volatile("" : "+r"(base), "+r"(lane));
 #pragma unroll
         for (int i = 0; i < Group<std::uint8_t, C>::samples; i += 4 * C) {
             std::uint32_t luma[4];
 #pragma unroll
-            for (int p = 0; p < 4; ++p)
+            for (int p = 0; p < 4; ++p) {
+                if constexpr (!Valid::every)
+                    if (!valid[i / C + p]) continue;
                 luma[p] =
                     look_at_pixel([&](auto c) { return sample_of<c>(g.word_of(i + p * C + c), (i + p * C + c) % 4); });
-            if constexpr (sums_luma) add(luma);
+                if constexpr (sums_luma && !Valid::every) add(luma[p]);
+            }
+            if constexpr (sums_luma && Valid::every) add(luma);
         }
         fold();
     }
-    __device__ void look_at(const std::uint8_t (&pixel)[C]) {
+    template <class Valid = EveryPixel>
+    __device__ void look_at(const std::uint8_t (&pixel)[C], Valid valid = {}) {
+        if constexpr (!Valid::every)
+            if (!valid[0]) return;
         const std::uint32_t luma = look_at_pixel([&](auto c) { return sample_of<c>(pixel[c], 0); });
         if constexpr (sums_luma) add(luma);
         fold();
@@ -166,27 +174,21 @@ struct ByteCounter {
 /// leave room for; colours and normalised copies want 64.
 template <int C, typename O>
 constexpr int blocks_wanted = C == 1 && std::is_void_v<O> ? 2 : 1;
-/// Whether the last pixels of a large image are counted by sweep_in_turns: two blocks gain by it, one does not.
-constexpr bool takes_turns(int wanted) {
-    return wanted == 2;
-}
 /// Groups loaded at once: as many as the registers hold; BGR, whose group is three words, loads one ahead.
 template <int C, int Wanted>
 constexpr int unroll = C == 3                  ? 1
                        : C == 1 && Wanted == 2 ? 3
                                                : 4;
-/// Of rows with gaps between, whose steps take up registers themselves.
+/// Groups loaded at once from rows with gaps between, whose steps take up registers themselves.
 template <int C, int Wanted>
 constexpr int rows_unroll = C == 1 && Wanted == 2 ? 2 : unroll<C, Wanted>;
 
-/// The hot loops.
-template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted, bool Turns>
+/// Hot loop: counts a share of an image.
+template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
 __device__ __forceinline__ BrightnessSums count_share(const Image& image, const Share& share, int columns_log2,
-                                                      bool rgb, std::uint32_t taken) {
-    ByteCounter<C, Columns, CountLuma> counter(dynamic_shared, columns_log2, rgb);
-    if constexpr (OneRow && Turns)
-        sweep_in_turns<std::uint8_t, C, unroll<C, Wanted>>(image, share, taken, counter);
-    else if constexpr (OneRow)
+                                                      bool rgb) {
+    U8Counter<C, Columns, CountLuma> counter(dynamic_shared, columns_log2, rgb);
+    if constexpr (OneRow)
         sweep_one_row<std::uint8_t, C>(image, share, Loads<unroll<C, Wanted>, C == 3>{}, counter);
     else if constexpr (C == 1 && Columns == 32)
         sweep_covered<std::uint8_t>(image, share, Loads<rows_unroll<C, Wanted>>{}, counter);
@@ -194,27 +196,22 @@ __device__ __forceinline__ BrightnessSums count_share(const Image& image, const 
         sweep_rows<std::uint8_t, C>(image, share, Loads<rows_unroll<C, Wanted>, C == 3>{}, counter);
     return counter.found();
 }
-/// As functions of their own, so that what the kernel keeps does not crowd their registers.
-template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted, bool Turns>
-__device__ __noinline__ BrightnessSums count_apart(Image image, Share share, int columns_log2, bool rgb,
-                                                   std::uint32_t taken) {
-    return count_share<C, Columns, CountLuma, OneRow, Wanted, Turns>(image, share, columns_log2, rgb, taken);
+/// Hot loop as a function of its own, so that what the kernel keeps does not crowd its registers.
+template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
+__device__ __noinline__ BrightnessSums count_apart(Image image, Share share, int columns_log2, bool rgb) {
+    return count_share<C, Columns, CountLuma, OneRow, Wanted>(image, share, columns_log2, rgb);
 }
-/// `taken`: a counter for sweep_in_turns.
-template <int C, bool CountLuma, int Wanted, bool Turns = false>
-__device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2, bool rgb,
-                                               std::uint32_t taken = 0) {
-    if (columns_log2 != 5)
-        return count_apart<C, 0, CountLuma, false, Wanted, false>(image, share, columns_log2, rgb, 0);
-    return in_one_row<std::uint8_t, C>(image)
-               ? count_apart<C, 32, CountLuma, true, Wanted, Turns>(image, share, 5, rgb, taken)
-               : count_apart<C, 32, CountLuma, false, Wanted, false>(image, share, 5, rgb, 0);
+template <int C, bool CountLuma, int Wanted>
+__device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2, bool rgb) {
+    if (columns_log2 != 5) return count_apart<C, 0, CountLuma, false, Wanted>(image, share, columns_log2, rgb);
+    return in_one_row<std::uint8_t, C>(image) ? count_apart<C, 32, CountLuma, true, Wanted>(image, share, 5, rgb)
+                                              : count_apart<C, 32, CountLuma, false, Wanted>(image, share, 5, rgb);
 }
 
-/// The same of an image that a Tile begins to keep.
+/// Hot loop of an image that a Tile begins to keep.
 template <int C, bool CountLuma, int Wanted>
 __device__ __noinline__ BrightnessSums count_kept(Image image, Share share, Tile<std::uint8_t, C> tile, bool rgb) {
-    ByteCounter<C, 32, CountLuma> counter(dynamic_shared, 5, rgb);
+    U8Counter<C, 32, CountLuma> counter(dynamic_shared, 5, rgb);
     tile.sweep_coming(counter);
     tile.template sweep_behind<C>(image, share, Loads<unroll<C, Wanted>, C == 3>{}, counter);
     return counter.found();
@@ -223,36 +220,6 @@ __device__ __noinline__ BrightnessSums count_kept(Image image, Share share, Tile
 __device__ inline void clear_columns(int counters) {
 #pragma unroll 4
     for (int i = threadIdx.x; i < counters / 4; i += blockDim.x) reinterpret_cast<uint4*>(dynamic_shared)[i] = uint4{};
-}
-
-/// A bin's count over a block's 32 columns, which are zero afterwards if `clear`.
-template <int rows>
-__device__ inline std::uint32_t gather(std::uint32_t bin, bool clear) {
-    constexpr std::uint32_t quads = 8;
-    uint4* first = reinterpret_cast<uint4*>(dynamic_shared + first_column<rows>(bin / values, bin % values));
-    uint4 quad[quads];
-    auto place = [&](std::uint32_t i) { return first + (i + bin) % quads; };  // neighbours use other banks
-#pragma unroll
-    for (std::uint32_t i = 0; i < quads; ++i) quad[i] = *place(i);
-    std::uint32_t sum = 0;
-#pragma unroll
-    for (std::uint32_t i = 0; i < quads; ++i) sum += quad[i].x + quad[i].y + quad[i].z + quad[i].w;
-    if (clear) {
-#pragma unroll
-        for (std::uint32_t i = 0; i < quads; ++i) *place(i) = uint4{};
-    }
-    return sum;
-}
-/// The same of `1 << columns_log2` columns, which are zero afterwards.
-template <int C>
-__device__ inline std::uint32_t gather_any(std::uint32_t bin, int rows, int columns_log2) {
-    if (columns_log2 == 5) return rows == C ? gather<C>(bin, true) : gather<counted_rows<C, true>>(bin, true);
-    std::uint32_t sum = 0;
-    for (std::uint32_t i = bin << columns_log2; i < (bin + 1) << columns_log2; ++i) {
-        sum += dynamic_shared[i];
-        dynamic_shared[i] = 0;
-    }
-    return sum;
 }
 
 }  // namespace

@@ -1,0 +1,163 @@
+// 16-bit images, accumulate: one bin per possible value, and the brightness sums, in one sweep of the pixels.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/block/hot_bins.cuh"
+#include "cuda/histogram/brightness.cuh"
+#include "cuda/histogram/u16_state.cuh"
+#include "cuda/pixels/ring.cuh"
+#include "cuda/pixels/sweep.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Carries of packed counters, counted for each place.
+struct Carries {
+    std::uint32_t* counts;  ///< in device memory
+    std::uint32_t any;      ///< shared address of a bool: set when there is one
+
+    __device__ void operator()(std::uint32_t place, std::uint32_t times) const { global_add(counts + place, times); }
+    __device__ void noted() const { shared_set(any); }
+};
+
+/// Memory of a block that counts.
+struct Counting {
+    std::uint32_t counters, crowded, carried;  ///< shared addresses
+    std::uint32_t rings;                       ///< likewise; 0: there are none
+    std::uint32_t* carries;                    ///< of the first row
+    bool rgb;
+};
+
+/// Accumulator of rows [First, Last) of each pixel, row C being luma; or adds luma up, where that is not counted.
+/// Limit: fewer than 2^32 pixels a block, whose Σ luma² < 2^64.
+template <int C, class L, int First, int Last, bool CountLuma>
+struct U16Counter {
+    using Pixels = Group<std::uint16_t, C>;
+    Counting counting;
+    Luma luma;
+    BrightnessSums sums;
+
+    template <int Row, int N>
+    __device__ void count(const std::uint32_t (&place)[N]) const {
+        constexpr int at = Row - First;
+        add_samples<typename L::Counters, typename L::Crowded>(
+            counting.counters + at * L::Counters::words * 4, counting.crowded + at * L::Crowded::words * 4, place,
+            Carries{counting.carries + at * values, counting.carried});
+        asm volatile("" ::: "memory");  // one row after the other: else all of them take up registers
+    }
+    template <int N>
+    __device__ void look_at_luma(std::uint32_t (&value)[N]) {
+        if constexpr (CountLuma) {
+#pragma unroll
+            for (std::uint32_t& v : value) v = spread(v);
+            count<C>(value);
+        } else {
+#pragma unroll
+            for (std::uint32_t v : value) sums.add(v);
+        }
+    }
+    template <int Row>
+    __device__ void count_channels(const Pixels& spread_pixels) const {
+        if constexpr (Row < C && Row < Last) {
+            std::uint32_t place[Pixels::pixels];
+#pragma unroll
+            for (int p = 0; p < Pixels::pixels; ++p) place[p] = spread_pixels[p * C + Row];
+            count<Row>(place);
+            count_channels<Row + 1>(spread_pixels);
+        }
+    }
+    template <class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& loaded, Valid valid = {}) {
+        if constexpr (!Valid::every) {
+#pragma unroll
+            for (int p = 0; p < Pixels::pixels; ++p) {
+                std::uint16_t sample[C];
+#pragma unroll
+                for (int c = 0; c < C; ++c) sample[c] = static_cast<std::uint16_t>(loaded[p * C + c]);
+                if (valid[p]) look_at(sample);
+            }
+            return;
+        }
+        Pixels pixels = loaded;
+        if constexpr (C > 1 && Last > C) {
+            std::uint32_t value[Pixels::pixels];
+#pragma unroll
+            for (int p = 0; p < Pixels::pixels; ++p)
+                value[p] = luma(pixels[p * C], pixels[p * C + 1], pixels[p * C + 2]);
+            look_at_luma(value);
+        }
+#pragma unroll
+        for (uint4& word : pixels.word)
+            word = {spread_both(word.x), spread_both(word.y), spread_both(word.z), spread_both(word.w)};
+        count_channels<First>(pixels);
+    }
+    template <int Row>
+    __device__ void count_sample(const std::uint16_t (&sample)[C]) const {
+        if constexpr (Row < C && Row < Last) {
+            const std::uint32_t place[1] = {spread(sample[Row])};
+            count<Row>(place);
+            count_sample<Row + 1>(sample);
+        }
+    }
+    template <class Valid = EveryPixel>
+    __device__ void look_at(const std::uint16_t (&sample)[C], Valid valid = {}) {
+        if constexpr (!Valid::every)
+            if (!valid[0]) return;
+        if constexpr (C > 1 && Last > C) {
+            std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
+            look_at_luma(value);
+        }
+        count_sample<First>(sample);
+    }
+};
+
+/// Groups that a thread loads together.
+template <int C>
+constexpr int u16_unroll = C == 1 ? 4 : 1;
+
+/// Hot loop as a function of its own, so that what the kernel keeps does not crowd its registers.
+template <int C, class L, int Role, bool CountLuma, bool OneRow, bool Ringed>
+__device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting) {
+    constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
+                  last = first + L::rows < all ? first + L::rows : all;
+    U16Counter<C, L, first, last, CountLuma> counter{counting, Luma(counting.rgb), BrightnessSums{}};
+    auto sweep_by = [&](const auto& by) {
+        if constexpr (OneRow)
+            sweep_one_row<std::uint16_t, C>(image, share, by, counter);
+        else
+            sweep_rows<std::uint16_t, C>(image, share, by, counter);
+    };
+    if constexpr (Ringed)
+        sweep_by(typename L::Rings{counting.rings});
+    else
+        sweep_by(Loads<u16_unroll<C>, C == 3, few_groups>{});
+    __syncwarp();  // what follows a call may be a barrier
+    return counter.sums;
+}
+template <int C, class L, int Role, bool CountLuma>
+__device__ inline BrightnessSums count_role(const Image& image, const Share& share, const Counting& counting) {
+    if constexpr (L::ringed)
+        if (counting.rings != 0)
+            return in_one_row<std::uint16_t, C>(image)
+                       ? count_role<C, L, Role, CountLuma, true, true>(image, share, counting)
+                       : count_role<C, L, Role, CountLuma, false, true>(image, share, counting);
+    if constexpr (L::wide && !L::ringed)  // others do without: sweep_rows takes any image
+        if (in_one_row<std::uint16_t, C>(image))
+            return count_role<C, L, Role, CountLuma, true, false>(image, share, counting);
+    return count_role<C, L, Role, CountLuma, false, false>(image, share, counting);
+}
+template <int C, class L, int Role = 0>
+__device__ inline BrightnessSums count_role(int role, const Image& image, const Share& share, const Counting& counting,
+                                            bool count_luma) {
+    if constexpr (Role + 1 < L::roles) {
+        if (role != Role) return count_role<C, L, Role + 1>(role, image, share, counting, count_luma);
+        return count_role<C, L, Role, true>(image, share, counting);
+    } else {  // the one that luma belongs to
+        if (C == 1 || count_luma) return count_role<C, L, Role, true>(image, share, counting);
+        return count_role<C, L, Role, C == 1>(image, share, counting);
+    }
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

@@ -1,0 +1,156 @@
+// 16-bit images, merge: from the counters of blocks to an image's counts, sums and numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/histogram/u16_state.cuh"
+#include "cuda/host/launcher.cuh"
+#include "cuda/pixels/validity.cuh"
+#include "cuda/results.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Writes a row's counts from a block's own counters and carries (null: there are none), which are zero afterwards. By
+/// all threads; returns each one's sums.
+template <class L>
+__device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::uint32_t* carries, Word* counts) {
+    using Counters = typename L::Counters;
+    RowSums sums{};
+    for (int w = threadIdx.x; w < static_cast<int>(Counters::words); w += blockDim.x) {
+        std::uint32_t before = 0;
+#pragma unroll
+        for (int k = 0; k < Counters::per_word; ++k) {
+            const std::uint32_t place = w * Counters::per_word + k;
+            if (place >= Counters::places) break;
+            std::uint64_t n = Counters::counter(words[w], k);
+            if (carries) {
+                const std::uint32_t here = __ldcg(carries + place);
+                if (here != 0) carries[place] = 0;
+                n += (std::uint64_t{here} << L::bits) - before;
+                before = here;
+            }
+            counts[spread(place)] = n;
+            sums.add(spread(place), n);
+        }
+    }
+    return sums;
+}
+
+/// Loads words that lie side by side, at an address divisible by their size; not from this multiprocessor's own cache.
+__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[2]) {
+    const uint2 two = __ldcg(reinterpret_cast<const uint2*>(from));
+    words[0] = two.x;
+    words[1] = two.y;
+}
+__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[4]) {
+    const uint4 four = __ldcg(reinterpret_cast<const uint4*>(from));
+    words[0] = four.x;
+    words[1] = four.y;
+    words[2] = four.z;
+    words[3] = four.w;
+}
+
+/// Adds up what the blocks of each role counted, and each row's sums and pages in the workspace. A chunk of words at a
+/// time, several a lane, by as many groups of threads as a block has, which take turns reading the blocks' counters.
+template <int C, class L>
+__device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_t i, RowSums* sums) {
+    using Counters = typename L::Counters;
+    auto& workspace = *static_cast<U16Workspace<L>*>(p.workspace);
+    const int rows = C == 1 ? 1 : C + p.count_luma;
+    constexpr int lanes = 64, each = L::wide ? 4 : 2, per_word = Counters::per_word, chunk = lanes * each,
+                  places = chunk * per_word, chunks = (Counters::words + chunk - 1) / chunk;
+    static_assert(places % warp_lanes == 0);  // a warp's places lie in one page
+    const int groups = blockDim.x / lanes, group = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+    std::uint32_t* partial = dynamic_shared;  // groups × places; all blocks' counters together fit 32 bits
+    if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+    for (int c = blockIdx.x; c < rows * chunks; c += gridDim.x) {
+        const int row = c / chunks, role = row / L::rows, at = row % L::rows, first = c % chunks * chunk,
+                  w = first + lane * each;
+        const Crew crew(role, L::roles, p.count_luma);
+        std::uint32_t counts[each * per_word] = {};
+        if (w < static_cast<int>(Counters::words)) {
+#pragma unroll 4
+            for (int rank = group; rank < crew.blocks(); rank += groups) {
+                std::uint32_t word[each];
+                load_words(&workspace.blocks[crew.block(rank)].words[at][w], word);
+#pragma unroll
+                for (int k = 0; k < each * per_word; ++k)
+                    counts[k] += Counters::counter(word[k / per_word], k % per_word);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < each * per_word; ++k) partial[group * places + lane * each * per_word + k] = counts[k];
+        const int used = min(carriers, crew.blocks());
+        bool carried[carriers];
+#pragma unroll
+        for (int k = 0; k < carriers; ++k)
+            carried[k] = k < used && *static_cast<volatile bool*>(&workspace.blocks[crew.block(k)].carried);
+        __syncthreads();  // every group's part is there
+        RowSums own{};
+        for (int q = threadIdx.x; q < places; q += blockDim.x) {
+            const std::uint32_t place = first * per_word + q;
+            Word n = 0;
+            if (place < Counters::places) {
+                for (int g = 0; g < groups; ++g) n += partial[g * places + q];
+#pragma unroll
+                for (int k = 0; k < carriers; ++k) {
+                    if (!carried[k]) continue;
+                    const std::uint32_t* carries = workspace.blocks[crew.block(k)].carries[at] + place;
+                    n += Word{__ldcg(carries)} << L::bits;
+                    if (place % per_word != 0) n -= __ldcg(carries - 1);
+                }
+                counts_of(p.common, i, counted_row(row, C, p.common.rgb))[spread(place)] = n;
+                own.add(spread(place), n);
+            }
+            if (p.common.normalize) {
+                const Word of_page = reduce_warp(n, Sum{});
+                if (threadIdx.x % warp_lanes == 0 && place < Counters::places)
+                    atomicAdd(&workspace.blocks[0].pages[row][place / page_values], of_page);
+            }
+        }
+        own.reduce_over_warp();
+        if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+        __syncthreads();  // the parts may be written again, and the carries
+        for (int q = threadIdx.x; q < places; q += blockDim.x)
+#pragma unroll
+            for (int k = 0; k < carriers; ++k)
+                if (const std::uint32_t place = first * per_word + q; carried[k] && place < Counters::places)
+                    workspace.blocks[crew.block(k)].carries[at][place] = 0;
+    }
+    __syncthreads();  // the block's sums, for all
+    if (threadIdx.x < 5) sums[threadIdx.x].add_to(workspace.sums[threadIdx.x]);
+    __syncwarp();
+}
+
+/// Writes the numbers that follow from the rows' sums.
+template <int C>
+__device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i, std::int64_t pixels,
+                                        const RowSums* sums) {
+    if (threadIdx.x % warp_lanes == 0 && static_cast<int>(threadIdx.x) / warp_lanes < rows_of(C)) {
+        const int row = threadIdx.x / warp_lanes;
+        const RowSums& s = sums[row];
+        write_channel(result_of(p.common, i)->channels[counted_row(row, C, p.common.rgb)], counted_samples(pixels),
+                      s.sum, static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
+                      ~s.complement_minimum, s.maximum);
+    }
+    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, Depth::u16, rows_of(C));
+    __syncwarp();
+}
+
+/// Writes the samples of each page of a row, by a block, from counts that have been written.
+__device__ inline void write_pages(const Word* counts, Word* pages) {
+    const int lane = threadIdx.x % warp_lanes;
+#pragma unroll 1
+    for (int page = threadIdx.x / warp_lanes; page < page_count; page += blockDim.x / warp_lanes) {
+        Word own = 0;
+#pragma unroll
+        for (int k = 0; k < page_values / warp_lanes; ++k)
+            own += __ldcg(counts + page * page_values + k * warp_lanes + lane);
+        own = reduce_warp(own, Sum{});
+        if (lane == 0) pages[page] = own;
+    }
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

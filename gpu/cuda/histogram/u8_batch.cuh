@@ -1,0 +1,87 @@
+// 8-bit images: the kernel of a batch, each image of which is one block's.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "cuda/histogram/u8_results.cuh"
+#include "cuda/host/launcher.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Kernel of a batch of equal images, which are dealt to the blocks in turn: each is one block's. There is
+/// no barrier between an image and the next: while the last warps write the sums of one, the others sweep the other.
+/// Counters go on counting from one image to the next: each thread remembers what its bins had come to, modulo 2^32.
+/// Launch: any grid of batch_threads_of(rows) threads a block.
+/// `OneRow`: all_in_one_row.
+template <int C, bool CountLuma, bool OneRow, typename O>
+__global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
+                                  batch_blocks(counted_rows<C, CountLuma>))
+    u8_batch_kernel(const __grid_constant__ Tensor images, const __grid_constant__ CountParameters p) {
+    constexpr int rows = counted_rows<C, CountLuma>, threads = batch_threads_of(rows),
+                  bins_of_thread = (rows * values + threads - 1) / threads;
+    __shared__ Kept<C, O, rows, threads> kept;
+    static_assert(rows != 3 || !std::is_void_v<O> || sizeof(kept) <= 1024, "see batch_blocks");
+    const Common& common = p.common;
+    clear_columns(rows * values * 32);
+    __syncthreads();
+    std::uint32_t before[bins_of_thread]{};
+#pragma unroll 1
+    for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x) {
+        const Image image = images.image(index);
+        const bool narrow = is_narrow(image.pixels());
+        const Share share{threadIdx.x, images.pieces, threads};
+        BrightnessSums luma = count_share<C, 32, CountLuma, OneRow, 1>(image, share, 5, common.rgb);
+        if (index + gridDim.x < images.count)
+            fetch_ahead<std::uint8_t, C>(images.image(index + gridDim.x), threadIdx.x);
+        if constexpr (rows == C && C > 1) {
+            luma.reduce_over_warp(narrow);
+            if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
+        }
+        __syncthreads();
+        if constexpr (rows == C) luma = luma_part<C>(kept.warp_luma);
+#pragma unroll
+        for (int i = 0; i < bins_of_thread; ++i) {
+            const std::uint32_t bin = threadIdx.x + i * threads;
+            if (bin >= rows * values) break;
+            const std::uint32_t now = gather<rows>(bin, false), samples = now - before[i];
+            before[i] = now;
+            if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
+            write_count<C>(common, index, narrow, bin, samples, kept.partial);
+        }
+        __syncthreads();  // the warps' parts of the sums
+        write_sums<C>(common, index, image.pixels(), rows, kept.partial, luma);
+        if constexpr (!std::is_void_v<O>) {
+            make_luts<C>(common.normalization, kept.counts, kept.luts);
+            write_luts<C>(common, index, kept.luts);
+            apply_luts<C>(common, kept.luts, image,
+                          {threadIdx.x, pieces_of_samples<std::uint8_t, C>(image), blockDim.x},
+                          images.output_of(index));
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence_system();
+        for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x)
+            set_ready(result_of(common, index));
+    }
+}
+
+/// Launches where at least two thirds of the blocks have an image at any time; false: nothing is launched.
+template <int C, bool CountLuma, typename O>
+bool launch_batch(Launch launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
+    constexpr int rows = counted_rows<C, CountLuma>;
+    const Shape shape{images.count, batch_threads_of(rows), shared_bytes, batch_blocks(rows)};
+    const auto kernel = all_in_one_row<std::uint8_t, C>(images) ? u8_batch_kernel<C, CountLuma, true, O>
+                                                                : u8_batch_kernel<C, CountLuma, false, O>;
+    const std::int64_t blocks =
+        std::int64_t{launch.multiprocessors} * resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
+    const std::int64_t rounds = (images.count + blocks - 1) / blocks;
+    if (images.count * 3 < rounds * blocks * 2) return false;
+    launch_kernel(launch, kernel, false, shape, images, p);
+    return true;
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

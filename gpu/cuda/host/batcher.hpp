@@ -1,0 +1,161 @@
+// Batcher: the one place that makes batches, of jobs that share an upload, and of images that share a launch.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "cuda/host/parameters.hpp"
+#include "gpuhist/engine.hpp"
+#include "gpuhist/stream.hpp"
+
+namespace gpuhist::cuda {
+
+/// Offset of the next image in memory that several share.
+constexpr std::size_t place_after(std::size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+template <class View>
+std::size_t packed_bytes(const View& image) {
+    return static_cast<std::size_t>(image.packed_row_bytes() * image.height);
+}
+
+inline const Normalization* normalization_of(const Job& job) {
+    return job.normalization ? &*job.normalization : nullptr;
+}
+
+/// Small jobs that one launch does: of one type, and asked the same.
+struct JobBatch {
+    // Bounds for the memory of an engine; most batches stay far below.
+    static constexpr std::size_t most_bytes = std::size_t{1} << 24, most_job_bytes = most_bytes / 4;
+    static constexpr std::size_t least_room = most_bytes / 16;
+
+    std::vector<Job*> jobs;
+    std::size_t up = 0, down = 0;  ///< bytes to the GPU and back
+
+    bool takes(const Job& job) const {
+        const auto wants = [](const Job& one) {
+            const AnalysisRequest& request = one.request;
+            return std::tuple(one.image.depth, one.image.channels, request.luma_histogram, request.bins,
+                              request.range.has_value(), request.range.value_or(Range{}), request.detail,
+                              request.percentiles, one.normalization.has_value());
+        };
+        const auto how = [](const Job& one) {
+            const Normalization normalization = one.normalization.value_or(Normalization{});
+            return std::tuple(normalization.mode, normalization.low, normalization.high, normalization.joint);
+        };
+        return wants(*jobs.front()) == wants(job) && how(*jobs.front()) == how(job);
+    }
+    bool full() const {
+        return jobs.size() == static_cast<std::size_t>(StreamAnalyzer::list_images) || up >= most_bytes ||
+               down >= most_bytes;
+    }
+};
+
+/// Deals valid jobs without an error to batches, which `do_batch` does as they fill up and at the end; large ones come
+/// alone and at once. `result_bytes(job)`: of its ImageResult.
+template <class ResultBytes, class DoBatch>
+void batch_jobs(Job* jobs, std::size_t count, ResultBytes result_bytes, DoBatch do_batch) {
+    std::vector<JobBatch> open;
+    for (Job* job = jobs; job != jobs + count; ++job) {
+        if (job->error) continue;
+        const std::size_t up = place_after(packed_bytes(job->image)),
+                          down = result_bytes(*job) + (job->normalization ? place_after(packed_bytes(job->output)) : 0);
+        if (up > static_cast<std::size_t>(Engine::small_image_bytes) || down > JobBatch::most_job_bytes) {
+            do_batch(JobBatch{{job}, up, down});
+            continue;
+        }
+        auto batch = std::find_if(open.begin(), open.end(), [&](const JobBatch& one) { return one.takes(*job); });
+        if (batch == open.end()) batch = open.insert(open.end(), JobBatch{});
+        batch->jobs.push_back(job);
+        batch->up += up;
+        batch->down += down;
+        if (!batch->full()) continue;
+        do_batch(*batch);
+        open.erase(batch);
+    }
+    for (const JobBatch& batch : open) do_batch(batch);
+}
+
+/// Images of one type in device memory, with outputs or, where `outputs` is null, without.
+struct Views {
+    const ImageView* images;
+    const MutableImageView* outputs;
+    std::int64_t count;
+
+    const MutableImageView* output(std::int64_t i) const { return outputs ? outputs + i : nullptr; }
+};
+
+/// Whether an image, and its output, are described to the kernels as one long row: both are packed, and pixels start on
+/// 16-byte boundaries now and then, where groups of them can be loaded at once.
+inline bool one_row(const ImageView& image, const MutableImageView* output) {
+    auto packed = [](const ImageView& view) { return view.height == 1 || view.row_bytes == view.packed_row_bytes(); };
+    const auto pixel = sample_bytes(image.depth) * static_cast<std::size_t>(image.channels);
+    return packed(image) && (!output || packed(*output)) &&
+           reinterpret_cast<std::uintptr_t>(image.data) % std::min<std::size_t>(pixel & (0 - pixel), 16) == 0;
+}
+
+/// Equal images at equal distances, as the kernels see them.
+inline Tensor tensor_of(const BatchView& batch, const MutableBatchView* output) {
+    const ImageView& view = batch.first;
+    Tensor tensor{{view.data, view.width, view.height, view.row_bytes}, {}, batch.images, batch.image_bytes, 0, 0};
+    if (output) {
+        tensor.output = {output->first.data, output->first.row_bytes};
+        tensor.output_bytes = output->image_bytes;
+    }
+    if (one_row(view, output ? &output->first : nullptr)) tensor.first = {view.data, view.pixels(), 1, 0};
+    const int group = group_pixels(static_cast<int>(sample_bytes(view.depth)), view.channels);
+    tensor.pieces = pieces_in_row(tensor.first.width, group) * tensor.first.height;
+    return tensor;
+}
+
+/// Calls `launch(images, first)` for one Tensor or List after the other, whose first image is that view: a tensor where
+/// those that are left, or enough of them, are equal images at equal distances; else as many of one channel order as a
+/// list holds, in `list`.
+template <class Launch>
+void for_each_launch(const Views& views, List& list, Launch launch) {
+    auto distance = [](const auto* at, std::int64_t i) {  // from an image to the next
+        return static_cast<const char*>(at[i + 1].data) - static_cast<const char*>(at[i].data);
+    };
+    /// Whether image i + 1 goes on what begins with `first`.
+    auto goes_on = [&](const auto* at, std::int64_t first, std::int64_t i) {
+        const ImageView a = at[first], b = at[i + 1];
+        return a.width == b.width && a.height == b.height && a.row_bytes == b.row_bytes && a.order == b.order &&
+               distance(at, i) == distance(at, first);
+    };
+    auto equal = [&](std::int64_t first, std::int64_t count) {
+        const BatchView images{views.images[first], count, count > 1 ? distance(views.images, first) : 0};
+        if (!views.outputs) return tensor_of(images, nullptr);
+        const MutableBatchView outputs{views.outputs[first], count, count > 1 ? distance(views.outputs, first) : 0};
+        return tensor_of(images, &outputs);
+    };
+    for (std::int64_t first = 0; first < views.count;) {
+        std::int64_t last = first;
+        while (last + 1 < views.count && goes_on(views.images, first, last) &&
+               (!views.outputs || goes_on(views.outputs, first, last)))
+            ++last;
+        if (const std::int64_t count = last + 1 - first;
+            last + 1 == views.count || count >= StreamAnalyzer::list_images) {
+            launch(equal(first, count), first);
+            first += count;
+            continue;
+        }
+        list.count = list.before[0] = 0;
+        std::int64_t i = first;
+        for (; i < views.count && list.count < StreamAnalyzer::list_images &&
+               views.images[i].order == views.images[first].order;
+             ++i) {
+            const Tensor one = equal(i, 1);
+            list.images[list.count] = one.first;
+            list.outputs[list.count] = one.output;
+            list.before[list.count + 1] = list.before[list.count] + one.pieces;
+            ++list.count;
+        }
+        launch(list, first);
+        first = i;
+    }
+}
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,95 @@
+#include "cuda/host/device.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include "engines.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// The oldest GPUs that CUDA 13 compiles for.
+constexpr int oldest_major = 7, oldest_minor = 5;
+
+}  // namespace
+
+void check(cudaError_t status, const char* call, const char* file, int line) {
+    if (status == cudaSuccess) return;
+    (void)cudaGetLastError();
+    const std::string what = std::string("CUDA: ") + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) +
+                             ") in " + call + " at " + std::filesystem::path(file).filename().string() + ":" +
+                             std::to_string(line);
+    if (status == cudaErrorMemoryAllocation) throw OutOfMemory(what + ": use a smaller image or the cpu engine");
+    throw CudaError(what);
+}
+
+int attribute(cudaDeviceAttr name, int gpu) {
+    int value = 0;
+    GPUHIST_CUDA(cudaDeviceGetAttribute(&value, name, gpu));
+    return value;
+}
+
+std::string why_unavailable(int gpu) {
+    int count = 0;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (status == cudaErrorInsufficientDriver) {
+        (void)cudaGetLastError();
+        int driver = 0;
+        (void)cudaDriverGetVersion(&driver);
+        return driver == 0 ? "no CUDA driver is installed" : "the CUDA driver is older than this program needs";
+    }
+    if (status != cudaSuccess) {
+        (void)cudaGetLastError();
+        return cudaGetErrorString(status);
+    }
+    if (count == 0) return "no GPU is visible";
+    if (gpu < 0 || gpu >= count)
+        return "there is no GPU " + std::to_string(gpu) + ": they are numbered 0 to " + std::to_string(count - 1);
+    const int major = attribute(cudaDevAttrComputeCapabilityMajor, gpu),
+              minor = attribute(cudaDevAttrComputeCapabilityMinor, gpu);
+    if (major * 10 + minor < oldest_major * 10 + oldest_minor)
+        return "GPU " + std::to_string(gpu) + " has compute capability " + std::to_string(major) + "." +
+               std::to_string(minor) + ", at least 7.5 is needed";
+    if (attribute(cudaDevAttrCooperativeLaunch, gpu) == 0)
+        return "GPU " + std::to_string(gpu) + " cannot launch cooperative grids here, which is needed";
+    return "";
+}
+
+std::vector<GpuInfo> gpus() {
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return {};
+    }
+    std::vector<GpuInfo> result;
+    for (int gpu = 0; gpu < count; ++gpu) {
+        cudaDeviceProp properties;
+        GPUHIST_CUDA(cudaGetDeviceProperties(&properties, gpu));
+        result.push_back({gpu, properties.name, properties.major, properties.minor, properties.totalGlobalMem,
+                          properties.multiProcessorCount, properties.cooperativeLaunch != 0});
+    }
+    return result;
+}
+
+EngineInfo info() {
+    const std::string why = why_unavailable(0);
+    if (!why.empty()) return {"cuda", false, why};
+    return {"cuda", true, gpus().front().name};
+}
+
+void* allocate_pinned(std::size_t bytes, int gpu) noexcept {
+    try {
+        const CurrentDevice current(gpu);
+        void* memory = nullptr;
+        if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
+        (void)cudaGetLastError();
+    } catch (const CudaError&) {
+    }
+    return nullptr;
+}
+void free_pinned(void* memory) noexcept {
+    ignore(cudaFreeHost(memory));
+}
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,116 @@
+// Groups: neighbouring pixels that one thread loads at once, and where in a row they may begin.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/host/parameters.hpp"
+
+namespace gpuhist::cuda {
+
+/// Pixels that one thread loads at once, as they lie in memory.
+template <typename T, int C>
+struct Group {
+    static constexpr int words = group_words(sizeof(T), C);
+    static constexpr int pixels = group_pixels(sizeof(T), C);
+    static constexpr int samples = pixels * C;
+    static constexpr int bytes = words * 16;
+
+    uint4 word[words];
+
+    /// Loads from device memory: volatile, and not through the read-only path, whose loads the compiler moves down to
+    /// where they are used, so that it waits for one after the other.
+    __device__ void load(const char* source) {
+#pragma unroll
+        for (int w = 0; w < words; ++w)
+            asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(word[w].x), "=r"(word[w].y), "=r"(word[w].z), "=r"(word[w].w)
+                         : "l"(source + 16 * w));
+    }
+    /// Loads from shared memory, by its own address.
+    __device__ void load_shared(std::uint32_t source) {
+#pragma unroll
+        for (int w = 0; w < words; ++w)
+            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(word[w].x), "=r"(word[w].y), "=r"(word[w].z), "=r"(word[w].w)
+                         : "r"(source + 16 * w)
+                         : "memory");
+    }
+    /// Sample i of u8 and u16.
+    __device__ std::uint32_t bits(int i) const {
+        return (*this)[i];
+    }
+    /// Makes sample i, a constant, what it is; before, it is zero.
+    __device__ void set(int i, T sample) {
+        uint4& four = word[i * sizeof(T) / 16];
+        const int at = i * sizeof(T) % 16 / 4;
+        std::uint32_t& in = at == 0 ? four.x : at == 1 ? four.y : at == 2 ? four.z : four.w;
+        if constexpr (sizeof(T) == 4)
+            in = __float_as_uint(sample);
+        else
+            in |= static_cast<std::uint32_t>(sample) << 8 * (i * sizeof(T) % 4);
+    }
+    /// Makes all samples zero but those from `first` on that are before `end`, either of which may lie outside.
+    __device__ void keep(int first, int end) {
+        constexpr int sample_bits = 8 * sizeof(T);
+        auto from = [](int bit) { return __funnelshift_lc(0, ~0u, static_cast<unsigned>(max(bit, 0))); };
+        auto kept = [&](int bit) { return from(first * sample_bits - bit) & ~from(end * sample_bits - bit); };
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+            word[w].x &= kept(128 * w);
+            word[w].y &= kept(128 * w + 32);
+            word[w].z &= kept(128 * w + 64);
+            word[w].w &= kept(128 * w + 96);
+        }
+    }
+    /// The four bytes in which sample i lies, a constant where it is used.
+    __device__ std::uint32_t word_of(int i) const {
+        const uint4& four = word[i * sizeof(T) / 16];
+        const int at = i * sizeof(T) % 16 / 4;
+        return at == 0 ? four.x : at == 1 ? four.y : at == 2 ? four.z : four.w;
+    }
+    /// Sample i, a constant where it is used; of u8 and u16 widened to 32 bits.
+    __device__ auto operator[](int i) const {
+        const std::uint32_t bits = word_of(i);
+        if constexpr (sizeof(T) == 1)
+            return __byte_perm(bits, 0, 0x4440 | i % 4);
+        else if constexpr (sizeof(T) == 2)
+            return i % 2 ? bits >> 16 : bits & 0xFFFFu;
+        else
+            return __uint_as_float(bits);
+    }
+};
+
+/// Boundaries of 16 bytes, on which groups start and which a row of pixels may meet.
+template <typename T, int C>
+struct Boundaries {
+    static constexpr unsigned pixel = sizeof(T) * C, power = pixel & (0 - pixel), steps = power >= 16 ? 1 : 16 / power;
+    static constexpr int most = steps - 1;  ///< pixels before the first one
+
+    GPUHIST_HD static bool met(std::uintptr_t address) { return address % (power >= 16 ? 16 : power) == 0; }
+    GPUHIST_HD static bool met(const void* row) { return met(reinterpret_cast<std::uintptr_t>(row)); }
+    /// Pixels before the first one of a row that meets any.
+    __device__ static int head(const char* row) {
+        // address + k · pixel ≡ 0 (mod 16): the odd part of a pixel's bytes is 1 or 3, and 3 · 5 ≡ −1 (mod 16).
+        const auto address = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row));
+        return static_cast<int>(address / power * (pixel / power == 3 ? 5u : 0u - 1u) % steps);
+    }
+};
+
+/// Whether all groups of an image lie in one row, one behind the other.
+template <typename T, int C>
+__device__ inline bool in_one_row(const Image& image) {
+    using B = Boundaries<T, C>;
+    const char* data = static_cast<const char*>(image.data);
+    return image.height == 1 && B::met(data) && B::head(data) + Group<T, C>::pixels <= image.width;
+}
+
+/// Whether all of a tensor's images surely are in one row, wherever each begins.
+template <typename T, int C>
+GPUHIST_HD inline bool all_in_one_row(const Tensor& images) {
+    using B = Boundaries<T, C>;
+    return images.first.height == 1 && B::most + Group<T, C>::pixels <= images.first.width &&
+           B::met(reinterpret_cast<std::uintptr_t>(images.first.data) |
+                  static_cast<std::uintptr_t>(images.image_bytes));
+}
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,134 @@
+// Walks: the places of what a thread is to load, one after the other.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/block/reduce.cuh"
+#include "cuda/pixels/group.cuh"
+#include "cuda/pixels/validity.cuh"
+
+namespace gpuhist::cuda {
+
+/// Quotient of numbers that are not negative: under 2^32, as most are, in a tenth of the time.
+__device__ inline std::int64_t divide(std::int64_t number, std::int64_t by) {
+    if (((number | by) >> 32) == 0) return static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(by);
+    return number / by;
+}
+
+/// Pieces first, first + step, … before `last` of an image: what one thread looks at, beside others that share those
+/// from `begin` on.
+struct Share {
+    std::int64_t first, last, step;
+    std::int64_t begin = 0;
+
+    __device__ int count() const { return first < last ? static_cast<int>(divide(last - first + step - 1, step)) : 0; }
+    /// Share of what the pieces consist of, of which `before(piece)` lie before a piece: dealt as they are.
+    template <class Before>
+    __device__ Share of(const Before& before) const {
+        const std::int64_t from = before(begin);
+        return {from + first - begin, before(last), step, from};
+    }
+};
+
+/// Share of pieces that are dealt in turn to the threads of `blocks` blocks, of which this one has the given rank.
+__device__ inline Share dealt(std::int64_t pieces, int rank, int blocks) {
+    return {static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x, pieces,
+            static_cast<std::int64_t>(blocks) * blockDim.x};
+}
+
+/// Walk through a share of the groups of an image that is in_one_row.
+template <typename T, int C>
+struct RowWalk {
+    using G = Group<T, C>;
+    const char* at;
+    std::int64_t x;
+    int step_bytes, x_step;
+
+    __device__ RowWalk(const Image& image, int head, const Share& share) {
+        const int step = static_cast<int>(share.step);
+        x = head + share.first * G::pixels;
+        at = static_cast<const char*>(image.data) + x * static_cast<std::int64_t>(sizeof(T) * C);
+        step_bytes = step * G::bytes;
+        x_step = step * G::pixels;
+    }
+    __device__ Place place() const { return {at, 0, x}; }
+    /// Whether this group does not lie behind that of the lane before it, and how many of a warp's lie side by side
+    /// from this one on, at most.
+    __device__ bool apart() const { return false; }
+    __device__ int side_by_side() const { return warp_lanes; }
+    __device__ void next() {
+        at += step_bytes;
+        x += x_step;
+    }
+};
+
+/// Walk through items of `bytes` bytes, of which every row of an image has `each` side by side.
+struct RowsWalk {
+    int each, item, item_step;
+    std::int64_t y, y_step;
+    const char* at;
+    std::int64_t step_bytes, wrap_bytes;
+
+    __device__ RowsWalk(const Image& image, int each, int bytes, std::int64_t first, std::int64_t step) : each(each) {
+        y = divide(first, each);
+        item = static_cast<int>(first - y * each);
+        y_step = divide(step, each);
+        item_step = static_cast<int>(step - y_step * each);
+        at = static_cast<const char*>(image.data) + y * image.row_bytes + std::int64_t{item} * bytes;
+        step_bytes = y_step * image.row_bytes + std::int64_t{item_step} * bytes;
+        wrap_bytes = image.row_bytes - std::int64_t{each} * bytes;
+    }
+    __device__ void next() {
+        item += item_step;
+        y += y_step;
+        at += step_bytes;
+        if (item >= each) {
+            item -= each;
+            ++y;
+            at += wrap_bytes;
+        }
+    }
+};
+/// Walk through groups: `at` is as if rows began with one.
+template <typename T, int C>
+struct GroupsWalk : RowsWalk {
+    using G = Group<T, C>;
+    __device__ GroupsWalk(const Image& image, int each, std::int64_t first, std::int64_t step)
+        : RowsWalk(image, each, G::bytes, first, step) {}
+    __device__ Place place() const {
+        const int head = Boundaries<T, C>::head(at);  // as the row's, since groups are whole 16 bytes
+        return {at + head * static_cast<int>(sizeof(T) * C), y, head + std::int64_t{item} * G::pixels};
+    }
+    __device__ bool apart() const { return item == 0; }
+    __device__ int side_by_side() const { return each - item; }
+};
+/// Walk through the pixels that no group of theirs holds: `groups` groups lie somewhere between them, or none.
+template <typename T, int C>
+struct RestWalk : RowsWalk {
+    using G = Group<T, C>;
+    static constexpr int pixel_bytes = sizeof(T) * C;
+    int groups;
+
+    __device__ RestWalk(const Image& image, int groups, int each, std::int64_t first, std::int64_t step)
+        : RowsWalk(image, each, pixel_bytes, first, step), groups(groups) {}
+    __device__ Place place() const {
+        const bool behind = item >= Boundaries<T, C>::head(at - std::int64_t{item} * pixel_bytes);
+        const std::int64_t between = behind ? groups : 0;
+        return {at + between * G::bytes, y, item + between * G::pixels};
+    }
+};
+
+/// Walk through the groups that cover a row of one channel, wherever it begins: those at its ends hold others' samples
+/// too, or none of its own. `at` is as if rows began with one.
+template <typename T>
+struct CoverWalk : RowsWalk {
+    using G = Group<T, 1>;
+    __device__ CoverWalk(const Image& image, int each, std::int64_t first, std::int64_t step)
+        : RowsWalk(image, each, G::bytes, first, step) {}
+    __device__ Place place() const {
+        const unsigned before = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(at)) % G::bytes;
+        return {at - before, y, item * G::pixels - static_cast<int>(before / sizeof(T))};
+    }
+};
+
+}  // namespace gpuhist::cuda
