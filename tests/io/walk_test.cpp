@@ -1,6 +1,13 @@
 // Directories: which images are found, in which order.
 #include "gpuhist/io/walk.hpp"
 
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#include "decode/formats.hpp"
 #include "support/image_files.hpp"
 
 namespace {
@@ -44,6 +51,29 @@ TEST_F(ImageFile, AWalkGoesOnAfterADirectoryThatCannotBeListed) {
     EXPECT_EQ(failed->failure->kind(), IoError::Kind::missing);
     EXPECT_EQ(vanishing.next()->relative, "z.png");
     EXPECT_FALSE(vanishing.next());
+}
+
+TEST(Formats, OfThePageAreThoseOfTheList) {
+    const char* data = std::getenv("GPUHIST_DATA");
+    ASSERT_NE(data, nullptr) << "GPUHIST_DATA must name the folder data/ of the sources";
+    std::ifstream page(fs::path(data) / ".." / "io" / "README.md");
+    std::multiset<std::string> written, known;
+    bool in_table = false;
+    for (std::string line; std::getline(page, line);) {
+        if (line.rfind("## ", 0) == 0) in_table = line == "## Formats";
+        if (!in_table || line.rfind("| `", 0) != 0) continue;
+        std::istringstream words(line.substr(line.rfind('|', line.size() - 2)));
+        for (std::string word; words >> word;)
+            if (word.front() == '.') written.insert(word);
+    }
+    for (const gpuhist::io::ImageFormat* format : gpuhist::io::image_formats)
+        for (const std::string_view extension : format->extensions)
+            if (!extension.empty()) {
+                known.emplace(extension);
+                EXPECT_TRUE(gpuhist::io::walk_finds("x" + std::string(extension), {})) << extension;
+            }
+    EXPECT_EQ(written, known);
+    EXPECT_EQ(known.size(), std::set<std::string>(known.begin(), known.end()).size());
 }
 
 TEST(WalkFinds, TellsFromThePathAlone) {

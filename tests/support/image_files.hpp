@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/files.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace image_files {
