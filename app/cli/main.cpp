@@ -9,7 +9,26 @@
 #include <exception>
 
 #include "cli/options.hpp"
+#include "commands/devices.hpp"
+#include "commands/merge.hpp"
 #include "run/pipeline.hpp"
+
+namespace {
+
+int execute(const gpuhist::app::CommandLine& line) {
+    using gpuhist::app::Command;
+    switch (line.command) {
+        case Command::run:
+            return gpuhist::app::run(line.run);
+        case Command::devices:
+            return gpuhist::app::show_devices();
+        case Command::merge:
+            return gpuhist::app::merge(line.merge);
+    }
+    return gpuhist::app::usage_error;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     // A standard stream that is closed leaves its number to the next file opened, which would then receive our text.
@@ -20,15 +39,11 @@ int main(int argc, char** argv) {
     std::setlocale(LC_CTYPE, "");
     int code = gpuhist::app::inputs_failed;
     try {
-        gpuhist::app::Options options;
-        if (const auto parsed = gpuhist::app::parse_command_line(argc, argv, options))
+        gpuhist::app::CommandLine line;
+        if (const auto parsed = gpuhist::app::parse_command_line(argc, argv, line))
             code = *parsed;
-        else if (options.command == gpuhist::app::Command::devices)
-            code = gpuhist::app::show_devices();
-        else if (options.command == gpuhist::app::Command::merge)
-            code = gpuhist::app::merge(options.merge);
         else
-            code = gpuhist::app::run(options);
+            code = execute(line);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "gpuhist: %s\n", error.what());
     }

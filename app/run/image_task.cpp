@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/opencv.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
@@ -69,7 +71,7 @@ Summary& pool_of(std::vector<io::Group>& groups, const std::string& name) {
     auto place = std::lower_bound(groups.begin(), groups.end(), name,
                                   [](const io::Group& one, const std::string& other) { return one.name < other; });
     if (place == groups.end() || place->name != name) place = groups.insert(place, {name, {}});
-    return place->pool;
+    return place->summary;
 }
 
 const char* word(IoError::Kind kind) {
@@ -104,7 +106,7 @@ void make_directories(const fs::path& directory) {
                       failure == std::errc::no_space_on_device ? IoError::Kind::no_space : IoError::Kind::other);
 }
 
-Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines,
+Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines,
                    MemoryBudget& budget, StageTimes& times, bool single)
     : options_(options),
       inputs_(std::move(inputs)),
@@ -130,7 +132,8 @@ struct Measurer::Image {
 
     /// Of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
-        const std::uint64_t counts = view.depth == Depth::u8 ? 256 : view.depth == Depth::u16 ? 65536 : bins;
+        const DepthTraits& traits = traits_of(view.depth);
+        const std::uint64_t counts = traits.floating ? bins : traits.values;
         const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
         return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8;
     }
@@ -151,7 +154,7 @@ class Measurer::Images {
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
         if (!done) return;
-        const bool small = Engines::is_small(image.view);
+        const bool small = EnginePool::is_small(image.view);
         if (!small) finish();
         if (!spare_.empty()) {
             image.analysis = std::move(spare_.back());
@@ -210,7 +213,7 @@ class Measurer::Images {
     }
 
     void count_values_of(Image& image) {
-        if (!measurer_.pools_ || measurer_.pass_ == 2 || image.view.depth != Depth::f32) return;
+        if (!measurer_.pools_ || measurer_.pass_ == 2 || !traits_of(image.view.depth).floating) return;
         clock_.enter(Stage::memory);
         const std::uint64_t before = share_.bytes();
         share_.require(before + counting_bytes(image.view));
@@ -305,10 +308,10 @@ Writes Measurer::writes_of(const Input& input) const {
 }
 
 cv::Mat Measurer::like(const cv::Mat& pixels, NormalizeMode mode) const {
-    const bool floats = mode == NormalizeMode::zscore || pixels.depth() == CV_32F;
     cv::Mat image;
     image.allocator = allocator_.get();
-    image.create(pixels.rows, pixels.cols, CV_MAKETYPE(floats ? CV_32F : pixels.depth(), pixels.channels()));
+    const Depth depth = normalized_depth(io::view(pixels).depth, mode);
+    image.create(pixels.rows, pixels.cols, CV_MAKETYPE(io::opencv_depth(depth), pixels.channels()));
     return image;
 }
 
@@ -331,7 +334,7 @@ Task Measurer::task_of(Image& image) const {
     job.result = &image.analysis;
     if (options_.histogram.bins != 0) job.request.bins = options_.histogram.bins;
     job.request.range = options_.histogram.range;
-    if (job.image.depth == Depth::f32 && options_.histogram.bins == 0)
+    if (traits_of(job.image.depth).floating && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which f32 does not have: give --bins N");
     if (image.writes.normalized && !tables_) {
         image.normalized = like(image.pixels, options_.normalization.mode);
@@ -369,7 +372,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     if (writes.stats) {
         outcome.rows = rows.size();
-        outcome.stats = options_.shard ? io::part_stats_rows(input.index, info, rows) : io::stats_csv_rows(info, rows);
+        outcome.stats = options_.shard ? io::shard_stats_rows(input.index, info, rows) : io::stats_csv_rows(info, rows);
     }
     if (options_.format == Format::csv) outcome.printed = io::stats_csv_rows(info, rows);
     if (options_.format == Format::json) outcome.printed = io::stats_json(info, engine, rows);
@@ -409,7 +412,7 @@ std::vector<std::string> Measurer::write_files(Outcome& outcome, const Writes& w
             io::write_image(path, io::plot_histogram(histogram, rows, plot));
         });
     if (writes.normalized)
-        files.emplace_back(normalized.depth() == CV_32F ? ".normalized.tiff" : ".normalized.png",
+        files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth),
                            [&](const fs::path& path) { io::write_image(path, normalized); });
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;

@@ -17,7 +17,8 @@
 #include "run/engine_pool.hpp"
 #include "run/inputs.hpp"
 #include "run/memory_budget.hpp"
-#include "run/pipeline.hpp"
+#include "run/options.hpp"
+#include "run/stages.hpp"
 
 namespace gpuhist::app {
 
@@ -50,7 +51,7 @@ using Batch = std::vector<Outcome>;
 
 class Measurer {
   public:
-    Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines, MemoryBudget& budget,
+    Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines, MemoryBudget& budget,
              StageTimes& times, bool single);
 
     /// From now on pixels lie in memory that is reused, of which so many bytes are kept; pinned for the GPU, if one
@@ -88,7 +89,7 @@ class Measurer {
 
     const Options& options_;
     const std::shared_ptr<const InputList> inputs_;
-    Engines& engines_;
+    EnginePool& engines_;
     MemoryBudget& budget_;
     StageTimes& times_;
     const bool single_;  ///< there is one input: its files are written at the same time

@@ -12,7 +12,6 @@
 #include <future>
 #include <memory>
 #include <opencv2/core.hpp>
-#include <opencv2/core/utils/logger.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -20,8 +19,8 @@
 #include "cli/console.hpp"
 #include "cli/progress.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/lut_file.hpp"
-#include "run/engine_pool.hpp"
 #include "run/image_task.hpp"
 #include "run/interruption.hpp"
 #include "run/result_sink.hpp"
@@ -73,7 +72,7 @@ class Run {
           inputs_(std::make_shared<InputList>(options.inputs, options.output,
                                               [this](const std::string& text) { console_.note(text); })),
           single_(inputs_->single() && !options.shard),
-          shard_(options.shard.value_or(Shard{})),
+          shard_(options.shard.value_or(io::ShardId{})),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, make, console_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
@@ -107,10 +106,10 @@ class Run {
     RunSummary& summary_;
     Console console_;
     std::shared_ptr<InputList> inputs_;
-    const bool single_;  ///< one image, whose results are no part of others
-    const Shard shard_;  ///< that all are of where none was asked for
+    const bool single_;        ///< one image, whose results are no part of others
+    const io::ShardId shard_;  ///< that all are of where none was asked for
     const int threads_;
-    Engines engines_;
+    EnginePool engines_;
     const std::uint64_t memory_;
     MemoryBudget budget_;
     Measurer measurer_;
@@ -337,8 +336,6 @@ int Run::execute() {
 }  // namespace
 
 int run(const Options& options, RunSummary* summary, const EngineFactory& make) {
-    // What the decoders have to say comes with our errors, which name the file.
-    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
     // More threads than processors would be complained about by the library that makes them.
     if (const int threads = options.engine_options.threads; threads > 0)
         cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));
@@ -356,35 +353,6 @@ int run(const Options& options, RunSummary* summary, const EngineFactory& make) 
         console.say(error.what());
         return inputs_failed;
     }
-}
-
-int show_devices() {
-    std::string text = "engines\n";
-    std::string choice = "none: no engine can run here";
-    std::string passed_over;
-    bool chosen = false;
-    for (const EngineInfo& info : engines()) {
-        text += "  " + info.name + std::string(info.name.size() < 6 ? 6 - info.name.size() : 1, ' ') +
-                (info.available ? "available      " : "not available  ") + info.description + '\n';
-        if (info.available && !chosen) {
-            chosen = true;
-            choice = info.name + (passed_over.empty() ? ", the fastest that is available"
-                                                      : ", because " + passed_over + " is not available");
-        }
-        if (!info.available) passed_over += (passed_over.empty() ? "" : " and ") + info.name;
-    }
-    text += "GPUs\n";
-    const std::vector<GpuInfo> devices = gpus();
-    if (devices.empty()) text += "  none that the CUDA driver shows\n";
-    for (const GpuInfo& gpu : devices)
-        text += "  " + std::to_string(gpu.index) + "  " + gpu.name + ", compute capability " +
-                std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) + ", " +
-                std::to_string(gpu.memory_bytes >> 20) + " MiB, " + std::to_string(gpu.multiprocessors) +
-                " multiprocessors" + (gpu.cooperative_launch ? "" : ", no cooperative launch") + '\n';
-    text += "auto takes " + choice + '\n';
-    Console console(true);
-    console.print(text);
-    return console.failed() ? output_failed : all_done;
 }
 
 }  // namespace gpuhist::app

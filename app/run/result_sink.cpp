@@ -18,7 +18,8 @@
 #include <utility>
 
 #include "gpuhist/io/dataset.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/lut_file.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
@@ -82,23 +83,23 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
 
 std::string shard_name(const Options& options, const char* otherwise) {
     if (!options.shard) return otherwise;
-    return "part-" + std::to_string(options.shard->part) + "-of-" + std::to_string(options.shard->parts);
+    return "part-" + std::to_string(options.shard->number) + "-of-" + std::to_string(options.shard->count);
 }
 
 std::string rows_name(const Options& options) {
-    return options.shard ? io::part_rows_file_name(options.shard->part, options.shard->parts) : "stats.csv";
+    return options.shard ? io::shard_rows_file_name(*options.shard) : "stats.csv";
 }
 
 /// Where standard output stands, if it is a file.
-std::optional<Journal::Output> standard_output() {
+std::optional<Checkpoint::Output> standard_output() {
     struct stat status {};
     const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
     if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-    return Journal::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
+    return Checkpoint::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
 }
 
 /// Cuts off what standard output received after that, if it is the same file.
-void cut_standard_output(const Journal::Output& output) {
+void cut_standard_output(const Checkpoint::Output& output) {
     struct stat status {};
     const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == output.device &&
                       status.st_ino == output.file && static_cast<std::uint64_t>(status.st_size) >= output.bytes;
@@ -203,7 +204,7 @@ void RowFile::resume(std::uint64_t bytes) {
     std::error_code failed;
     const std::uint64_t there = fs::file_size(partial_, failed);
     if (bytes > 0 && (failed || there < bytes))
-        throw IoError(partial_.string() + ": is not what the journal says of it: start anew without --resume");
+        throw IoError(partial_.string() + ": is not what the checkpoint says of it: start anew without --resume");
     written_ = bytes;
     open();
 }
@@ -268,23 +269,20 @@ Results::Results(const Options& options, Console& console, bool single)
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
           std::chrono::duration<double>(options.checkpoint_seconds))) {
-    io::Part& part = journal_.part;
-    part.options = fingerprint(options_);
-    part.histogram = options_.histogram;
-    part.log_counts = options_.log_counts;
-    if (options_.shard) {
-        part.part = options_.shard->part;
-        part.parts = options_.shard->parts;
-    }
-    part.groups = {{"", {}}};
+    io::Shard& shard = journal_.shard;
+    shard.options = fingerprint(options_);
+    shard.histogram = options_.histogram;
+    shard.log_counts = options_.log_counts;
+    if (options_.shard) shard.id = *options_.shard;
+    shard.groups = {{"", {}}};
 }
 
 std::uint64_t Results::begin() {
     if (!journaled_) return 0;
-    if (auto former = options_.resume ? load_journal(journal_path_, values_) : std::nullopt) {
+    if (auto former = options_.resume ? load_checkpoint(journal_path_, values_) : std::nullopt) {
         std::string differences;
-        for (const auto& [name, value] : journal_.part.options)
-            if (former->part.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
+        for (const auto& [name, value] : journal_.shard.options)
+            if (former->shard.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
         if (!differences.empty())
             throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
                              differences + ": repeat it with its options, or start anew without --resume");
@@ -305,7 +303,7 @@ std::uint64_t Results::begin() {
         remove_temporary_files(options_.output, killed);
         if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
         journal_.temporary = io::temporary_prefix();
-        save_journal(journal_path_, journal_);  // so that this run's temporary files are known for its, too
+        save_checkpoint(journal_path_, journal_);  // so that this run's temporary files are known for its, too
         return to_skip_;
     }
     rows_.discard();
@@ -332,8 +330,8 @@ std::uint64_t Results::begin() {
 /// Of the file of values what the journal speaks of.
 void Results::keep_values() {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
-    for (const io::Group& group : journal_.part.groups)
-        if (const DepthSummary* floats = group.pool.find(Depth::f32))
+    for (const io::Group& group : journal_.shard.groups)
+        if (const DepthSummary* floats = group.summary.find(Depth::f32))
             for (const ChannelSummary& channel : floats->channels)
                 for (const FrequencyRun& run : channel.values.runs())
                     if (!run.data()) places.emplace_back(run.place(), run.bytes());
@@ -341,8 +339,8 @@ void Results::keep_values() {
 }
 
 void Results::begin_second_pass() {
-    journal_.part.inputs = journal_.inputs;
-    journal_.part.inputs_hash = hash_.text();
+    journal_.shard.inputs = journal_.inputs;
+    journal_.shard.inputs_hash = hash_.text();
     journal_.pass = 2;
     journal_.inputs = 0;
     hash_ = {};
@@ -358,9 +356,9 @@ bool Results::is_bad(const Input& input) {
 }
 
 std::vector<LutSet> Results::tables() const {
-    const Summary& all = journal_.part.groups.front().pool;
+    const Summary& all = journal_.shard.groups.front().summary;
     std::vector<LutSet> tables;
-    for (const DepthSummary& part : all.depths()) tables.push_back(make_luts(all, part.depth, options_.normalization));
+    for (const DepthSummary& one : all.depths()) tables.push_back(make_luts(all, one.depth, options_.normalization));
     return tables;
 }
 
@@ -378,12 +376,12 @@ void Results::begin_files() {
     if (journaled_) {
         make_directories(options_.output);
         journal_.standard_output = standard_output();
-        save_journal(journal_path_, journal_);  // so that what is left of a run that is killed soon is known for its
+        save_checkpoint(journal_path_, journal_);  // so that what is left of a run that is killed soon is known for its
         journal_saved_ = true;
     }
     if (stats_wanted_) {
         if (journaled_) rows_.begin();
-        rows_.append(sharded_ ? io::part_rows_header() : io::stats_csv_header());
+        rows_.append(sharded_ ? io::shard_rows_header() : io::stats_csv_header());
         if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
     }
 }
@@ -392,13 +390,13 @@ void Results::add_error(const Input& input, const Failure& failure) {
     console_.say(failure.message);
     ++journal_.errors[failure.kind];
     if (!journaled_ || !stats_wanted_) return;
-    ++journal_.part.errors;
+    ++journal_.shard.errors;
     const std::string prefix = input.path + ": ";
     const std::string cause =
         failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
     const io::Failure row{input.path, failure.kind, cause};
     if (sharded_)
-        rows_.append(io::part_error_row(input.index, row));
+        rows_.append(io::shard_error_row(input.index, row));
     else
         errors_.append(io::errors_csv_row(row));
 }
@@ -414,9 +412,9 @@ void Results::print(const std::string& text) {
 
 /// Values of floats take long to merge: what has some waits for more of its kind.
 void Results::add_to_pool(io::Group& group) {
-    const std::size_t bytes = bytes_of_values(group.pool);
-    if (bytes == 0) return pool_of(journal_.part.groups, group.name).merge(group.pool);
-    latest_[group.name].push_back(std::move(group.pool));
+    const std::size_t bytes = bytes_of_values(group.summary);
+    if (bytes == 0) return pool_of(journal_.shard.groups, group.name).merge(group.summary);
+    latest_[group.name].push_back(std::move(group.summary));
     latest_bytes_ += bytes;
     if (latest_bytes_ >= most_latest_bytes) settle_pools();
 }
@@ -426,8 +424,8 @@ void Results::settle_pools() {
     if (latest_.empty()) return;
     const bool doubt = std::exchange(in_doubt_, true);  // where the disk is full, some are merged and some are not
     std::vector<std::pair<Summary*, std::vector<Summary>*>> sums;
-    for (const auto& [group, latest] : latest_) pool_of(journal_.part.groups, group);  // before any is pointed to
-    for (auto& [group, latest] : latest_) sums.emplace_back(&pool_of(journal_.part.groups, group), &latest);
+    for (const auto& [group, latest] : latest_) pool_of(journal_.shard.groups, group);  // before any is pointed to
+    for (auto& [group, latest] : latest_) sums.emplace_back(&pool_of(journal_.shard.groups, group), &latest);
     tbb::this_task_arena::isolate([&] {  // while waiting, no other image is begun on this thread
         tbb::parallel_for_each(sums, [](const auto& sum) {
             sum.first->merge(merged(sum.second->data(), sum.second->data() + sum.second->size()));
@@ -441,7 +439,7 @@ void Results::settle_pools() {
 void Results::add_image(Outcome& outcome) {
     if (journal_.pass == 2) return;
     rows_.append(outcome.stats);
-    journal_.part.rows += outcome.rows;
+    journal_.shard.rows += outcome.rows;
     for (io::Group& group : outcome.pools) add_to_pool(group);
     from_directory_ = from_directory_ || outcome.input.from_directory;
     ++journal_.images;
@@ -497,15 +495,15 @@ void Results::checkpoint() {
         bad_.sync();
         journal_.bad_bytes = bad_.bytes();
     }
-    journal_.values_bytes = values_->sync();
+    journal_.frequency_bytes = values_->sync();
     fsync(STDOUT_FILENO);
     journal_.standard_output = standard_output();
     journal_.paths_hash = hash_.text();
     if (journal_.pass == 1) {
-        journal_.part.inputs = journal_.inputs;
-        journal_.part.inputs_hash = journal_.paths_hash;
+        journal_.shard.inputs = journal_.inputs;
+        journal_.shard.inputs_hash = journal_.paths_hash;
     }
-    save_journal(journal_path_, journal_);
+    save_checkpoint(journal_path_, journal_);
     values_->release();
     journal_saved_ = true;
     // Where disks are slow, no more than a twentieth of the time goes into this.
@@ -525,20 +523,20 @@ void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) 
 }
 
 void Results::finish_part() {
-    const io::Part& part = journal_.part;
-    io::remove_part(options_.output, part);  // before the rows change: what is there then is none
+    const io::Shard& shard = journal_.shard;
+    io::remove_shard(options_.output, shard.id);  // before the rows change: what is there then is none
     finish_rows(rows_, rows_name(options_).c_str(), journal_.rows_bytes);
-    for (std::string& name : io::write_part(options_.output, part)) written_.push_back(std::move(name));
+    for (std::string& name : io::write_shard(options_.output, shard)) written_.push_back(std::move(name));
 }
 
 /// What is not written now must not be left from an earlier run: it would be taken for this one's.
 void Results::finish_dataset() {
-    const io::Part& part = journal_.part;
+    const io::Shard& shard = journal_.shard;
     const auto remove = [&](const std::string& name) {
         std::error_code ignored;
         fs::remove(options_.output / name, ignored);
     };
-    if (part.rows > 0) {
+    if (shard.rows > 0) {
         finish_rows(rows_, "stats.csv", journal_.rows_bytes);
     } else {
         rows_.discard();
@@ -558,8 +556,8 @@ void Results::finish_dataset() {
                                  "dataset.u16.histogram.png",
                                  "dataset.f32.histogram.png"};
     for (const char* name : dataset) remove(name);
-    if (part.inputs < 2) return;
-    numbers_ = io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts);
+    if (shard.inputs < 2) return;
+    numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts);
     std::error_code ignored;
     for (const char* name : dataset)
         if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
@@ -569,7 +567,7 @@ void Results::finish_dataset() {
 void Results::print_set() {
     const auto& arguments = options_.inputs.arguments;
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
-    const Summary& whole = journal_.part.groups.front().pool;
+    const Summary& whole = journal_.shard.groups.front().summary;
     if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram);
     for (std::size_t i = 0; i < whole.depths().size(); ++i) {
         const Depth depth = whole.depths()[i].depth;
@@ -590,7 +588,7 @@ void Results::print_set() {
 void Results::finish() {
     settle_pools();
     if (!begun_) return;
-    if (journal_.pass == 2 && !complete_ && hash_.text() != journal_.part.inputs_hash) {
+    if (journal_.pass == 2 && !complete_ && hash_.text() != journal_.shard.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");
         ++journal_.errors["other"];
     }

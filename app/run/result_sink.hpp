@@ -130,7 +130,7 @@ class Results {
     std::ifstream bad_lines_;
     std::optional<std::uint64_t> next_bad_;
     const std::shared_ptr<io::FrequencyFile> values_;
-    Journal journal_;
+    Checkpoint journal_;
     /// Of each group the latest f32 images. They are merged many at a time, on all threads: merging one with all values
     /// of the set takes a millisecond or more.
     std::map<std::string, std::vector<Summary>> latest_;

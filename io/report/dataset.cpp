@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 #include "report/fields.hpp"
@@ -71,7 +71,7 @@ Json normalize_value(const std::vector<SummaryRow>& rows, Depth depth, std::init
 /// Groups in byte order of their names: the whole set, "", comes first.
 std::vector<Numbers> numbers_of(const std::vector<Group>& groups, const HistogramOptions& options) {
     std::vector<Numbers> all;
-    for (const Group& group : groups) all.push_back({&group.name, &group.pool, set_numbers(group.pool, options)});
+    for (const Group& group : groups) all.push_back({&group.name, &group.summary, set_numbers(group.summary, options)});
     std::stable_sort(all.begin(), all.end(), [](const Numbers& a, const Numbers& b) { return *a.name < *b.name; });
     return all;
 }
