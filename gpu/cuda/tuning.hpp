@@ -101,10 +101,10 @@ constexpr int float_threads_of(int channels, bool full) {
     return full ? (channels == 1 ? 1024 : 768) : (channels == 1 ? 640 : 512);
 }
 
-/// f32, brief, see Guess: of how many pixels one is sampled, an odd number so that images of common widths are sampled
-/// in all columns, and in how many parts; how many images go without a guess, at most, after one for which it was of no
-/// use; how wide a window may be, of a bin; images that L2 does not hold for a second sweep, and those of which listing
-/// what lies in windows is worth it. 1 GiB, random, photograph and two values, in µs:
+/// f32, brief, see Speculation: of how many pixels one is sampled, an odd number so that images of common widths are
+/// sampled in all columns, and in how many parts; how many images go without a guess, at most, after one for which it
+/// was of no use; how wide a window may be, of a bin; images that L2 does not hold for a second sweep, and those of
+/// which listing what lies in windows is worth it. 1 GiB, random, photograph and two values, in µs:
 ///   every 23rd    grey 313 323 296    BGR 424 452 377        every 59th    grey 322 512 289    BGR 424 480 371
 ///   without           512 511 288         561 560 366        every 31st of 16 parts, by their mean distance
 ///                                                                          grey 317 332 294    BGR 437 487 375
@@ -117,7 +117,7 @@ constexpr int float_threads_of(int channels, bool full) {
 ///   a row's extremes found in a loop of their own        two values, BGR 745 for 438: the values lay in local memory
 /// Where there is nothing to guess from: 256 MiB of a photograph, grey 153 for 151 on average.
 inline constexpr int sample_every = 23, sample_parts = 32;
-inline constexpr std::uint32_t most_images_without_guess = 15;
+inline constexpr std::uint32_t most_backoff = 15;
 inline constexpr double most_window = 0x1p-8;
 constexpr std::int64_t sampled_pixels(int channels) {
     return (std::int64_t{1} << 24) / channels;
@@ -126,11 +126,11 @@ constexpr std::int64_t listed_pixels(int channels) {
     return (std::int64_t{1} << 26) / channels;
 }
 
-/// f32, full: an image is narrow where more than one of so many samples of a row lie under the high halves that are
+/// f32, full: an image is clustered where more than one of so many samples of a row lie under the high halves that are
 /// wanted, and have many different values: two values 1.33 ms for 2.06 where these are not asked for. There the upper
-/// ten of the sixteen bits of keys' low halves, their middles, are counted first.
-inline constexpr int narrow_part = 6;
-inline constexpr std::uint32_t middles = 1024, middle_lows = 65536 / middles;
+/// ten of the sixteen bits of keys' low digits, the middle digits, are counted first.
+inline constexpr int clustered_part = 6;
+inline constexpr std::uint32_t middle_digits = 1024, lows_of_middle = 65536 / middle_digits;
 
 /// f32, groups of a thread that are on their way together when the normalised copy is written. 512 MiB and 24 MB, of
 /// three runs that differ by 1 %. Colours are written as samples; as pixels, one group of 48 bytes: 684 µs, 86 µs.

@@ -131,7 +131,7 @@ ResultLayout layout_of(Depth depth, int channels, std::uint32_t bins, const Norm
     ResultLayout layout;
     std::size_t end = round_up(sizeof(ImageResult));
     auto append = [&](std::size_t bytes) { return std::exchange(end, round_up(end + bytes)); };
-    if (depth == Depth::f32) layout.details_offset = append(sizeof(core::FloatDetails));
+    if (depth == Depth::f32) layout.details_offset = append(core::float_details_bytes(1));
     layout.counts_offset = append(std::size_t(rows_of(channels)) * values * sizeof(std::uint64_t));
     if (normalization && depth != Depth::f32)
         layout.tables_offset = append((channels == 1 || normalization->joint ? 1u : 3u) * values *
@@ -218,6 +218,9 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
         const bool stretch = normalization && normalization->mode == NormalizeMode::percentile;
         p.ranks = core::RankRequest::of(request.percentiles, 0, stretch, stretch ? normalization->low : 0,
                                         stretch ? normalization->high : 0);
+        p.group = 0;
+        p.groups = 1;
+        p.publish = true;
         return with_channels(plan_.channels, [&](auto constant) { launch_floats<constant()>(images, p, launch); });
     }
     CountParameters p{};

@@ -141,9 +141,11 @@ struct FloatParameters {
     Detail detail;
     bool has_range;
     Range range;
-    core::RankRequest ranks;  ///< of full analyses
-    int parts_log2;           ///< slices in which 65536 keys are counted, see count_places
-    int columns_log2;         ///< copies of each bin a block keeps; negative: bins are counted in device memory
+    core::RankRequest ranks;     ///< of full analyses: those of this launch
+    std::int32_t group, groups;  ///< which of the groups of ranks these are
+    bool publish;                ///< false: another launch of the same images follows, which publishes
+    int parts_log2;              ///< slices in which 65536 keys are counted, see count_places
+    int columns_log2;            ///< copies of each bin a block keeps; negative: bins are counted in device memory
 };
 
 /// Where and how kernels are launched.
