@@ -16,18 +16,19 @@ struct FloatRanks {
     float value[max_ranks];
 };
 
-/// Rows as in ImageResult, red first; of the ranks the pooled row too.
-struct FloatDetails {
-    FloatMoments moments[5];
+/// Order statistics at the ranks of one group, see RankRequest. Rows as in ImageResult, red first; and the pooled row.
+struct FloatRankGroup {
     FloatRanks ranks[float_rows];
 };
 
-/// Bytes of the details of an analysis whose ranks are of so many groups, see RankRequest.
-inline constexpr std::size_t float_details_bytes(int groups) {
-    return sizeof(FloatDetails) + static_cast<std::size_t>(groups - 1) * sizeof(FloatRanks[float_rows]);
-}
+struct FloatDetails {
+    FloatMoments moments[5];
+    std::int32_t groups;
+    FloatRankGroup group[1];  ///< as many as `groups` follow each other in memory
+};
 
-/// Moments and order statistics into an analysis that has its channels.
-void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis);
+inline constexpr std::size_t float_details_bytes(int groups) {
+    return sizeof(FloatDetails) + static_cast<std::size_t>(groups - 1) * sizeof(FloatRankGroup);
+}
 
 }  // namespace gpuhist::core

@@ -1,10 +1,41 @@
 #include "core/result.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "core/float_details.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
 namespace core {
+namespace {
+
+/// Order statistics of all groups, at ascending ranks, each once.
+void read_ranks(const FloatDetails& details, int row, std::vector<OrderStatistic>& order) {
+    order.clear();
+    const FloatRankGroup* groups = details.group;
+    for (int group = 0; group < details.groups; ++group) {
+        const FloatRanks& ranks = groups[group].ranks[row];
+        for (int i = 0; i < ranks.count; ++i) order.push_back({ranks.rank[i], ranks.value[i]});
+    }
+    if (details.groups == 1) return;
+    std::sort(order.begin(), order.end(),
+              [](const OrderStatistic& a, const OrderStatistic& b) { return a.rank < b.rank; });
+    const auto same = [](const OrderStatistic& a, const OrderStatistic& b) { return a.rank == b.rank; };
+    order.erase(std::unique(order.begin(), order.end(), same), order.end());
+}
+
+/// Moments and order statistics into an analysis that has its channels.
+void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis) {
+    for (int row = 0; row < result.rows; ++row) {
+        ChannelAnalysis& channel = analysis.channels[static_cast<std::size_t>(row)];
+        channel.moments = details.moments[row];
+        read_ranks(details, row, channel.order_statistics);
+    }
+    if (result.rows > 1) read_ranks(details, pooled_row, analysis.pooled_order_statistics);
+}
+
+}  // namespace
 
 void read(const ImageResult& result, Analysis& analysis) {
     constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};

@@ -85,39 +85,21 @@ inline constexpr int lighter_role_blocks = 14;
 ///     u16 grey so, for what it takes kept           26.4 31.9 35.5 41.5 48.0
 inline constexpr int tile_rounds_ahead = 3, least_part_of_tile = 8;
 
-/// f32, threads of a block. Brief: few, so that a thread has registers for many groups that are on their way together
-/// (extremes_unroll and detail_unroll). Groups of sweep 1 and of sweep 2. Figures can be compared within a kind and a
-/// run: those in brackets are of another run.
-///   brief grey  640 threads of 6 and 8 groups  0.453, 24 MB 35 µs    640 of 8 and 8  0.451    640 of 8 and 6  0.449
-///               512 of 8 and 10   0.450    512 of 12 and 8  0.443    384 of 16 and 12  0.431
-///               768 of 6 and 6    0.449, 24 MB 40 µs
-///               [1024 of 4 and 4  0.442, 24 MB 45 µs                768 of 4 and 6    0.446, 24 MB 40 µs]
-///   brief BGR   512 of 4 and 3    0.404, 24 MB 58 µs    512 of 3 and 3  0.401    384 of 6 and 6  0.394
-///               [512 of 3 and 4   0.392    512 of 3 and 3  0.396    640 of 3 and 2  0.381, 24 MB 70 µs; 0.355 where
-///               the compiler spilled]
-///   full grey   1024 of 2 groups  0.195    768  0.183    512 of 4  0.148
-///   full BGR    768 of 2 groups   0.105    640  0.096    512 of 3  0.082    [1024  0.087    640  0.095]
+/// Threads of a block of f32. Brief: few, so that a thread has registers for many groups that are on their way
+/// together, see extremes_unroll and detail_unroll.
+///   brief grey 640 threads 0.453, 512 0.450, 768 0.449     BGR 512 threads 0.404, 384 0.394, 640 0.381
+///   full grey 1024 threads 0.195, 768 0.183                BGR 768 threads 0.105, 640 0.096
 constexpr int float_threads_of(int channels, bool full) {
     return full ? (channels == 1 ? 1024 : 768) : (channels == 1 ? 640 : 512);
 }
 
-/// f32, brief, see Guess: of how many pixels one is sampled, an odd number so that images of common widths are sampled
-/// in all columns, and in how many parts; how many images go without a guess, at most, after one for which it was of no
-/// use; how wide a window may be, of a bin; images that L2 does not hold for a second sweep, and those of which listing
-/// what lies in windows is worth it. 1 GiB, random, photograph and two values, in µs:
-///   every 23rd    grey 313 323 296    BGR 424 452 377        every 59th    grey 322 512 289    BGR 424 480 371
-///   without           512 511 288         561 560 366        every 31st of 16 parts, by their mean distance
-///                                                                          grey 317 332 294    BGR 437 487 375
-///   one kernel for guesses with windows and without      two values, grey 299 for 295, BGR 408 for 372
-///   each four samples tested for themselves              the same, grey 309, BGR 414
-///   ends expected in the middle of where they may be     what is clipped at one end lay in the windows
-///   beyond the sample by the parts' mean distance        a photograph without a guess: some parts have none of the
-///                                                           pixels of its one bright spot
-///   256 MiB, random   grey 122 for 151, BGR 160 for 175; 64 MiB 68 for 57 and 94 for 73
-///   a row's extremes found in a loop of their own        two values, BGR 745 for 438: the values lay in local memory
-/// Where there is nothing to guess from: 256 MiB of a photograph, grey 153 for 151 on average.
+/// Speculation of brief f32 analyses: one of so many pixels is sampled, an odd number so that images of common widths
+/// are sampled in all columns, in so many parts; images without one, at most, after one that was of no use; width of a
+/// window, at most, of a bin; images that L2 does not hold for a second sweep, and those of which listing what lies in
+/// windows is worth it. 1 GiB, random, photograph and two values, µs:
+///   every 23rd pixel   grey 313 323 296    BGR 424 452 377        none   grey 512 511 288    BGR 561 560 366
 inline constexpr int sample_every = 23, sample_parts = 32;
-inline constexpr std::uint32_t most_images_without_guess = 15;
+inline constexpr std::uint32_t most_backoff = 15;
 inline constexpr double most_window = 0x1p-8;
 constexpr std::int64_t sampled_pixels(int channels) {
     return (std::int64_t{1} << 24) / channels;
@@ -126,16 +108,13 @@ constexpr std::int64_t listed_pixels(int channels) {
     return (std::int64_t{1} << 26) / channels;
 }
 
-/// f32, full: an image is narrow where more than one of so many samples of a row lie under the high halves that are
-/// wanted, and have many different values: two values 1.33 ms for 2.06 where these are not asked for. There the upper
-/// ten of the sixteen bits of keys' low halves, their middles, are counted first.
-inline constexpr int narrow_part = 6;
-inline constexpr std::uint32_t middles = 1024, middle_lows = 65536 / middles;
+/// Clustered are f32 images in which more than one of so many samples of a row lie under the high digits that are
+/// wanted, and have many different values: two values 1.33 ms for 2.06 where these are not asked for.
+inline constexpr int clustered_part = 6;
+inline constexpr std::uint32_t middle_digits = 1024, lows_of_middle = 65536 / middle_digits;
 
-/// f32, groups of a thread that are on their way together when the normalised copy is written. 512 MiB and 24 MB, of
-/// three runs that differ by 1 %. Colours are written as samples; as pixels, one group of 48 bytes: 684 µs, 86 µs.
-///   grey  4  558 µs, 56 µs    2  587 µs, 57 µs    6  564 µs, 58 µs
-///   BGR   6  604 µs, 81 µs    4  624 µs, 83 µs    8  608 µs, 85 µs
+/// Groups of a thread of f32 that are on their way together when the normalized copy is written, 512 MiB:
+///   grey  4  558 µs, 2  587, 6  564        BGR  6  604 µs, 4  624, 8  608
 constexpr int apply_unroll_of(int channels) {
     return channels == 3 ? 6 : 4;
 }

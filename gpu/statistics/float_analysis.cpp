@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "core/float_details.hpp"
-
 namespace gpuhist::core {
 namespace {
 
@@ -47,18 +45,6 @@ RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float min
         plan.slot[i] = static_cast<std::uint8_t>(plan.selected - 1);
     }
     return plan;
-}
-
-void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis) {
-    auto read = [](const FloatRanks& ranks, std::vector<OrderStatistic>& order) {
-        order.clear();
-        for (int i = 0; i < ranks.count; ++i) order.push_back({ranks.rank[i], ranks.value[i]});
-    };
-    for (int row = 0; row < result.rows; ++row) {
-        analysis.channels[static_cast<std::size_t>(row)].moments = details.moments[row];
-        read(details.ranks[row], analysis.channels[static_cast<std::size_t>(row)].order_statistics);
-    }
-    if (result.rows > 1) read(details.ranks[pooled_row], analysis.pooled_order_statistics);
 }
 
 }  // namespace gpuhist::core

@@ -1,5 +1,5 @@
-// f32 images, one a launch, that stay in shared memory. In a unit of its own, as a kernel keeps more in registers the
-// fewer share its functions.
+// Launch of the analysis of a single f32 image that stays in shared memory. In a unit of its own, as a kernel keeps
+// more in registers the fewer share its functions.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,15 +17,14 @@ bool launch_kept_floats(const Tensor& images, FloatWork work, std::int64_t block
     using ImageTile = Tile<float, C>;
     const auto kernel = floats_kernel<C, false, Tensor, ImageTile>;
     blocks = std::clamp<std::int64_t>(blocks, 1, launch.multiprocessors);
-    work.guesses = false;
+    work.speculates = false;
     work.tile_at = static_cast<std::uint32_t>(aligned(bytes));
     const std::size_t taken = work.tile_at + aligned(static_bytes(launch, reinterpret_cast<const void*>(kernel)));
     if (taken < launch.shared_bytes)
         work.tile_rounds = ImageTile::rounds(images.first, blocks, threads, launch.shared_bytes - taken, 1);
     if (work.tile_rounds == 0) return false;
-    launch_kernel(launch, kernel, true,
-                  {blocks, threads, work.tile_at + ImageTile::bytes(work.tile_rounds, threads), 1}, images, work, 0,
-                  work.steps);
+    const Shape shape{blocks, threads, work.tile_at + ImageTile::bytes(work.tile_rounds, threads), 1};
+    launch_kernel(launch, kernel, true, shape, images, work);
     return true;
 }
 

@@ -1,67 +1,139 @@
-// Narrow images, many of whose samples, of many values, share the high halves that are wanted (see narrow_part): a
-// sweep between the two, in full analyses, that counts middles under all of these, so that of the low halves few need
-// be counted. These are counted in device memory, which takes a quarter of the samples that shared memory does.
+// Clustered images, many of whose samples, of many values, share the high digits that are wanted (see clustered_part).
+// A sweep between the two counts the upper ten bits of the low digits under all of these, the middle digits, so that of
+// the low digits few need be counted: that is done in device memory, at a quarter of shared memory's speed.
+// Removable: what calls these says so by their names, and without them no image is clustered.
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/block/rank_search.cuh"
-#include "cuda/block/reduce.cuh"
-#include "cuda/float/counters.cuh"
-#include "cuda/float/first_sweep.cuh"
-#include "cuda/float/state.cuh"
+#include "cuda/float/high_digits.cuh"
 
 namespace gpuhist::cuda {
 namespace {
 
-/// The high halves that are wanted of one row's samples, each in a slot of its own: those of its own ranks, then those
-/// of the pooled row's that are not among them. A warp holds them: each lane one, or none.
-struct WantedHalves {
-    std::uint32_t half, mask;  ///< mask: lanes that hold one
+/// Filter tells of the bits of a value, of which −0 has none, which of up to 32 high digits they begin with; and by a
+/// table of bits which middle digits under each are wanted, for a row and for the pooled row. In shared memory: by the
+/// upper twelve bits a group, from 1 on; by group and the next four bits a slot. Two small tables, where one of 65536
+/// would leave no room for what is counted by them.
+struct DigitFilter {
+    static constexpr std::uint32_t most_digits = 2 * core::max_ranks, most_slots = most_digits + 1;
+    static constexpr std::uint32_t none = most_digits;  ///< the slot of all other values
+    static constexpr std::uint32_t groups_bytes = 4096, bytes = groups_bytes + most_slots * 16,
+                                   wanted_bytes = most_slots * middle_digits / 8, all_bytes = bytes + 2 * wanted_bytes;
+    static_assert(bytes % 16 == 0 && most_digits == warp_lanes);
+
+    std::uint32_t address;
+
+    __device__ std::uint32_t slot(std::uint32_t value_bits) const {
+        const std::uint32_t group = shared_load(address + (value_bits >> 20), std::uint8_t{});
+        return shared_load(address + groups_bytes + group * 16 + (value_bits >> 16 & 15), std::uint8_t{});
+    }
+    /// Middle digit in the order of values' bits: that of keys, or for negative ones its reverse.
+    __device__ static std::uint32_t middle(std::uint32_t value_bits) {
+        return value_bits / lows_of_middle % middle_digits;
+    }
+    /// Place where the bits of a slot's middle digits begin. `of`: 0 the row's, 1 the pooled row's.
+    __device__ static std::uint32_t wanted_at(int of, std::uint32_t slot) {
+        return bytes + of * wanted_bytes + slot * (middle_digits / 8);
+    }
+    __device__ bool wants(int of, std::uint32_t value_bits) const {
+        const std::uint32_t digit = middle(value_bits);
+        return shared_load(address + wanted_at(of, slot(value_bits)) + digit / 32 * 4, 0u) >> digit % 32 & 1;
+    }
+    /// Bits tell which of four are wanted for either row.
+    static __device__ __noinline__ std::uint32_t wants_any(DigitFilter filter, float a, float b, float c, float d) {
+        const float values[] = {a, b, c, d};
+        std::uint32_t wanted = 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const std::uint32_t bits = __float_as_uint(values[i] + 0.0f), digit = middle(bits),  // −0 counts as +0
+                slot = filter.slot(bits), at = filter.address + digit / 32 * 4,
+                                words =
+                                    shared_load(at + wanted_at(0, slot), 0u) | shared_load(at + wanted_at(1, slot), 0u);
+            wanted |= (words >> digit % 32 & 1) << i;
+        }
+        return wanted;
+    }
+};
+
+/// High digits that are wanted of one row's samples, each in a slot of its own: those of its own ranks, then those of
+/// the pooled row's that are not among them. A warp holds them: each lane one, or none.
+struct WantedDigits {
+    std::uint32_t digit, mask;  ///< mask: lanes that hold one
 
     template <int C>
-    __device__ WantedHalves(const Task<C, true>& task, int row) {
+    __device__ WantedDigits(const Task<C, true>& task, int row) {
         const int lane = threadIdx.x % warp_lanes, place = lane % core::max_ranks;
         const bool pooled = lane >= core::max_ranks, feeds = C > 1 && row < luma_row;
         const core::RankPlan& ranks = task.row(pooled ? core::pooled_row : row).ranks;
         const bool any = (!pooled || feeds) && place < fresh(ranks.selected);
-        half = any ? fresh(ranks.high[place]) : ~0u;
+        digit = any ? fresh(ranks.high[place]) : ~0u;
         mask = __ballot_sync(0xFFFFFFFFu, any);
         bool again = false;  // the pooled row's that is the row's own as well
-        for (int own = 0; own < core::max_ranks; ++own) again = __shfl_sync(0xFFFFFFFFu, half, own) == half || again;
+        for (int own = 0; own < core::max_ranks; ++own) again = __shfl_sync(0xFFFFFFFFu, digit, own) == digit || again;
         mask &= ~__ballot_sync(0xFFFFFFFFu, pooled && again);
     }
-    __device__ int count() const { return __popc(mask); }
-    /// Of this lane's, which is in the mask.
-    __device__ int slot() const { return __popc(mask & ((1u << threadIdx.x % warp_lanes) - 1)); }
-    /// Of a half that is held; the same for all lanes.
+    /// Slot of one that is held; the same for all lanes.
     __device__ int slot_of(std::uint32_t wanted) const {
-        const std::uint32_t holders = mask & __ballot_sync(0xFFFFFFFFu, half == wanted);
+        const std::uint32_t holders = mask & __ballot_sync(0xFFFFFFFFu, digit == wanted);
         return __popc(mask & ((holders & -holders) - 1));
     }
+    /// Makes a filter that knows these, and wants no middle digit. By all threads.
+    __device__ void make_filter(std::uint8_t* memory) const {
+        __shared__ std::uint32_t digits[DigitFilter::most_digits];
+        const std::uint32_t lane = threadIdx.x % warp_lanes;
+        for (std::uint32_t i = threadIdx.x; i < DigitFilter::bytes; i += blockDim.x)
+            memory[i] = i < DigitFilter::groups_bytes ? 0 : DigitFilter::none;
+        if (threadIdx.x < warp_lanes && mask >> lane & 1) digits[__popc(mask & ((1u << lane) - 1))] = digit;
+        __syncthreads();  // digits, and clear tables
+        std::uint8_t groups = 0;
+        for (int slot = 0; threadIdx.x == 0 && slot < __popc(mask); ++slot) {
+            const std::uint32_t bits = __float_as_uint(core::key_float(digits[slot] << 16)) >> 16;
+            std::uint8_t& group = memory[bits >> 4];
+            if (group == 0) group = ++groups;
+            memory[DigitFilter::groups_bytes + group * 16 + (bits & 15)] = static_cast<std::uint8_t>(slot);
+        }
+        __syncthreads();  // the filter, for all
+    }
 };
-static_assert(2 * core::max_ranks == warp_lanes);
 
-/// A filter of these. By all threads.
-__device__ inline void make_filter(const WantedHalves& wanted, std::uint8_t* memory) {
-    __shared__ std::uint32_t halves[HalfFilter::most_halves];
-    HalfFilter::clear(memory);
-    if (threadIdx.x < warp_lanes && wanted.mask >> threadIdx.x & 1) halves[wanted.slot()] = wanted.half;
-    __syncthreads();  // halves, and clear tables
-    if (threadIdx.x == 0) HalfFilter::fill(memory, halves, wanted.count());
-    __syncthreads();  // the filter, for all
+template <int C>
+__device__ inline bool is_clustered(const Task<C, true>& task) {
+    return task.work->refines && fresh(task.state().clustered) != 0;
 }
 
-/// One row's middles under all of its wanted halves: a place is a slot and a middle.
+/// Marks the image where a row, `under` of whose `finite` samples lie under the high digits wanted, has so many values
+/// that a LowDigitCounter cannot keep them near: that is told by a value a thread from all over the image. By a block.
 template <int C>
-struct MiddleCounter {
+__device__ __noinline__ void find_clustered(const Task<C, true>& task, int row, std::uint64_t under,
+                                            std::uint64_t finite) {
+    if (!task.work->refines || under <= finite / clustered_part) return;
+    constexpr std::uint32_t places = 2048;
+    const Image& image = task.image;
+    __syncthreads();  // shared memory may be written again
+    for (std::uint32_t i = threadIdx.x; i < places; i += blockDim.x) dynamic_shared[i] = 0;
+    __syncthreads();  // an empty table
+    const std::int64_t at = image.pixels() / blockDim.x * threadIdx.x, y = at / image.width, x = at - y * image.width;
+    const auto* pixel =
+        reinterpret_cast<const float*>(static_cast<const char*>(image.data) + y * image.row_bytes) + x * C;
+    float samples[C];
+    for (int c = 0; c < C; ++c) samples[c] = pixel[c];
+    const std::uint32_t key = core::float_key(row_value<C>(samples, 0, row, task.common().rgb));  // 0 only of a NaN
+    std::uint32_t place = key * 2654435761u >> 21, there = 1;
+    while ((there = atomicCAS(dynamic_shared + place, 0u, key)) != 0 && there != key) place = (place + 1) % places;
+    const bool many = __syncthreads_count(there == 0) > static_cast<int>(blockDim.x / 4);
+    if (many && threadIdx.x == 0) task.state().clustered = 1;
+}
+
+/// Counts one row's middle digits under all of its wanted high digits: a place is a slot and a middle digit.
+template <int C>
+struct MiddleDigitCounter {
     PlaceCounter<AddPlaces<false>> counters;
-    HalfFilter filter;
+    DigitFilter filter;
     int row;
     bool rgb;
 
-    template <class Pixels>
-    __device__ void look_at(const Pixels& pixels) {
+    template <class Pixels, class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
         float value[N];
         row_values<C>(pixels, row, rgb, value);
@@ -69,65 +141,40 @@ struct MiddleCounter {
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             const std::uint32_t bits = __float_as_uint(value[i] + 0.0f);  // −0 counts as +0
-            place[i] = filter.slot(bits) * middles + HalfFilter::middle(bits);
+            const std::uint32_t slot = Valid::every || valid[i] ? filter.slot(bits) : DigitFilter::none;
+            place[i] = slot * middle_digits + DigitFilter::middle(bits);
         }
         counters.add(place);
     }
 };
 template <int C>
-__device__ __noinline__ void count_middles_of_row(const Task<C, true>& task, int row, Share share) {
+__device__ __noinline__ void count_middle_digits(const Task<C, true>& task, int row, Share share) {
     auto* memory = reinterpret_cast<std::uint8_t*>(
-        dynamic_shared + (65536 >> task.work->parts_log2) / Counters::per_word + Crowded::words);
+        dynamic_shared + (65536 >> task.work->parts_log2) / Counters::per_word + HotBins::words);
     __syncthreads();  // shared memory may be written again
-    make_filter(WantedHalves(task, row), memory);
-    MiddleCounter<C> counter{{}, {shared_address(memory)}, row, task.common().rgb};
+    WantedDigits(task, row).make_filter(memory);
+    MiddleDigitCounter<C> counter{{}, {shared_address(memory)}, row, task.common().rgb};
     count_places(task, share, counter, AddPlaces<false>{task.middle(row)});
 }
 
-/// Whether there was something to count.
-template <int C, bool Full>
-__device__ inline bool count_middles(const Task<C, Full>& task) {
-    if constexpr (Full) {
-        if (!task.narrow()) return false;
-        for_rows(task, rows_of(C), [&](int row, const Share& share) { count_middles_of_row(task, row, share); });
-        return true;
-    }
-    return false;
-}
-
-/// The ranks that lie under one high half of a row. A warp holds them.
-struct SlotRanks {
-    int first, count;
-    std::uint64_t within;  ///< this lane's
-
-    __device__ SlotRanks(const core::RankPlan& plan, int slot) {
-        const int lane = threadIdx.x % warp_lanes, place = min(lane, core::max_ranks - 1);
-        const bool own = fresh(plan.slot[place]) == slot;
-        within = fresh(plan.within[place]);
-        const std::uint32_t of_slot = __ballot_sync(0xFFFFFFFFu, own && lane < fresh(plan.ranks));
-        first = __ffs(of_slot) - 1;
-        count = __popc(of_slot);
-    }
-    /// Among the samples of the half; the same for all lanes.
-    __device__ std::uint64_t operator[](int r) const { return __shfl_sync(0xFFFFFFFFu, within, first + r); }
-};
-
-/// Counts of middles under one half, of one row or of the pooled row: those of its colours together. A warp holds it.
+/// Counts of middle digits under one high digit, of one row or of the pooled row: those of its colors together. A warp
+/// holds it.
 template <int C>
-struct MiddleCounts {
+struct MiddleDigitCounts {
     const Word* from[3] = {};
     bool reversed;  ///< the order of values' bits is that of keys
 
-    __device__ MiddleCounts(const Task<C, true>& task, int index, std::uint32_t half) : reversed(half < 0x8000u) {
+    __device__ MiddleDigitCounts(const Task<C, true>& task, int index, std::uint32_t digit)
+        : reversed(digit < 0x8000u) {
         const bool pooled = index == core::pooled_row;
         for (int i = 0; i < (pooled ? 3 : 1); ++i) {
             const int row = pooled ? i : index;
-            from[i] = task.middle(row) + WantedHalves(task, row).slot_of(half) * middles;
+            from[i] = task.middle(row) + WantedDigits(task, row).slot_of(digit) * middle_digits;
         }
     }
-    /// In the order of keys.
+    /// Count of a middle digit, in the order of keys.
     __device__ std::uint64_t operator()(std::uint32_t middle) const {
-        const std::uint32_t at = reversed ? middles - 1 - middle : middle;
+        const std::uint32_t at = reversed ? middle_digits - 1 - middle : middle;
         std::uint64_t sum = 0;
 #pragma unroll
         for (const Word* counts : from)
@@ -136,35 +183,42 @@ struct MiddleCounts {
     }
 };
 
-/// Finds the middles that hold the ranks, for this row's counter. By all threads: a warp for each half of each row.
+/// Makes the filter of this row's counter: finds the middle digits that hold the ranks of the row and, where `rows` is
+/// 2, of the pooled row. By all threads: a warp for each digit of each row.
 template <int C>
-__device__ __noinline__ void want_middles(const Task<C, true>& task, const LowCounter& low, int row) {
+__device__ __noinline__ void want_middle_digits(const Task<C, true>& task, std::uint8_t* memory,
+                                                const ChosenDigits* chosen, int rows, int row) {
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
-    const WantedHalves halves(task, row);
-    make_filter(halves, reinterpret_cast<std::uint8_t*>(low.table + LowCounter::table_words));
-    for (int i = warp; i < low.rows * core::max_ranks; i += warps) {
+    const WantedDigits digits(task, row);
+    digits.make_filter(memory);
+    for (int i = warp; i < rows * core::max_ranks; i += warps) {
         const int of = i / core::max_ranks, slot = i % core::max_ranks;
-        if (slot >= low.chosen[of].count) continue;
+        if (slot >= chosen[of].count) continue;
         const int index = of == 0 ? row : core::pooled_row;
-        const std::uint32_t half = low.chosen[of].high[slot];
-        const MiddleCounts<C> counts(task, index, half);
-        constexpr std::uint32_t each = middles / warp_lanes;
+        const std::uint32_t digit = chosen[of].high[slot];
+        const MiddleDigitCounts<C> counts(task, index, digit);
+        constexpr std::uint32_t each = middle_digits / warp_lanes;
         static_assert(each == 32);  // a word of bits a lane
-        const WarpBins<each, MiddleCounts<C>> bins(counts);
-        const core::RankPlan& plan = task.row(index).ranks;
-        const SlotRanks ranks(plan, slot);
-        std::uint32_t wanted = 0;  // of this lane's middles
+        const WarpBins<each, MiddleDigitCounts<C>> bins(counts);
+        const SlotRanks ranks(task.row(index).ranks, slot);
+        std::uint32_t wanted = 0;  // of this lane's middle digits
         for (int r = 0; r < ranks.count; ++r)
             if (const std::uint32_t middle = bins.locate(ranks[r]).bin; static_cast<int>(middle / each) == lane)
                 wanted |= 1u << middle % each;
         __syncwarp();
-        const bool reversed = counts.reversed;
-        auto* bits = reinterpret_cast<std::uint32_t*>(
-            reinterpret_cast<std::uint8_t*>(low.table + LowCounter::table_words) + HalfFilter::bytes +
-            of * LowCounter::bits_bytes + halves.slot_of(half) * (middles / 8));
-        bits[reversed ? warp_lanes - 1 - lane : lane] = reversed ? __brev(wanted) : wanted;
+        auto* bits = reinterpret_cast<std::uint32_t*>(memory + DigitFilter::wanted_at(of, digits.slot_of(digit)));
+        bits[counts.reversed ? warp_lanes - 1 - lane : lane] = counts.reversed ? __brev(wanted) : wanted;
     }
     __syncthreads();  // the bits, for all
+}
+
+/// Clears the counts of middle digits. By all blocks.
+template <int C>
+__device__ inline void clear_middle_digits(const Task<C, true>& task) {
+    if (!is_clustered(task)) return;
+    auto* pairs = reinterpret_cast<ulonglong2*>(task.middle(0));
+    const int first = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int i = first; i < rows_of(C) * 65536 / 2; i += gridDim.x * blockDim.x) pairs[i] = ulonglong2{};
 }
 
 }  // namespace

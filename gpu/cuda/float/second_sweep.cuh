@@ -1,81 +1,31 @@
-// Sweep 2: bins, moments and the low halves of keys; and the moments once more where their pivot was poor.
+// Sweep 2: bins, moments and, in full analyses, low digits, of the samples whose extremes sweep 1 found.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
-#include "core/bins.hpp"
-#include "cuda/block/reduce.cuh"
-#include "cuda/float/counters.cuh"
-#include "cuda/float/middle_digits.cuh"
-#include "cuda/float/speculation.cuh"
-#include "cuda/float/state.cuh"
-#include "cuda/host/launcher.cuh"
-#include "statistics/float_analysis.hpp"
+#include "cuda/float/bins.cuh"
+#include "cuda/float/low_digits.cuh"
+#include "cuda/float/moments.cuh"
 
 namespace gpuhist::cuda {
 namespace {
 
-struct RowPlan {
-    MomentScale scale;
-    std::uint32_t small;  ///< RawSums::small_rank
-    std::int32_t exponent;
-    double pivot;
-    float fill;  ///< what samples that are not finite are counted as, and taken back afterwards
-    RowFacts facts;
-
-    __device__ bool constant() const { return facts.minimum == facts.maximum; }
-};
-
-/// What every block works out for itself before sweep 2, in shared memory.
+/// Plan that every block works out for itself before sweep 2, in shared memory.
 struct BlockPlan {
     RowPlan rows[5];
     core::FloatBins bins;
-    /// Twice the same: of what a lane reads from an address of its own the compiler does not know that the warp has it
-    /// in common. Else it would lie in uniform registers, of which an operation takes one, and be copied for every
-    /// sample.
+    /// Position, twice the same: of what a lane reads from an address of its own the compiler does not know that the
+    /// warp has it in common. Else it would lie in uniform registers, of which an operation takes one, and be copied
+    /// for every sample.
     BinPosition position[2];
     bool slots;  ///< they fit, and `position` gives the right bins
-    bool plain;  ///< every sample is finite and within the range
-    LowCounter::Chosen chosen[2];
-    LowCounter low;
+    bool plain;  ///< every sample counts and is within the range
+    LowDigitCounter low;
     bool rgb;
 };
 
-/// Of a brief analysis's sums, whose pivot is 0.
-__device__ inline std::int32_t exponent_of(const RowFacts& facts) {
-    return core::moment_exponent(0, facts.minimum, facts.maximum);
-}
-
-/// How a row is summed up whose facts are known, or guessed.
-template <int C, bool Full>
-__device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row) {
-    if constexpr (Full) {
-        row.pivot = fresh(task.row(r).pivot);
-        row.exponent = fresh(task.row(r).exponent);
-        row.scale = CentralSums::scale_of(row.pivot, row.exponent);
-    } else {
-        row.pivot = 0;
-        row.exponent = exponent_of(row.facts);
-        row.scale = RawSums::scale_of(row.exponent);
-    }
-    row.small = RawSums::small_rank(row.exponent);
-    row.fill = row.facts.minimum;
-}
-
-/// Where the bins' values lie; whether there is a way to tell. By all threads, for all.
-__device__ inline bool find_position(const core::FloatBins& bins, BinPosition& position) {
-    bool right = false;
-#pragma unroll 1
-    for (int way = 0; way < 2 && !right; ++way) {
-        position = BinPosition::of(bins, way == 0);
-        right = __syncthreads_and(position.right(bins));
-    }
-    return right;
-}
-
-/// By all threads; the first of each warp looks after a row, or after the bins.
+/// Makes the plan. By all threads; the first of each warp looks after a row, or after the bins.
 template <int C, bool Full>
 __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     constexpr int rows = rows_of(C);
@@ -93,108 +43,48 @@ __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     BinPosition position{};
     const bool right = task.work->slots_fit && find_position(plan.bins, position);
     if (threadIdx.x == 0) {
-        bool odd = false;
-        for (int r = 0; r < rows; ++r) odd = odd || plan.rows[r].facts.odd != 0;
-        plan.plain = !odd && !task.work->has_range;
+        bool rejected = false;
+        for (int r = 0; r < rows; ++r) rejected = rejected || plan.rows[r].facts.rejected != 0;
+        plan.plain = !rejected && !task.work->has_range;
         plan.position[0] = plan.position[1] = position;
         plan.slots = right;
     }
     __syncthreads();  // the plan, for all
 }
 
-/// Else all of them take up registers.
+/// Bars the compiler from looking at all rows together, which would take up registers.
 __device__ inline void one_row_after_the_other() {
     asm volatile("" ::: "memory");
 }
 
-/// For a sum of each of a block's warps, in shared memory, the same of all who merge so many.
-template <int sums>
-__device__ inline auto& sums_of_warps() {
-    __shared__ __align__(16) core::i128 of_warps[sums][warp_lanes];
-    return of_warps;
-}
-/// Adds a warp's up. Called, since what is run through once takes longer to fetch than to execute.
-__device__ __noinline__ void merge_lanes(core::i128 value, core::i128* sum) {
-    const core::i128 all = wide_sum_over_warp(value);
-    if (threadIdx.x % warp_lanes == 0) *sum = all;
-}
-/// Calls `add(row, power, part, sum)` with the parts of a block's sums, see PartSums. `total_of(row, power)`: a
-/// thread's. By all threads, of which no warp is still in a merge before. The barrier shows what all of them did
-/// before.
-template <int rows, int powers, class TotalOf, class Add>
-__device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
-    constexpr int sums = rows * powers;
-    auto& of_warps = sums_of_warps<sums>();
-    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < sums; ++i) merge_lanes(total_of(i / powers, i % powers), &of_warps[i][warp]);
-    __syncthreads();
-#pragma unroll 1
-    for (int i = warp; i < sums; i += warps) {
-        const Word part = part_of(wide_sum_over_warp(lane < warps ? of_warps[i][lane] : core::i128{0}), lane);
-        if (lane < 3 && part != 0) add(i / powers, i % powers, lane, part);
-    }
-    __syncwarp();
-}
-/// Adds a part of a sum to those of the image.
-struct AddToRows {
-    FloatRow* rows;
-
-    __device__ void operator()(int r, int power, int part, Word sum) const {
-        global_add(&rows[r].found.sums[power][part], sum);
-    }
-};
-
-/// What is common to the counters of sweep 2. Brief: all rows together, two powers; full: one row, four powers, and low
-/// halves.
+/// Base of the two counters of sweep 2. Brief: all rows together, two powers; full: one row, four powers,
+/// and low digits.
 template <int C, bool Full>
 struct DetailCounter {
     using Sums = std::conditional_t<Full, CentralSums, RawSums>;
     static constexpr int rows = Full ? 1 : rows_of(C), powers = Sums::powers;
 
-    /// What it seldom needs, of each row. In memory, which is far away once the sweep has passed through the caches;
-    /// that of a caller, or else the compiler takes registers for it.
-    struct Seldom {
-        MomentTotals<powers> totals[rows];  ///< from the first `fold_every` samples on
-        std::uint64_t rests[rows];          ///< of small samples, k = 1, see RawSums, from the first one on
-    };
+    /// Totals of each row, from the first `fold_every` samples on. In memory, which is far away once the sweep has
+    /// passed through the caches; that of a caller, or else the compiler takes registers for it.
+    using Totals = MomentTotals<powers>[rows];
     Sums sums[rows];
     std::uint32_t samples = 0;
     MomentScale scale;
-    std::uint32_t small;
     std::uint32_t scales;  ///< shared address of the first row's
     int row;               ///< full
     bool rgb;
-    bool small_found = false;  ///< a small sample
-    LowQueue<float_threads_of(C, Full)> low;
-    Seldom& seldom;
+    LowDigitQueue<float_threads_of(C, Full)> low;
+    Totals& folded;
 
-    __device__ DetailCounter(const BlockPlan& plan, int of, Seldom& memory)
-        : row(of), rgb(plan.rgb), low(&plan.low), seldom(memory) {
+    __device__ DetailCounter(const BlockPlan& plan, int of, Totals& memory)
+        : row(of), rgb(plan.rgb), low(&plan.low), folded(memory) {
         scale = plan.rows[of].scale;
-        small = plan.rows[of].small;
         scales = shared_address(&plan.rows[0].scale);
 #pragma unroll
         for (int r = 0; r < rows; ++r) sums[r].clear(scale_of(r));
     }
     __device__ MomentScale scale_of(int r) const {
         return rows == 1 ? scale : MomentScale::load(scales + r * static_cast<int>(sizeof(RowPlan)));
-    }
-    __device__ std::uint32_t small_of(int r) const {
-        constexpr std::uint32_t place = offsetof(RowPlan, small) - offsetof(RowPlan, scale);
-        return rows == 1 ? small : shared_load(scales + place + r * static_cast<int>(sizeof(RowPlan)), 0u);
-    }
-    /// Of a row's facts; from shared memory at every use, as its scale.
-    __device__ float2 extremes_of(int r) const {
-        constexpr std::uint32_t place =
-            offsetof(RowPlan, facts) + offsetof(RowFacts, minimum) - offsetof(RowPlan, scale);
-        static_assert(place % sizeof(float2) == 0);
-        float2 extremes;
-        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-                     : "=f"(extremes.x), "=f"(extremes.y)
-                     : "r"(scales + place + r * static_cast<int>(sizeof(RowPlan))));
-        return extremes;
     }
     template <class Pixels, int N>
     __device__ void values_of(const Pixels& pixels, int r, float (&values)[N]) const {
@@ -210,27 +100,7 @@ struct DetailCounter {
         sums[r].add(wide, scale_of(r));
         if constexpr (Full) low.add(values);
     }
-    /// Brief: the rests of small samples, which are seldom.
-    template <int N, int each>
-    __device__ void add_rests(int r, const float (&values)[N][each]) {
-        std::uint32_t smallest = ~0u;
-#pragma unroll
-        for (int i = 0; i < N * each; ++i) smallest = min(smallest, RawSums::rank(values[i / each][i % each]));
-        if (smallest >= small_of(r)) return;
-        const MomentScale s = scale_of(r);
-        std::uint64_t rests = 0;
-#pragma unroll
-        for (int i = 0; i < N * each; ++i) {
-            float value;  // hidden from the compiler: it would convert all of them ahead, for both branches
-            asm volatile("mov.f32 %0, %1;" : "=f"(value) : "f"(values[i / each][i % each]));
-            rests += RawSums::rest_of(value, s);
-        }
-        if (!small_found)
-            for (std::uint64_t& of_row : seldom.rests) of_row = 0;
-        small_found = true;
-        seldom.rests[r] += rests;
-    }
-    /// After N samples were added to each row.
+    /// Ends the adding of N samples to each row.
     template <int N>
     __device__ void counted() {
         samples += N;
@@ -239,157 +109,127 @@ struct DetailCounter {
     __device__ void fold() {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            seldom.totals[r] = totals_of(r, samples >= 2 * Sums::fold_every);
+            folded[r] = totals_of(r, samples >= 2 * Sums::fold_every);
             sums[r].clear(scale_of(r));
             one_row_after_the_other();
         }
     }
-    /// `folded`: some were before.
-    __device__ MomentTotals<powers> totals_of(int r, bool folded) const {
-        MomentTotals<powers> totals = folded ? seldom.totals[r] : MomentTotals<powers>{};
+    /// `some`: were folded before.
+    __device__ MomentTotals<powers> totals_of(int r, bool some) const {
+        MomentTotals<powers> totals = some ? folded[r] : MomentTotals<powers>{};
         sums[r].add_to(totals, scale_of(r));
         return totals;
     }
-    /// Merges the block's moments, see merge_moments. `odd`: samples of each row that were passed over.
+    /// Merges the block's moments, see merge_moments. `left_out`: samples of each row that were not added.
     template <class Add>
-    __device__ __forceinline__ void finish(const std::uint32_t (&odd)[rows], Add add) {
+    __device__ __forceinline__ void finish(const std::uint32_t (&left_out)[rows], Add add) {
         if constexpr (Full) low.empty();
         MomentTotals<powers> totals;
         merge_moments<rows, powers>(
             [&](int r, int k) {
-                if (k == 0) {
-                    totals = totals_of(r, samples >= Sums::fold_every);
-                    if (!Full && small_found) totals.low[0] += seldom.rests[r];
-                }
-                return Sums::total(totals, k, samples - odd[r]);
+                if (k == 0) totals = totals_of(r, samples >= Sums::fold_every);
+                return Sums::total(totals, k, samples - left_out[r]);
             },
             add);
     }
 };
 
-/// Value i, which need not be a constant, out of registers.
-template <int rows, int each>
-__device__ __forceinline__ float picked(const float (&values)[rows][each], int i) {
-    constexpr int N = rows * each;
-    float left[N];
-#pragma unroll
-    for (int k = 0; k < N; ++k) left[k] = values[k / each][k % each];
-#pragma unroll
-    for (int step = 1; step < N; step *= 2)
-#pragma unroll
-        for (int k = 0; k + step < N; k += 2 * step) left[k] = i & step ? left[k + step] : left[k];
-    return left[0];
-}
+/// Samples that a SlotCounter may meet: those that all count and are within the range; any; or, see
+/// SpeculativeSamples, those that a speculation allows.
+struct PlainSamples {
+    static constexpr bool any = false, speculative = false;
+};
+struct AnySamples {
+    static constexpr bool any = true, speculative = false;
+};
 
-/// What samples may be: within the range, all of them; or outside, or not finite; or as a Guess says, of which those in
-/// its windows, where it has any, are listed.
-enum class Samples : std::uint8_t { within, any, guessed, guessed_and_listed };
-constexpr bool is_guessed(Samples kind) {
-    return kind == Samples::guessed || kind == Samples::guessed_and_listed;
-}
-
-template <int C, bool Full, Samples kind>
+/// Counts into Slots. Samples that do not count are counted as the row's fill.
+template <int C, bool Full, class Samples>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
     Slots<Base::rows> slots;
     const RowPlan* plans;
-    std::uint32_t guess;  ///< its shared address
+    Samples allowed;
 
-    __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Guess* on,
-                           typename Base::Seldom& seldom)
-        : Base(plan, row, seldom),
+    __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Samples& may_be,
+                           typename Base::Totals& folded)
+        : Base(plan, row, folded),
           slots(table, plan.position[threadIdx.x % 2], plan.bins.bins),
           plans(plan.rows),
-          guess(is_guessed(kind) ? shared_address(on) : 0) {}
+          allowed(may_be) {}
 
-    template <class Pixels, int N>
-    __device__ void filled_values_of(const Pixels& pixels, int r, float (&values)[N]) const {
+    template <class Pixels, class Valid, int N>
+    __device__ void filled_values_of(const Pixels& pixels, const Valid& valid, int r, float (&values)[N]) const {
+        static_assert(Valid::every || Samples::any);
         this->values_of(pixels, r, values);
-        if constexpr (kind == Samples::any) {
+        if constexpr (Samples::any) {
             const float fill = plans[Full ? this->row : r].fill;
 #pragma unroll
-            for (int i = 0; i < N; ++i) values[i] = is_finite(values[i]) ? values[i] : fill;
+            for (int i = 0; i < N; ++i) values[i] = is_counted(values[i], valid, i) ? values[i] : fill;
         }
     }
-    template <int r, int N, class Pixels>
-    __device__ void count_row(const Pixels* pixels) {
+    template <int r, int N, class Pixels, class Valid>
+    __device__ void count_row(const Pixels* pixels, const Valid* valid) {
         constexpr int each = pixels_of<C, Pixels>, all = N * each, together = all < 4 ? all : 4;
         static_assert(all % together == 0);
-        float values[all / together][together], low = INFINITY, high = -INFINITY;
+        float values[all / together][together];
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             float of[each];
-            filled_values_of(pixels[i], r, of);
+            filled_values_of(pixels[i], valid_of(valid, i), r, of);
 #pragma unroll
-            for (int p = 0; p < each; ++p) {
-                values[(i * each + p) / together][(i * each + p) % together] = of[p];
-                low = min_or_nan(low, of[p]);
-                high = fmaxf(high, of[p]);
-            }
+            for (int p = 0; p < each; ++p) values[(i * each + p) / together][(i * each + p) % together] = of[p];
         }
-        if constexpr (is_guessed(kind)) {
-            const float2 sampled = this->extremes_of(r);
-            if (__builtin_expect(!(low >= sampled.x && high <= sampled.y), 0)) {
-                bool allowed = true;
-#pragma unroll 1
-                for (int i = 0; i < all; ++i) allowed = Guess::allows(guess, r, picked(values, i)) && allowed;
-                if (!allowed) return;
-            }
+        if constexpr (Samples::speculative) {
+            if (!allowed.allows(r, values, this->scales)) return;
             one_row_after_the_other();
         }
-        if constexpr (!Full) this->add_rests(r, values);
         std::uint32_t nearest[all / together], nearest_of_all = ~0u;
 #pragma unroll
         for (int k = 0; k < all / together; ++k) {
             double wide[together];
             widen(values[k], wide);
-            nearest[k] = slots.template count<r, kind == Samples::any>(wide);
+            nearest[k] = slots.template count<r, Samples::any>(wide);
             nearest_of_all = min(nearest_of_all, nearest[k]);
             this->add(r, values[k], wide);
         }
-        if constexpr (kind == Samples::guessed_and_listed) {
-            const std::uint32_t window = Guess::window_of(guess);
-            if (__builtin_expect(nearest_of_all < window, 0)) {
-#pragma unroll
-                for (int k = 0; k < all / together; ++k)
-                    if (nearest[k] < window) Guess::note(guess, r, values[k]);
-            }
-        }
+        if constexpr (Samples::speculative) allowed.list(r, values, nearest, nearest_of_all);
         one_row_after_the_other();
     }
-    template <int N, class Pixels>
-    __device__ void look(const Pixels* pixels) {
-        count_row<0, N>(pixels);
+    template <int N, class Pixels, class Valid>
+    __device__ void look(const Pixels* pixels, const Valid* valid) {
+        count_row<0, N>(pixels, valid);
         if constexpr (Base::rows > 1) {
-            count_row<1, N>(pixels);
-            count_row<2, N>(pixels);
-            count_row<3, N>(pixels);
+            count_row<1, N>(pixels, valid);
+            count_row<2, N>(pixels, valid);
+            count_row<3, N>(pixels, valid);
         }
-        if constexpr (Base::rows > 4) count_row<4, N>(pixels);
+        if constexpr (Base::rows > 4) count_row<4, N>(pixels, valid);
         this->template counted<N * pixels_of<C, Pixels>>();
     }
-    template <int N>
-    __device__ void look_at_all(const Group<float, C> (&groups)[N]) {
-        look<N>(groups);
+    /// `valid`: of each group.
+    template <int N, class Valid = EveryPixel>
+    __device__ void look_at_all(const Group<float, C> (&groups)[N], const Valid* valid = nullptr) {
+        look<N>(groups, valid);
     }
-    __device__ void look_at(const Group<float, C>& group) {
-        look<1>(&group);
-    }
-    __device__ void look_at(const float (&samples)[C]) {
-        look<1>(&samples);
+    template <class Pixels, class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+        look<1>(&pixels, &valid);
     }
 };
 
-/// Groups that a thread loads together: as many as it has registers for.
-template <int C, bool Full, Samples kind>
-constexpr int detail_unroll = Full                   ? 2
-                              : C == 1               ? 8
-                              : C == 4               ? 4
-                              : kind == Samples::any ? 2
-                                                     : 3;
+/// Groups that a thread loads together: as many as it has registers for. Groups of colors that lie in a Tile are looked
+/// at one by one, since a longer loop's instructions take longer to fetch than it saves.
+template <int C, bool Full, class Samples, class OfImage>
+constexpr int detail_unroll = Full               ? 2
+                              : C == 1           ? 8
+                              : is_kept<OfImage> ? 1
+                              : C == 4           ? 4
+                              : Samples::any     ? 2
+                                                 : 3;
 
-/// What counts a row's samples in a slot. Beyond closed ends there are none, but those at an end itself may be found
-/// there (see BinPosition), and the fill of a row without a finite sample.
+/// Counts of a row in device memory, by slot. Beyond closed ends there are none, but those at an end itself may be
+/// found there (see BinPosition), and the fill of a row without a finite sample.
 struct SlotCounts {
     Word* counts;
     Findings* found;
@@ -407,15 +247,6 @@ struct SlotCounts {
     }
 };
 
-/// The same of a value.
-template <int C, bool Full>
-__device__ inline Word* count_of(const Task<C, Full>& task, const BlockPlan& plan, int row, float value) {
-    const std::uint32_t bin = plan.bins(value);
-    return SlotCounts(task, plan, row)(bin == core::FloatBins::below   ? 0
-                                       : bin == core::FloatBins::above ? plan.bins.bins + 1
-                                                                       : bin + 1);
-}
-
 /// Adds a block's counters, of `rows` rows from one on, to the counts. By all threads.
 template <int rows, int C, bool Full>
 __device__ inline void gather_slots(const Task<C, Full>& task, const BlockPlan& plan, const std::uint32_t* table,
@@ -427,193 +258,150 @@ __device__ inline void gather_slots(const Task<C, Full>& task, const BlockPlan& 
     });
 }
 
-/// A count in device memory taken back.
-__device__ inline void subtract(Word* count, Word samples) {
-    global_add(count, Word{0} - samples);
-}
-
-/// Adds the moments' terms of `times` samples of one value; they may be fewer than none. By one thread.
+/// Counts `times` samples of one value, fewer than none where they are taken back. By one thread.
 template <int C, bool Full>
-__device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row, float value, core::i128 times) {
-    std::uint64_t high[4] = {}, low[4] = {};
-    core::MomentTerms(of.pivot, of.exponent).add(value, high, low);
-    for (int k = 0; k < (Full ? 4 : 2); ++k)
-        add_to_sum(task.row(row).found.sums[k], core::MomentTerms::total(high[k], low[k], 1) * times);
+__device__ __noinline__ void count_value(const Task<C, Full>& task, const BlockPlan& plan, int row, float value,
+                                         std::int64_t times) {
+    const std::uint32_t bin = plan.bins(value), bins = plan.bins.bins;
+    const std::uint32_t slot = bin == core::FloatBins::below ? 0 : bin == core::FloatBins::above ? bins + 1 : bin + 1;
+    global_add(SlotCounts(task, plan, row)(slot), static_cast<Word>(times));
+    add_terms(task, plan.rows[row], row, value, times);
+    if constexpr (Full) plan.low.count_in_memory(core::float_key(value), static_cast<Word>(times));
 }
 
-/// Takes back what samples that are not finite were counted as, of a row that has some. By one thread.
-template <int C, bool Full>
-__device__ __noinline__ void take_back(const Task<C, Full>& task, const BlockPlan& plan, int row, bool bins) {
-    const RowPlan& of = plan.rows[row];
-    const Word times = of.facts.odd;
-    if (bins) subtract(count_of(task, plan, row, of.fill), times);
-    add_terms(task, of, row, of.fill, -static_cast<core::i128>(times));
-    if constexpr (Full)
-        if (bins) plan.low.count_in_memory(core::float_key(of.fill), Word{0} - times);
-}
-
-/// The loop, and what it ends in: what its caller keeps would crowd out what it has in registers.
-template <int C, bool Full, Samples kind, class Add, class OfImage = NoTile>
+/// Sweep by slots. Called: what its caller keeps would crowd out what it has in registers.
+template <int C, bool Full, class Samples, class Add, class OfImage = NoTile>
 __device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
-                                         const std::uint32_t* table, int row, const Guess* guess,
-                                         typename DetailCounter<C, Full>::Seldom& seldom, Add add, OfImage tile = {}) {
-    SlotCounter<C, Full, kind> counter(plan, table, row, guess, seldom);
-    sweep_floats<C, detail_unroll<C, Full, kind>>(image, share, counter, tile);
+                                         const std::uint32_t* table, int row, const Samples& samples,
+                                         typename DetailCounter<C, Full>::Totals& folded, Add add, OfImage tile = {}) {
+    SlotCounter<C, Full, Samples> counter(plan, table, row, samples, folded);
+    sweep_floats<C, detail_unroll<C, Full, Samples, OfImage>>(image, share, counter, tile);
     counter.finish({}, add);
 }
 
-/// For any bins. Samples that are not finite are passed over.
+/// Counts into any bins. Samples that do not count are left out.
 template <int C, bool Full>
 struct BinCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
     EstimatedBins bins;
-    std::uint32_t* column;  ///< this lane's copy of bin 0, in shared memory; null: counted in device memory
+    std::uint32_t* replica;  ///< this lane's copy of bin 0, in shared memory; null: counted in device memory
     int columns_log2;
     std::uint32_t count;
-    Word* counts;                        ///< of the first row
-    std::uint32_t odd[Base::rows] = {};  ///< not finite
+    Word* counts;  ///< of the first row
+    std::uint32_t left_out[Base::rows] = {};
     Word below[Base::rows] = {}, above[Base::rows] = {};
 
     __device__ BinCounter(const Task<C, Full>& task, const BlockPlan& plan, std::uint32_t* table, int row,
-                          typename Base::Seldom& seldom)
-        : Base(plan, row, seldom),
+                          typename Base::Totals& folded)
+        : Base(plan, row, folded),
           bins(&plan.bins),
-          column(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
+          replica(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
           columns_log2(task.work->columns_log2),
           count(task.common().bins),
           counts(task.counts(Full ? row : 0)) {}
 
     __device__ void count_one(int r, float value) {
-        if (!is_finite(value)) {
-            ++odd[r];
-            return;
-        }
         const std::uint32_t bin = bins(value);
         if (bin == core::FloatBins::below)
             ++below[r];
         else if (bin == core::FloatBins::above)
             ++above[r];
-        else if (column)
-            atomicAdd(column + ((r * count + bin) << columns_log2), 1u);
+        else if (replica)
+            atomicAdd(replica + ((r * count + bin) << columns_log2), 1u);
         else
             global_add(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
-        const float one[1][1] = {{value}};
+        const float one[1] = {value};
         const double wide[1] = {value};
-        if constexpr (!Full) this->add_rests(r, one);
-        this->add(r, one[0], wide);
+        this->add(r, one, wide);
     }
-    __device__ void look_at(const float (&samples)[C]) {
-#pragma unroll
-        for (int r = 0; r < Base::rows; ++r) {
-            float value[1];
-            this->values_of(samples, r, value);
-            count_one(r, value[0]);
-        }
-        this->template counted<1>();
-    }
-    __device__ void look_at(const Group<float, C>& group) {
+    template <class Pixels, class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+        constexpr int N = pixels_of<C, Pixels>;
 #pragma unroll 1
-        for (int p = 0; p < Group<float, C>::pixels; ++p) {
+        for (int p = 0; p < N; ++p) {
             float samples[C];
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                samples[c] = group[c];
+                samples[c] = sample_of<C>(pixels, c);
 #pragma unroll
-                for (int q = 1; q < Group<float, C>::pixels; ++q)
-                    if (p == q) samples[c] = group[q * C + c];
+                for (int q = 1; q < N; ++q)
+                    if (p == q) samples[c] = sample_of<C>(pixels, q * C + c);
             }
-            look_at(samples);
+#pragma unroll
+            for (int r = 0; r < Base::rows; ++r) {
+                float value[1];
+                this->values_of(samples, r, value);
+                if (is_counted(value[0], valid, p))
+                    count_one(r, value[0]);
+                else
+                    ++left_out[r];
+            }
+            this->template counted<1>();
+        }
+    }
+    /// Adds samples beyond the range to those of the image. By all threads.
+    __device__ void merge_outside(FloatRow* of_rows) const {
+        for (int r = 0; r < Base::rows; ++r) {
+            const Word under = reduce_warp(below[r], Sum{}), over = reduce_warp(above[r], Sum{});
+            if (threadIdx.x % warp_lanes != 0) continue;
+            if (under) global_add(&of_rows[r].found.below, under);
+            if (over) global_add(&of_rows[r].found.above, over);
         }
     }
 };
 
 template <int C, bool Full, class OfImage>
 __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& share, const BlockPlan& plan,
-                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Seldom& seldom,
+                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Totals& folded,
                                         OfImage tile) {
-    BinCounter<C, Full> counter(task, plan, table, row, seldom);
+    BinCounter<C, Full> counter(task, plan, table, row, folded);
     sweep_floats<C, 1>(task.image, share, counter, tile);
-    FloatRow* rows = &task.row(row);
-    counter.finish(counter.odd, AddToRows{rows});
-    for (int r = 0; r < counter.rows; ++r) {
-        const Word below = reduce_warp(counter.below[r], Sum{}), above = reduce_warp(counter.above[r], Sum{});
-        if (threadIdx.x % warp_lanes != 0) continue;
-        if (below) global_add(&rows[r].found.below, below);
-        if (above) global_add(&rows[r].found.above, above);
-    }
+    counter.finish(counter.left_out, AddToRows{&task.row(row)});
+    counter.merge_outside(&task.row(row));
 }
 
-/// One row whose finite samples are equal, by one thread: nothing need be read again.
-template <int C, bool Full>
-__device__ __noinline__ void count_constant(const Task<C, Full>& task, const BlockPlan& plan, int row) {
-    const RowFacts& facts = plan.rows[row].facts;
-    if (facts.finite == 0) return;
-    global_add(count_of(task, plan, row, facts.minimum), Word{facts.finite});
-    add_terms(task, plan.rows[row], row, facts.minimum, static_cast<core::i128>(facts.finite));
-    if constexpr (Full) plan.low.count_in_memory(core::float_key(facts.minimum), facts.finite);
-}
-
-/// Which low halves are counted for one row and for the pooled row. By all threads.
-template <int C>
-__device__ __noinline__ void plan_low_halves(const Task<C, true>& task, BlockPlan& plan, int row) {
-    const int rows = C > 1 && row < luma_row ? 2 : 1;
-    const bool narrow = task.narrow();
-    for (int i = threadIdx.x; i < LowCounter::words(task.work->map_log2, blockDim.x) / 4; i += blockDim.x)
-        reinterpret_cast<uint4*>(dynamic_shared)[i] = uint4{};
-    if (threadIdx.x < rows * core::max_ranks) {
-        const int i = threadIdx.x / core::max_ranks, slot = threadIdx.x % core::max_ranks;
-        const core::RankPlan& ranks = task.row(i == 0 ? row : core::pooled_row).ranks;
-        plan.chosen[i].high[slot] = fresh(ranks.high[slot]);
-        if (slot == 0) plan.chosen[i].count = fresh(ranks.selected);
-    }
-    if (threadIdx.x == 0)
-        plan.low = {dynamic_shared, task.work->map_log2, rows, plan.chosen, {task.low(row), task.low(core::pooled_row)},
-                    narrow};
-    __syncthreads();  // the plan, and clear memory
-    if (narrow)
-        want_middles(task, plan.low, row);
-    else
-        plan.low.prepare();
-}
-
-/// Bins, moments and low halves of one row, or (brief) of all, by the blocks that share the pixels.
+/// Bins, moments and low digits of one row, or (brief) of all, by the blocks that share the pixels.
 /// Barriers: before shared memory is written again, after it is prepared, and in merge_moments, before the counters are
 /// merged.
 template <int C, bool Full, class OfImage>
 __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share, OfImage tile) {
     constexpr int rows = Full ? 1 : rows_of(C);
-    using Table = Slots<rows>;
-    std::uint32_t* table = dynamic_shared + (Full ? LowCounter::words(task.work->map_log2, blockDim.x) : 0);
+    std::uint32_t* table = dynamic_shared + (Full ? LowDigitCounter::words(task.work->map_log2, blockDim.x) : 0);
     const std::uint32_t bins = plan.bins.bins;
     const int columns_log2 = task.work->columns_log2;
     bool constant = true;
     for (int r = 0; r < rows; ++r) constant = constant && plan.rows[Full ? row : r].constant();
     __syncthreads();
-    if constexpr (Full) plan_low_halves(task, plan, row);
-    if (constant) {
-        if (share.first < rows) count_constant(task, plan, Full ? row : static_cast<int>(share.first));
+    if constexpr (Full) plan.low.prepare(task, row);
+    if (constant) {  // a thread a row: no pixel need be read again
+        const int of = Full ? row : static_cast<int>(share.first);
+        if (share.first < rows && plan.rows[of].facts.finite != 0)
+            count_value(task, plan, of, plan.rows[of].facts.minimum,
+                        static_cast<std::int64_t>(plan.rows[of].facts.finite));
         return;
     }
     if (plan.slots)
-        Table::prepare(table, bins);
+        Slots<rows>::prepare(table, bins);
     else if (columns_log2 >= 0)
         for (std::uint32_t i = threadIdx.x; i < rows * bins << columns_log2; i += blockDim.x) table[i] = 0;
     __syncthreads();
 
-    typename DetailCounter<C, Full>::Seldom seldom;
+    typename DetailCounter<C, Full>::Totals folded;
     const AddToRows add{&task.row(row)};
     if (!plan.slots)
-        count_bins(task, share, plan, table, row, seldom, tile);
+        count_bins(task, share, plan, table, row, folded, tile);
     else if (Full || !plan.plain)
-        count_slots<C, Full, Samples::any>(task.image, share, plan, table, row, nullptr, seldom, add, tile);
+        count_slots<C, Full>(task.image, share, plan, table, row, AnySamples{}, folded, add, tile);
     else
-        count_slots<C, Full, Samples::within>(task.image, share, plan, table, row, nullptr, seldom, add, tile);
+        count_slots<C, Full>(task.image, share, plan, table, row, PlainSamples{}, folded, add, tile);
     if constexpr (Full) plan.low.merge();
     if (plan.slots) {
         gather_slots<rows>(task, plan, table, row);
-        if (share.first == 0)
-            for (int r = 0; r < rows; ++r)
-                if (const int of = Full ? row : r; plan.rows[of].facts.odd != 0) take_back(task, plan, of, true);
+        for (int r = 0; share.first == 0 && r < rows; ++r) {
+            const int of = Full ? row : r;
+            if (const std::uint64_t rejected = plan.rows[of].facts.rejected)
+                count_value(task, plan, of, plan.rows[of].fill, -static_cast<std::int64_t>(rejected));
+        }
     } else if (columns_log2 >= 0) {
         const std::uint32_t columns = 1u << columns_log2;
         for (std::uint32_t i = threadIdx.x; i < rows * bins; i += blockDim.x) {
@@ -622,60 +410,6 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
             if (sum) global_add(task.counts(Full ? row : i / bins) + i % bins, sum);
         }
     }
-}
-
-/// The moments of one row once more, about its mean. Of full analyses.
-template <int C>
-struct MomentCounter {
-    CentralSums sums;
-    MomentTotals<CentralSums::powers> totals = {};
-    MomentScale scale;
-    std::uint32_t samples = 0;
-    float fill;
-    int row;
-    bool rgb;
-
-    template <class Pixels>
-    __device__ void look_at(const Pixels& pixels) {
-        constexpr int N = pixels_of<C, Pixels>;
-        float values[N];
-        row_values<C>(pixels, row, rgb, values);
-#pragma unroll
-        for (float& value : values) value = is_finite(value) ? value : fill;
-        double wide[N];
-        widen(values, wide);
-        sums.add(wide, scale);
-        samples += N;
-        if ((samples & (CentralSums::fold_every - 1)) < N) fold();
-    }
-    __device__ void fold() {
-        sums.add_to(totals, scale);
-        sums.clear(scale);
-    }
-};
-template <int C>
-__device__ __noinline__ void sum_again(const Task<C, true>& task, BlockPlan& plan, int row) {
-    __syncthreads();  // the plan may be written again
-    if (threadIdx.x == 0) {
-        RowPlan& of = plan.rows[row];
-        of.facts = facts_of(task, row);
-        of.pivot = fresh(task.row(row).pivot);
-        of.exponent = fresh(task.row(row).exponent);
-        of.scale = CentralSums::scale_of(of.pivot, of.exponent);
-        of.fill = of.facts.minimum;
-    }
-    __syncthreads();  // the plan, for all
-    MomentCounter<C> counter;
-    counter.scale = plan.rows[row].scale;
-    counter.sums.clear(counter.scale);
-    counter.fill = plan.rows[row].fill;
-    counter.row = row;
-    counter.rgb = task.common().rgb;
-    sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
-    counter.fold();
-    merge_moments<1, CentralSums::powers>(
-        [&](int, int k) { return CentralSums::total(counter.totals, k, counter.samples); }, AddToRows{&task.row(row)});
-    if (blockIdx.x == 0 && threadIdx.x == 0 && plan.rows[row].facts.odd != 0) take_back(task, plan, row, false);
 }
 
 }  // namespace

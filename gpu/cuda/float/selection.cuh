@@ -1,39 +1,13 @@
-// Order statistics of f32 images: the plan between the sweeps, and the values behind the second.
+// Selection of f32 order statistics: the plan between the sweeps, and the values behind the second.
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/block/rank_search.cuh"
-#include "cuda/block/reduce.cuh"
-#include "cuda/float/counters.cuh"
 #include "cuda/float/middle_digits.cuh"
-#include "cuda/float/state.cuh"
-#include "statistics/float_analysis.hpp"
 
 namespace gpuhist::cuda {
 namespace {
 
-/// Whether a row's values are so many that a LowCounter cannot keep them near, by a value a thread from all over the
-/// image. By all threads.
-template <int C>
-__device__ __noinline__ bool many_values(const Task<C, true>& task, int row) {
-    constexpr std::uint32_t places = 2048;
-    const Image& image = task.image;
-    __syncthreads();  // shared memory may be written again
-    for (std::uint32_t i = threadIdx.x; i < places; i += blockDim.x) dynamic_shared[i] = 0;
-    __syncthreads();  // an empty table
-    const std::int64_t at = image.pixels() / blockDim.x * threadIdx.x, y = at / image.width, x = at - y * image.width;
-    const auto* pixel =
-        reinterpret_cast<const float*>(static_cast<const char*>(image.data) + y * image.row_bytes) + x * C;
-    float samples[C];
-    for (int c = 0; c < C; ++c) samples[c] = pixel[c];
-    const std::uint32_t key = core::float_key(row_value<C>(samples, 0, row, task.common().rgb));  // 0 only of a NaN
-    std::uint32_t place = key * 2654435761u >> 21, there = 1;
-    while ((there = atomicCAS(dynamic_shared + place, 0u, key)) != 0 && there != key) place = (place + 1) % places;
-    return __syncthreads_count(there == 0) > static_cast<int>(blockDim.x / 4);
-}
-
-/// The ranks that n > 0 samples need, ascending, each once; returns how many. By a warp.
+/// Finds the ranks that n > 0 samples need, ascending, each once; returns how many. By a warp.
 __device__ inline int require_ranks(std::uint64_t n, const core::RankRequest& request, std::uint64_t* ranks) {
     const int lane = threadIdx.x % warp_lanes;
     const std::uint64_t own = core::required_rank(min(lane, core::max_ranks - 1), n, request);
@@ -51,14 +25,13 @@ __device__ inline int require_ranks(std::uint64_t n, const core::RankRequest& re
     return __popc(once);
 }
 
-/// Ranks, high halves and pivot of one row, by one block. Reads the row's counts of the high halves between its
-/// extremes.
+/// Plans ranks, high digits and pivot of one row, by its counts of the high digits between its extremes. By a block.
 template <int C>
 __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
     __shared__ std::uint64_t ranks[core::max_ranks + 1];
     __shared__ Located located[core::max_ranks + 1];
     __shared__ int wanted;
-    __shared__ bool narrow;
+    __shared__ std::uint64_t under;  // samples under the high digits wanted
     const bool pooled = C > 1 && index == core::pooled_row;
     const int lane = threadIdx.x % warp_lanes;
     FloatRow& row = task.row(index);
@@ -85,7 +58,7 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         const int different = require_ranks(finite, task.work->ranks, ranks);
         if (lane == 0) {
             wanted = different;
-            ranks[different] = finite / 2;  // the median's high half, for the pivot
+            ranks[different] = finite / 2;  // the median's high digit, for the pivot
         }
     }
     __syncthreads();  // ranks, for all
@@ -94,18 +67,19 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
                reinterpret_cast<std::uint64_t*>(dynamic_shared));
     };
     const Word* counts = task.high(pooled ? 0 : index);
-    const auto of_row = [=](std::uint32_t half) -> std::uint64_t { return fresh_word(counts + half); };
+    const auto of_row = [=](std::uint32_t digit) -> std::uint64_t { return fresh_word(counts + digit); };
     if (pooled)
-        locate_by([=](std::uint32_t half) { return of_row(half) + of_row(65536 + half) + of_row(2 * 65536 + half); });
+        locate_by(
+            [=](std::uint32_t digit) { return of_row(digit) + of_row(65536 + digit) + of_row(2 * 65536 + digit); });
     else
         locate_by(of_row);
     if (threadIdx.x < warp_lanes) {
         const bool any = lane < wanted;
         const Located& own = located[any ? lane : 0];
         const bool begins = any && (lane == 0 || own.bin != located[lane - 1].bin);
-        const std::uint32_t halves = __ballot_sync(0xFFFFFFFFu, begins);
-        const int slot = __popc(halves << (warp_lanes - 1 - lane)) - 1;
-        const std::uint64_t under = sum_over_warp(begins ? own.samples : 0);  // these high halves
+        const std::uint32_t digits = __ballot_sync(0xFFFFFFFFu, begins);
+        const int slot = __popc(digits << (warp_lanes - 1 - lane)) - 1;
+        const std::uint64_t samples = sum_over_warp(begins ? own.samples : 0);
         if (any) {
             plan.rank[lane] = ranks[lane];
             plan.within[lane] = own.within;
@@ -114,8 +88,8 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         if (begins) plan.high[slot] = own.bin;
         if (lane == 0) {
             plan.ranks = wanted;
-            plan.selected = __popc(halves);
-            narrow = !pooled && minimum_key < maximum_key && under > finite / narrow_part;
+            plan.selected = __popc(digits);
+            under = samples;
         }
     } else if (threadIdx.x == warp_lanes && !pooled) {
         const float minimum = core::key_float(minimum_key), maximum = core::key_float(maximum_key);
@@ -123,24 +97,21 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         row.pivot = pivot;
         row.exponent = core::moment_exponent(pivot, minimum, maximum);
     }
-    __syncthreads();  // narrow, for all
-    if (task.work->refines && narrow && many_values(task, index) && threadIdx.x == 0) task.state().narrow = 1;
+    __syncthreads();  // under, for all
+    if (!pooled && minimum_key < maximum_key) find_clustered(task, index, under, finite);
 }
 
-/// The high halves that hold ranks, of all rows, one after the other.
+/// High digits that hold ranks, of all rows, one after the other.
 template <int C>
-struct RankedHalves {
+struct RankedDigits {
     static constexpr int rows = C == 1 ? 1 : core::float_rows;
-    int before[rows + 1];  ///< those of the rows before
+    int before[rows + 1];  ///< how many the rows before have
 
-    __device__ explicit RankedHalves(const Task<C, true>& task) {
-        int selected[rows];
-#pragma unroll
-        for (int row = 0; row < rows; ++row)
-            selected[row] = is_ranked<C>(row) ? fresh(task.row(row).ranks.selected) : 0;
+    __device__ explicit RankedDigits(const Task<C, true>& task) {
         before[0] = 0;
 #pragma unroll
-        for (int row = 0; row < rows; ++row) before[row + 1] = before[row] + selected[row];
+        for (int row = 0; row < rows; ++row)
+            before[row + 1] = before[row] + (is_ranked<C>(row) ? fresh(task.row(row).ranks.selected) : 0);
     }
     __device__ int count() const {
         return before[rows];
@@ -157,26 +128,26 @@ struct RankedHalves {
     }
 };
 
-/// What the low halves of all of them come to under each middle, by the first `blocks` blocks: a warp sums up four
-/// middles at a time, or copies what was counted where they have been.
+/// Sums up the low digits of all of them under each middle digit, by the first `blocks` blocks: a warp four middle
+/// digits at a time, or copies what was counted of a clustered image.
 template <int C>
-__device__ __noinline__ void sum_lows(const Task<C, true>& task, int blocks) {
-    constexpr int together = 4, of_half = middles / together;
-    static_assert(middle_lows * sizeof(Word) == warp_lanes * sizeof(ulonglong2));
-    const RankedHalves<C> halves(task);
-    const bool narrow = task.narrow();
+__device__ __noinline__ void sum_low_digits(const Task<C, true>& task, int blocks) {
+    constexpr int together = 4, of_digit = middle_digits / together;
+    static_assert(lows_of_middle * sizeof(Word) == warp_lanes * sizeof(ulonglong2));
+    const RankedDigits<C> digits(task);
+    const bool clustered = is_clustered(task);
     const int lane = threadIdx.x % warp_lanes, warps = blockDim.x / warp_lanes;
 #pragma unroll 1
-    for (int i = blockIdx.x * warps + threadIdx.x / warp_lanes; i < halves.count() * of_half; i += blocks * warps) {
-        const auto [row, slot] = halves[i / of_half];
-        const std::uint32_t middle = i % of_half * together;
+    for (int i = blockIdx.x * warps + threadIdx.x / warp_lanes; i < digits.count() * of_digit; i += blocks * warps) {
+        const auto [row, slot] = digits[i / of_digit];
+        const std::uint32_t middle = i % of_digit * together;
         Word own = 0;
-        if (narrow) {
-            const MiddleCounts<C> counts(task, row, fresh(task.row(row).ranks.high[slot]));
+        if (clustered) {
+            const MiddleDigitCounts<C> counts(task, row, fresh(task.row(row).ranks.high[slot]));
             if (lane < together) own = counts(middle + lane);
         } else {
             const auto* pairs =
-                reinterpret_cast<const ulonglong2*>(task.low(row) + slot * 65536 + middle * middle_lows);
+                reinterpret_cast<const ulonglong2*>(task.low(row) + slot * 65536 + middle * lows_of_middle);
             ulonglong2 pair[together];
 #pragma unroll
             for (int m = 0; m < together; ++m) pair[m] = __ldcg(pairs + m * warp_lanes + lane);
@@ -184,30 +155,30 @@ __device__ __noinline__ void sum_lows(const Task<C, true>& task, int blocks) {
             for (int m = 0; m < together; ++m)
                 if (const Word sum = sum_over_warp(pair[m].x + pair[m].y); lane == m) own = sum;
         }
-        if (lane < together) task.summed(row)[slot * middles + middle + lane] = own;
+        if (lane < together) task.summed(row)[slot * middle_digits + middle + lane] = own;
     }
 }
 
-/// The order statistics of one row under one high half, so far as they lie in part `part` of `parts` of its middles, by
-/// one block; leaves the counts of these middles' low halves zero, which those of no sample are already.
+/// Finds the order statistics of one row under one high digit, so far as they lie in part `part` of `parts` of its
+/// middle digits, and clears the counts of these middle digits' low digits. By a block.
 template <int C>
 __device__ __noinline__ void finish_ranks(const Task<C, true>& task, int index, int slot, int part, int parts) {
     FloatRow& row = task.row(index);
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
-    const std::uint32_t begin = middles * part / parts, end = middles * (part + 1) / parts;
+    const std::uint32_t begin = middle_digits * part / parts, end = middle_digits * (part + 1) / parts;
     const SlotRanks ranks(row.ranks, slot);
-    const std::uint32_t half = fresh(row.ranks.high[slot]);
-    const Word* summed = task.summed(index) + slot * middles;
+    const std::uint32_t digit = fresh(row.ranks.high[slot]);
+    const Word* summed = task.summed(index) + slot * middle_digits;
     Word* lows = task.low(index) + slot * 65536;
     const auto in_middle = [=](std::uint32_t m) { return fresh_word(summed + m); };
     const auto in_low = [=](std::uint32_t low) { return fresh_word(lows + low); };
     for (int r = warp; r < ranks.count; r += warps) {
-        const WarpBins<middles / warp_lanes, decltype(in_middle)> bins(in_middle);
+        const WarpBins<middle_digits / warp_lanes, decltype(in_middle)> bins(in_middle);
         const Located middle = bins.locate(ranks[r]);
         if (middle.bin < begin || middle.bin >= end) continue;
-        const std::uint32_t first = middle.bin * middle_lows;
-        const Located low = locate_by_warp(in_low, first, first + middle_lows, middle.within);
-        if (lane == 0) row.order[ranks.first + r] = core::key_float(half << 16 | low.bin);
+        const std::uint32_t first = middle.bin * lows_of_middle;
+        const Located low = locate_by_warp(in_low, first, first + lows_of_middle, middle.within);
+        if (lane == 0) row.order[ranks.first + r] = core::key_float(digit << 16 | low.bin);
     }
     __syncthreads();  // what is cleared has been read
     auto* pairs = reinterpret_cast<ulonglong2*>(lows);
@@ -219,19 +190,27 @@ __device__ __noinline__ void finish_ranks(const Task<C, true>& task, int index, 
     }
 }
 
-/// All order statistics. Blocks share the high halves, and those of one half its middles.
+/// Finds all order statistics. Blocks share the high digits, and those of one digit its middle digits.
 template <int C>
 __device__ void finish_all_ranks(const Task<C, true>& task) {
-    const RankedHalves<C> halves(task);
-    const int blocks = gridDim.x, parts = max(blocks / max(halves.count(), 1), 1);
-    for (int i = blockIdx.x; i < halves.count() * parts; i += blocks) {
-        const auto [row, slot] = halves[i / parts];
+    const RankedDigits<C> digits(task);
+    const int blocks = gridDim.x, parts = max(blocks / max(digits.count(), 1), 1);
+    for (int i = blockIdx.x; i < digits.count() * parts; i += blocks) {
+        const auto [row, slot] = digits[i / parts];
         finish_ranks(task, row, slot, i % parts, parts);
     }
-    if (!task.narrow()) return;
-    auto* pairs = reinterpret_cast<ulonglong2*>(task.middle(0));
-    const int first = blockIdx.x * blockDim.x + threadIdx.x;
-    for (int i = first; i < rows_of(C) * 65536 / 2; i += blocks * blockDim.x) pairs[i] = ulonglong2{};
+    clear_middle_digits(task);
+}
+
+/// Order statistic at a nearest rank that was asked for.
+__device__ inline float order_statistic(const FloatRow& row, double percent, std::uint64_t finite) {
+    const std::uint64_t rank = core::nearest_rank(percent, finite) - 1;
+    const int ranks = fresh(row.ranks.ranks);
+    int at = 0;
+#pragma unroll
+    for (int r = 0; r < core::max_ranks; ++r)
+        if (fresh_word(reinterpret_cast<const Word*>(&row.ranks.rank[r])) == rank && r < ranks) at = r;
+    return fresh(row.order[at]);
 }
 
 }  // namespace

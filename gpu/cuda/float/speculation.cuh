@@ -1,19 +1,18 @@
-// What a sample of an f32 image's pixels lets expect of all of them: where it is right, sweep 1 finds all that sweep 2
-// would, and there is none.
+// Speculation: from a sample of a large image's pixels a brief analysis expects its range. Where it is right, sweep 1
+// finds all that sweep 2 would, which is spared.
+// Removable: kernel.cuh calls speculate(), keep_speculation() and back_off(), finish.cuh clear_sample(), and f32.cu
+// sets FloatWork::speculates and listed_of_row; without a call of speculate() the others do nothing.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
-#include "cuda/block/shared_memory.cuh"
-#include "cuda/float/counters.cuh"
-#include "cuda/float/first_sweep.cuh"
-#include "cuda/float/state.cuh"
+#include "cuda/float/extremes.cuh"
+#include "cuda/float/second_sweep.cuh"
 
 namespace gpuhist::cuda {
 namespace {
 
-/// Of an image whose range is looked for, in brief analyses. In shared memory, from a sweep 1 that relies on it to the
+/// Speculation about an image whose range is looked for. In shared memory, from a sweep 1 that relies on it to the
 /// sweep 2 that it may spare.
 ///
 /// Parts of a sample whose extremes are the same have found those of the image: pixels that are clipped, or of few
@@ -23,61 +22,23 @@ namespace {
 /// Every sample is then expected to lie within those bounds, and no row's largest magnitude to reach the next power of
 /// two, on which its sums depend. What the block counts and sums up by that stays in its shared memory until all blocks
 /// know whether it was right.
-struct Guess {
+struct Speculation {
     static constexpr int most_rows = 5;
 
-    bool made;                                  ///< and, after sweep 2, right
+    bool made;
     float lowest, highest;                      ///< every sample is expected to lie between
     BinPosition position;                       ///< that samples are counted by: a window begins with a whole number
     std::uint32_t window;                       ///< and ends at this low word; 0: there are none
     std::int32_t exponents[most_rows];          ///< of each row's sums
     std::uint32_t listed[most_rows], capacity;  ///< fours of samples, of each row
     uint4* list;                                ///< this block's, in device memory: row after row
-    std::uint32_t* belied;                      ///< in device memory: a sample of any block is not as expected
+    std::uint32_t* mispredicted;                ///< in device memory: a sample of any block is not as expected
     BlockExtremes<most_rows> extremes;
     PartSums sums[most_rows];
 
-    /// Whether a sample of a row may be counted that may go beyond those of the sample, or be not finite. By the
-    /// guess's shared address: of a generic pointer made in the sweep's loop the compiler looks for the origin for
-    /// hours.
-    static __device__ __noinline__ bool allows(std::uint32_t address, int row, float value) {
-        Guess& guess = *static_cast<Guess*>(__cvta_shared_to_generic(address));
-        if (is_finite(value)) {
-            const std::uint32_t key = core::float_key(value);
-            atomicMax(&guess.extremes.keys[row][0], ~key);
-            atomicMax(&guess.extremes.keys[row][1], key);
-            if (value >= guess.lowest && value <= guess.highest) return true;
-        } else {
-            OddCounts::count(guess.extremes.odd + row, value);
-        }
-        *static_cast<volatile std::uint32_t*>(guess.belied) = 1;
-        return false;
-    }
-    static __device__ std::uint32_t window_of(std::uint32_t address) {
-        return shared_load(address + static_cast<std::uint32_t>(offsetof(Guess, window)), 0.0f);
-    }
-    /// Lists samples of a row, up to four, some of which lie in a window; by the guess's shared address.
-    template <int N>
-    static __device__ void note(std::uint32_t address, int row, const float (&values)[N]) {
-        static_assert(N == 1 || N == 4);
-        const std::uint32_t at = shared_add(address + static_cast<std::uint32_t>(offsetof(Guess, listed)) + row * 4, 1),
-                            capacity = shared_load(address + static_cast<std::uint32_t>(offsetof(Guess, capacity)), 0u);
-        if (at >= capacity) return;  // which the count tells
-        std::uint64_t list;
-        asm volatile("ld.shared.u64 %0, [%1];"
-                     : "=l"(list)
-                     : "r"(address + static_cast<std::uint32_t>(offsetof(Guess, list))));
-        list += (static_cast<std::uint64_t>(row) * capacity + at) * sizeof(uint4);
-        const float none = NAN;
-        asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(list), "f"(values[0]),
-                     "f"(N > 1 ? values[N > 1] : none), "f"(N > 2 ? values[N > 2 ? 2 : 0] : none),
-                     "f"(N > 3 ? values[N > 3 ? 3 : 0] : none)
-                     : "memory");
-    }
-    /// The first fours of a row, and how many are listed there.
+    /// List of a row's fours, and how many are listed there.
     __device__ uint4* list_of(int row) const { return list + static_cast<std::size_t>(row) * capacity; }
     __device__ std::uint32_t listed_of(int row) const { return min(listed[row], capacity); }
-    __device__ bool overflowed(int row) const { return listed[row] > capacity; }
     /// Whether what is not listed is on the right side of the edge that bin i begins with: no float at or over the edge
     /// is below the window, and none below the edge is over the window. Positions rise with values.
     __device__ bool expects_edge(const core::FloatBins& bins, std::uint32_t i) const {
@@ -86,6 +47,339 @@ struct Guess {
         return bits_of(position.of(here)) >= begin && bits_of(position.of(BinPosition::before(here))) < begin + window;
     }
 };
+
+/// Minimum of two; NaN where one is NaN.
+__device__ inline float min_or_nan(float a, float b) {
+#if __CUDA_ARCH__ >= 800
+    float lower;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(lower) : "f"(a), "f"(b));
+    return lower;
+#else
+    return a != a || a < b ? a : b;
+#endif
+}
+
+/// Samples that a SlotCounter counts by a speculation. `Listed`: it has windows. By the speculation's shared address:
+/// of a generic pointer made in the sweep's loop the compiler looks for the origin for hours.
+template <bool Listed>
+struct SpeculativeSamples {
+    static constexpr bool any = false, speculative = true;
+    std::uint32_t address;
+
+    /// Whether samples of a row may be counted. `plans`: shared address of the rows' plans, from which the extremes of
+    /// the sample are loaded at every use.
+    template <int N, int each>
+    __device__ __forceinline__ bool allows(int r, const float (&values)[N][each], std::uint32_t plans) const {
+        float low = INFINITY, high = -INFINITY;
+#pragma unroll
+        for (int i = 0; i < N * each; ++i) {
+            low = min_or_nan(low, values[i / each][i % each]);
+            high = fmaxf(high, values[i / each][i % each]);
+        }
+        constexpr std::uint32_t place = offsetof(RowPlan, facts) + offsetof(RowFacts, minimum);
+        static_assert(offsetof(RowPlan, scale) == 0 && place % sizeof(float2) == 0);
+        float2 sampled;
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(sampled.x), "=f"(sampled.y)
+                     : "r"(plans + place + r * static_cast<int>(sizeof(RowPlan))));
+        bool allowed = true;
+        if (__builtin_expect(!(low >= sampled.x && high <= sampled.y), 0)) {
+#pragma unroll 1
+            for (int i = 0; i < N * each; ++i) {
+                float value = values[0][0];
+#pragma unroll
+                for (int k = 1; k < N * each; ++k) value = i == k ? values[k / each][k % each] : value;
+                allowed = allows_one(address, r, value) && allowed;
+            }
+        }
+        return allowed;
+    }
+    /// Lists those fours of which some come nearest to the edge below, so that they lie in a window.
+    template <int N, int each>
+    __device__ __forceinline__ void list(int r, const float (&values)[N][each], const std::uint32_t (&nearest)[N],
+                                         std::uint32_t nearest_of_all) const {
+        if constexpr (Listed) {
+            const std::uint32_t window =
+                shared_load(address + static_cast<std::uint32_t>(offsetof(Speculation, window)), 0.0f);
+            if (__builtin_expect(nearest_of_all < window, 0)) {
+#pragma unroll
+                for (int k = 0; k < N; ++k)
+                    if (nearest[k] < window) list_four(r, values[k]);
+            }
+        }
+    }
+
+  private:
+    /// Whether one may be counted that may go beyond the sample's, or be not finite.
+    static __device__ __noinline__ bool allows_one(std::uint32_t address, int row, float value) {
+        auto& speculation = *static_cast<Speculation*>(__cvta_shared_to_generic(address));
+        if (is_finite(value)) {
+            const std::uint32_t key = core::float_key(value);
+            atomicMax(&speculation.extremes.keys[row][0], ~key);
+            atomicMax(&speculation.extremes.keys[row][1], key);
+            if (value >= speculation.lowest && value <= speculation.highest) return true;
+        } else {
+            NonFiniteCounts::count(speculation.extremes.non_finite + row, value);
+        }
+        *static_cast<volatile std::uint32_t*>(speculation.mispredicted) = 1;
+        return false;
+    }
+    template <int N>
+    __device__ void list_four(int row, const float (&values)[N]) const {
+        static_assert(N == 1 || N == 4);
+        const std::uint32_t at = shared_add(
+                                address + static_cast<std::uint32_t>(offsetof(Speculation, listed)) + row * 4, 1),
+                            capacity =
+                                shared_load(address + static_cast<std::uint32_t>(offsetof(Speculation, capacity)), 0u);
+        if (at >= capacity) return;  // which the count tells
+        std::uint64_t list;
+        asm volatile("ld.shared.u64 %0, [%1];"
+                     : "=l"(list)
+                     : "r"(address + static_cast<std::uint32_t>(offsetof(Speculation, list))));
+        list += (static_cast<std::uint64_t>(row) * capacity + at) * sizeof(uint4);
+        const float none = NAN;
+        asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(list), "f"(values[0]),
+                     "f"(N > 1 ? values[N > 1] : none), "f"(N > 2 ? values[N > 2 ? 2 : 0] : none),
+                     "f"(N > 3 ? values[N > 3 ? 3 : 0] : none)
+                     : "memory");
+    }
+};
+
+/// How far an image may go beyond a sample of it at one end; 0: not at all. By a warp each of whose lanes has the key
+/// of what a part of the sample found there, the larger the further out, the complement of a minimum's; 0 where it
+/// found nothing. `furthest`: of all.
+///
+/// Where values are about as dense near the image's extreme as a little before it, those of n parts lie independent
+/// exponential distances from it. The outermost then lies E / n from it, and the m-th Σ E_k / k from the outermost, for
+/// k from n − m + 1 to n − 1, with independent exponential E of one mean. So the image's is more than a third of that
+/// sum beyond the outermost in Π k / (k + n / 3) of images, one of 280. The m-th, not the mean of all: what is rare, as
+/// the pixels of one bright spot, may be in some of the parts alone.
+__device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t furthest, bool minimum) {
+    constexpr int agreeing = 5, m = sample_parts / 2;  // agreeing parts: the image has nothing beyond
+    static_assert(sample_parts == warp_lanes);
+    if (__popc(__ballot_sync(0xFFFFFFFFu, own == furthest)) >= agreeing) return 0;
+    int further = 0;
+#pragma unroll 4
+    for (int lane = 0; lane < warp_lanes; ++lane) {
+        const std::uint32_t other = __shfl_sync(0xFFFFFFFFu, own, lane);
+        further += other > own || (other == own && lane < threadIdx.x % warp_lanes);
+    }
+    const std::uint32_t at = __ballot_sync(0xFFFFFFFFu, further == m - 1),
+                        middle = __shfl_sync(0xFFFFFFFFu, own, __ffs(at) - 1), flip = minimum ? ~0u : 0u;
+    if (middle == 0) return INFINITY;
+    return fabs(static_cast<double>(core::key_float(furthest ^ flip)) - core::key_float(middle ^ flip)) * (1.0 / 3);
+}
+
+/// Expects samples and the edges of the bins somewhere. By a warp, each lane with a part of the sample.
+template <int C>
+__device__ inline void expect_edges(const Task<C, false>& task, const Extremes (&part)[rows_of(C)], BlockPlan& plan,
+                                    Speculation& speculation) {
+    std::uint32_t minimum = 0, maximum = 0;
+    bool non_finite = false, constant = true;
+#pragma unroll 1
+    for (const Extremes& row : part) {
+        minimum = max(minimum, row.complement_minimum_key);
+        maximum = max(maximum, row.maximum_key);
+        non_finite = non_finite || (row.nan | row.positive_infinite | row.negative_infinite) != 0;
+        constant = constant && (row.maximum_key == 0 || row.maximum_key == ~row.complement_minimum_key);
+    }
+    const bool finite = __all_sync(0xFFFFFFFFu, !non_finite), varied = __any_sync(0xFFFFFFFFu, !constant);
+    const std::uint32_t lowest = max_over_warp(minimum), highest = max_over_warp(maximum);
+    const double below = beyond_sample(minimum, lowest, true), above = beyond_sample(maximum, highest, false);
+    if (threadIdx.x % warp_lanes != 0) return;
+
+    // Bins whose edges the image's are not over, by a little, and not further below than a window. But none is moved
+    // where pixels may be clipped: these must not lie in one.
+    const double lower = core::key_float(~lowest), upper = core::key_float(highest), little = (upper - lower) * 0x1p-28;
+    const std::uint32_t bins = task.common().bins;
+    plan.rgb = task.common().rgb;
+    plan.bins =
+        core::FloatBins(below > 0 ? lower + little : lower, above > 0 ? upper + above + little : upper, bins, true);
+    const double beyond = fmax(below, above),
+                 window = beyond > 0 ? (beyond + 4 * little) * plan.bins.scale + 0x1p-28 : 0,
+                 pixels = static_cast<double>(task.samples());
+    speculation.capacity = task.work->listed_of_row;
+    speculation.made = finite && varied && lower < upper &&
+                       (window == 0 || (pixels >= listed_pixels(C) && window < most_window &&
+                                        2 * pixels * window < static_cast<double>(speculation.capacity) * gridDim.x));
+    speculation.lowest = __double2float_rd(lower - below);
+    speculation.highest = __double2float_ru(upper + above);
+    speculation.window = static_cast<std::uint32_t>(window * 0x1p32);
+    speculation.position = {plan.bins.scale, BinPosition::whole - plan.bins.lower * plan.bins.scale + window + 0x1p-29};
+    plan.position[0] = plan.position[1] = speculation.position;
+    speculation.list = task.template place<uint4>(Places<C>::low) +
+                       static_cast<std::size_t>(blockIdx.x) * rows_of(C) * speculation.capacity;
+    speculation.mispredicted = &task.state().speculation.mispredicted;
+}
+
+/// Makes a speculation from the sample of the image, unless it lets expect nothing. By all threads.
+template <int C>
+__device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
+    constexpr int rows = rows_of(C);
+    __shared__ Extremes parts[sample_parts][rows];
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+    __syncthreads();  // shared memory may be written again
+    for (int i = threadIdx.x; i < sample_parts * rows; i += blockDim.x)
+        parts[i / rows][i % rows] = fresh_copy(task.state().speculation.sampled[i / rows][i % rows]);
+    __syncthreads();  // the sample's extremes, for all
+    if (warp < rows) {
+        const Extremes& part = parts[lane][warp];
+        const std::uint32_t minimum = max_over_warp(part.complement_minimum_key),
+                            maximum = max_over_warp(part.maximum_key);
+        if (lane == 0) {
+            speculation.extremes.keys[warp][0] = minimum;
+            speculation.extremes.keys[warp][1] = maximum;
+            speculation.extremes.non_finite[warp] = {};
+            speculation.listed[warp] = 0;
+            RowPlan& row = plan.rows[warp];
+            row.facts = {static_cast<std::uint64_t>(task.samples()), 0, core::key_float(~minimum),
+                         core::key_float(maximum)};
+            plan_sums(task, warp, row);
+            speculation.exponents[warp] = row.exponent;
+        } else if (lane <= 12) {
+            speculation.sums[warp][(lane - 1) / 3][(lane - 1) % 3] = 0;
+        }
+    } else if (warp == rows) {
+        expect_edges(task, parts[lane], plan, speculation);
+    }
+    __syncthreads();  // the speculation, for all
+    if (!speculation.made || speculation.window != 0) return;
+    BinPosition position{};
+    const bool right = find_position(plan.bins, position);
+    if (threadIdx.x == 0) {
+        plan.position[0] = plan.position[1] = position;
+        speculation.made = right;
+    }
+    __syncthreads();  // the plan, for all
+}
+
+/// Sweep 1 by a speculation: what it counts and sums up stays in the block. Extremes are added to those of the image.
+template <int C>
+__device__ __noinline__ void count_speculatively(const Task<C, false>& task, const BlockPlan& plan,
+                                                 Speculation& speculation) {
+    constexpr int rows = rows_of(C);
+    Slots<rows>::prepare(dynamic_shared, plan.bins.bins);
+    __syncthreads();  // clear memory
+    typename DetailCounter<C, false>::Totals folded;
+    const auto count = [&](auto samples) {
+        const auto add = [sums = speculation.sums](int r, int power, int part, Word sum) {
+            sums[r][power][part] = sum;
+        };
+        count_slots<C, false>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, samples, folded, add);
+    };
+    if (speculation.window == 0)
+        count(SpeculativeSamples<false>{shared_address(&speculation)});
+    else
+        count(SpeculativeSamples<true>{shared_address(&speculation)});
+    // Behind the barrier of merge_moments: every thread's extremes have come, and what it listed.
+    if (threadIdx.x < rows) {
+        speculation.extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
+        if (speculation.listed[threadIdx.x] > speculation.capacity)
+            *static_cast<volatile std::uint32_t*>(speculation.mispredicted) = 1;
+    }
+}
+
+/// Plans sweep 2 as if there were one. Whether its edges are where they were expected, so far as this thread looks.
+template <int C>
+__device__ __noinline__ bool expected_edges(const Task<C, false>& task, BlockPlan& plan,
+                                            const Speculation& speculation) {
+    make_plan(task, plan);
+    bool right = plan.slots;
+    for (std::uint32_t i = 1 + threadIdx.x; i < plan.bins.bins; i += blockDim.x)
+        right = right && speculation.expects_edge(plan.bins, i);
+    return right;
+}
+
+/// Counts what the block listed by the edges that were found, `plan`, if the speculation was `right`, and clears the
+/// list, where full analyses count low digits. By all threads.
+template <int C>
+__device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculation& speculation, bool right) {
+    constexpr int rows = rows_of(C);
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+    const int row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;
+    const BinPosition expected = speculation.position, known = plan.position[0];
+    uint4* list = speculation.list_of(row);
+    const std::uint32_t listed = warp < rows * warps_of_row ? speculation.listed_of(row) : 0;
+#pragma unroll 1
+    for (std::uint32_t i = warp / rows * warp_lanes + lane; i < listed; i += warps_of_row * warp_lanes) {
+        uint4 four = __ldcg(list + i);
+        list[i] = uint4{};
+#pragma unroll 1
+        for (int k = 0; k < 4 && right; ++k, four = {four.y, four.z, four.w, four.x}) {
+            const float value = __uint_as_float(four.x);
+            if (value != value) continue;
+            const std::int32_t from = expected.bin(value), to = known.bin(value);
+            if (from == to) continue;
+            atomicSub(Slots<rows>::counter(dynamic_shared, from, row), 1u);
+            atomicAdd(Slots<rows>::counter(dynamic_shared, to, row), 1u);
+        }
+    }
+    __syncthreads();  // every sample is counted where it belongs
+}
+
+/// Whether the speculation was right; what the block counted is then added to that of the image. By all threads.
+template <int C>
+__device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
+    constexpr int rows = rows_of(C);
+    const int warp = threadIdx.x / warp_lanes;
+    const bool listed = speculation.window != 0;
+    bool right = !listed || expected_edges(task, plan, speculation);
+    if (threadIdx.x % warp_lanes == 0 && warp < rows)
+        right = right && exponent_of(facts_of(task, warp)) == speculation.exponents[warp];
+    else if (threadIdx.x % warp_lanes == 0 && warp == rows)
+        right = right && fresh(task.state().speculation.mispredicted) == 0;
+    right = __syncthreads_and(right);
+    if (listed) count_listed<C>(plan, speculation, right);
+    if (!right) return false;
+    for (int i = threadIdx.x; i < rows * 12; i += blockDim.x)
+        if (const Word sum = speculation.sums[i / 12][i / 3 % 4][i % 3]; sum != 0)
+            global_add(&task.row(i / 12).found.sums[i / 3 % 4][i % 3], sum);
+    gather_slots<rows>(task, plan, dynamic_shared, 0);
+    return true;
+}
+
+/// Whether a speculation may be worth it.
+template <int C>
+__device__ inline bool is_large(const Task<C, false>& task) {
+    return task.work->speculates && task.image.pixels() >= sampled_pixels(C);
+}
+
+/// Sweep 1 by a speculation, where one is tried and can be made; else it did nothing. By all blocks: none or all.
+template <int C>
+__device__ inline bool speculate(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
+    SpeculationState& state = task.state().speculation;
+    if (!is_large(task) || fresh(state.backoff) != 0) return false;
+    const Share all = task.share_of_grid();  // of a warp's pieces one of so many
+    const Share sample = {all.first / warp_lanes * warp_lanes * sample_every + all.first % warp_lanes, all.last,
+                          all.step * sample_every};
+    find_extremes(task, sample, state.sampled[blockIdx.x % sample_parts], sizeof(Extremes), NoTile{});
+    wait_for_grid();  // the sample's extremes, for all blocks
+    make_speculation(task, plan, speculation);
+    if (speculation.made) count_speculatively(task, plan, speculation);
+    return speculation.made;
+}
+
+/// Backs off: where a speculation is of no use it is not of the next images either, most likely; the more often, the
+/// longer none is tried. By one thread of the last block.
+template <int C>
+__device__ inline void back_off(const Task<C, false>& task, bool right) {
+    if (!is_large(task)) return;
+    SpeculationState& state = task.state().speculation;
+    if (const std::uint32_t left = fresh(state.backoff); left > 0)
+        state.backoff = left - 1;
+    else
+        state.backoff = state.last_backoff = right ? 0 : min(2 * fresh(state.last_backoff) + 1, most_backoff);
+}
+
+/// Leaves the state as the next image needs it. By the last block.
+template <int C>
+__device__ inline void clear_sample(const Task<C, false>& task) {
+    constexpr int rows = rows_of(C);
+    SpeculationState& state = task.state().speculation;
+    if (is_large(task))
+        for (int i = threadIdx.x; i < sample_parts * rows; i += blockDim.x) state.sampled[i / rows][i % rows] = {};
+    if (threadIdx.x == 0) state.mispredicted = 0;
+}
 
 }  // namespace
 }  // namespace gpuhist::cuda

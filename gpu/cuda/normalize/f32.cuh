@@ -1,21 +1,74 @@
-// The normalised copy of an f32 image, and the counts and tables of its equalisation.
+// Normalized copies of f32 images: what their values are mapped by, an equalization's counts and tables, the writing.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
-#include "core/bins.hpp"
-#include "cuda/float/counters.cuh"
-#include "cuda/float/first_sweep.cuh"
-#include "cuda/float/state.cuh"
+#include "cuda/float/bins.cuh"
+#include "cuda/float/high_digits.cuh"
+#include "cuda/float/selection.cuh"
 #include "cuda/normalize/lut.cuh"
-#include "cuda/tuning.hpp"
 #include "normalize/formulas.hpp"
 
 namespace gpuhist::cuda {
 namespace {
 
-/// One row's finite values counted into the bins of an equalisation.
+/// Calls `function` with the mode as a constant: the one place that tells modes apart at run time.
+template <class Function>
+__device__ inline void with_mode(NormalizeMode mode, Function function) {
+    switch (mode) {
+        case NormalizeMode::minmax:
+            return function(std::integral_constant<NormalizeMode, NormalizeMode::minmax>{});
+        case NormalizeMode::percentile:
+            return function(std::integral_constant<NormalizeMode, NormalizeMode::percentile>{});
+        case NormalizeMode::equalize:
+            return function(std::integral_constant<NormalizeMode, NormalizeMode::equalize>{});
+        case NormalizeMode::zscore:
+            return function(std::integral_constant<NormalizeMode, NormalizeMode::zscore>{});
+    }
+}
+
+/// Plans what color channel `c`, in memory order, is mapped by. By one thread.
+template <int C, bool Full>
+__device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowFacts* facts,
+                                    const core::CentralMoments* moments) {
+    constexpr int colors = colors_of(C);
+    const Normalization& normalization = task.common().normalization;
+    const bool joint = C > 1 && normalization.joint;
+    std::uint64_t finite = 0;
+    float low = INFINITY, high = -INFINITY;
+    for (int i = 0; i < colors; ++i) {
+        if (!(joint || i == c) || facts[i].finite == 0) continue;
+        finite += facts[i].finite;
+        low = fminf(low, facts[i].minimum);
+        high = fmaxf(high, facts[i].maximum);
+    }
+    Mapping map{};
+    map.keep = finite == 0;
+    const auto map_by = [&map](double low, double divisor, bool keep, bool flat) {
+        map = {low, 1 / divisor, divisor, keep, flat};
+    };
+    with_mode(normalization.mode, [&](auto constant) {
+        constexpr NormalizeMode mode = decltype(constant)::value;
+        if (map.keep) return;
+        if constexpr (mode == NormalizeMode::minmax) map_by(low, double{high} - low, low == high, false);
+        if constexpr (mode == NormalizeMode::percentile && Full) {
+            const FloatRow& source = task.row(joint ? core::pooled_row : c);
+            const double from = order_statistic(source, normalization.low, finite),
+                         to = order_statistic(source, normalization.high, finite);
+            map_by(from, to - from, from == to, false);
+        }
+        if constexpr (mode == NormalizeMode::zscore) {
+            core::CentralMoments parts[colors], all = moments[c];
+            for (int i = 0; i < colors; ++i) parts[result_row(i, C, task.common().rgb)] = moments[i];
+            if (joint) all = core::pool(parts, colors);
+            const double std = sqrt(all.m2);
+            map_by(all.mean, std, false, !(std > 0));
+        }
+    });
+    task.state().maps[c] = map;
+}
+
+/// Counts one row's finite values into the bins of an equalization.
 template <int C>
 struct EqualizeCounter {
     PlaceCounter<AddPlaces<false>> counters;
@@ -23,13 +76,14 @@ struct EqualizeCounter {
     int row;
     bool rgb;
 
-    template <class Pixels>
-    __device__ void look_at(const Pixels& pixels) {
-        float value[pixels_of<C, Pixels>];
+    template <class Pixels, class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+        constexpr int N = pixels_of<C, Pixels>;
+        float value[N];
         row_values<C>(pixels, row, rgb, value);
 #pragma unroll
-        for (float v : value)
-            if (is_finite(v)) counters.add_one(bins(v));
+        for (int i = 0; i < N; ++i)
+            if (is_counted(value[i], valid, i)) counters.add_one(bins(value[i]));
     }
 };
 template <int C, bool Full>
@@ -45,7 +99,7 @@ __device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int 
     __syncthreads();
 }
 
-/// Rows whose tables an equalisation needs: [first, first + rows).
+/// Rows whose tables an equalization needs: [first, first + rows).
 template <int C>
 struct EqualizedRows {
     int first, rows;
@@ -59,7 +113,7 @@ __device__ void count_equalized(const Task<C, Full>& task) {
     for_rows(task, of.rows, [&](int row, const Share& share) { count_equalized_row(task, of.first + row, share); });
 }
 
-/// One row's table from its counts, which are zero afterwards, by one block.
+/// Makes one row's table from its counts, which it clears. By a block.
 template <int C, bool Full>
 __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
     __shared__ std::uint64_t scratch[warp_lanes];
@@ -109,47 +163,17 @@ __device__ void equalize(const Task<C, Full>& task) {
     for (int row = blockIdx.x; row < of.rows; row += gridDim.x) equalize_row(task, of.first + row);
 }
 
-/// A Mapping as it is applied. Aligned for one load of what `estimate` needs.
-struct alignas(16) AppliedMapping {
-    double low, inverse, divisor;
-    bool keep, flat;  ///< samples stay as they are; become 0
-
-    /// (value − low) / divisor by a product: as a float it is the same unless its digits beyond a float's lie so near
-    /// the middle of two floats that what it is off by, under 8 of its last digit, may decide, or it is under 2^-120.
-    /// There `sure` becomes false.
-    __device__ float estimate(float value, bool& sure) const {
-        constexpr std::uint32_t smallest = 0x38700000, middle = 0x10000000;  // the high word of 2^-120; of 29 digits
-        const double product = (value - low) * inverse;
-        const auto high = static_cast<std::uint32_t>(__double2hiint(product)),
-                   beyond = static_cast<std::uint32_t>(__double2loint(product));
-        // Without the sign and with 0 as the largest; without the three digits that a float has.
-        sure = sure && high * 2 - 2 >= smallest * 2 - 2 && (beyond - (middle - 8)) * 8 > 16 * 8;
-        return static_cast<float>(product);
-    }
-};
-
-/// The formulas of core::stretch and core::zscore. Each mode has its own loop: together they would be too long for the
-/// instruction cache.
+/// Writer of mapped samples, by the formulas of core::stretch and core::zscore. Each mode has its own loop: together
+/// they would be too long for the instruction cache.
 template <int C, NormalizeMode mode>
 struct FloatWriter {
     static constexpr int W = written_channels<C>;
-    const AppliedMapping* maps;  ///< in shared memory, as the bins
-    bool estimated;              ///< no channel is kept or flat
+    const Mapping* maps;  ///< in shared memory, as the bins
     EstimatedBins bins;
-    const float* tables;  ///< of the first row equalised
+    const float* tables;  ///< of the first row equalized
     int table_stride;
     Output output;
-
-    __device__ FloatWriter(const AppliedMapping* applied, const core::FloatBins* equalize_bins,
-                           const float* equalize_tables, int stride, const Output& to)
-        : maps(applied),
-          estimated(true),
-          bins(equalize_bins),
-          tables(equalize_tables),
-          table_stride(stride),
-          output(to) {
-        for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
-    }
+    bool estimated;  ///< no channel is kept or flat
 
     __device__ float equalized(int channel, float value) const {
         if (maps[channel].keep || value != value) return value;
@@ -161,7 +185,7 @@ struct FloatWriter {
     static __device__ float within(float value) {
         return mode == NormalizeMode::percentile ? core::clamp_unit(value) : value;
     }
-    static __device__ __noinline__ float exactly(const AppliedMapping& map, float value) {
+    static __device__ __noinline__ float exactly(const Mapping& map, float value) {
         if (map.keep || value != value) return value;
         return map.flat ? 0 : within(static_cast<float>((value - map.low) / map.divisor));
     }
@@ -194,43 +218,36 @@ struct FloatWriter {
                 if (!is_alpha(i)) mapped[i] = exactly(maps[channel(i)], sample_of<W>(pixels, i));
         }
     }
-    __device__ float* place(std::int64_t y, std::int64_t x) const {
-        return reinterpret_cast<float*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
-    }
-    __device__ void look_at(std::int64_t y, std::int64_t x, const Group<float, W>& group) const {
-        float mapped[Group<float, W>::samples];
-        map(x, group, mapped);
-        store_samples(place(y, x), mapped);
-    }
-    __device__ void look_at(std::int64_t y, std::int64_t x, const float (&samples)[W]) const {
-        float mapped[W];
-        map(x, samples, mapped);
-#pragma unroll
-        for (int c = 0; c < W; ++c) place(y, x)[c] = mapped[c];
+    template <class Pixels>
+    __device__ void look_at(std::int64_t y, std::int64_t x, const Pixels& pixels) const {
+        constexpr int N = pixels_of<W, Pixels> * W;
+        float mapped[N];
+        map(x, pixels, mapped);
+        auto* to = reinterpret_cast<float*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
+        if constexpr (N % 4 == 0)
+            store_samples(to, mapped);
+        else
+            for (int c = 0; c < N; ++c) to[c] = mapped[c];
     }
 };
 
 template <int C, NormalizeMode mode, class OfImage>
-__device__ __noinline__ void apply_mode(const Image& image, const Share& share, const AppliedMapping* maps,
+__device__ __noinline__ void apply_mode(const Image& image, const Share& share, const Mapping* maps,
                                         const core::FloatBins* bins, const float* tables, int table_stride,
                                         const Output& output, OfImage tile) {
-    FloatWriter<C, mode> writer(maps, bins, tables, table_stride, output);
+    bool estimated = true;
+    for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
+    FloatWriter<C, mode> writer{maps, EstimatedBins(bins), tables, table_stride, output, estimated};
     sweep_floats<written_channels<C>, apply_unroll_of(C)>(image, share, writer, tile);
 }
 
 template <int C, bool Full, class OfImage>
 __device__ void apply(const Task<C, Full>& task, OfImage tile) {
-    __shared__ AppliedMapping maps[3];
+    __shared__ Mapping maps[3];
     __shared__ core::FloatBins bins;
     const FloatState& state = task.state();
     __syncthreads();  // shared memory may be written again
-    if (threadIdx.x < colors_of(C)) {
-        const Mapping& map = state.maps[threadIdx.x];
-        const bool zscore = task.common().normalization.mode == NormalizeMode::zscore;
-        const double low = fresh(map.low), high = fresh(map.high), divisor = zscore ? high : high - low;
-        maps[threadIdx.x] = {low, 1 / divisor, divisor, *static_cast<const volatile bool*>(&map.keep),
-                             zscore && !(divisor > 0)};
-    }
+    if (threadIdx.x < colors_of(C)) maps[threadIdx.x] = fresh_copy(state.maps[threadIdx.x]);
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(state.equalized.lower), fresh(state.equalized.upper), core::equalize_float_bins,
                                true);
@@ -238,20 +255,10 @@ __device__ void apply(const Task<C, Full>& task, OfImage tile) {
     const EqualizedRows<C> of(task.common().normalization);
     Share share = task.share_of_grid();
     share.last = pieces_of_samples<float, C>(task.image);
-    auto with = [&](auto mode) {
+    with_mode(task.common().normalization.mode, [&](auto mode) {
         apply_mode<C, decltype(mode)::value>(samples_of<C>(task.image), share, maps, &bins, task.table(of.first),
                                              of.rows == 1 ? 0 : 65536, task.output, tile);
-    };
-    switch (task.common().normalization.mode) {
-        case NormalizeMode::minmax:
-            return with(std::integral_constant<NormalizeMode, NormalizeMode::minmax>{});
-        case NormalizeMode::percentile:
-            return with(std::integral_constant<NormalizeMode, NormalizeMode::percentile>{});
-        case NormalizeMode::equalize:
-            return with(std::integral_constant<NormalizeMode, NormalizeMode::equalize>{});
-        case NormalizeMode::zscore:
-            return with(std::integral_constant<NormalizeMode, NormalizeMode::zscore>{});
-    }
+    });
 }
 
 }  // namespace

@@ -1,0 +1,150 @@
+// Extremes: the smallest and largest finite sample of every row, and counts of the samples that are not finite.
+#pragma once
+
+#include "cuda/float/state.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Non-finite samples of one row, counted in shared memory.
+struct NonFiniteCounts {
+    std::uint32_t nan, positive_infinite, negative_infinite;
+
+    __device__ static void count(NonFiniteCounts* counts, float value) {
+        shared_increment(shared_address(value != value ? &counts->nan
+                                        : value > 0    ? &counts->positive_infinite
+                                                       : &counts->negative_infinite));
+    }
+};
+
+/// Sums 0 · x over samples: 0 where all are finite, NaN where one is not.
+__device__ inline void notice(float value, float& all) {
+    all = fmaf(value, 0.0f, all);
+}
+/// Makes the sum NaN where a pixel of a group does not count.
+template <int N, class Valid>
+__device__ inline void notice_invalid(const Valid& valid, float& all) {
+    if constexpr (!Valid::every)
+        for (int p = 0; p < N; ++p)
+            if (!valid[p]) all = NAN;
+}
+
+/// Extremes and non-finite samples that a block finds, in shared memory.
+template <int rows>
+struct BlockExtremes {
+    NonFiniteCounts non_finite[rows];
+    std::uint32_t keys[rows][2];  ///< minimum, as the complement, and maximum
+
+    __device__ void clear() {
+        if (threadIdx.x < rows) {
+            non_finite[threadIdx.x] = {};
+            keys[threadIdx.x][0] = keys[threadIdx.x][1] = 0;
+        }
+        __syncthreads();
+    }
+    /// Adds every lane's extremes of one row; the lower is over the higher one where there is none.
+    __device__ void add(int row, float minimum, float maximum) {
+        const bool any = minimum <= maximum;
+        const std::uint32_t low = max_over_warp(any ? ~core::float_key(minimum) : 0u),
+                            high = max_over_warp(any ? core::float_key(maximum) : 0u);
+        if (threadIdx.x % warp_lanes != 0) return;
+        atomicMax(&keys[row][0], low);
+        atomicMax(&keys[row][1], high);
+    }
+    /// Adds one row's to those of the image. By one thread, behind a barrier.
+    __device__ void merge(int row, Extremes& found) const {
+        const NonFiniteCounts& own = non_finite[row];
+        global_max(&found.complement_minimum_key, keys[row][0]);
+        global_max(&found.maximum_key, keys[row][1]);
+        if (own.nan) global_add(&found.nan, Word{own.nan});
+        if (own.positive_infinite) global_add(&found.positive_infinite, Word{own.positive_infinite});
+        if (own.negative_infinite) global_add(&found.negative_infinite, Word{own.negative_infinite});
+    }
+};
+
+/// Extremes of all rows that one thread finds.
+template <int C>
+struct ExtremeFinder {
+    static constexpr int rows = rows_of(C);
+    float minimum[rows], maximum[rows];
+    NonFiniteCounts* non_finite;
+    bool rgb;
+
+    __device__ ExtremeFinder(NonFiniteCounts* counts, bool red_first) : non_finite(counts), rgb(red_first) {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            minimum[r] = INFINITY;
+            maximum[r] = -INFINITY;
+        }
+    }
+    template <class Pixels, class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+        constexpr int N = pixels_of<C, Pixels>;
+        float low[rows], high[rows], all = 0;
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+#pragma unroll
+            for (int p = 0; p < N; ++p) {
+                const float value = row_value<C>(pixels, p, r, rgb);
+                low[r] = p == 0 ? value : fminf(low[r], value);
+                high[r] = p == 0 ? value : fmaxf(high[r], value);
+                if (C == 1 || r >= luma_row) notice(value, all);  // luma is not finite where a color is not
+            }
+        notice_invalid<N>(valid, all);
+        if (all == 0) {
+#pragma unroll
+            for (int r = 0; r < rows; ++r) {
+                minimum[r] = fminf(minimum[r], low[r]);
+                maximum[r] = fmaxf(maximum[r], high[r]);
+            }
+            return;
+        }
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+#pragma unroll
+            for (int p = 0; p < N; ++p) {
+                if constexpr (!Valid::every)
+                    if (!valid[p]) continue;
+                const float value = row_value<C>(pixels, p, r, rgb);
+                if (is_finite(value)) {
+                    minimum[r] = fminf(minimum[r], value);
+                    maximum[r] = fmaxf(maximum[r], value);
+                } else {
+                    NonFiniteCounts::count(non_finite + r, value);
+                }
+            }
+    }
+};
+
+/// Groups that a thread loads together, so that few threads keep the memory busy.
+template <int C>
+constexpr int extremes_unroll = C == 3   ? 4
+                                : C == 1 ? 6
+                                         : 8;
+
+/// Finds the extremes of a share, or of a Tile as it comes. `found`: of the first row; the next ones' are `stride`
+/// bytes apart.
+template <int C, class OfImage>
+__device__ __noinline__ void find_extremes(const Task<C, false>& task, Share share, Extremes* found, int stride,
+                                           OfImage tile) {
+    constexpr int rows = rows_of(C);
+    __shared__ BlockExtremes<rows> extremes;
+    extremes.clear();
+    ExtremeFinder<C> finder(extremes.non_finite, task.common().rgb);
+    if constexpr (is_kept<OfImage>) {
+        tile.sweep_coming(finder);
+        tile.template sweep_end<C>(task.image, finder);
+    } else {
+        sweep_floats<C, extremes_unroll<C>>(task.image, share, finder);
+    }
+#pragma unroll
+    for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);
+    __syncthreads();  // every warp's have come
+    if (threadIdx.x < rows)
+        extremes.merge(threadIdx.x,
+                       *reinterpret_cast<Extremes*>(reinterpret_cast<char*>(found) + threadIdx.x * stride));
+    __syncthreads();  // shared memory may be written again
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

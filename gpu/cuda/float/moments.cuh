@@ -1,0 +1,343 @@
+// Moments: exact sums of the powers of samples, by thread, block and image; and the moments that follow from them.
+#pragma once
+
+#include "cuda/float/state.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Totals that a thread has summed up of one row, see CentralSums.
+template <int powers>
+struct MomentTotals {
+    std::int64_t high[powers];  ///< Σ q in units of 2^-40
+    std::uint64_t low[powers];  ///< Σ of the bits of l; of RawSums Σ rint(r)
+
+    /// Sum of power k, less `zeros`, the bits that its low parts began with.
+    __device__ core::i128 sum(int k, std::uint64_t zeros) const {
+        return (static_cast<core::i128>(high[k]) << 40) + static_cast<std::int64_t>(low[k] - zeros);
+    }
+};
+
+/// Scale of a row: the two numbers that a sum of its powers needs, aligned for one load.
+struct alignas(16) MomentScale {
+    double first, second;
+
+    /// Loads from shared memory at every use: kept in registers, the rows' scales would crowd out the sums.
+    __device__ static MomentScale load(std::uint32_t address) {
+        MomentScale scale;
+        asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(scale.first), "=d"(scale.second) : "r"(address));
+        return scale;
+    }
+};
+
+__device__ inline std::uint64_t bits_of(double value) {
+    return static_cast<std::uint64_t>(__double_as_longlong(value));
+}
+/// Adds a term to S; returns the bits of l, see CentralSums.
+__device__ inline std::uint64_t split(double term, double& sum, double low_base) {
+    const double next = sum + term, taken = next - sum;
+    sum = next;
+    return bits_of((term - taken) + low_base);
+}
+
+/// Sums over one row's samples of rint(u^k · 2^80), k = 1 to 4, with u = (x − pivot)/R, as FloatMoments defines them.
+/// Four operations in double precision for each:
+///
+///   S' = S + t   q = S' − S   r = t − q   l = r + 1.5 · 2^-28      with t = u^k as the definition rounds it, |t| ≤ 1
+///
+/// S begins at 1.5 · 2^12 and stays within [2^12, 2^13) for 2047 samples, where doubles are 2^-40 apart. So S' is S + t
+/// rounded to a whole number of 2^-40, and q, which is exact, is t rounded to one of the two such numbers next to it
+/// (which, depends on S only where t lies halfway). r, at most 2^-41 in size, is exact too: it is a multiple of t's
+/// last digit, which is at least 2^-94 unless q is 0. Between 2^-28 and 2^-27 doubles are 2^-80 apart: the bits of l
+/// are those of 1.5 · 2^-28 plus rint(r · 2^80), ties to even. And q · 2^80 is a multiple of 2^40, thus even, so that
+/// q · 2^80 + rint(r · 2^80) = rint((q + r) · 2^80) = rint(t · 2^80), whichever way q went. Neither the order of the
+/// samples nor how they are dealt to threads shows.
+///
+/// u is one operation, fma(x, 1/R, −pivot/R): R is a power of two, so both products are exact and rounding their
+/// difference is rounding x − pivot.
+///
+/// Limit: fewer than 2^22 samples a thread, for 64 bits.
+struct CentralSums {
+    static constexpr int powers = 4;
+    static constexpr double base = 0x1.8p12, low_base = 0x1.8p-28;
+    static constexpr std::uint32_t fold_every = 1024;
+
+    double sum[powers];         ///< S
+    std::uint64_t low[powers];  ///< Σ of the bits of l
+
+    /// 1/R, −pivot/R
+    __device__ static MomentScale scale_of(double pivot, int exponent) {
+        const double unit = core::power_of_two(-exponent);
+        return {unit, -pivot * unit};
+    }
+    __device__ void clear(const MomentScale&) {
+#pragma unroll
+        for (int k = 0; k < powers; ++k) {
+            sum[k] = base;
+            low[k] = 0;
+        }
+    }
+    template <int N>
+    __device__ void add(const double (&values)[N], const MomentScale& scale) {
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            const double u = fma(values[i], scale.first, scale.second);
+            double power = u;
+#pragma unroll
+            for (int k = 0; k < powers; ++k, power *= u) low[k] += split(power, sum[k], low_base);
+        }
+    }
+    /// Adds them to what was summed up before: every `fold_every` samples, and at the end.
+    __device__ void add_to(MomentTotals<powers>& totals, const MomentScale&) const {
+#pragma unroll
+        for (int k = 0; k < powers; ++k) {
+            totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
+            totals.low[k] += low[k];
+        }
+    }
+    /// Sum over this thread's `samples`.
+    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples) {
+        return totals.sum(k, samples * bits_of(low_base));
+    }
+};
+
+/// Sums of a brief analysis, whose pivot is 0, for k = 1 and 2, to the same bits. All is R or R² times as large as in
+/// CentralSums, so that no sample is scaled.
+///
+/// A square has 48 digits at most and is thus a double. It is never looked at: S + x² and x² − q are one operation
+/// each; and r is added to the sum of the rests at once. That stays within [2^-28, 2^-27) R² for 2047 samples, where
+/// doubles are 2^-80 R² apart, so it rounds r to a whole number of these. r never lies halfway between two, since the
+/// last digit of a square has an even place, in R² too, so that what was added before does not show.
+struct RawSums {
+    static constexpr int powers = 2;
+    static constexpr std::uint32_t fold_every = CentralSums::fold_every;
+
+    double sum[powers];  ///< S
+    std::uint64_t low;   ///< k = 1: Σ of the bits of l, less those of 1.5 · 2^-28 R
+    double rests;        ///< k = 2: 1.5 · 2^-28 R² + Σ rint(r)
+
+    /// 1.5 · 2^-28 R and R²
+    __device__ static MomentScale scale_of(int exponent) {
+        return {CentralSums::low_base * core::power_of_two(exponent),
+                CentralSums::low_base * core::power_of_two(2 * exponent)};
+    }
+    __device__ static double base(int k, const MomentScale& scale) {
+        return (k == 0 ? scale.first : scale.second) * 0x1p40;
+    }
+    __device__ void clear(const MomentScale& scale) {
+#pragma unroll
+        for (int k = 0; k < powers; ++k) sum[k] = base(k, scale);
+        low = 0;
+        rests = scale.second;
+    }
+    template <int N>
+    __device__ void add(const double (&values)[N], const MomentScale& scale) {
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            low += split(values[i], sum[0], scale.first) - bits_of(scale.first);
+            const double next = fma(values[i], values[i], sum[1]), left = sum[1] - next;
+            sum[1] = next;
+            rests += fma(values[i], values[i], left);
+        }
+    }
+    __device__ void add_to(MomentTotals<powers>& totals, const MomentScale& scale) const {
+#pragma unroll
+        for (int k = 0; k < powers; ++k)
+            totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base(k, scale));
+        totals.low[0] += low;
+        totals.low[1] += bits_of(rests) - bits_of(scale.second);
+    }
+    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t) {
+        return totals.sum(k, 0);
+    }
+};
+
+/// Part of a sum, see PartSums; and the sum of its parts.
+__device__ inline Word part_of(core::i128 sum, int part) {
+    const auto bits = static_cast<core::u128>(sum);
+    const auto word = static_cast<Word>(part == 2 ? bits >> 64 : bits);
+    return part == 0 ? word & 0xFFFFFFFFu : part == 1 ? word >> 32 : word;
+}
+__device__ inline core::i128 sum_of(const Word (&parts)[3]) {
+    return static_cast<core::i128>(parts[0] + (static_cast<core::u128>(parts[1]) << 32) +
+                                   (static_cast<core::u128>(parts[2]) << 64));
+}
+
+/// A sum for each of a block's warps, in shared memory that all merges of as many sums have in common.
+template <int sums>
+__device__ inline auto& sums_of_warps() {
+    __shared__ __align__(16) core::i128 of_warps[sums][warp_lanes];
+    return of_warps;
+}
+/// Adds a warp's values up. Called, since what is run through once takes longer to fetch than to execute.
+__device__ __noinline__ void merge_lanes(core::i128 value, core::i128* sum) {
+    const core::i128 all = wide_sum_over_warp(value);
+    if (threadIdx.x % warp_lanes == 0) *sum = all;
+}
+/// Calls `add(row, power, part, sum)` with the parts of a block's sums. `total_of(row, power)`: a thread's. By all
+/// threads, of which no warp is still in a merge before. The barrier shows what all of them did before.
+template <int rows, int powers, class TotalOf, class Add>
+__device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
+    constexpr int sums = rows * powers;
+    auto& of_warps = sums_of_warps<sums>();
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < sums; ++i) merge_lanes(total_of(i / powers, i % powers), &of_warps[i][warp]);
+    __syncthreads();
+#pragma unroll 1
+    for (int i = warp; i < sums; i += warps) {
+        const Word part = part_of(wide_sum_over_warp(lane < warps ? of_warps[i][lane] : core::i128{0}), lane);
+        if (lane < 3 && part != 0) add(i / powers, i % powers, lane, part);
+    }
+    __syncwarp();
+}
+/// Adds a part of a sum to those of the image.
+struct AddToRows {
+    FloatRow* rows;
+
+    __device__ void operator()(int r, int power, int part, Word sum) const {
+        global_add(&rows[r].found.sums[power][part], sum);
+    }
+};
+
+/// Plan of a row tells how it is summed up.
+struct RowPlan {
+    MomentScale scale;
+    std::int32_t exponent;
+    double pivot;
+    float fill;  ///< rejected samples are summed up as this, and taken back afterwards
+    RowFacts facts;
+
+    __device__ bool constant() const { return facts.minimum == facts.maximum; }
+};
+/// Exponent of a brief analysis's sums, whose pivot is 0.
+__device__ inline std::int32_t exponent_of(const RowFacts& facts) {
+    return core::moment_exponent(0, facts.minimum, facts.maximum);
+}
+/// Plans the sums of a row whose facts are known, or expected.
+template <int C, bool Full>
+__device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row) {
+    if constexpr (Full) {
+        row.pivot = fresh(task.row(r).pivot);
+        row.exponent = fresh(task.row(r).exponent);
+        row.scale = CentralSums::scale_of(row.pivot, row.exponent);
+    } else {
+        row.pivot = 0;
+        row.exponent = exponent_of(row.facts);
+        row.scale = RawSums::scale_of(row.exponent);
+    }
+    row.fill = row.facts.minimum;
+}
+
+/// Adds the moments' terms of `times` samples of one value; they may be fewer than none. By one thread.
+template <int C, bool Full>
+__device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row, float value, core::i128 times) {
+    std::uint64_t high[4] = {}, low[4] = {};
+    core::MomentTerms(of.pivot, of.exponent).add(value, high, low);
+    for (int k = 0; k < (Full ? 4 : 2); ++k) {
+        const core::i128 terms = core::MomentTerms::total(high[k], low[k], 1) * times;
+        for (int part = 0; part < 3; ++part) global_add(&task.row(row).found.sums[k][part], part_of(terms, part));
+    }
+}
+
+/// Moments from what was found of row r.
+template <int C, bool Full>
+__device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, const Findings& found,
+                                          const RowFacts& facts) {
+    FloatMoments moments;
+    if constexpr (Full) {
+        moments.pivot = fresh(task.row(r).pivot);
+        moments.exponent = fresh(task.row(r).exponent);
+    } else {
+        moments.exponent = exponent_of(facts);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) moments.sums[k] = core::to_public(sum_of(found.sums[k]));
+    return moments;
+}
+/// Central moments, whose means the lanes of a warp find side by side.
+__device__ inline core::CentralMoments central_moments_of(std::uint64_t n, const FloatMoments& moments) {
+    if (n == 0) return {};
+    const double own = core::RawMeans(n, moments)[min(threadIdx.x % warp_lanes, core::RawMeans::count - 1)];
+    double raw[core::RawMeans::count];
+#pragma unroll
+    for (int i = 0; i < core::RawMeans::count; ++i) raw[i] = __shfl_sync(0xFFFFFFFFu, own, i);
+    return core::central_moments(n, moments, raw);
+}
+
+/// Decides whether rows' moments are to be summed again, and about what. By a block: a warp a row.
+template <int C>
+__device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
+    const int r = threadIdx.x / warp_lanes;
+    if (r >= rows_of(C)) return;
+    const Findings found = fresh_copy(task.row(r).found);
+    const RowFacts facts = facts_of(task, found);
+    const FloatMoments moments = moments_of(task, r, found, facts);
+    const core::CentralMoments central = central_moments_of(facts.finite, moments);
+    const bool again = core::poor_pivot(moments, central);
+    __syncwarp();  // all lanes have read the sums
+    if (threadIdx.x % warp_lanes != 0) return;
+    FloatRow& row = task.row(r);
+    row.again = again;
+    row.central = central;
+    if (!again) return;
+    row.pivot = central.mean;
+    row.exponent = core::moment_exponent(central.mean, facts.minimum, facts.maximum);
+    for (auto& sum : row.found.sums)
+        for (Word& part : sum) part = 0;
+}
+
+/// Sums of one row's moments, once more, about its mean.
+template <int C>
+struct MomentCounter {
+    CentralSums sums;
+    MomentTotals<CentralSums::powers> totals = {};
+    MomentScale scale;
+    std::uint32_t samples = 0;
+    float fill;
+    int row;
+    bool rgb;
+
+    __device__ MomentCounter(const RowPlan& plan, int of, bool red_first)
+        : scale(plan.scale), fill(plan.fill), row(of), rgb(red_first) {
+        sums.clear(scale);
+    }
+    template <class Pixels, class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+        constexpr int N = pixels_of<C, Pixels>;
+        float values[N];
+        row_values<C>(pixels, row, rgb, values);
+#pragma unroll
+        for (int i = 0; i < N; ++i) values[i] = is_counted(values[i], valid, i) ? values[i] : fill;
+        double wide[N];
+        widen(values, wide);
+        sums.add(wide, scale);
+        samples += N;
+        if ((samples & (CentralSums::fold_every - 1)) < N) fold();
+    }
+    __device__ void fold() {
+        sums.add_to(totals, scale);
+        sums.clear(scale);
+    }
+};
+template <int C>
+__device__ __noinline__ void sum_again(const Task<C, true>& task, int row) {
+    __shared__ RowPlan plan;
+    __syncthreads();  // the plan may be written again
+    if (threadIdx.x == 0) {
+        plan.facts = facts_of(task, row);
+        plan_sums(task, row, plan);
+    }
+    __syncthreads();  // the plan, for all
+    MomentCounter<C> counter(plan, row, task.common().rgb);
+    sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
+    counter.fold();
+    merge_moments<1, CentralSums::powers>(
+        [&](int, int k) { return CentralSums::total(counter.totals, k, counter.samples); }, AddToRows{&task.row(row)});
+    if (blockIdx.x == 0 && threadIdx.x == 0 && plan.facts.rejected != 0)
+        add_terms(task, plan, row, plan.fill, -static_cast<core::i128>(plan.facts.rejected));
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

@@ -1,0 +1,103 @@
+// Samples of f32 images: a row's values out of what was loaded together, and the sweeps that load them.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/luma.hpp"
+#include "cuda/pixels/resident.cuh"
+#include "cuda/pixels/validity.cuh"
+
+namespace gpuhist::cuda {
+
+/// Sample i of a group, or of one pixel.
+template <int C>
+__device__ inline float sample_of(const Group<float, C>& group, int i) {
+    return group[i];
+}
+template <int C>
+__device__ inline float sample_of(const float (&pixel)[C], int i) {
+    return pixel[i];
+}
+template <int C, class Pixels>
+constexpr int pixels_of = std::is_array_v<Pixels> ? 1 : Group<float, C>::pixels;
+
+/// Value of pixel p in a row of the results: a channel's, luma, or alpha.
+template <int C, class Pixels>
+__device__ inline float row_value(const Pixels& pixels, int p, int row, bool rgb) {
+    const float first = sample_of<C>(pixels, p * C);
+    if constexpr (C == 1) {
+        return first;
+    } else {
+        const float second = sample_of<C>(pixels, p * C + 1), third = sample_of<C>(pixels, p * C + 2);
+        if (row == luma_row) return core::luma(rgb ? first : third, second, rgb ? third : first);
+        if constexpr (C == 4)
+            if (row == 4) return sample_of<C>(pixels, p * C + 3);
+        return row == 0 ? first : row == 1 ? second : third;
+    }
+}
+/// Values of all pixels in a row, which need not be a constant.
+template <int C, class Pixels, int N>
+__device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float (&values)[N]) {
+    static_assert(N == pixels_of<C, Pixels>);
+    if (C > 1 && row == luma_row) {
+#pragma unroll
+        for (int p = 0; p < N; ++p) values[p] = row_value<C>(pixels, p, luma_row, rgb);
+        return;
+    }
+#pragma unroll
+    for (int p = 0; p < N; ++p)
+        values[p] = C == 4 && row == 4 ? sample_of<C>(pixels, p * C + C - 1)
+                    : row == 0         ? sample_of<C>(pixels, p * C)
+                    : row == 1         ? sample_of<C>(pixels, p * C + (C > 1))
+                                       : sample_of<C>(pixels, p * C + (C > 1 ? 2 : 0));
+}
+
+__device__ inline bool is_finite(float value) {
+    return fabsf(value) < INFINITY;
+}
+/// Validity of group i, of which `valid` tells where not every pixel counts.
+template <class Valid>
+__device__ inline Valid valid_of(const Valid* valid, int i) {
+    if constexpr (Valid::every)
+        return {};
+    else
+        return valid[i];
+}
+/// Whether a sample counts: it is finite, and its pixel valid.
+template <class Valid>
+__device__ inline bool is_counted(float value, const Valid& valid, int pixel) {
+    return is_finite(value) && (Valid::every || valid[pixel]);
+}
+
+/// Value i, which need not be a constant, out of registers.
+template <int N>
+__device__ inline float picked(const float (&values)[N], int i) {
+    float value = values[0];
+#pragma unroll
+    for (int k = 1; k < N; ++k) value = i == k ? values[k] : value;
+    return value;
+}
+
+template <int N>
+__device__ inline void widen(const float (&values)[N], double (&wide)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) wide[i] = values[i];
+}
+
+/// Shows `visit` all pixels of this thread's share, see sweep_one_row. `Unroll` groups are loaded before any is looked
+/// at. `tile`: a Tile with all groups of the image, where there is one.
+template <int C, int Unroll, class Visit, class OfImage = NoTile>
+__device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
+                                             const OfImage& tile = {}) {
+    if constexpr (is_kept<OfImage>) {
+        tile.template sweep<C, Unroll>(visit);
+        tile.template sweep_end<C>(image, visit);
+    } else if (in_one_row<float, C>(image)) {
+        sweep_one_row<float, C>(image, share, Loads<Unroll>{}, visit);
+    } else {
+        sweep_rows<float, C>(image, share, Loads<Unroll>{}, visit);
+    }
+}
+
+}  // namespace gpuhist::cuda
