@@ -1,7 +1,9 @@
 // Clustered images, many of whose samples, of many values, share the high digits that are wanted (see clustered_part).
 // A sweep between the two counts the upper ten bits of the low digits under all of these, the middle digits, so that of
 // the low digits few need be counted: that is done in device memory, at a quarter of shared memory's speed.
-// Removable: what calls these says so by their names, and without them no image is clustered.
+// Removable: kernel.cuh calls count_middle_digits(), selection.cuh find_clustered(), MiddleDigitCounts and
+// clear_middle_digits(), low_digits.cuh want_middle_digits() and DigitFilter; all but the first two where
+// is_clustered().
 #pragma once
 
 #include "cuda/block/rank_search.cuh"
