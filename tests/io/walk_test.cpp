@@ -70,7 +70,7 @@ TEST(Formats, OfThePageAreThoseOfTheList) {
         for (const std::string_view extension : format->extensions)
             if (!extension.empty()) {
                 known.emplace(extension);
-                EXPECT_TRUE(gpuhist::io::walk_finds("x" + std::string(extension), {})) << extension;
+                EXPECT_TRUE(gpuhist::io::walk_finds(std::string("x").append(extension), {})) << extension;
             }
     EXPECT_EQ(written, known);
     EXPECT_EQ(known.size(), std::set<std::string>(known.begin(), known.end()).size());
