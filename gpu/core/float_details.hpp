@@ -1,4 +1,4 @@
-// What lies behind an f32 ImageResult for read_result() alone.
+// Details that lie behind an f32 ImageResult, for read_result() alone.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,5 @@ struct FloatDetails {
     FloatMoments moments[5];
     FloatRanks ranks[float_rows];
 };
-
-/// Moments and order statistics into an analysis that has its channels.
-void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis);
 
 }  // namespace gpuhist::core

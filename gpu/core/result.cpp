@@ -5,12 +5,28 @@
 
 namespace gpuhist {
 namespace core {
+namespace {
+
+/// Moments and order statistics into an analysis that has its channels.
+void read_float_details(const ImageResult& result, const FloatDetails& details, Analysis& analysis) {
+    auto read = [](const FloatRanks& ranks, std::vector<OrderStatistic>& order) {
+        order.clear();
+        for (int i = 0; i < ranks.count; ++i) order.push_back({ranks.rank[i], ranks.value[i]});
+    };
+    for (int row = 0; row < result.rows; ++row) {
+        analysis.channels[static_cast<std::size_t>(row)].moments = details.moments[row];
+        read(details.ranks[row], analysis.channels[static_cast<std::size_t>(row)].order_statistics);
+    }
+    if (result.rows > 1) read(details.ranks[pooled_row], analysis.pooled_order_statistics);
+}
+
+}  // namespace
 
 void read(const ImageResult& result, Analysis& analysis) {
     constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
     const char* base = reinterpret_cast<const char*>(&result);
     const auto* counts = reinterpret_cast<const std::uint64_t*>(base + result.counts_offset);
-    const bool floats = result.depth == Depth::f32;
+    const bool floats = traits_of(result.depth).floating;
 
     analysis.depth = result.depth;
     analysis.detail = result.detail;

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/histogram.hpp"
 #include "gpuhist/statistics.hpp"
 #include "support/engines_under_test.hpp"
 #include "support/oracle.hpp"

@@ -65,7 +65,7 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
             case NormalizeMode::zscore: {
                 core::CentralMoments parts[colors], all = moments[c];
                 for (int i = 0; i < colors; ++i) parts[result_row(i, C, task.common().rgb)] = moments[i];
-                if (joint) all = core::pool(parts, colors);
+                if (joint) all = core::combine(parts, colors);
                 map.low = all.mean;
                 map.high = sqrt(all.m2);
                 break;

@@ -10,7 +10,7 @@
 #include "cuda/float/state.cuh"
 #include "cuda/normalize/lut.cuh"
 #include "cuda/tuning.hpp"
-#include "normalize/formulas.hpp"
+#include "normalize/modes.hpp"
 
 namespace gpuhist::cuda {
 namespace {
