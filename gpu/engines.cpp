@@ -38,7 +38,7 @@ StreamAnalyzer::StreamAnalyzer(const StreamPlan&, void*) {
 StreamAnalyzer::~StreamAnalyzer() = default;
 StreamAnalyzer::StreamAnalyzer(StreamAnalyzer&&) noexcept = default;
 StreamAnalyzer& StreamAnalyzer::operator=(StreamAnalyzer&&) noexcept = default;
-// Without an analyser none of these can be called.
+// Members that cannot be called without an analyser.
 const StreamPlan& StreamAnalyzer::plan() const {
     throw_without_cuda();
 }

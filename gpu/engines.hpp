@@ -1,4 +1,4 @@
-// What the two engines offer to `make_engine`. The CUDA half exists only where it was built in.
+// Engines as they offer themselves to `make_engine`. The CUDA one exists only where it was built in.
 #pragma once
 
 #include <cstddef>

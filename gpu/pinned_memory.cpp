@@ -16,8 +16,8 @@ namespace gpuhist {
 namespace {
 
 constexpr std::size_t alignment = 64;
-/// Plain blocks of so many bytes are mapped each by itself, and gone when they are released. In the heap other memory
-/// comes to lie between them, the more the longer a process runs, which then cannot be given back.
+/// Bytes from which on plain blocks are mapped each by itself, and gone when they are released. In the heap other
+/// memory comes to lie between them, the more the longer a process runs, which then cannot be given back.
 constexpr std::size_t mapped_bytes = std::size_t{1} << 17;
 
 /// Sizes in steps of an eighth, so that images of nearly one size share memory.
@@ -81,7 +81,7 @@ class PinnedPool::Implementation {
         Kind kind;
     };
 
-    /// What is idle and of another size goes before new memory comes.
+    /// Makes room: what is idle and of another size goes before new memory comes.
     void make_room(std::size_t bytes) {
         while (!idle_.empty() && idle_bytes_ + bytes > keep_bytes_) {
             const auto largest = std::prev(idle_.end());

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpuhist/histogram.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/statistics.hpp"
 

@@ -1,6 +1,10 @@
-#include "gpuhist/analysis.hpp"
+#include "core/analysis.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <utility>
 
 #include "core/integers.hpp"
 #include "gpuhist/error.hpp"
@@ -36,7 +40,9 @@ const ChannelAnalysis* Analysis::find(Channel channel) const {
 Analysis& Analysis::operator+=(const Analysis& other) {
     if (depth != other.depth || channels.size() != other.channels.size())
         throw InvalidArgument("analyses of different depth or channels cannot be merged");
-    if (depth == Depth::f32) throw InvalidArgument("f32 analyses cannot be merged: order statistics need the pixels");
+    if (traits_of(depth).values == 0)
+        throw InvalidArgument(std::string(to_string(depth)) +
+                              " analyses cannot be merged: order statistics need the pixels");
     for (std::size_t c = 0; c < channels.size(); ++c)
         if (channels[c].channel != other.channels[c].channel ||
             channels[c].counts.size() != other.channels[c].counts.size())
@@ -56,6 +62,42 @@ Analysis& Analysis::operator+=(const Analysis& other) {
         brightness.reset();
     }
     return *this;
+}
+
+void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins) {
+    std::array<Channel, 5> rows{Channel::gray};
+    std::size_t size = 1;
+    if (image.channels >= 3) {
+        rows = {Channel::red, Channel::green, Channel::blue};
+        size = 3;
+        if (luma) rows[size++] = Channel::luma;
+        if (image.channels == 4) rows[size++] = Channel::alpha;
+    }
+    result.depth = image.depth;
+    result.brightness.reset();
+    result.range = {};
+    result.upper_closed = false;
+    result.detail = Detail::full;
+    result.pooled_order_statistics.clear();
+    result.channels.resize(size);
+    for (std::size_t c = 0; c < size; ++c) {
+        ChannelAnalysis fresh;
+        fresh.channel = rows[c];
+        fresh.counts = std::move(result.channels[c].counts);
+        fresh.counts.assign(bins, 0);
+        fresh.order_statistics = std::move(result.channels[c].order_statistics);
+        fresh.order_statistics.clear();
+        result.channels[c] = std::move(fresh);
+    }
+}
+
+void core::sum_of_colors(const Analysis& analysis, std::vector<std::uint64_t>& sum) {
+    sum.clear();
+    for (const Channel color : colors) {
+        const std::vector<std::uint64_t>& counts = analysis.find(color)->counts;
+        sum.resize(counts.size());
+        std::transform(sum.begin(), sum.end(), counts.begin(), sum.begin(), std::plus<>());
+    }
 }
 
 }  // namespace gpuhist

@@ -1,4 +1,4 @@
-// Which bin a value falls into.
+// Bins of values.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ struct FloatBins {
     GPUHIST_HD FloatBins(double lo, double hi, std::uint32_t n, bool closed)
         : lower(lo), upper(hi), scale(n / (hi - lo)), bins(n), upper_closed(closed) {}
 
-    /// The bin of a value that is no NaN, or `below`, `above`.
+    /// Bin of a value that is no NaN, or `below`, `above`.
     GPUHIST_HD std::uint32_t operator()(float value) const {
         const double v = value;
         if (v < lower) return below;
@@ -43,7 +43,7 @@ struct FloatBins {
     }
 };
 
-/// The range of f32 bins where none was given: the finite extremes; around a single value, a half to each side (more
+/// Range of f32 bins where none was given: the finite extremes; around a single value, a half to each side (more
 /// where that would vanish in double's resolution); [0, 1] where nothing is finite.
 GPUHIST_HD inline Range found_range(bool any_finite, float minimum, float maximum) {
     if (!any_finite) return {0, 1};

@@ -1,4 +1,4 @@
-// What lies behind an f32 ImageResult for read_result() alone.
+// Details that lie behind an f32 ImageResult, for read_result() alone.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,6 @@
 
 #include "core/wide.hpp"
 #include "gpuhist/error.hpp"
-#include "statistics/float_analysis.hpp"
 
 namespace gpuhist::core {
 namespace {

@@ -7,14 +7,14 @@
 
 namespace gpuhist::core {
 
-/// Those of an image's channel with n finite samples. Throws InvalidArgument for a pivot or an exponent that no image
+/// Sums of an image's channel with n finite samples. Throws InvalidArgument for a pivot or an exponent that no image
 /// has, beyond which the sums would not be exact.
 PowerSums power_sums(std::uint64_t n, const FloatMoments& moments);
 
 /// sums += more
 void add(PowerSums& sums, const PowerSums& more);
 
-/// Whether each is no larger than n floats allow, so that pools of these sums cannot overflow.
+/// Verdict on sums: whether each is no larger than n floats allow, so that summaries cannot overflow.
 bool plausible(const PowerSums& sums, std::uint64_t n);
 
 /// Mean, std, std_sample and, where full, skewness and kurtosis of n > 0 samples. The differences that cancel are taken

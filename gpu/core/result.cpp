@@ -41,7 +41,7 @@ void read(const ImageResult& result, Analysis& analysis) {
     constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
     const char* base = reinterpret_cast<const char*>(&result);
     const auto* counts = reinterpret_cast<const std::uint64_t*>(base + result.counts_offset);
-    const bool floats = result.depth == Depth::f32;
+    const bool floats = traits_of(result.depth).floating;
 
     analysis.depth = result.depth;
     analysis.detail = result.detail;

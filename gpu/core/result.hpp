@@ -1,4 +1,4 @@
-// From the memory that the GPU filled to an Analysis.
+// Results in memory that the GPU filled, read into an Analysis.
 #pragma once
 
 #include "gpuhist/stream.hpp"

@@ -45,7 +45,7 @@ void validate(const AnalysisRequest& request) {
 }
 
 void validate(const Normalization& normalization) {
-    if (normalization.mode == NormalizeMode::percentile &&
+    if (traits_of(normalization.mode).needs == NormalizeNeeds::ranks &&
         !(normalization.low >= 0 && normalization.low < normalization.high && normalization.high <= 100))
         refuse("percentiles " + std::to_string(normalization.low) + "," + std::to_string(normalization.high) +
                ": 0 <= low < high <= 100");

@@ -1,4 +1,4 @@
-// What the public functions promise to refuse.
+// Checks of arguments: what the public functions promise to refuse.
 #pragma once
 
 #include "gpuhist/analysis.hpp"
@@ -7,7 +7,7 @@
 
 namespace gpuhist::core {
 
-/// Each throws InvalidArgument naming the argument, its value and what is allowed.
+/// Checks of one argument. Each throws InvalidArgument naming it, its value and what is allowed.
 void validate(const ImageView& image);
 void validate(const AnalysisRequest& request);
 void validate(const Normalization& normalization);

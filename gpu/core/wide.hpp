@@ -30,7 +30,7 @@ class Wide {
         words_[0] = static_cast<std::uint64_t>(value);
         words_[1] = static_cast<std::uint64_t>(value >> 64);
     }
-    /// The same number in more words.
+    /// Widens a number.
     template <int fewer>
     explicit Wide(const Wide<fewer>& value) {
         static_assert(fewer < words);

@@ -14,7 +14,7 @@
 namespace gpuhist::cpu {
 namespace {
 
-/// As many threads as the process may run on.
+/// Number of threads that the process may run on.
 int allowed_threads() {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
@@ -36,7 +36,7 @@ class CpuEngine final : public Engine {
 
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
         validate_request(image, request);
-        if (image.depth == Depth::f32)
+        if (traits_of(image.depth).floating)
             analyze_floats(image, request, std::nullopt, result);
         else
             integers_.analyze(workers_, image, request.luma_histogram, result);
@@ -47,15 +47,15 @@ class CpuEngine final : public Engine {
         validate_request(image, request);
         core::validate(normalization);
         core::validate_output(image, normalization, output);
-        if (image.depth == Depth::f32) {
+        const NormalizeTraits& mode = traits_of(normalization.mode);
+        if (traits_of(image.depth).floating) {
             std::optional<Stretch> stretch;
-            if (normalization.mode == NormalizeMode::percentile) stretch = {normalization.low, normalization.high};
+            if (mode.needs == NormalizeNeeds::ranks) stretch = {normalization.low, normalization.high};
             analyze_floats(image, request, stretch, result);
             normalizer_.apply_floats(workers_, image, result, normalization, *floats_, output);
             return;
         }
-        // Joint equalisation needs the luma counts even where they are not wanted.
-        const bool luma = normalization.mode == NormalizeMode::equalize && normalization.joint;
+        const bool luma = mode.joint_by_luma && normalization.joint;  // then even where its counts are not wanted
         integers_.analyze(workers_, image, request.luma_histogram || luma, result);
         normalizer_.apply_integers(workers_, image, result, normalization, output);
         if (!request.luma_histogram && result.find(Channel::luma))

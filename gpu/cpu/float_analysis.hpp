@@ -1,13 +1,14 @@
-// f32 images: the sweeps of core/float_analysis.hpp.
+// f32 images: the sweeps of statistics/float_analysis.hpp.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/bins.hpp"
-#include "cpu/pixel_source.hpp"
+#include "cpu/planes.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/image.hpp"
@@ -15,11 +16,12 @@
 
 namespace gpuhist::cpu {
 
-/// The two percentiles, in percent, whose order statistics a stretch needs beside the reported ones.
+/// Percentiles, in percent, whose nearest ranks a stretch needs beside the reported ones.
 struct Stretch {
     double low, high;
 };
 
+/// Analyser of f32 images. Owns its workspace and reuses it.
 class FloatAnalyzer {
   public:
     FloatAnalyzer();
@@ -38,17 +40,33 @@ class FloatAnalyzer {
     struct Worker;
     struct RowState;
 
-    void find_extremes(Workers& workers, const ImageView& image);
-    void plan(const core::RankRequest& request);
-    void find_usual_values(const ImageView& image);
-    void count_and_sum(Workers& workers, const ImageView& image, Analysis& result);
-    void sum_again(Workers& workers, const ImageView& image);
+    template <class Source>
+    void run(Workers& workers, const Source& source, const AnalysisRequest& request,
+             const std::optional<Stretch>& stretch, Analysis& result);
+    template <class Source>
+    void count_into(Workers& workers, const Source& source, const core::FloatBins& bins,
+                    const std::array<std::uint64_t*, color_rows>& counts);
+    template <class Source>
+    void find_extremes(Workers& workers, const Source& source);
+    void prepare_full();
+    template <class Source>
+    void plan_ranks(const Source& source, const core::RankRequest& request);
+    template <class Source>
+    void find_usual_values(const Source& source);
+    template <class Source>
+    void count_and_sum(Workers& workers, const Source& source, Analysis& result);
+    template <class Source>
+    void sum_again(Workers& workers, const Source& source);
+    template <class Source>
+    void keep_again(Workers& workers, const Source& source);
     void finish_ranks(int row, std::vector<OrderStatistic>& result);
+    void finish_ranks(Analysis& result);
 
     bool is_pooled(int row) const { return rows_ > 1 && row <= blue_row; }
 
     int rows_ = 0;  ///< 1, 4 or 5
     bool brief_ = false;
+    std::uint64_t pixels_ = 0;  ///< of the image, that count
     std::vector<Worker> workers_;
     std::array<std::unique_ptr<RowState>, core::float_rows> states_;
 };

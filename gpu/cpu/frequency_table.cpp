@@ -9,11 +9,12 @@
 #include <memory>
 #include <utility>
 
+#include "core/analysis.hpp"
+#include "core/float_keys.hpp"
 #include "core/validate.hpp"
-#include "cpu/pixel_source.hpp"
+#include "cpu/planes.hpp"
 #include "dataset/frequency_table.hpp"
 #include "gpuhist/error.hpp"
-#include "statistics/float_analysis.hpp"
 
 namespace gpuhist {
 namespace cpu {
@@ -46,7 +47,7 @@ std::uint32_t* radix_sort(std::uint32_t* keys, std::uint32_t* other, std::size_t
     return keys;
 }
 
-/// Returns whether all are finite.
+/// Keys of some samples. Returns whether all are finite.
 GPUHIST_SIMD bool keys_loop(const float* values, int samples, std::uint32_t* keys) {
     std::uint32_t largest = 0;  // magnitude, as bits
     for (int i = 0; i < samples; ++i) {
@@ -58,7 +59,7 @@ GPUHIST_SIMD bool keys_loop(const float* values, int samples, std::uint32_t* key
     return largest < 0x7F800000U;
 }
 
-/// The keys of the finite samples to `keys`, which has room for all. Returns how many.
+/// Keys of the finite samples to `keys`, which has room for all. Returns how many.
 int finite_keys(const float* values, int samples, std::uint32_t* keys, FrequencyTable& infinite) {
     if (keys_loop(values, samples, keys)) return samples;
     int count = 0;
@@ -105,7 +106,31 @@ std::int64_t chunk_of(const ImageView& image) {
 }
 
 std::size_t rows_of(const ImageView& image) {
-    return image.channels == 1 ? 1 : image.channels == 3 ? 4 : 5;
+    return static_cast<std::size_t>(core::rows_of_channels(image.channels));
+}
+
+template <class Source>
+std::vector<FrequencyTable> count_pixels(const Source& source, const std::shared_ptr<FrequencyStorage>& storage) {
+    const ImageView& image = source.image;
+    const std::int64_t chunk = chunk_of(image);
+    std::vector<FrequencyTable> tables(rows_of(image), FrequencyTable(storage));
+    std::vector<Pending> pending(tables.size());
+    const auto keys_of_a_chunk = [&] { return std::make_unique_for_overwrite<std::uint32_t[]>(chunk); };
+    for (Pending& row : pending) row.keys = keys_of_a_chunk();
+    const auto scratch = keys_of_a_chunk();
+    Planes planes;
+    for (std::int64_t begin = 0; begin < image.pixels(); begin += chunk) {
+        const std::int64_t end = std::min(begin + chunk, image.pixels());
+        for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
+            split(samples, pixels, image.channels, image.order, planes);
+            for (std::size_t row = 0; row < tables.size(); ++row) {
+                Pending& to = pending[row];
+                to.count += finite_keys(planes.values[row], pixels, to.keys.get() + to.count, tables[row]);
+            }
+        });
+        for (std::size_t row = 0; row < tables.size(); ++row) count(pending[row], scratch.get(), storage, tables[row]);
+    }
+    return tables;
 }
 
 }  // namespace
@@ -117,29 +142,10 @@ std::size_t counting_bytes(const ImageView& image) {
 
 std::vector<FrequencyTable> count_frequencies(const ImageView& image,
                                               const std::shared_ptr<FrequencyStorage>& storage) {
-    using namespace cpu;
     core::validate(image);
-    if (image.depth != Depth::f32) throw InvalidArgument("counts of values are for f32 images");
+    if (!traits_of(image.depth).floating) throw InvalidArgument("counts of values are for f32 images");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
-    const std::int64_t chunk = chunk_of(image);
-    std::vector<FrequencyTable> values(rows_of(image), FrequencyTable(storage));
-    std::vector<Pending> pending(values.size());
-    const auto keys_of_a_chunk = [&] { return std::make_unique_for_overwrite<std::uint32_t[]>(chunk); };
-    for (Pending& row : pending) row.keys = keys_of_a_chunk();
-    const auto scratch = keys_of_a_chunk();
-    Planes planes;
-    for (std::int64_t begin = 0; begin < image.pixels(); begin += chunk) {
-        const std::int64_t end = std::min(begin + chunk, image.pixels());
-        for_blocks<const float>(image, begin, end, [&](const float* samples, int pixels) {
-            split(samples, pixels, image.channels, image.order, planes);
-            for (std::size_t row = 0; row < values.size(); ++row) {
-                Pending& to = pending[row];
-                to.count += finite_keys(planes.values[row], pixels, to.keys.get() + to.count, values[row]);
-            }
-        });
-        for (std::size_t row = 0; row < values.size(); ++row) count(pending[row], scratch.get(), storage, values[row]);
-    }
-    return values;
+    return cpu::with_pixel_source(image, [&](const auto& source) { return cpu::count_pixels(source, storage); });
 }
 
 }  // namespace gpuhist

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <type_traits>
 
+#include "core/analysis.hpp"
 #include "core/integers.hpp"
 #include "core/luma.hpp"
 #include "cpu/pixel_source.hpp"
@@ -13,9 +14,7 @@
 namespace gpuhist::cpu {
 namespace {
 
-/// Counters of 32 bits are gathered into 64 after this many pixels at most, each of which adds one to a counter: no
-/// counter passes 2^31. The sum of 2^31 squares below 2^32 stays below 2^63.
-constexpr std::int64_t round_pixels = std::int64_t{1} << 31;
+static_assert(round_pixels <= std::int64_t{1} << 31, "the sum of as many squares below 2^32 stays below 2^63");
 
 /// Interleaved channels, then luma.
 constexpr int luma_table = 4;
@@ -74,27 +73,20 @@ GPUHIST_SIMD void sum_block(const std::uint16_t* luma, int pixels, Sums& sums) {
 
 // ---- counting -----------------------------------------------------------------------------------------------------
 
-/// The tables of one worker. 8 bits: several copies each, taken in turn by neighbouring pixels, so that equal
+/// Tables of one worker. 8 bits: several copies each, taken in turn by neighbouring pixels, so that equal
 /// neighbours do not wait for each other's store; they fit the innermost cache.
 template <class Sample>
-struct Shape;
-template <>
-struct Shape<std::uint8_t> {
-    static constexpr int values = 256, copies = 4;
+struct Table {
+    static constexpr int values = 1 << 8 * sizeof(Sample), copies = sizeof(Sample) == 1 ? 4 : 1;
+    static constexpr std::size_t size = std::size_t{values} * copies;
 };
-template <>
-struct Shape<std::uint16_t> {
-    static constexpr int values = 65536, copies = 1;
-};
-template <class Sample>
-constexpr std::size_t table_size = std::size_t{Shape<Sample>::values} * Shape<Sample>::copies;
 
 template <int channels, bool luma, class Counter, class Sample>
 void count_block(const Sample* samples, const Sample* brightness, int pixels, Counter* const (&tables)[max_tables]) {
-    constexpr int copies = Shape<Sample>::copies;
+    constexpr int copies = Table<Sample>::copies;
     auto count = [&](int i, int copy) {
-        for (int c = 0; c < channels; ++c) ++tables[c][copy * Shape<Sample>::values + samples[i * channels + c]];
-        if constexpr (luma) ++tables[luma_table][copy * Shape<Sample>::values + brightness[i]];
+        for (int c = 0; c < channels; ++c) ++tables[c][copy * Table<Sample>::values + samples[i * channels + c]];
+        if constexpr (luma) ++tables[luma_table][copy * Table<Sample>::values + brightness[i]];
     };
     int i = 0;
     for (; i + 4 <= pixels; i += 4)
@@ -103,15 +95,16 @@ void count_block(const Sample* samples, const Sample* brightness, int pixels, Co
 }
 
 /// Counts the pixels [begin, end); without a luma table their brightness goes to `sums`.
-template <int channels, class Counter, class Sample>
-void count_pixels(const ImageView& image, std::int64_t begin, std::int64_t end, bool luma,
+template <int channels, class Counter, class Sample, class Source>
+void count_pixels(const Source& source, std::int64_t begin, std::int64_t end, bool luma,
                   Counter* const (&tables)[max_tables], Sums& sums) {
-    for_blocks<const Sample>(image, begin, end, [&](const Sample* samples, int pixels) {
+    for_blocks<Sample>(source, begin, end, [&](const Sample* samples, int pixels) {
+        sums.pixels += static_cast<std::uint64_t>(pixels);
         if constexpr (channels == 1) {
             count_block<1, false>(samples, samples, pixels, tables);
         } else {
             alignas(64) Sample brightness[block_pixels];
-            luma_block(samples, pixels, channels, image.order, brightness);
+            luma_block(samples, pixels, channels, source.image.order, brightness);
             if (luma) {
                 count_block<channels, true>(samples, brightness, pixels, tables);
             } else {
@@ -122,41 +115,44 @@ void count_pixels(const ImageView& image, std::int64_t begin, std::int64_t end, 
     });
 }
 
-template <class Counter, class Sample>
-void count_pixels(const ImageView& image, std::int64_t begin, std::int64_t end, bool luma,
+template <class Counter, class Sample, class Source>
+void count_pixels(const Source& source, std::int64_t begin, std::int64_t end, bool luma,
                   Counter* const (&tables)[max_tables], Sums& sums) {
-    switch (image.channels) {
+    switch (source.image.channels) {
         case 1:
-            return count_pixels<1, Counter, Sample>(image, begin, end, luma, tables, sums);
+            return count_pixels<1, Counter, Sample>(source, begin, end, luma, tables, sums);
         case 3:
-            return count_pixels<3, Counter, Sample>(image, begin, end, luma, tables, sums);
-        default:
-            return count_pixels<4, Counter, Sample>(image, begin, end, luma, tables, sums);
+            return count_pixels<3, Counter, Sample>(source, begin, end, luma, tables, sums);
+        case 4:
+            return count_pixels<4, Counter, Sample>(source, begin, end, luma, tables, sums);
     }
 }
 
-/// The same for bytes, by avx512.hpp.
-void count_batches(const ImageView& image, std::int64_t begin, std::int64_t end, bool luma,
-                   std::uint32_t* const (&tables)[max_tables], Sums& sums, avx512::Scratch& scratch) {
+/// Counts u8 pixels by avx512.hpp.
+template <class Source>
+void count_gathered(const Source& source, std::int64_t begin, std::int64_t end, bool luma,
+                    std::uint32_t* const (&tables)[max_tables], Sums& sums, avx512::Scratch& scratch) {
+    const ImageView& image = source.image;
     int filled = 0;
-    auto count_batch = [&](const std::uint8_t* next) {
+    auto count_all = [&](const std::uint8_t* next) {
         for (int c = 0; c < image.channels; ++c)
             avx512::count(scratch, c, filled, next + std::int64_t{c} * filled, tables[c]);
         if (image.channels >= 3 && luma) avx512::count(scratch, luma_table, filled, next, tables[luma_table]);
         if (image.channels >= 3 && !luma) sum_block(scratch.planes[luma_table], filled, sums);
         filled = 0;
     };
-    for_pieces<const std::uint8_t>(image, begin, end, [&](const std::uint8_t* samples, std::int64_t pixels) {
+    for_pieces<std::uint8_t>(source, begin, end, [&](const std::uint8_t* samples, std::int64_t pixels) {
+        sums.pixels += static_cast<std::uint64_t>(pixels);
         while (pixels > 0) {
-            const int part = static_cast<int>(std::min<std::int64_t>(pixels, avx512::batch_pixels - filled));
+            const int part = static_cast<int>(std::min<std::int64_t>(pixels, avx512::gathered_pixels - filled));
             avx512::split(samples, part, image.channels, image.order, scratch, filled);
             filled += part;
             samples += part * image.channels;
             pixels -= part;
-            if (filled == avx512::batch_pixels) count_batch(samples);
+            if (filled == avx512::gathered_pixels) count_all(samples);
         }
     });
-    if (filled > 0) count_batch(scratch.planes[0]);
+    if (filled > 0) count_all(scratch.planes[0]);
 }
 
 Brightness brightness_of(const std::vector<std::uint64_t>& counts) {
@@ -177,42 +173,15 @@ Brightness brightness_of(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
-void reset(Analysis& result, const ImageView& image, bool luma, std::size_t bins) {
-    std::array<Channel, max_tables> rows{Channel::gray};
-    std::size_t size = 1;
-    if (image.channels >= 3) {
-        rows = {Channel::red, Channel::green, Channel::blue};
-        size = 3;
-        if (luma) rows[size++] = Channel::luma;
-        if (image.channels == 4) rows[size++] = Channel::alpha;
-    }
-    result.depth = image.depth;
-    result.brightness.reset();
-    result.range = {};
-    result.upper_closed = false;
-    result.detail = Detail::full;
-    result.pooled_order_statistics.clear();
-    result.channels.resize(size);
-    for (std::size_t c = 0; c < size; ++c) {
-        ChannelAnalysis fresh;
-        fresh.channel = rows[c];
-        fresh.pixels = static_cast<std::uint64_t>(image.pixels());
-        fresh.counts = std::move(result.channels[c].counts);
-        fresh.counts.assign(bins, 0);
-        fresh.order_statistics = std::move(result.channels[c].order_statistics);
-        fresh.order_statistics.clear();
-        result.channels[c] = std::move(fresh);
-    }
-}
-
-template <class Sample>
-void IntegerAnalyzer::run(Workers& workers, const ImageView& image, bool luma, Analysis& result) {
-    constexpr int values = Shape<Sample>::values, copies = Shape<Sample>::copies;
+template <class Sample, class Source>
+void IntegerAnalyzer::run(Workers& workers, const Source& source, bool luma, Analysis& result) {
+    constexpr int values = Table<Sample>::values, copies = Table<Sample>::copies;
+    const ImageView& image = source.image;
     luma = luma && image.channels >= 3;
-    reset(result, image, luma, values);
-    result.range = {0, values};
+    core::lay_out(result, image, luma, values);
+    result.range = core::counted_range(traits_of(image.depth));
 
-    // Where each table goes: interleaved channels, then luma.
+    // Counts to which each table goes: interleaved channels, then luma.
     std::uint64_t* totals[max_tables] = {};
     const Positions at(image.order);
     if (image.channels == 1) {
@@ -225,10 +194,12 @@ void IntegerAnalyzer::run(Workers& workers, const ImageView& image, bool luma, A
         if (image.channels == 4) totals[3] = result.channels.back().counts.data();
     }
 
+    std::uint64_t pixels = 0;  // that count
     core::u128 squares = 0;
     Brightness brightness;
     brightness.minimum = ~0u;
     auto add = [&](const Sums& sums) {
+        pixels += sums.pixels;
         brightness.sum += sums.sum;
         squares += sums.squares;
         brightness.minimum = std::min(brightness.minimum, sums.minimum);
@@ -237,55 +208,58 @@ void IntegerAnalyzer::run(Workers& workers, const ImageView& image, bool luma, A
 
     if (copies == 1 && image.pixels() < serial_pixels) {  // large tables, few pixels: no gathering
         Sums sums;
-        count_pixels<std::uint64_t, Sample>(image, 0, image.pixels(), luma, totals, sums);
+        count_pixels<std::uint64_t, Sample>(source, 0, image.pixels(), luma, totals, sums);
         add(sums);
     } else {
-        const std::size_t worker_size = max_tables * table_size<Sample>;
+        const std::size_t worker_size = max_tables * Table<Sample>::size;
         const std::size_t size = worker_size * (image.pixels() < serial_pixels ? 1 : workers.threads());
         if (tables_.size() < size) tables_.resize(size);
         sums_.assign(workers.threads(), {});
-        const bool batches = sizeof(Sample) == 1 && avx512::supported();
-        if (batches) scratch_.resize(workers.threads());
-        for (std::int64_t start = 0; start < image.pixels(); start += round_pixels) {
-            const int used = workers.sweep(
-                std::min(round_pixels, image.pixels() - start), tile_pixels, serial_pixels, workers.threads(),
-                [&](int worker, std::int64_t begin, std::int64_t end) {
-                    std::uint32_t* tables[max_tables];
-                    for (int t = 0; t < max_tables; ++t)
-                        tables[t] = tables_.data() + worker * worker_size + t * table_size<Sample>;
-                    if (batches)
-                        count_batches(image, start + begin, start + end, luma, tables, sums_[worker], scratch_[worker]);
-                    else
-                        count_pixels<std::uint32_t, Sample>(image, start + begin, start + end, luma, tables,
-                                                            sums_[worker]);
-                });
+        constexpr bool bytes = std::is_same_v<Sample, std::uint8_t>;
+        const bool gathers = bytes && avx512::supported();
+        if (gathers) scratch_.resize(workers.threads());
+        const auto count = [&](int worker, std::int64_t begin, std::int64_t end) {
+            std::uint32_t* tables[max_tables];
+            for (int t = 0; t < max_tables; ++t)
+                tables[t] = tables_.data() + worker * worker_size + t * Table<Sample>::size;
+            if constexpr (bytes)
+                if (gathers) return count_gathered(source, begin, end, luma, tables, sums_[worker], scratch_[worker]);
+            count_pixels<std::uint32_t, Sample>(source, begin, end, luma, tables, sums_[worker]);
+        };
+        const auto gather = [&](int used) {
             for (int worker = 0; worker < used; ++worker) {
                 for (int t = 0; t < max_tables; ++t) {
                     if (!totals[t]) continue;
-                    std::uint32_t* table = tables_.data() + worker * worker_size + t * table_size<Sample>;
+                    std::uint32_t* table = tables_.data() + worker * worker_size + t * Table<Sample>::size;
                     for (int copy = 0; copy < copies; ++copy)
                         for (int v = 0; v < values; ++v) totals[t][v] += table[copy * values + v];
-                    std::fill_n(table, table_size<Sample>, 0u);
+                    std::fill_n(table, Table<Sample>::size, 0u);
                 }
                 add(sums_[worker]);
                 sums_[worker] = {};
             }
-        }
+        };
+        workers.sweep_rounds(image.pixels(), workers.threads(), count, gather);
     }
 
+    for (ChannelAnalysis& channel : result.channels) channel.pixels = pixels;
     if (image.channels == 1) {
         result.brightness = brightness_of(result.channels[0].counts);
     } else if (luma) {
         result.brightness = brightness_of(result.channels[3].counts);
     } else {
+        if (pixels == 0) brightness.minimum = 0;
         brightness.sum_squares = core::to_public(static_cast<core::i128>(squares));
         result.brightness = brightness;
     }
 }
 
 void IntegerAnalyzer::analyze(Workers& workers, const ImageView& image, bool luma, Analysis& result) {
-    image.depth == Depth::u8 ? run<std::uint8_t>(workers, image, luma, result)
-                             : run<std::uint16_t>(workers, image, luma, result);
+    with_pixel_source(image, [&](const auto& source) {
+        with_depth(image.depth, [&](auto sample) {
+            if constexpr (std::is_integral_v<decltype(sample)>) run<decltype(sample)>(workers, source, luma, result);
+        });
+    });
 }
 
 }  // namespace gpuhist::cpu

@@ -11,24 +11,22 @@
 
 namespace gpuhist::cpu {
 
-/// Lays out `result` for an image: depth, rows, their pixels, `bins` zeros each; every other field as new. Storage is
-/// reused.
-void reset(Analysis& result, const ImageView& image, bool luma, std::size_t bins);
-
+/// Analyser of images whose values are counted one by one. Owns its workspace and reuses it.
 class IntegerAnalyzer {
   public:
-    /// Counts a u8 or u16 image, a luma row beside three colours where `luma`.
+    /// Counts an image, a luma row beside three colours where `luma`.
     void analyze(Workers& workers, const ImageView& image, bool luma, Analysis& result);
 
-    /// Brightness within a round of pixels; a cache line of its own for each worker.
+    /// Sums within a round of pixels; a cache line of its own for each worker.
     struct alignas(64) Sums {
+        std::uint64_t pixels = 0;  ///< that count
         std::uint64_t sum = 0, squares = 0;
         std::uint32_t minimum = ~0u, maximum = 0;
     };
 
   private:
-    template <class Sample>
-    void run(Workers& workers, const ImageView& image, bool luma, Analysis& result);
+    template <class Sample, class Source>
+    void run(Workers& workers, const Source& source, bool luma, Analysis& result);
 
     std::vector<std::uint32_t> tables_;  ///< a worker's after another's; all zero between calls
     std::vector<Sums> sums_;

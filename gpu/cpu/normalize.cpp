@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <type_traits>
 
+#include "core/analysis.hpp"
 #include "core/integers.hpp"
 #include "core/validate.hpp"
 #include "cpu/pixel_source.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/lut.hpp"
-#include "normalize/formulas.hpp"
 #include "normalize/lut.hpp"
+#include "normalize/modes.hpp"
+#include "statistics/moments.hpp"
 
 namespace gpuhist::cpu {
 namespace {
 
-/// The channels that lie at an image's positions.
+/// Channels by position in the pixel.
 std::array<Channel, 4> channels_at(const ImageView& image) {
     if (image.channels == 1) return {Channel::gray};
     if (image.order == ChannelOrder::bgr) return {Channel::blue, Channel::green, Channel::red, Channel::alpha};
@@ -40,7 +43,7 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
                   });
 }
 
-// ---- 8 and 16 bits: tables --------------------------------------------------------------------------------------
+// ---- integers: tables -----------------------------------------------------------------------------------------------
 
 template <int channels, class In, class Out>
 void map_pixels(const In* in, Out* out, std::int64_t pixels, const std::array<const Out*, 4>& tables) {
@@ -58,16 +61,29 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
                 return map_pixels<1>(in, out, pixels, tables);
             case 3:
                 return map_pixels<3>(in, out, pixels, tables);
-            default:
+            case 4:
                 return map_pixels<4>(in, out, pixels, tables);
         }
     });
 }
 
-/// Given tables; `Out` holds their values.
+/// Calls apply(sample, out), values of the types that an integer image and its copy hold.
+template <class Apply>
+void with_types(Depth depth, NormalizeMode mode, const Apply& apply) {
+    with_depth(depth, [&](auto sample) {
+        with_depth(normalized_depth(depth, mode), [&](auto out) {
+            using Sample = decltype(sample);
+            using Out = decltype(out);
+            if constexpr (std::is_integral_v<Sample> && (std::is_same_v<Sample, Out> || std::is_floating_point_v<Out>))
+                apply(sample, out);
+        });
+    });
+}
+
+/// Maps an image by given tables.
 template <class In, class Out>
 void map_image(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
-    constexpr std::size_t values = std::size_t{1} << (8 * sizeof(In));
+    const std::size_t values = traits_of(image.depth).values;
     const auto at = channels_at(image);
     std::vector<Out> storage(static_cast<std::size_t>(image.channels) * values);
     std::array<const Out*, 4> tables{};
@@ -75,7 +91,7 @@ void map_image(Workers& workers, const LutSet& given, const ImageView& image, co
         Out* table = storage.data() + static_cast<std::size_t>(c) * values;
         tables[c] = table;
         if (at[c] == Channel::alpha)
-            core::identity(table, values);
+            core::identity<In>(table);
         else
             std::transform(given.find(at[c])->values.begin(), given.find(at[c])->values.end(), table,
                            [](float value) { return static_cast<Out>(value); });
@@ -83,218 +99,159 @@ void map_image(Workers& workers, const LutSet& given, const ImageView& image, co
     map_image<In, Out>(workers, image, output, tables);
 }
 
-// ---- f32 --------------------------------------------------------------------------------------------------------
+// ---- f32 ------------------------------------------------------------------------------------------------------------
 
-std::uint64_t finite_samples(const ChannelAnalysis& row) {
-    return row.pixels - row.nan - row.infinite;
-}
+/// Facts about each channel by position; absent where its samples stay as they are.
+using ChannelFacts = std::array<std::optional<core::FloatFacts>, 4>;
 
-/// What is done to one channel of an f32 image.
-struct FloatMap {
-    enum class Kind { copy, stretch, clamped_stretch, equalize, zscore };
-    Kind kind = Kind::copy;
-    double a = 0, b = 0;           ///< lo and hi, or mean and std
-    core::FloatBins bins;          ///< equalize
-    const float* table = nullptr;  ///< equalize: a value a bin
-
-    float operator()(float v) const {
-        switch (kind) {
-            case Kind::copy:
-                return v;
-            case Kind::stretch:
-                return core::stretch(v, a, b);
-            case Kind::clamped_stretch:
-                return core::clamp_unit(core::stretch(v, a, b));
-            case Kind::equalize: {
-                if (v != v) return v;
-                const std::uint32_t bin = bins(v);
-                return bin == core::FloatBins::below ? 0 : bin == core::FloatBins::above ? 1 : table[bin];
-            }
-            case Kind::zscore:
-                return core::zscore(v, a, b);
-        }
-        return v;
-    }
-};
-
-/// Maps each channel, by position.
-void map_floats(Workers& workers, const ImageView& image, const MutableImageView& output,
-                const std::array<FloatMap, 4>& maps) {
-    for_pairs<float, float>(workers, image, output, [&](const float* in, float* out, std::int64_t pixels) {
+/// Maps each channel by the mode's formula.
+void map_floats(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
+                const ChannelFacts& facts) {
+    core::with_mode(mode, [&](auto chosen) {
+        using Map = typename decltype(chosen)::FloatMap;
+        std::array<std::optional<Map>, 4> maps;
         for (int c = 0; c < image.channels; ++c)
-            for (std::int64_t i = c; i < pixels * image.channels; i += image.channels) out[i] = maps[c](in[i]);
+            if (facts[c] && !Map::keeps(*facts[c])) maps[c].emplace(*facts[c]);
+        for_pairs<float, float>(workers, image, output, [&](const float* in, float* out, std::int64_t pixels) {
+            for (int c = 0; c < image.channels; ++c)
+                for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
+                    out[i] = maps[c] ? (*maps[c])(in[i]) : in[i];
+        });
     });
-}
-
-/// What the given tables do to a channel.
-FloatMap map_of(const LutSet::Lut& column, NormalizeMode mode) {
-    if (mode == NormalizeMode::zscore) return {FloatMap::Kind::zscore, column.mean, column.std, {}, nullptr};
-    if (!(column.lower < column.upper)) return {};
-    switch (mode) {
-        case NormalizeMode::percentile:
-            return {FloatMap::Kind::clamped_stretch, column.lower, column.upper, {}, nullptr};
-        case NormalizeMode::equalize:
-            return {FloatMap::Kind::equalize, 0, 0,
-                    core::FloatBins(column.lower, column.upper, core::equalize_float_bins, true), column.values.data()};
-        default:
-            return {FloatMap::Kind::stretch, column.lower, column.upper, {}, nullptr};
-    }
 }
 
 void map_floats(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
     const auto at = channels_at(image);
-    std::array<FloatMap, 4> maps;  // alpha is copied
-    for (int c = 0; c < std::min(image.channels, 3); ++c) maps[c] = map_of(*given.find(at[c]), given.mode);
-    map_floats(workers, image, output, maps);
+    ChannelFacts facts;  // alpha is copied
+    for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::facts_of(*given.find(at[c]));
+    map_floats(workers, image, output, given.mode, facts);
+}
+
+/// Finite samples that decide about a channel, and their extremes.
+struct Population {
+    std::uint64_t finite = 0;
+    float minimum = 0, maximum = 0;
+    void add(const ChannelAnalysis& row) {
+        if (core::finite(row) == 0) return;
+        minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
+        maximum = finite ? std::max(maximum, row.maximum) : row.maximum;
+        finite += core::finite(row);
+    }
+};
+
+float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
+    const std::uint64_t rank = core::nearest_rank(percent, n) - 1;
+    return std::lower_bound(order.begin(), order.end(), rank,
+                            [](const OrderStatistic& o, std::uint64_t r) { return o.rank < r; })
+        ->value;
 }
 
 }  // namespace
 
-template <class In>
+template <class Sample, class Out>
 void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
                             const Normalization& normalization, const MutableImageView& output) {
-    constexpr std::size_t values = std::size_t{1} << (8 * sizeof(In));
+    const std::size_t values = traits_of(image.depth).values;
     const auto at = channels_at(image);
-    auto apply = [&](auto& storage) {
-        using Out = typename std::decay_t<decltype(storage)>::value_type;
-        storage.resize(4 * values);
-        std::array<const Out*, 4> tables{};
-        const bool joint = normalization.joint && image.channels >= 3;
-        if (joint) {
-            const bool luma = normalization.mode == NormalizeMode::equalize;
-            counts_ = analysis.find(luma ? Channel::luma : Channel::red)->counts;
-            if (!luma)
-                for (Channel channel : {Channel::green, Channel::blue}) {
-                    const auto& other = analysis.find(channel)->counts;
-                    std::transform(counts_.begin(), counts_.end(), other.begin(), counts_.begin(), std::plus<>());
-                }
-            core::fill_table(counts_, normalization, storage.data());
-        }
-        for (int c = 0; c < image.channels; ++c) {
-            Out* table = storage.data() + (joint && c < 3 ? 0 : c * values);
-            if (at[c] == Channel::alpha)
-                core::identity(table, values);
-            else if (!joint)
-                core::fill_table(analysis.find(at[c])->counts, normalization, table);
-            tables[c] = table;
-        }
-        map_image<In, Out>(workers, image, output, tables);
-    };
-    if (normalization.mode == NormalizeMode::zscore)
-        apply(floats_);
-    else if constexpr (sizeof(In) == 1)
-        apply(bytes_);
-    else
-        apply(words_);
+    tables_.resize(4 * values * sizeof(Out));
+    Out* const storage = reinterpret_cast<Out*>(tables_.data());
+    std::array<const Out*, 4> tables{};
+    const bool joint = normalization.joint && image.channels >= 3;
+    if (joint && traits_of(normalization.mode).joint_by_luma) {
+        core::fill_table<Sample>(analysis.find(Channel::luma)->counts, normalization, storage);
+    } else if (joint) {
+        core::sum_of_colors(analysis, counts_);
+        core::fill_table<Sample>(counts_, normalization, storage);
+    }
+    for (int c = 0; c < image.channels; ++c) {
+        Out* table = storage + (joint && c < 3 ? 0 : c * values);
+        if (at[c] == Channel::alpha)
+            core::identity<Sample>(table);
+        else if (!joint)
+            core::fill_table<Sample>(analysis.find(at[c])->counts, normalization, table);
+        tables[c] = table;
+    }
+    map_image<Sample, Out>(workers, image, output, tables);
 }
 
 void Normalizer::apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
                                 const Normalization& normalization, const MutableImageView& output) {
-    image.depth == Depth::u8 ? apply_luts<std::uint8_t>(workers, image, analysis, normalization, output)
-                             : apply_luts<std::uint16_t>(workers, image, analysis, normalization, output);
+    with_types(image.depth, normalization.mode, [&](auto sample, auto out) {
+        apply_luts<decltype(sample), decltype(out)>(workers, image, analysis, normalization, output);
+    });
+}
+
+/// Counts over equal bins from the extremes of colours and luma, and the table of each colour; null: samples stay as
+/// they are.
+void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
+                                   FloatAnalyzer& floats, const float* (&tables)[3], Range& range) {
+    constexpr std::size_t bins = core::equalize_float_bins;
+    const int colors = std::min(image.channels, 3);
+    const auto at = channels_at(image);
+    Population all;
+    for (int c = 0; c < colors; ++c) all.add(*analysis.find(at[c]));
+    if (image.channels >= 3) all.add(*analysis.find(Channel::luma));
+    range = {all.minimum, all.maximum};
+    if (!(all.minimum < all.maximum)) return;
+    const auto row_of = [&](int c) {
+        return image.channels == 1 ? int{red_row} : joint ? int{luma_row} : row_of_color(image.order, c);
+    };
+    counts_.assign(color_rows * bins, 0);
+    tables_.resize(color_rows * bins * sizeof(float));
+    std::array<std::uint64_t*, color_rows> counts{};
+    for (int c = 0; c < colors; ++c) counts[row_of(c)] = counts_.data() + bins * row_of(c);
+    floats.count(workers, image, core::FloatBins(range.lower, range.upper, bins, true), counts);
+    for (int c = 0; c < colors; ++c) {
+        float* table = reinterpret_cast<float*>(tables_.data()) + bins * row_of(c);
+        if (core::fill_equalize_table(counts[row_of(c)], table)) tables[c] = table;
+    }
 }
 
 void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Analysis& analysis,
                               const Normalization& normalization, FloatAnalyzer& floats,
                               const MutableImageView& output) {
+    const NormalizeNeeds needs = traits_of(normalization.mode).needs;
     const auto at = channels_at(image);
     const bool joint = normalization.joint && image.channels >= 3;
     const int colors = std::min(image.channels, 3);
-    std::array<FloatMap, 4> maps;
+    const float* tables[3] = {};
+    Range range;
+    if (needs == NormalizeNeeds::counts) fill_float_tables(workers, image, analysis, joint, floats, tables, range);
 
-    // The finite samples that decide about a channel, and their extremes: its own, or red, green and blue together.
-    struct Population {
-        std::uint64_t finite = 0;
-        float minimum = 0, maximum = 0;
-        void add(const ChannelAnalysis& row) {
-            if (finite_samples(row) == 0) return;
-            minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
-            maximum = finite ? std::max(maximum, row.maximum) : row.maximum;
-            finite += finite_samples(row);
-        }
-    };
-    auto population = [&](int c) {
-        Population result;
+    ChannelFacts facts;
+    for (int c = 0; c < colors; ++c) {
+        const ChannelAnalysis& own = *analysis.find(at[c]);
+        Population decides;
         for (int i = 0; i < colors; ++i)
-            if (joint || i == c) result.add(*analysis.find(at[i]));
-        return result;
-    };
-
-    switch (normalization.mode) {
-        case NormalizeMode::minmax:
-            for (int c = 0; c < colors; ++c) {
-                const Population found = population(c);
-                if (found.minimum < found.maximum)
-                    maps[c] = {FloatMap::Kind::stretch, found.minimum, found.maximum, {}, nullptr};
+            if (joint || i == c) decides.add(*analysis.find(at[i]));
+        if (decides.finite == 0) continue;
+        core::FloatFacts& found = facts[c].emplace();
+        switch (needs) {
+            case NormalizeNeeds::extremes:
+                found.low = decides.minimum;
+                found.high = decides.maximum;
+                break;
+            case NormalizeNeeds::ranks: {
+                const auto& order = joint ? analysis.pooled_order_statistics : own.order_statistics;
+                found.low = value_of_rank(order, normalization.low, decides.finite);
+                found.high = value_of_rank(order, normalization.high, decides.finite);
+                break;
             }
-            break;
-        case NormalizeMode::percentile:
-            for (int c = 0; c < colors; ++c) {
-                const std::uint64_t n = population(c).finite;
-                if (n == 0) continue;
-                const auto& order = joint ? analysis.pooled_order_statistics : analysis.find(at[c])->order_statistics;
-                auto value = [&](double percent) {
-                    const std::uint64_t rank = core::nearest_rank(percent, n) - 1;
-                    return std::lower_bound(order.begin(), order.end(), rank,
-                                            [](const OrderStatistic& o, std::uint64_t r) { return o.rank < r; })
-                        ->value;
-                };
-                const float lo = value(normalization.low), hi = value(normalization.high);
-                if (lo < hi) maps[c] = {FloatMap::Kind::clamped_stretch, lo, hi, {}, nullptr};
-            }
-            break;
-        case NormalizeMode::equalize: {
-            constexpr std::uint32_t bins = core::equalize_float_bins;
-            Population all;
-            for (int c = 0; c < colors; ++c) all.add(*analysis.find(at[c]));
-            if (image.channels >= 3) all.add(*analysis.find(Channel::luma));
-            if (all.finite == 0) break;
-            const Range range = core::found_range(true, all.minimum, all.maximum);
-            const core::FloatBins equal(range.lower, range.upper, bins, true);
-            const Positions position(image.order);
-            auto row_of = [&](int c) {
-                return image.channels == 1   ? 0
-                       : joint               ? static_cast<int>(luma_row)
-                       : c == position.red   ? red_row
-                       : c == position.green ? green_row
-                                             : blue_row;
-            };
-            counts_.assign(std::size_t{color_rows} * bins, 0);
-            floats_.resize(std::size_t{color_rows} * bins);
-            std::array<std::uint64_t*, color_rows> counts{};
-            for (int c = 0; c < colors; ++c) counts[row_of(c)] = counts_.data() + std::size_t{bins} * row_of(c);
-            floats.count(workers, image, equal, counts);
-            for (int c = 0; c < colors; ++c) {
-                const std::uint64_t* row = counts[row_of(c)];
-                float* table = floats_.data() + std::size_t{bins} * row_of(c);
-                std::uint64_t total = 0;
-                for (std::uint32_t bin = 0; bin < bins; ++bin) total += row[bin];
-                if (total == 0) continue;
-                const auto first =
-                    static_cast<std::uint32_t>(std::find_if(row, row + bins, [](auto n) { return n > 0; }) - row);
-                if (row[first] == total) continue;
-                const float scale = core::equalize_scale(total, row[first], 1);
-                std::uint64_t cumulative = 0;
-                for (std::uint32_t bin = 0; bin < bins; ++bin) {
-                    if (bin > first) cumulative += row[bin];
-                    table[bin] = core::equalize(cumulative, scale);
-                }
-                maps[c] = {FloatMap::Kind::equalize, 0, 0, equal, table};
-            }
-            break;
-        }
-        case NormalizeMode::zscore:
-            for (int c = 0; c < colors; ++c) {
-                const std::uint64_t n = population(c).finite;
-                if (n == 0) continue;
+            case NormalizeNeeds::counts:
+                found.low = range.lower;
+                found.high = range.upper;
+                found.table = tables[c];
+                break;
+            case NormalizeNeeds::mean_std: {
                 const core::CentralMoments moments =
-                    joint ? core::pooled_moments(analysis) : core::central_moments(n, analysis.find(at[c])->moments);
-                maps[c] = {FloatMap::Kind::zscore, moments.mean, std::sqrt(moments.m2), {}, nullptr};
+                    joint ? core::moments_of_colors(analysis) : core::central_moments(decides.finite, own.moments);
+                found.mean = moments.mean;
+                found.std = std::sqrt(moments.m2);
+                break;
             }
-            break;
+        }
     }
-
-    map_floats(workers, image, output, maps);
+    map_floats(workers, image, output, normalization.mode, facts);
 }
 
 }  // namespace gpuhist::cpu
@@ -316,15 +273,12 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
                                                   : "tables without one for colours: the image has them");
     if (threads < 1) throw InvalidArgument("tables: " + std::to_string(threads) + " threads: at least 1");
     cpu::Workers workers(threads);
-    const bool floats = tables.mode == NormalizeMode::zscore;
-    if (image.depth == Depth::f32)
+    if (traits_of(image.depth).floating)
         cpu::map_floats(workers, tables, image, output);
-    else if (image.depth == Depth::u8)
-        floats ? cpu::map_image<std::uint8_t, float>(workers, tables, image, output)
-               : cpu::map_image<std::uint8_t, std::uint8_t>(workers, tables, image, output);
     else
-        floats ? cpu::map_image<std::uint16_t, float>(workers, tables, image, output)
-               : cpu::map_image<std::uint16_t, std::uint16_t>(workers, tables, image, output);
+        cpu::with_types(image.depth, tables.mode, [&](auto sample, auto out) {
+            cpu::map_image<decltype(sample), decltype(out)>(workers, tables, image, output);
+        });
 }
 
 }  // namespace gpuhist

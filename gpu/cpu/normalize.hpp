@@ -1,6 +1,7 @@
 // Normalised copies, once the image is analysed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -12,26 +13,27 @@
 
 namespace gpuhist::cpu {
 
+/// Writer of normalised copies. Owns its tables and reuses them.
 class Normalizer {
   public:
-    /// Writes the copy of a u8 or u16 image. `analysis` has the luma row where joint equalisation needs it.
+    /// Writes the copy of an image whose values are counted one by one. `analysis` has the luma row where that decides.
     void apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
                         const Normalization& normalization, const MutableImageView& output);
 
-    /// Writes the copy of an f32 image; the analysis holds the nearest ranks where the mode is `percentile`, and
-    /// `floats` counts again for `equalize`.
+    /// Writes the copy of an f32 image; the analysis holds the nearest ranks where the mode needs them, and `floats`
+    /// counts again where it needs counts.
     void apply_floats(Workers& workers, const ImageView& image, const Analysis& analysis,
                       const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
 
   private:
-    template <class In>
+    template <class Sample, class Out>
     void apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
                     const Normalization& normalization, const MutableImageView& output);
+    void fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
+                           FloatAnalyzer& floats, const float* (&tables)[3], Range& range);
 
-    std::vector<std::uint64_t> counts_;  ///< a group of channels pooled; f32: those of 65536 bins, a row each
-    std::vector<std::uint8_t> bytes_;    ///< tables, one an interleaved channel
-    std::vector<std::uint16_t> words_;
-    std::vector<float> floats_;
+    std::vector<std::uint64_t> counts_;  ///< of the colours together; f32: over equal bins, a row each
+    std::vector<std::byte> tables_;      ///< values of the output's type, a table for each interleaved channel
 };
 
 }  // namespace gpuhist::cpu

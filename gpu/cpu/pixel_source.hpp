@@ -1,12 +1,12 @@
-// Walking an image: pieces of rows, blocks of pixels, planes of channels.
+// Pixel sources: a view, and which of its pixels count. Accumulators are shown samples that count, and know neither
+// where these lay nor why others are left out.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
-#include "core/luma.hpp"
-#include "gpuhist/analysis.hpp"
 #include "gpuhist/image.hpp"
 
 // Loops worth compiling for wider registers too, the best picked at load time. Sanitizers must start before the code
@@ -23,12 +23,6 @@ namespace gpuhist::cpu {
 /// Pixels handled at a time where an intermediate (luma, planes) is kept in the innermost cache.
 inline constexpr std::int64_t block_pixels = 512;
 
-/// A sweep's part for one thread at a time: long enough to hide the hand-out, short enough to balance.
-inline constexpr std::int64_t tile_pixels = std::int64_t{1} << 16;
-
-/// Below this a second thread gains nothing.
-inline constexpr std::int64_t serial_pixels = std::int64_t{1} << 17;
-
 /// Positions of the colours in an interleaved pixel.
 struct Positions {
     int red, green, blue;
@@ -36,8 +30,8 @@ struct Positions {
         : red(order == ChannelOrder::bgr ? 2 : 0), green(1), blue(order == ChannelOrder::bgr ? 0 : 2) {}
 };
 
-/// Calls piece(pointer, pixels) for the consecutive parts of rows that hold the pixels [begin, end), counted row after
-/// row; `Sample` may be const.
+/// Walk over a view: calls piece(pointer, pixels) for the consecutive parts of rows that hold the pixels [begin, end),
+/// numbered row after row; `Sample` may be const.
 template <class Sample, class Void, class Piece>
 void for_pieces(const BasicImageView<Void>& image, std::int64_t begin, std::int64_t end, const Piece& piece) {
     using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
@@ -52,24 +46,57 @@ void for_pieces(const BasicImageView<Void>& image, std::int64_t begin, std::int6
     }
 }
 
-/// The same, in blocks of at most `block_pixels`.
-template <class Sample, class Void, class Block>
-void for_blocks(const BasicImageView<Void>& image, std::int64_t begin, std::int64_t end, const Block& block) {
-    for_pieces<Sample>(image, begin, end, [&](Sample* samples, std::int64_t pixels) {
-        for (std::int64_t done = 0; done < pixels; done += block_pixels)
-            block(samples + done * image.channels, static_cast<int>(std::min(block_pixels, pixels - done)));
-    });
-}
-
-/// Rows of an f32 image: as the channels of its Analysis.
-enum Row { red_row, green_row, blue_row, luma_row, alpha_row, color_rows };
-
-/// One block of an f32 image, a plane a channel.
-struct Planes {
-    alignas(64) float values[color_rows][block_pixels];
+/// Validity of which every pixel counts: the question compiles to nothing. Another one answers for pixel number p, row
+/// after row, and has `every` false.
+struct EveryPixel {
+    static constexpr bool every = true;
+    constexpr bool operator()(std::int64_t) const { return true; }
 };
 
-/// Fills the planes from interleaved samples, luma included; a 1-channel block fills the first alone.
-void split(const float* samples, int pixels, int channels, ChannelOrder order, Planes& planes);
+/// Pixels of a view that count.
+template <class Validity>
+struct PixelSource {
+    ImageView image;
+    Validity counts;
+};
+
+/// Choice of the pixels that count, made in this place alone: calls `use` with an image's source.
+template <class Use>
+decltype(auto) with_pixel_source(const ImageView& image, const Use& use) {
+    return use(PixelSource<EveryPixel>{image, {}});
+}
+
+/// Walk over those of the pixels [begin, end) that count. Where not all do, pieces are copies without the others, of at
+/// most `block_pixels`.
+template <class Sample, class Validity, class Piece>
+void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Piece& piece) {
+    if constexpr (Validity::every) {
+        for_pieces<const Sample>(source.image, begin, end, piece);
+    } else {
+        constexpr int most_channels = 4;
+        const int channels = source.image.channels;
+        alignas(64) Sample counted[block_pixels * most_channels];
+        std::int64_t number = begin;
+        for_pieces<const Sample>(source.image, begin, end, [&](const Sample* samples, std::int64_t pixels) {
+            for (std::int64_t done = 0; done < pixels; done += block_pixels) {
+                std::int64_t filled = 0;
+                for (std::int64_t p = done; p < std::min(done + block_pixels, pixels); ++p) {
+                    if (!source.counts(number++)) continue;
+                    std::copy_n(samples + p * channels, channels, counted + filled++ * channels);
+                }
+                if (filled > 0) piece(static_cast<const Sample*>(counted), filled);
+            }
+        });
+    }
+}
+
+/// Walk over those of the pixels [begin, end) that count, in blocks of at most `block_pixels`.
+template <class Sample, class Validity, class Block>
+void for_blocks(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Block& block) {
+    for_pieces<Sample>(source, begin, end, [&](const Sample* samples, std::int64_t pixels) {
+        for (std::int64_t done = 0; done < pixels; done += block_pixels)
+            block(samples + done * source.image.channels, static_cast<int>(std::min(block_pixels, pixels - done)));
+    });
+}
 
 }  // namespace gpuhist::cpu

@@ -13,34 +13,34 @@ namespace {
 /// times while it is near.
 constexpr std::size_t kept_samples = 65536;
 
-/// Of so many, by all workers, it is quicker to put them in order than to go through the table.
+/// Samples kept by all workers below which it is quicker to put them in order than to go through the table.
 constexpr std::size_t ordered_samples = 16384;
 
 /// Samples in counters of 32 bits, beyond which these are gathered; a worker adds no more than its own at once.
 constexpr std::uint64_t most_recent = std::uint64_t{1} << 31;
 
-constexpr std::uint16_t no_half = 0xFFFF;  ///< of NaN alone
+constexpr std::uint16_t no_digit = 0xFFFF;  ///< of NaN alone
 
 GPUHIST_SIMD void keys_loop(const float* values, int samples, Keys& keys) {
     for (int i = 0; i < samples; ++i) {
         const std::uint32_t key = core::float_key(values[i]);
-        keys.high[i] = static_cast<std::uint16_t>(key >> 16);
-        keys.low[i] = static_cast<std::uint16_t>(key);
+        keys.high[i] = core::high_digit(key);
+        keys.low[i] = core::low_digit(key);
     }
 }
 
-/// Which keys are kept: 1, else 0.
-GPUHIST_SIMD void kept_loop(const Keys& keys, int samples, const ChosenHalves& chosen, std::uint8_t* kept) {
-    const ChosenHalves of = chosen;
+/// Verdict on each key: 1 where it is kept, else 0.
+GPUHIST_SIMD void kept_loop(const Keys& keys, int samples, const ChosenDigits& chosen, std::uint8_t* kept) {
+    const ChosenDigits of = chosen;
     for (int i = 0; i < samples; ++i) {
         std::uint16_t any = 0;
-        for (int k = 0; k < ChosenHalves::most; ++k)
+        for (int k = 0; k < ChosenDigits::most; ++k)
             any |= static_cast<std::uint16_t>((keys.high[i] == of.high[k]) & (keys.low[i] != of.usual[k]));
         kept[i] = static_cast<std::uint8_t>(any);
     }
 }
 
-/// 64 bytes that are 0 or 1, as bits.
+/// Bits of 64 bytes that are 0 or 1.
 std::uint64_t bits_of(const std::uint8_t* bytes) {
     std::uint64_t bits = 0;
     for (int i = 0; i < 64; i += 8) {
@@ -57,12 +57,12 @@ void find_keys(const float* values, int samples, Keys& keys) {
     keys_loop(values, samples, keys);
 }
 
-void RankFinder::begin(const core::RankPlan& plan, const std::uint64_t* half_counts) {
+void RankFinder::begin(const core::RankPlan& plan, const std::uint64_t* high_counts) {
     plan_ = plan;
-    half_counts_ = half_counts;
-    tables_ = (plan.selected + ChosenHalves::most - 1) / ChosenHalves::most;
-    for (int slot = 0; slot < tables_ * ChosenHalves::most; ++slot) {
-        high_of(slot) = slot < plan.selected ? static_cast<std::uint16_t>(plan.high[slot]) : no_half;
+    high_counts_ = high_counts;
+    tables_ = (plan.selected + ChosenDigits::most - 1) / ChosenDigits::most;
+    for (int slot = 0; slot < tables_ * ChosenDigits::most; ++slot) {
+        high_of(slot) = slot < plan.selected ? static_cast<std::uint16_t>(plan.high[slot]) : no_digit;
         usual_of(slot) = 0;
         votes_[slot] = 0;
     }
@@ -82,8 +82,8 @@ void RankFinder::vote(const Keys& keys, int samples) {
 
 bool RankFinder::keeps(float value) const {
     const std::uint32_t key = core::float_key(value);
-    const int slot = slot_of_[key >> 16];
-    return slot != no_slot && usual_of(slot) != static_cast<std::uint16_t>(key);
+    const int slot = slot_of_[core::high_digit(key)];
+    return slot != no_slot && usual_of(slot) != core::low_digit(key);
 }
 
 void RankFinder::keep(const Keys& keys, int samples, Kept& kept) {
@@ -106,7 +106,7 @@ void RankFinder::keep(const Keys& keys, int samples, Kept& kept) {
         kept.count[slot] = static_cast<std::size_t>(to[slot] - kept.lows[slot].data());
 }
 
-/// For a block more.
+/// Makes room for one block more.
 void RankFinder::make_room(Kept& kept, int slot) {
     std::vector<std::uint16_t>& lows = kept.lows[slot];
     if (lows.size() >= kept.count[slot] + block_pixels) return;
@@ -120,12 +120,12 @@ void RankFinder::Counts::begin() {
     if (begun) return;
     begun = true;
     recently = 0;
-    recent.assign(core::half_keys, 0);
-    all.assign(core::half_keys, 0);
+    recent.assign(core::digit_values, 0);
+    all.assign(core::digit_values, 0);
 }
 
 void RankFinder::Counts::gather() {
-    for (std::size_t low = 0; low < core::half_keys; ++low) all[low] += recent[low];
+    for (std::size_t low = 0; low < core::digit_values; ++low) all[low] += recent[low];
     std::fill(recent.begin(), recent.end(), 0u);
     recently = 0;
 }
@@ -142,27 +142,27 @@ void RankFinder::count(Kept& kept, int slot) {
     counts.recently += samples;
 }
 
-/// The ranks of a slot whose samples were counted, all but the usual ones.
+/// Ranks of a slot whose samples were counted, all but the usual ones.
 void RankFinder::find_by_counts(int slot, std::vector<OrderStatistic>& result) {
     counts_[slot].gather();
     std::uint64_t* const counts = counts_[slot].all.data();
     counts[usual_of(slot)] =
-        half_counts_[plan_.high[slot]] - std::accumulate(counts, counts + core::half_keys, std::uint64_t{0});
+        high_counts_[plan_.high[slot]] - std::accumulate(counts, counts + core::digit_values, std::uint64_t{0});
     std::uint64_t before = 0;
     std::uint32_t low = 0;
     for (int i = 0; i < plan_.ranks; ++i) {
         if (plan_.slot[i] != slot) continue;
         while (before + counts[low] <= plan_.within[i]) before += counts[low++];
-        result.push_back({plan_.rank[i], core::key_float(high_key(slot) | low)});
+        result.push_back({plan_.rank[i], core::key_float(core::key_of_digits(plan_.high[slot], low))});
     }
 }
 
-/// Of a slot whose samples, all but the usual ones, were gathered.
+/// Ranks of a slot whose samples, all but the usual ones, were gathered.
 void RankFinder::find_by_order(int slot, std::vector<OrderStatistic>& result) {
     const std::uint16_t usual = usual_of(slot);
     const auto middle = std::partition(gathered_.begin(), gathered_.end(), [=](auto low) { return low < usual; });
     const auto below = static_cast<std::uint64_t>(middle - gathered_.begin());
-    const std::uint64_t times = half_counts_[plan_.high[slot]] - gathered_.size();
+    const std::uint64_t times = high_counts_[plan_.high[slot]] - gathered_.size();
     auto unordered = gathered_.begin();
     for (int i = 0; i < plan_.ranks; ++i) {
         if (plan_.slot[i] != slot) continue;
@@ -176,12 +176,11 @@ void RankFinder::find_by_order(int slot, std::vector<OrderStatistic>& result) {
             unordered = wanted + 1;
             low = *wanted;
         }
-        result.push_back({plan_.rank[i], core::key_float(high_key(slot) | low)});
+        result.push_back({plan_.rank[i], core::key_float(core::key_of_digits(plan_.high[slot], low))});
     }
 }
 
 void RankFinder::finish(std::span<Kept* const> all, std::vector<OrderStatistic>& result) {
-    result.clear();
     for (int slot = 0; slot < plan_.selected; ++slot) {  // as their ranks, from the lowest on
         std::size_t samples = 0;
         for (const Kept* kept : all) samples += kept->count[slot];

@@ -1,5 +1,5 @@
 // Order statistics of f32 rows on the CPU: which samples sweep 2 keeps, and the values at the ranks. See
-// core/float_analysis.hpp.
+// statistics/float_analysis.hpp.
 #pragma once
 
 #include <cstddef>
@@ -8,48 +8,49 @@
 #include <span>
 #include <vector>
 
+#include "core/float_keys.hpp"
 #include "cpu/pixel_source.hpp"
 #include "gpuhist/analysis.hpp"
 #include "statistics/float_analysis.hpp"
 
 namespace gpuhist::cpu {
 
-/// Keys in two halves, which compare twice as fast.
+/// Keys as digits, which compare twice as fast.
 struct Keys {
     alignas(64) std::uint16_t high[block_pixels], low[block_pixels];
 };
 
-/// Fills in those of at most `block_pixels` samples.
+/// Fills in the keys of at most `block_pixels` samples.
 void find_keys(const float* values, int samples, Keys& keys);
 
-/// Up to eight of the high halves that hold a row's ranks. Samples under them must be kept, but for one usual value
-/// each: how many there are of that follows from the counts of sweep 1, so that of an image of few values, or of many
+/// High digits, up to eight, that hold a row's ranks. Samples under them must be kept, but for one usual value each:
+/// how many there are of that follows from the counts of sweep 1, so that of an image of few values, or of many
 /// zeros, little is kept.
-struct ChosenHalves {
+struct ChosenDigits {
     static constexpr int most = 8;
-    std::uint16_t high[most], usual[most];  ///< `usual`: the low half of that value's key
+    std::uint16_t high[most], usual[most];  ///< `usual`: the low digit of that value's key
 };
 
-/// One row's, or the pooled row's.
+/// Ranks of one row, or of the colours together.
 class RankFinder {
   public:
-    /// What a worker has kept: low halves of keys, by the slot of their high half.
+    /// Low digits that a worker has kept, by the slot of their high digit.
     struct Kept {
         std::vector<std::uint16_t> lows[core::max_ranks];
         std::size_t count[core::max_ranks] = {};
     };
 
-    /// Begins an image. `half_counts`: of sweep 1, by high half; they must stay as they are until `finish`.
-    void begin(const core::RankPlan& plan, const std::uint64_t* half_counts);
-    /// Looks at some of the row's samples, all finite, for usual values: the majority where there is one. Before any is
+    /// Begins a group of ranks. `high_counts`: of sweep 1, by high digit; they must stay as they are until `finish`.
+    void begin(const core::RankPlan& plan, const std::uint64_t* high_counts);
+    /// Votes by some of the row's samples, all finite, for usual values: the majority where there is one. Before any is
     /// kept.
     void vote(const Keys& keys, int samples);
-    /// Whether samples of this value are kept.
+    /// Verdict on a value: whether its samples are kept.
     bool keeps(float value) const;
     /// Keeps what must be of at most `block_pixels` finite samples. From several threads, each with a `kept` of its
     /// own.
     void keep(const Keys& keys, int samples, Kept& kept);
-    /// The values at the plan's ranks; leaves all that was kept empty.
+    /// Adds the values at the plan's ranks to `result`; leaves all that was kept empty.
     void finish(std::span<Kept* const> kept, std::vector<OrderStatistic>& result);
 
   private:
@@ -57,22 +58,21 @@ class RankFinder {
     void count(Kept& kept, int slot);
     void find_by_counts(int slot, std::vector<OrderStatistic>& result);
     void find_by_order(int slot, std::vector<OrderStatistic>& result);
-    std::uint32_t high_key(int slot) const { return plan_.high[slot] << 16; }
-    std::uint16_t& high_of(int slot) { return chosen_[slot / ChosenHalves::most].high[slot % ChosenHalves::most]; }
-    std::uint16_t& usual_of(int slot) { return chosen_[slot / ChosenHalves::most].usual[slot % ChosenHalves::most]; }
+    std::uint16_t& high_of(int slot) { return chosen_[slot / ChosenDigits::most].high[slot % ChosenDigits::most]; }
+    std::uint16_t& usual_of(int slot) { return chosen_[slot / ChosenDigits::most].usual[slot % ChosenDigits::most]; }
     std::uint16_t usual_of(int slot) const {
-        return chosen_[slot / ChosenHalves::most].usual[slot % ChosenHalves::most];
+        return chosen_[slot / ChosenDigits::most].usual[slot % ChosenDigits::most];
     }
 
     core::RankPlan plan_;
-    const std::uint64_t* half_counts_ = nullptr;
+    const std::uint64_t* high_counts_ = nullptr;
     int tables_ = 0;                                             ///< of `chosen_`, used
-    ChosenHalves chosen_[core::max_ranks / ChosenHalves::most];  ///< of slot s, the s mod `most` of the s / `most`
+    ChosenDigits chosen_[core::max_ranks / ChosenDigits::most];  ///< of slot s, the s mod `most` of the s / `most`
     static constexpr std::uint8_t no_slot = 0xFF;
-    std::vector<std::uint8_t> slot_of_ = std::vector<std::uint8_t>(core::half_keys, no_slot);  ///< by high half
+    std::vector<std::uint8_t> slot_of_ = std::vector<std::uint8_t>(core::digit_values, no_slot);  ///< by high digit
     std::int64_t votes_[core::max_ranks];
-    /// Of a slot of which so many are kept that they are counted, and not put in order: how often each low half. In 32
-    /// bits, so that more of the table is near; added to `all` before they can overflow.
+    /// Counts by low digit, for a slot of which many are kept: they are counted then, and not put in order. In 32 bits,
+    /// so that more of the table is near; added to `all` before they can overflow.
     struct Counts {
         std::mutex counting;
         bool begun = false;

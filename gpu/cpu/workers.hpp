@@ -11,6 +11,17 @@
 
 namespace gpuhist::cpu {
 
+/// Pixels for one thread at a time: enough to hide the hand-out, few enough to balance.
+inline constexpr std::int64_t tile_pixels = std::int64_t{1} << 16;
+
+/// Pixels below which a second thread gains nothing.
+inline constexpr std::int64_t serial_pixels = std::int64_t{1} << 17;
+
+/// Pixels after which counters of 32 bits are gathered into 64, each pixel adding one to a counter of a channel: no
+/// counter passes 2^31.
+inline constexpr std::int64_t round_pixels = std::int64_t{1} << 31;
+
+/// Threads of one engine.
 class Workers {
   public:
     explicit Workers(int threads) : threads_(threads) {}
@@ -41,6 +52,15 @@ class Workers {
                 tbb::simple_partitioner());
         });
         return workers;
+    }
+
+    /// Sweep over pixels by tiles, in rounds: calls body(worker, begin, end), and gather(workers) after each round.
+    template <class Body, class Gather>
+    void sweep_rounds(std::int64_t pixels, int limit, const Body& body, const Gather& gather) {
+        for (std::int64_t start = 0; start < pixels; start += round_pixels)
+            gather(sweep(
+                std::min(round_pixels, pixels - start), tile_pixels, serial_pixels, limit,
+                [&](int worker, std::int64_t begin, std::int64_t end) { body(worker, start + begin, start + end); }));
     }
 
   private:

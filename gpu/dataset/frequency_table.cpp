@@ -7,21 +7,21 @@
 #include <string>
 #include <utility>
 
+#include "core/float_keys.hpp"
 #include "gpuhist/error.hpp"
-#include "statistics/float_analysis.hpp"
 
 namespace gpuhist {
 namespace {
 
-/// Runs of so many bytes go to the storage, if there is one.
+/// Bytes of a run from which on it goes to the storage, if there is one.
 constexpr std::size_t stored_bytes = std::size_t{1} << 16;
 /// Runs of about the same length that are merged, and how often those of a level are as long as those of the one below.
 constexpr std::size_t runs_a_level = 64;
 constexpr int level_bits = 6;
-/// Of a run in a storage, what is read or written at a time.
+/// Bytes of a run in a storage that are read or written at a time.
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 62;
-/// The bytes of a value and its count: two numbers of 63 bits.
+/// Bytes of a value and its count: two numbers of 63 bits.
 constexpr int longest_value = 18;
 
 [[noreturn]] void refuse(const char* what) {
@@ -77,7 +77,7 @@ class FrequencyRunReader {
         }
         return true;
     }
-    /// The same for all values below `end`, from the one it is at on: visit(key, count). Returns whether it is at a
+    /// Goes on through all values below `end`, from the one it is at on: visit(key, count). Returns whether it is at a
     /// further one.
     template <class Visit>
     bool next_below(std::uint64_t end, Visit visit) {
@@ -109,7 +109,7 @@ class FrequencyRunReader {
     std::uint64_t count() const { return count_; }
 
   private:
-    /// Of those that lie in the buffer to their end.
+    /// Number that lies in the buffer to its end.
     static std::uint64_t number(const std::byte*& at) {
         auto byte = std::to_integer<std::uint64_t>(*at++);
         std::uint64_t value = byte & 127;
@@ -156,7 +156,7 @@ class FrequencyRunReader {
 /// Makes a run of values that come in ascending order.
 class FrequencyRunWriter {
   public:
-    /// It will have no more than `most_bytes`.
+    /// Run of no more than `most_bytes`.
     FrequencyRunWriter(std::shared_ptr<FrequencyStorage> storage, std::uint64_t most_bytes)
         : storage_(std::move(storage)), most_bytes_(most_bytes) {}
 
@@ -170,7 +170,7 @@ class FrequencyRunWriter {
         run_.samples_ += count;
         next_key_ = std::uint64_t{key} + 1;
     }
-    /// At least one was added.
+    /// Run of what was added, at least one value.
     FrequencyRun finish() {
         if (run_.room_ || (storage_ && used_ >= stored_bytes)) {
             flush();
@@ -250,7 +250,7 @@ std::uint64_t FrequencyRun::place() const {
 
 // ----------------------------------------------------------------------------------------------------- FrequencyReader
 
-/// The counts of neighbouring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
+/// Counts of neighbouring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
 /// for each key would take several times as long.
 struct FrequencyReader::Window {
     static constexpr std::uint32_t keys = 4096;
@@ -268,7 +268,7 @@ struct FrequencyReader::Window {
             if (!runs.back().next()) runs.pop_back();
         }
     }
-    /// The next window with values. False where there is none.
+    /// Goes on to the next window with values. False where there is none.
     bool fill() {
         if (runs.empty()) return false;
         std::uint32_t least = ~0U;
@@ -321,7 +321,7 @@ float FrequencyReader::value() const {
 
 namespace {
 
-/// At least one run, as one: no longer than they are together, since neither steps between keys nor counts take more
+/// Run made of at least one: no longer than they are together, since neither steps between keys nor counts take more
 /// bytes in it.
 FrequencyRun merge(const std::vector<FrequencyRun>& runs, const std::shared_ptr<FrequencyStorage>& storage) {
     std::uint64_t bytes = 0;
@@ -402,11 +402,11 @@ FrequencyRun sorted_run(std::uint32_t first, const std::uint32_t* distances, std
     return writer.finish();
 }
 
-bool plausible(const FrequencyTable& values, std::uint64_t n, float minimum, float maximum) {
-    if (values.runs().empty()) return n == 0;
+bool plausible(const FrequencyTable& frequencies, std::uint64_t n, float minimum, float maximum) {
+    if (frequencies.runs().empty()) return n == 0;
     std::uint64_t samples = 0;
-    float lowest = values.runs().front().lowest(), highest = lowest;
-    for (const FrequencyRun& run : values.runs()) {
+    float lowest = frequencies.runs().front().lowest(), highest = lowest;
+    for (const FrequencyRun& run : frequencies.runs()) {
         if (run.samples() > n - samples) return false;
         samples += run.samples();
         lowest = std::min(lowest, run.lowest());

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/analysis.hpp"
 #include "core/bins.hpp"
 #include "core/power_sums.hpp"
 #include "core/validate.hpp"
@@ -38,10 +39,10 @@ void in_parallel(std::size_t n, Work work) {
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 60;
 
 [[noreturn]] void refuse(const std::string& what) {
-    throw InvalidArgument("pool: " + what);
+    throw InvalidArgument("summary: " + what);
 }
 
-/// Whether they add up to so much, and not by passing 2^64.
+/// Verdict on counts: whether they add up to `expected`, and not by passing 2^64.
 bool adds_up(const Counts& counts, std::initializer_list<std::uint64_t> others, std::uint64_t expected) {
     std::uint64_t sum = 0, any = 0;
     for (std::uint64_t count : counts) {
@@ -62,36 +63,32 @@ bool adds_up(const Counts& counts, std::initializer_list<std::uint64_t> others, 
     return sum == expected;
 }
 
-bool empty(const FrequencyTable& values) {
-    return values.runs().empty() && values.minus_infinite == 0 && values.plus_infinite == 0;
+bool empty(const FrequencyTable& table) {
+    return table.runs().empty() && table.minus_infinite == 0 && table.plus_infinite == 0;
 }
 
-std::size_t values_of(Depth depth) {
-    return depth == Depth::u8 ? 256 : 65536;
-}
-
-/// What is about to be pooled. The counts stay where they are, those in `pool` are not looked at: an image's may be
-/// megabytes a channel.
+/// Findings that are about to be added. The counts stay where they are, those in `summary` are not looked at: an
+/// image's may be megabytes a channel.
 struct Findings {
-    const DepthSummary& pool;
+    const DepthSummary& summary;
     std::vector<const Counts*> counts;  ///< a channel each
-    std::vector<const FrequencyTable*> values;
+    std::vector<const FrequencyTable*> frequencies;
 };
 
-Findings findings_of(const DepthSummary& pool) {
-    Findings findings{pool, {}, {}};
-    for (const ChannelSummary& channel : pool.channels) {
+Findings findings_of(const DepthSummary& summary) {
+    Findings findings{summary, {}, {}};
+    for (const ChannelSummary& channel : summary.channels) {
         findings.counts.push_back(&channel.counts);
-        findings.values.push_back(&channel.values);
+        findings.frequencies.push_back(&channel.values);
     }
     return findings;
 }
 
 void validate_floats(const Findings& findings, std::size_t at, const std::string& name) {
-    const DepthSummary& pool = findings.pool;
-    const ChannelSummary& channel = pool.channels[at];
+    const DepthSummary& summary = findings.summary;
+    const ChannelSummary& channel = summary.channels[at];
     const Counts& counts = *findings.counts[at];
-    const bool counted = pool.range.has_value();
+    const bool counted = summary.range.has_value();
     if (counted != !counts.empty() || counts.size() > core::max_bins ||
         counts.size() != findings.counts.front()->size())
         refuse(name + ": the number of bins is not that of one common range");
@@ -105,51 +102,53 @@ void validate_floats(const Findings& findings, std::size_t at, const std::string
     if (!std::isfinite(channel.minimum) || !std::isfinite(channel.maximum) || channel.minimum > channel.maximum ||
         (none && (channel.minimum != 0 || channel.maximum != 0)))
         refuse(name + ": extremes that are none");
-    const FrequencyTable& values = *findings.values[at];
-    if (pool.values_counted
-            ? !core::plausible(values, finite(channel), channel.minimum, channel.maximum) ||
-                  values.minus_infinite > channel.infinite ||
-                  values.plus_infinite != channel.infinite - values.minus_infinite ||
-                  (counted && (values.minus_infinite > channel.below || values.plus_infinite > channel.above))
-            : !empty(values))
+    const FrequencyTable& frequencies = *findings.frequencies[at];
+    if (summary.values_counted
+            ? !core::plausible(frequencies, finite(channel), channel.minimum, channel.maximum) ||
+                  frequencies.minus_infinite > channel.infinite ||
+                  frequencies.plus_infinite != channel.infinite - frequencies.minus_infinite ||
+                  (counted && (frequencies.minus_infinite > channel.below || frequencies.plus_infinite > channel.above))
+            : !empty(frequencies))
         refuse(name + ": the counts of values are not those of the samples");
     const PowerSums::Integer zero{};
-    for (std::size_t k = pool.detail == Detail::full ? 4 : 2; k < 4; ++k)
+    for (std::size_t k = summary.detail == Detail::full ? 4 : 2; k < 4; ++k)
         if (channel.power_sums.sums[k] != zero) refuse(name + ": a brief analysis has no third and fourth powers");
     if (!core::plausible(channel.power_sums, finite(channel))) refuse(name + ": power sums beyond those of floats");
 }
 
 void validate_integers(const Findings& findings, std::size_t at, const std::string& name) {
-    const ChannelSummary& channel = findings.pool.channels[at];
-    if (findings.counts[at]->size() != values_of(findings.pool.depth)) refuse(name + ": not one count for each value");
+    const ChannelSummary& channel = findings.summary.channels[at];
+    if (findings.counts[at]->size() != traits_of(findings.summary.depth).values)
+        refuse(name + ": not one count for each value");
     if (!adds_up(*findings.counts[at], {}, channel.samples)) refuse(name + ": the counts do not add up to the samples");
     if (channel.nan || channel.infinite || channel.below || channel.above || channel.minimum != 0 ||
-        channel.maximum != 0 || !(channel.power_sums == PowerSums{}) || !empty(*findings.values[at]))
+        channel.maximum != 0 || !(channel.power_sums == PowerSums{}) || !empty(*findings.frequencies[at]))
         refuse(name + ": integer samples have neither NaN nor power sums nor counts of values");
 }
 
 void validate(const Findings& findings) {
-    const DepthSummary& pool = findings.pool;
-    const std::string depth = to_string(pool.depth);
-    if (pool.channels.empty()) refuse(depth + ": no channel");
-    if (pool.depth != Depth::f32 && (pool.range != Range{0, static_cast<double>(values_of(pool.depth))} ||
-                                     pool.upper_closed || pool.detail != Detail::full || pool.values_counted))
+    const DepthSummary& summary = findings.summary;
+    const std::string depth = to_string(summary.depth);
+    if (summary.channels.empty()) refuse(depth + ": no channel");
+    const DepthTraits& traits = traits_of(summary.depth);
+    if (!traits.floating && (summary.range != core::counted_range(traits) || summary.upper_closed ||
+                             summary.detail != Detail::full || summary.values_counted))
         refuse(depth + ": the range is that of the type, the detail full, and values are not counted");
-    if (pool.range) core::validate(*pool.range);
-    if (!pool.range && pool.upper_closed) refuse(depth + ": no range, so none that is closed");
+    if (summary.range) core::validate(*summary.range);
+    if (!summary.range && summary.upper_closed) refuse(depth + ": no range, so none that is closed");
     int last = -1;
-    for (std::size_t at = 0; at < pool.channels.size(); ++at) {
-        const ChannelSummary& channel = pool.channels[at];
+    for (std::size_t at = 0; at < summary.channels.size(); ++at) {
+        const ChannelSummary& channel = summary.channels[at];
         const std::string name = depth + " " + to_string(channel.channel);
         if (static_cast<int>(channel.channel) <= last || channel.channel >= Channel::all)
             refuse(depth + ": channels are in the order gray red green blue luma alpha, each once");
         last = static_cast<int>(channel.channel);
         if (channel.images == 0 || channel.samples < channel.images || channel.samples > most_samples)
             refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
-        pool.depth == Depth::f32 ? validate_floats(findings, at, name) : validate_integers(findings, at, name);
+        traits.floating ? validate_floats(findings, at, name) : validate_integers(findings, at, name);
     }
-    const int colors = (pool.find(Channel::red) != nullptr) + (pool.find(Channel::green) != nullptr) +
-                       (pool.find(Channel::blue) != nullptr);
+    const int colors = (summary.find(Channel::red) != nullptr) + (summary.find(Channel::green) != nullptr) +
+                       (summary.find(Channel::blue) != nullptr);
     if (colors != 0 && colors != 3) refuse(depth + ": red, green and blue come together");
 }
 
@@ -158,19 +157,19 @@ void drop_high_powers(ChannelSummary& channel) {
     channel.power_sums.sums[2] = channel.power_sums.sums[3] = {};
 }
 
-/// One image's findings as a pool of their own, without the counts.
-DepthSummary pooled(const Analysis& image) {
-    DepthSummary pool;
-    pool.depth = image.depth;
-    pool.range = image.range;
-    pool.upper_closed = image.upper_closed;
-    pool.detail = image.detail;
+/// Summary of one image's findings, without the counts.
+DepthSummary summary_of(const Analysis& image) {
+    DepthSummary summary;
+    summary.depth = image.depth;
+    summary.range = image.range;
+    summary.upper_closed = image.upper_closed;
+    summary.detail = image.detail;
     for (const ChannelAnalysis& found : image.channels) {
         ChannelSummary channel;
         channel.channel = found.channel;
         channel.images = 1;
         channel.samples = found.pixels;
-        if (image.depth == Depth::f32) {
+        if (traits_of(image.depth).floating) {
             channel.nan = found.nan;
             channel.infinite = found.infinite;
             channel.below = found.below;
@@ -182,9 +181,9 @@ DepthSummary pooled(const Analysis& image) {
             channel.power_sums = core::power_sums(found.pixels - found.nan - found.infinite, found.moments);
             if (image.detail == Detail::brief) drop_high_powers(channel);
         }
-        pool.channels.push_back(std::move(channel));
+        summary.channels.push_back(std::move(channel));
     }
-    return pool;
+    return summary;
 }
 
 /// Adds what is not zero: the counts of a small image are mostly zero.
@@ -208,24 +207,24 @@ void add_channel(ChannelSummary& sum, const ChannelSummary& more) {
     if (finite(more) > 0) core::add(sum.power_sums, more.power_sums);
 }
 
-/// The place of `channel`, made where it is not there yet.
-ChannelSummary& place(DepthSummary& pool, Channel channel) {
-    const auto at = std::find_if(pool.channels.begin(), pool.channels.end(),
+/// Place of `channel`, made where it is not there yet.
+ChannelSummary& place(DepthSummary& summary, Channel channel) {
+    const auto at = std::find_if(summary.channels.begin(), summary.channels.end(),
                                  [&](const ChannelSummary& there) { return there.channel >= channel; });
-    if (at != pool.channels.end() && at->channel == channel) return *at;
+    if (at != summary.channels.end() && at->channel == channel) return *at;
     ChannelSummary fresh;
     fresh.channel = channel;
-    return *pool.channels.insert(at, std::move(fresh));
+    return *summary.channels.insert(at, std::move(fresh));
 }
 
-/// The counts of f32 images mean something together only where the bins are the same.
+/// Counts of f32 images mean something together only where the bins are the same.
 void agree_on_range(DepthSummary& sum, const Findings& more) {
     if (sum.channels.empty()) {
-        sum.range = more.pool.range;
-        sum.upper_closed = more.pool.upper_closed;
+        sum.range = more.summary.range;
+        sum.upper_closed = more.summary.upper_closed;
         return;
     }
-    if (sum.range == more.pool.range && sum.upper_closed == more.pool.upper_closed &&
+    if (sum.range == more.summary.range && sum.upper_closed == more.summary.upper_closed &&
         sum.channels.front().counts.size() == more.counts.front()->size())
         return;
     sum.range.reset();
@@ -242,7 +241,7 @@ void agree_on_detail(DepthSummary& sum, Detail detail) {
         for (ChannelSummary& channel : sum.channels) drop_high_powers(channel);
 }
 
-void agree_on_values(DepthSummary& sum, bool counted) {
+void agree_on_frequencies(DepthSummary& sum, bool counted) {
     if (!counted)
         for (ChannelSummary& channel : sum.channels) channel.values = {};
     sum.values_counted = counted;
@@ -257,17 +256,17 @@ void check_room(const DepthSummary* sum, const DepthSummary& more) {
 
 void join(std::vector<DepthSummary>& depths, const Findings& more) {
     auto at = std::find_if(depths.begin(), depths.end(),
-                           [&](const DepthSummary& there) { return there.depth >= more.pool.depth; });
-    if (at == depths.end() || at->depth != more.pool.depth) {
+                           [&](const DepthSummary& there) { return there.depth >= more.summary.depth; });
+    if (at == depths.end() || at->depth != more.summary.depth) {
         at = depths.insert(at, DepthSummary{});
-        at->depth = more.pool.depth;
+        at->depth = more.summary.depth;
     }
     DepthSummary& sum = *at;
-    agree_on_values(sum, more.pool.values_counted && (sum.channels.empty() || sum.values_counted));
+    agree_on_frequencies(sum, more.summary.values_counted && (sum.channels.empty() || sum.values_counted));
     agree_on_range(sum, more);
-    for (std::size_t i = 0; i < more.pool.channels.size(); ++i) {
-        ChannelSummary& channel = place(sum, more.pool.channels[i].channel);
-        add_channel(channel, more.pool.channels[i]);
+    for (std::size_t i = 0; i < more.summary.channels.size(); ++i) {
+        ChannelSummary& channel = place(sum, more.summary.channels[i].channel);
+        add_channel(channel, more.summary.channels[i]);
         if (sum.range) {
             channel.counts.resize(more.counts[i]->size());
             add_counts(channel.counts, *more.counts[i]);
@@ -276,43 +275,44 @@ void join(std::vector<DepthSummary>& depths, const Findings& more) {
         }
     }
     if (sum.values_counted)
-        in_parallel(more.pool.channels.size(), [&](std::size_t i) {
-            FrequencyTable& values = place(sum, more.pool.channels[i].channel).values;
-            values.add(*more.values[i]);
-            values.settle();
+        in_parallel(more.summary.channels.size(), [&](std::size_t i) {
+            FrequencyTable& frequencies = place(sum, more.summary.channels[i].channel).values;
+            frequencies.add(*more.frequencies[i]);
+            frequencies.settle();
         });
-    agree_on_detail(sum, more.pool.detail);
+    agree_on_detail(sum, more.summary.detail);
 }
 
-/// As an analysis of one image: what counts need to become numbers.
-Analysis as_analysis(const DepthSummary& pool) {
+/// Analysis as of one image: what counts need to become numbers.
+Analysis as_analysis(const DepthSummary& summary) {
     Analysis analysis;
-    analysis.depth = pool.depth;
-    analysis.range = pool.range.value_or(Range{});
-    analysis.upper_closed = pool.upper_closed;
-    for (const ChannelSummary& pooled_channel : pool.channels) {
+    analysis.depth = summary.depth;
+    analysis.range = summary.range.value_or(Range{});
+    analysis.upper_closed = summary.upper_closed;
+    for (const ChannelSummary& summed : summary.channels) {
         ChannelAnalysis channel;
-        channel.channel = pooled_channel.channel;
-        channel.pixels = pooled_channel.samples;
-        channel.counts = pooled_channel.counts;
-        channel.nan = pooled_channel.nan;
-        channel.below = pooled_channel.below;
-        channel.above = pooled_channel.above;
+        channel.channel = summed.channel;
+        channel.pixels = summed.samples;
+        channel.counts = summed.counts;
+        channel.nan = summed.nan;
+        channel.below = summed.below;
+        channel.above = summed.above;
         analysis.channels.push_back(std::move(channel));
     }
     return analysis;
 }
 
-/// The range of bins where none was given, as of one image.
-Range found_range(const DepthSummary& pool) {
+/// Range of bins where none was given, as of one image.
+Range found_range(const DepthSummary& summary) {
     ChannelSummary all;
-    for (const ChannelSummary& channel : pool.channels) core::add_extremes(all, channel);
+    for (const ChannelSummary& channel : summary.channels) core::add_extremes(all, channel);
     return core::found_range(finite(all) > 0, all.minimum, all.maximum);
 }
 
-/// Bins for floats from their counts of values.
+/// Bins for floats from their frequencies.
 core::FloatBins bins_of(const HistogramOptions& options, const Range& range) {
-    if (options.bins == 0) throw InvalidArgument("one bin per value needs 8- or 16-bit samples, these are f32");
+    if (options.bins == 0)
+        throw InvalidArgument("one bin per value needs samples whose values are counted one by one, these are floats");
     if (options.bins > core::max_bins)
         throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));
     core::validate(range);
@@ -321,23 +321,23 @@ core::FloatBins bins_of(const HistogramOptions& options, const Range& range) {
     return {range.lower, range.upper, options.bins, !options.range};
 }
 
-/// What a channel's counts of values are read for, once.
+/// Results for which a channel's frequencies are read, once.
 struct Reading {
-    Statistics* numbers = nullptr;  ///< for percentiles and `unique`
+    Statistics* numbers = nullptr;  ///< for percentiles and `unique`; there is a finite sample then
     const Percentiles* percentiles = nullptr;
     const core::FloatBins* bins = nullptr;
     Histogram::Column* column = nullptr;
 };
 
-void read_values(const ChannelSummary& channel, const Reading& reading) {
+void read_frequencies(const ChannelSummary& channel, const Reading& reading) {
     std::map<std::uint64_t, float> at_rank;  // that percentiles are made of
     const std::uint64_t n = finite(channel);
     if (reading.numbers)
         core::set_percentiles(*reading.numbers, *reading.percentiles, n,
                               [&](std::uint64_t rank) { return at_rank[rank]; });
-    std::uint64_t through = 0, values = 0;
+    std::uint64_t through = 0, different = 0;
     auto wanted = at_rank.begin();
-    for (FrequencyReader reader(channel.values.runs()); reader.next(); ++values) {
+    for (FrequencyReader reader(channel.values.runs()); reader.next(); ++different) {
         through += reader.count();
         for (; wanted != at_rank.end() && wanted->first < through; ++wanted) wanted->second = reader.value();
         if (!reading.column) continue;
@@ -349,50 +349,52 @@ void read_values(const ChannelSummary& channel, const Reading& reading) {
     }
     if (!reading.numbers) return;
     core::set_percentiles(*reading.numbers, *reading.percentiles, n, [&](std::uint64_t rank) { return at_rank[rank]; });
-    reading.numbers->unique = values;
+    reading.numbers->unique = different;
 }
 
-/// A histogram for a depth's counts of values, still empty, and its bins.
-std::pair<Histogram, core::FloatBins> value_histogram(const DepthSummary& pool, const HistogramOptions& options) {
+/// Histogram for a depth's frequencies, still empty, and its bins.
+std::pair<Histogram, core::FloatBins> frequency_histogram(const DepthSummary& summary,
+                                                          const HistogramOptions& options) {
     Histogram histogram;
-    histogram.range = options.range ? *options.range : found_range(pool);
+    histogram.range = options.range ? *options.range : found_range(summary);
     const core::FloatBins bins = bins_of(options, histogram.range);
-    for (const ChannelSummary& channel : pool.channels)
+    for (const ChannelSummary& channel : summary.channels)
         histogram.columns.push_back({channel.channel, Counts(options.bins), channel.values.minus_infinite,
                                      channel.values.plus_infinite, channel.nan});
     return {std::move(histogram), bins};
 }
 
-/// Whether the histogram is that which all images were counted in.
-bool counted_so(const DepthSummary& pool, const HistogramOptions& options) {
-    return pool.range && !pool.upper_closed && options.bins == pool.channels.front().counts.size() &&
-           options.range.value_or(*pool.range) == *pool.range;
+/// Verdict on a histogram: whether it is that which all images were counted in.
+bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
+    return summary.range && !summary.upper_closed && options.bins == summary.channels.front().counts.size() &&
+           options.range.value_or(*summary.range) == *summary.range;
 }
 
-/// The rows of a depth and, where there are `options`, its histogram.
-SummaryNumbers numbers_of(const DepthSummary& pool, const HistogramOptions* options, const Percentiles& percentiles) {
+/// Rows of a depth and, where there are `options`, its histogram.
+SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* options,
+                          const Percentiles& percentiles) {
     SummaryNumbers found;
     std::vector<const ChannelSummary*> channels;
-    for (const ChannelSummary& channel : pool.channels)
+    for (const ChannelSummary& channel : summary.channels)
         if (channel.channel != Channel::alpha) channels.push_back(&channel);
     const std::size_t own = channels.size();
     std::optional<ChannelSummary> all;
-    if (pool.find(Channel::red)) channels.push_back(&all.emplace(core::pool_colors(pool)));
-    if (const ChannelSummary* alpha = pool.find(Channel::alpha)) channels.push_back(alpha);
+    if (summary.find(Channel::red)) channels.push_back(&all.emplace(core::sum_of_colors(summary)));
+    if (const ChannelSummary* alpha = summary.find(Channel::alpha)) channels.push_back(alpha);
 
     std::optional<core::FloatBins> bins;
-    if (options && pool.values_counted && !counted_so(pool, *options)) {
-        std::tie(found.histogram, bins) = value_histogram(pool, *options);
-    } else if (options && pool.range) {
-        found.histogram = gpuhist::histogram(as_analysis(pool), *options);
+    if (options && summary.values_counted && !counted_so(summary, *options)) {
+        std::tie(found.histogram, bins) = frequency_histogram(summary, *options);
+    } else if (options && summary.range) {
+        found.histogram = gpuhist::histogram(as_analysis(summary), *options);
     }
 
     found.rows.resize(channels.size());
     in_parallel(channels.size(), [&](std::size_t i) {
         const ChannelSummary& channel = *channels[i];
-        SummaryRow& row = found.rows[i] = {pool.depth, channel.images, {}};
-        if (pool.depth != Depth::f32) {
-            row.statistics = core::from_counts(channel.channel, channel.counts, percentiles);
+        SummaryRow& row = found.rows[i] = {summary.depth, channel.images, {}};
+        if (!traits_of(summary.depth).floating) {
+            row.statistics = core::from_counts(channel.channel, summary.depth, channel.counts, percentiles);
             return;
         }
         Statistics& numbers = row.statistics;
@@ -400,16 +402,16 @@ SummaryNumbers numbers_of(const DepthSummary& pool, const HistogramOptions* opti
         numbers.pixels = channel.samples;
         numbers.nan = channel.nan;
         numbers.inf = channel.infinite;
-        core::set_percentiles(numbers, percentiles, 0, {});
+        core::list_percentiles(numbers, percentiles);
         if (finite(channel) == 0) return;
         numbers.min = channel.minimum;
         numbers.max = channel.maximum;
-        core::set_moments(numbers, finite(channel), channel.power_sums, pool.detail);
-        if (!pool.values_counted) return;
+        core::set_moments(numbers, finite(channel), channel.power_sums, summary.detail);
+        if (!summary.values_counted) return;
         Reading reading{&numbers, &percentiles, bins ? &*bins : nullptr, nullptr};
         if (bins && (i < own || channel.channel == Channel::alpha))
             reading.column = &found.histogram->columns[i < own ? i : own];
-        read_values(channel, reading);
+        read_frequencies(channel, reading);
     });
     return found;
 }
@@ -426,17 +428,17 @@ void core::add_extremes(ChannelSummary& sum, const ChannelSummary& more) {
     sum.infinite += more.infinite;
 }
 
-ChannelSummary core::pool_colors(const DepthSummary& pool) {
+ChannelSummary core::sum_of_colors(const DepthSummary& summary) {
     ChannelSummary all;
-    for (Channel color : {Channel::red, Channel::green, Channel::blue}) {
-        const ChannelSummary& channel = *pool.find(color);
+    for (const Channel color : colors) {
+        const ChannelSummary& channel = *summary.find(color);
         add_channel(all, channel);
         all.counts.resize(channel.counts.size());
         add_counts(all.counts, channel.counts);
         all.values.add(channel.values);
     }
     all.channel = Channel::all;
-    all.images = pool.find(Channel::red)->images;
+    all.images = summary.find(Channel::red)->images;
     return all;
 }
 
@@ -457,12 +459,12 @@ void Summary::add(const Analysis& image, const std::vector<FrequencyTable>& valu
     if (!values.empty() && values.size() != image.channels.size())
         refuse("counts of values of " + std::to_string(values.size()) + " channels, the image has " +
                std::to_string(image.channels.size()));
-    DepthSummary one = pooled(image);
+    DepthSummary one = summary_of(image);
     one.values_counted = !values.empty();
     Findings findings = findings_of(one);
     for (std::size_t i = 0; i < image.channels.size(); ++i) {
         findings.counts[i] = &image.channels[i].counts;
-        if (one.values_counted) findings.values[i] = &values[i];
+        if (one.values_counted) findings.frequencies[i] = &values[i];
     }
     validate(findings);
     check_room(find(image.depth), one);
@@ -475,10 +477,10 @@ void Summary::merge(const Summary& other) {
 }
 
 Summary Summary::merged_values(const std::shared_ptr<FrequencyStorage>& storage) const {
-    Summary pool = *this;
-    for (DepthSummary& depth : pool.depths_)
+    Summary summary = *this;
+    for (DepthSummary& depth : summary.depths_)
         for (ChannelSummary& channel : depth.channels) channel.values = channel.values.merged(storage);
-    return pool;
+    return summary;
 }
 
 const DepthSummary* Summary::find(Depth depth) const {
@@ -489,28 +491,28 @@ const DepthSummary* Summary::find(Depth depth) const {
 
 std::vector<SummaryRow> Summary::statistics(const Percentiles& percentiles) const {
     std::vector<SummaryRow> rows;
-    for (const DepthSummary& pool : depths_) {
-        const std::vector<SummaryRow> more = numbers_of(pool, nullptr, percentiles).rows;
+    for (const DepthSummary& summary : depths_) {
+        const std::vector<SummaryRow> more = numbers_of(summary, nullptr, percentiles).rows;
         rows.insert(rows.end(), more.begin(), more.end());
     }
     return rows;
 }
 
 SummaryNumbers Summary::numbers(Depth depth, const HistogramOptions& options, const Percentiles& percentiles) const {
-    const DepthSummary* pool = find(depth);
-    return pool ? numbers_of(*pool, &options, percentiles) : SummaryNumbers{};
+    const DepthSummary* summary = find(depth);
+    return summary ? numbers_of(*summary, &options, percentiles) : SummaryNumbers{};
 }
 
 std::optional<Histogram> Summary::histogram(Depth depth, const HistogramOptions& options) const {
-    const DepthSummary* pool = find(depth);
-    if (!pool) return std::nullopt;
-    if (!pool->values_counted || counted_so(*pool, options))
-        return pool->range ? std::optional(gpuhist::histogram(as_analysis(*pool), options)) : std::nullopt;
+    const DepthSummary* summary = find(depth);
+    if (!summary) return std::nullopt;
+    if (!summary->values_counted || counted_so(*summary, options))
+        return summary->range ? std::optional(gpuhist::histogram(as_analysis(*summary), options)) : std::nullopt;
     Histogram histogram;
     std::optional<core::FloatBins> bins;
-    std::tie(histogram, bins) = value_histogram(*pool, options);
-    in_parallel(pool->channels.size(), [&](std::size_t i) {
-        read_values(pool->channels[i], {nullptr, nullptr, &*bins, &histogram.columns[i]});
+    std::tie(histogram, bins) = frequency_histogram(*summary, options);
+    in_parallel(summary->channels.size(), [&](std::size_t i) {
+        read_frequencies(summary->channels[i], {nullptr, nullptr, &*bins, &histogram.columns[i]});
     });
     return histogram;
 }

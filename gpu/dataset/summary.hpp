@@ -1,4 +1,4 @@
-// What is read from pools beside their rows.
+// Summaries: what is read from them beside their rows.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,6 @@ inline std::uint64_t finite(const ChannelSummary& channel) {
 void add_extremes(ChannelSummary& sum, const ChannelSummary& more);
 
 /// Red, green and blue, which are there, as one population.
-ChannelSummary pool_colors(const DepthSummary& pool);
+ChannelSummary sum_of_colors(const DepthSummary& summary);
 
 }  // namespace gpuhist::core

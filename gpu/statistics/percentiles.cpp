@@ -1,6 +1,8 @@
 #include "statistics/percentiles.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "gpuhist/error.hpp"
@@ -49,13 +51,59 @@ std::optional<double> Statistics::percentile(double percent) const {
     return std::nullopt;
 }
 
-void core::set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
-                           const std::function<double(std::uint64_t rank)>& value_at) {
+namespace core {
+namespace {
+
+/// Walks along counts by high digit.
+struct Walk {
+    const std::uint64_t* counts;
+    std::uint32_t digit, last;
+    std::uint64_t before = 0;  ///< samples under the digits passed
+
+    /// Goes to the digit that holds a rank, which is not before this one.
+    void to(std::uint64_t rank) {
+        constexpr std::uint32_t step = 64;  // most digits are empty
+        for (std::uint64_t sum = 0; last - digit >= step; digit += step, before += sum) {
+            sum = std::accumulate(counts + digit, counts + digit + step, std::uint64_t{0});
+            if (rank < before + sum) break;
+        }
+        for (; rank >= before + counts[digit]; ++digit) before += counts[digit];
+    }
+};
+
+}  // namespace
+
+RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum,
+                    const RankRequest& request) {
+    RankPlan plan;
+    for (int i = 0; i < max_ranks; ++i) plan.rank[i] = required_rank(i, n, request);
+    std::sort(plan.rank, plan.rank + max_ranks);
+    plan.ranks = static_cast<std::int32_t>(std::unique(plan.rank, plan.rank + max_ranks) - plan.rank);
+    Walk walk{high_counts, high_digit(float_key(minimum)), high_digit(float_key(maximum))};
+    for (int i = 0; i < plan.ranks; ++i) {
+        walk.to(plan.rank[i]);
+        if (i == 0 || walk.digit != plan.high[plan.selected - 1]) plan.high[plan.selected++] = walk.digit;
+        plan.within[i] = plan.rank[i] - walk.before;
+        plan.slot[i] = static_cast<std::uint8_t>(plan.selected - 1);
+    }
+    return plan;
+}
+
+double pivot_near_median(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum) {
+    Walk walk{high_counts, high_digit(float_key(minimum)), high_digit(float_key(maximum))};
+    walk.to(n / 2);
+    return middle_of_high_digit(walk.digit, minimum, maximum);
+}
+
+void list_percentiles(Statistics& row, const Percentiles& list) {
     row.percentiles.clear();
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        Percentile& percentile = row.percentiles.emplace_back();
-        percentile.micro = list.micro(i);
-        if (n == 0) continue;
+    for (std::size_t i = 0; i < list.size(); ++i) row.percentiles.push_back({list.micro(i), std::nullopt});
+}
+
+void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
+                     const std::function<double(std::uint64_t rank)>& value_at) {
+    list_percentiles(row, list);
+    for (Percentile& percentile : row.percentiles) {
         const u128 position = static_cast<u128>(n - 1) * percentile.micro;
         const auto rank = static_cast<std::uint64_t>(position / all_micro);
         const auto rest = static_cast<std::uint64_t>(position % all_micro);
@@ -64,4 +112,29 @@ void core::set_percentiles(Statistics& row, const Percentiles& list, std::uint64
     }
 }
 
+void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
+                     const std::vector<OrderStatistic>& order) {
+    set_percentiles(row, list, n, [&](std::uint64_t rank) {
+        const auto found = std::lower_bound(order.begin(), order.end(), rank,
+                                            [](const OrderStatistic& s, std::uint64_t r) { return s.rank < r; });
+        if (found == order.end() || found->rank != rank)
+            throw InvalidArgument("f32 analysis lacks the order statistic of rank " + std::to_string(rank));
+        return static_cast<double>(found->value);
+    });
+}
+
+void CountedPercentiles::finish(Statistics& row) const {
+    if (!samples_.percentiles) return;
+    // Ranks mostly ascend, so that one walk over the counts serves them all.
+    const std::vector<std::uint64_t>& counts = samples_.counts;
+    std::size_t at = 0;
+    std::uint64_t cumulative = counts[0];
+    set_percentiles(row, *samples_.percentiles, samples_.n, [&](std::uint64_t rank) {
+        if (rank < cumulative - counts[at]) cumulative = counts[at = 0];
+        while (cumulative <= rank) cumulative += counts[++at];
+        return static_cast<double>(samples_.lowest + static_cast<std::int64_t>(at));
+    });
+}
+
+}  // namespace core
 }  // namespace gpuhist

@@ -1,15 +1,19 @@
-// Percentiles: which order statistics they need, and what follows from these.
+// Percentiles: which order statistics they need, where these lie, and what follows from them.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
+#include "core/float_keys.hpp"
 #include "core/integers.hpp"
 #include "core/portable.hpp"
+#include "gpuhist/analysis.hpp"
 #include "gpuhist/request.hpp"
 #include "gpuhist/statistics.hpp"
+#include "statistics/counted_samples.hpp"
 
 namespace gpuhist::core {
 
@@ -18,17 +22,17 @@ inline constexpr std::uint32_t all_micro = 100'000'000;  ///< 100 percent
 /// f32: percentiles whose order statistics one analysis finds; longer lists are found a group at a time.
 inline constexpr int percentiles_in_group = 7;
 
-/// The ranks of a group: two for each percentile, two to stretch between.
+/// Ranks of a group: two for each percentile, two to stretch between.
 inline constexpr int max_ranks = 2 * percentiles_in_group + 2;
 
-/// The order statistics that one f32 analysis finds.
+/// Order statistics that one f32 analysis finds.
 struct RankRequest {
     std::int32_t percentiles = 0;  ///< 1 to percentiles_in_group
     std::uint32_t micro[percentiles_in_group] = {};
     bool stretch = false;  ///< the nearest ranks of `low` and `high`, in percent, too
     double low = 0, high = 0;
 
-    /// Group `group` of a list.
+    /// Request for group `group` of a list.
     static RankRequest of(const Percentiles& list, int group, bool stretch, double low, double high) {
         RankRequest request;
         request.percentiles =
@@ -56,8 +60,51 @@ GPUHIST_HD inline std::uint64_t required_rank(int i, std::uint64_t n, const Rank
     return rank + i % 2 < n ? rank + i % 2 : rank;
 }
 
-/// The percentiles of n samples, absent where n is 0, given the value at each zero-based rank; ranks mostly ascend.
+/// Plan of one row's ranks: under which high digits they lie, and how far into them.
+struct RankPlan {
+    std::int32_t ranks = 0;           ///< how many
+    std::int32_t selected = 0;        ///< different high digits among them
+    std::uint64_t rank[max_ranks];    ///< ascending
+    std::uint64_t within[max_ranks];  ///< rank among the samples of its high digit
+    std::uint8_t slot[max_ranks];     ///< index into `high`
+    std::uint32_t high[max_ranks];    ///< the high digits, ascending
+};
+
+/// Plan of a row of n > 0 finite samples for the ranks of `required_rank`, from its counts by high digit
+/// (`digit_values` of them; those of NaN and ±Inf are not read) and its extremes.
+RankPlan plan_ranks(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum,
+                    const RankRequest& request);
+
+/// Middle of the high digit's values that can occur between the extremes: the pivot of a row whose median lies there.
+GPUHIST_HD inline double middle_of_high_digit(std::uint32_t high, float minimum, float maximum) {
+    const float first = key_float(key_of_digits(high, 0)), last = key_float(key_of_digits(high, 0xFFFFu));
+    // first or last can be an infinity's or a NaN's key: the comparisons then choose the extremes
+    const double lower = first > minimum ? first : minimum, upper = last < maximum ? last : maximum;
+    return lower + (upper - lower) / 2;
+}
+
+/// Pivot for the moments of a row of n > 0 finite samples, near its median, from what `plan_ranks` reads.
+double pivot_near_median(const std::uint64_t* high_counts, std::uint64_t n, float minimum, float maximum);
+
+/// Percentiles that are asked for, all absent.
+void list_percentiles(Statistics& row, const Percentiles& list);
+
+/// Percentiles of n > 0 samples, given the value at each zero-based rank; ranks mostly ascend.
 void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
                      const std::function<double(std::uint64_t rank)>& value_at);
+
+/// Percentiles of n > 0 samples from their order statistics, ascending. Throws InvalidArgument where one is missing.
+void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
+                     const std::vector<OrderStatistic>& order);
+
+/// Percentiles of counted samples.
+class CountedPercentiles {
+  public:
+    explicit CountedPercentiles(const CountedSamples& samples) : samples_(samples) {}
+    void finish(Statistics& row) const;
+
+  private:
+    const CountedSamples& samples_;
+};
 
 }  // namespace gpuhist::core

@@ -1,18 +1,23 @@
 // Numbers from counts, for one image and for many.
+//
+// A statistic from counts is a class in its family's file:
+//
+//     explicit Entropy(const CountedSamples&);                    // n > 0; number of samples, their sums, what is
+//     asked void accumulate(std::int64_t value, std::uint64_t count);  // each value that occurs, ascending; may be
+//     left out void finish(Statistics& row) const;
+//
+// and a name in the list `FromCounts` of statistics.cpp. All accumulate in one walk over the counts.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/integers.hpp"
 #include "gpuhist/statistics.hpp"
 
 namespace gpuhist::core {
 
-/// A row of everything that follows from one count per value; below 2^62 samples.
-Statistics from_counts(Channel channel, const std::vector<std::uint64_t>& counts, const Percentiles& percentiles);
-
-/// `mean_std` with the same bits, for up to 2^62 samples of 16 bits. Host only.
-MeanStd pooled_mean_std(std::uint64_t n, u128 sum, u128 sum_squares);
+/// Row of everything that follows from one count per value of a depth; below 2^62 samples.
+Statistics from_counts(Channel channel, Depth depth, const std::vector<std::uint64_t>& counts,
+                       const Percentiles& percentiles);
 
 }  // namespace gpuhist::core

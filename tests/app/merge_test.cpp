@@ -290,9 +290,10 @@ TEST_F(Merge, PartsOfOtherRunsAreRefused) {
 TEST_F(Merge, DamagedPartsAreRefused) {
     write_three();
     change("2/part-2-of-3.json", "\"images\":1", "\"images\":0");
-    expect_refused({"1", "2", "3"},
-                   "2/part-2-of-3.json/groups/0/pool: pool: u16 gray: there is at least one image and sample, and at "
-                   "most 2^60 samples");
+    expect_refused(
+        {"1", "2", "3"},
+        "2/part-2-of-3.json/groups/0/pool: summary: u16 gray: there is at least one image and sample, and at "
+        "most 2^60 samples");
     write_three();
     fs::rename(at("2/part-2-of-3.json"), at("2/part-1-of-3.json"));
     expect_refused({"2"}, "2/part-1-of-3.json: this is part-2-of-3.json under another name");

@@ -11,7 +11,7 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/lut_file.hpp"
-#include "normalize/formulas.hpp"
+#include "normalize/modes.hpp"
 #include "support/oracle.hpp"
 
 namespace gpuhist::test {

@@ -261,15 +261,15 @@ TEST(PoolFile, IsReadStrictly) {
     EXPECT_EQ(changed("\"images\":1", "\"images\":\"1\""),
               "my.json/0/channels/0/images: a whole number is wanted, in quotes from 2^53 on");
     EXPECT_EQ(changed("\"images\":1", "\"images\":4"),
-              "my.json: pool: u8 gray: there is at least one image and sample, and at most 2^60 samples");
+              "my.json: summary: u8 gray: there is at least one image and sample, and at most 2^60 samples");
     EXPECT_EQ(changed("\"samples\":3", "\"samples\":4"),
-              "my.json: pool: u8 gray: the counts do not add up to the samples");
+              "my.json: summary: u8 gray: the counts do not add up to the samples");
     EXPECT_EQ(changed("[9,1]", "[5,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("[9,1]", "[256,1]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("[9,1]", "[9,0]"), "my.json/0/channels/0/counts/1: a run holds no zero");
     EXPECT_EQ(changed("[9,1]", "[9]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("gray", "all"), "my.json/0/channels/0/channel: 'all' is not known here");
-    EXPECT_EQ(changed("gray", "red"), "my.json: pool: u8: red, green and blue come together");
+    EXPECT_EQ(changed("gray", "red"), "my.json: summary: u8: red, green and blue come together");
 }
 
 TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
@@ -289,7 +289,7 @@ TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
         return failure_of([&] { parse_summary(damaged, "p"); });
     };
     const std::string place = "p/0/channels/0/values/runs/0: ";
-    const std::string not_the_samples = "p: pool: f32 gray: the counts of values are not those of the samples";
+    const std::string not_the_samples = "p: summary: f32 gray: the counts of values are not those of the samples";
     EXPECT_EQ(changed(text, text + "?"), place + "Base64 is wanted");
     EXPECT_EQ(changed(text, text + "="), place + "Base64 is wanted");
     EXPECT_EQ(changed(text, text.substr(0, text.size() - 1) + "N"), place + "Base64 is wanted");

@@ -12,7 +12,7 @@
 namespace gpuhist::cpu::avx2 {
 namespace {
 
-/// Of four pixels, in each half of a register: where a shuffle finds two channels, as words, or one and zeros.
+/// Shuffle of four pixels, in each half of a register: where a shuffle finds two channels, as words, or one and zeros.
 struct alignas(32) Shuffle {
     std::int8_t at[32];
 
@@ -25,11 +25,11 @@ struct alignas(32) Shuffle {
     GPUHIST_AVX2 __m256i load() const { return _mm256_load_si256(reinterpret_cast<const __m256i*>(at)); }
 };
 
-/// What core::luma of eight pixels is made with.
+/// Constants with which core::luma of eight pixels is made.
 struct Weights {
     __m256i green_blue_at, red_at, green_blue, red, half;
 
-    /// Of four pixels from each pointer; reads 16 bytes.
+    /// Luma of four pixels from each pointer; reads 16 bytes.
     GPUHIST_AVX2 __m256i luma(const std::uint8_t* low, const std::uint8_t* high) const {
         const __m256i pixels =
             _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(low))),

@@ -8,7 +8,7 @@
 
 namespace gpuhist::cpu::avx2 {
 
-/// Whether this processor can run the rest, and this build holds it.
+/// Support: whether this processor can run the rest, and this build holds it.
 bool supported();
 
 /// core::luma of the first pixels of `pixels` interleaved ones of 3 or 4 channels. Returns how many they are: a

@@ -25,7 +25,7 @@ struct alignas(64) Bytes {
 
 // ---- planes -------------------------------------------------------------------------------------------------------
 
-/// Where channel c of pixel i lies in the registers that hold 64 pixels.
+/// Place where channel c of pixel i lies in the registers that hold 64 pixels.
 constexpr Bytes positions(int channels, int c) {
     Bytes result{};
     for (int i = 0; i < 64; ++i) result.at[i] = static_cast<std::uint8_t>(channels * i + c);
@@ -75,7 +75,7 @@ GPUHIST_AVX512 inline __m512i luma_of(__m512i red, __m512i green, __m512i blue) 
     return _mm512_packus_epi16(words[0], words[1]);
 }
 
-/// The lowest n bits, 0 ≤ n ≤ 64.
+/// Mask of the lowest n bits, 0 ≤ n ≤ 64.
 inline __mmask64 lowest(int n) {
     return n <= 0 ? 0 : n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
 }
@@ -112,7 +112,7 @@ constexpr Flags make_flags() {
 }
 constexpr Flags flags = make_flags();
 
-/// How many of a register's bytes have each bit set, for each 8 bytes apart: byte k of a quadword counts bit k. The
+/// Number of a register's bytes that have each bit set, for each 8 bytes apart: byte k of a quadword counts bit k. The
 /// 8 × 8 bits of a quadword are transposed (as a matrix times the unit vectors), then counted bytewise.
 GPUHIST_AVX512 inline __m512i count_bits(__m512i bits) {
     const __m512i unit_vectors = _mm512_set1_epi64(0x8040201008040201);
@@ -153,7 +153,7 @@ struct FlagCounter {
         const __m512i first = add8(samples), second = add8(samples + 512);
         sixteens = _mm512_add_epi8(sixteens, count_bits(carry(eights, first, second)));
     }
-    /// The chosen ones of one register.
+    /// Chosen samples of one register.
     GPUHIST_AVX512 void add(const std::uint8_t* samples, __mmask64 chosen) {
         single = _mm512_add_epi8(single,
                                  count_bits(_mm512_maskz_permutexvar_epi8(chosen, _mm512_load_si512(samples), table)));

@@ -10,20 +10,20 @@
 namespace gpuhist::cpu::avx512 {
 
 /// Pixels gathered before they are counted: their counts fit 16 bits, and the buffers the second cache.
-inline constexpr int batch_pixels = 16384;
+inline constexpr int gathered_pixels = 16384;
 
-/// A batch, one plane a channel, and the samples of one plane by their two highest bits; with room for whole registers
-/// stored at the end.
+/// Gathered samples, one plane a channel, and the samples of one plane by their two highest bits; with room for whole
+/// registers stored at the end.
 struct Scratch {
-    alignas(64) std::uint8_t planes[5][batch_pixels + 64];
-    alignas(64) std::uint8_t quarters[4][batch_pixels + 64];
+    alignas(64) std::uint8_t planes[5][gathered_pixels + 64];
+    alignas(64) std::uint8_t quarters[4][gathered_pixels + 64];
 };
 
-/// Whether this processor can run the rest, and this build holds it.
+/// Support: whether this processor can run the rest, and this build holds it.
 bool supported();
 
 /// Splits `pixels` interleaved ones into planes from `first` on: channels in the image's order, and luma in plane 4
-/// where there are colours. first + pixels ≤ batch_pixels.
+/// where there are colours. first + pixels ≤ gathered_pixels.
 void split(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, Scratch& scratch, int first);
 
 /// Adds the first `samples` of a plane to 256 counts. Meanwhile as many bytes from `ahead` on, which are only hinted at

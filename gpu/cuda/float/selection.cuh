@@ -93,7 +93,7 @@ __device__ __noinline__ void plan_row(const Task<C, true>& task, int index) {
         }
     } else if (threadIdx.x == warp_lanes && !pooled) {
         const float minimum = core::key_float(minimum_key), maximum = core::key_float(maximum_key);
-        const double pivot = core::middle_of_high_half(located[wanted].bin, minimum, maximum);
+        const double pivot = core::middle_of_high_digit(located[wanted].bin, minimum, maximum);
         row.pivot = pivot;
         row.exponent = core::moment_exponent(pivot, minimum, maximum);
     }

@@ -7,7 +7,7 @@
 #include "cuda/block/rank_search.cuh"
 #include "cuda/block/reduce.cuh"
 #include "cuda/host/parameters.hpp"
-#include "normalize/formulas.hpp"
+#include "normalize/modes.hpp"
 
 namespace gpuhist::cuda {
 

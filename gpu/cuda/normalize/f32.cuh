@@ -7,7 +7,7 @@
 #include "cuda/float/high_digits.cuh"
 #include "cuda/float/selection.cuh"
 #include "cuda/normalize/lut.cuh"
-#include "normalize/formulas.hpp"
+#include "normalize/modes.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -60,7 +60,7 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
         if constexpr (mode == NormalizeMode::zscore) {
             core::CentralMoments parts[colors], all = moments[c];
             for (int i = 0; i < colors; ++i) parts[result_row(i, C, task.common().rgb)] = moments[i];
-            if (joint) all = core::pool(parts, colors);
+            if (joint) all = core::combine(parts, colors);
             const double std = sqrt(all.m2);
             map_by(all.mean, std, false, !(std > 0));
         }

@@ -11,7 +11,7 @@
 #include "cuda/normalize/build_lut.cuh"
 #include "cuda/pixels/resident.cuh"
 #include "cuda/pixels/sweep.cuh"
-#include "normalize/formulas.hpp"
+#include "normalize/modes.hpp"
 
 namespace gpuhist::cuda {
 

@@ -1,4 +1,4 @@
-/// What an engine finds in the pixels: integers and extrema, from which every number a person reads is computed.
+/// Findings of an engine in the pixels: integers and extremes, from which every number that a person reads is computed.
 #pragma once
 
 #include <array>
@@ -11,13 +11,14 @@
 
 namespace gpuhist {
 
-/// A row of the results. `luma` is the brightness computed per pixel; `all` pools the colour channels (not luma, not
-/// alpha) as one population and is derived by `statistics()`, never counted.
+/// Channel of the results. `luma` is the brightness computed per pixel; `all` is the colour channels together (not
+/// luma, not alpha) as one population and is derived by `statistics()`, never counted.
 enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all };
 
+/// Name in files.
 const char* to_string(Channel channel);
 
-/// A signed 128-bit integer, `high * 2^64 + low`.
+/// Signed 128-bit integer, `high * 2^64 + low`.
 struct Int128 {
     std::uint64_t low = 0;
     std::int64_t high = 0;
@@ -35,7 +36,7 @@ struct Brightness {
     }
 };
 
-/// The value that stands at a zero-based rank among the finite samples in ascending order.
+/// Order statistic: the value that stands at a zero-based rank among the finite samples in ascending order.
 struct OrderStatistic {
     std::uint64_t rank = 0;
     float value = 0;
@@ -58,10 +59,10 @@ struct FloatMoments {
     }
 };
 
-/// One channel's findings. Nothing vanishes: Σ counts + below + above + nan == pixels.
+/// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan == pixels.
 struct ChannelAnalysis {
     Channel channel = Channel::gray;
-    std::uint64_t pixels = 0;
+    std::uint64_t pixels = 0;           ///< samples that were counted
     std::vector<std::uint64_t> counts;  ///< u8: 256, u16: 65536, one per value; f32: `bins` over the range
 
     // f32 only, zero otherwise. ±Inf are counted in `above` and `below` too: they lie outside every range.
@@ -81,7 +82,7 @@ struct ChannelAnalysis {
     }
 };
 
-/// The findings of one image, or of several merged.
+/// Findings in one image, or in several merged. A value type.
 struct Analysis {
     Depth depth = Depth::u8;
     std::vector<ChannelAnalysis> channels;  ///< `gray`; or `red green blue luma`, then `alpha` where there is one
@@ -89,9 +90,9 @@ struct Analysis {
     Range range;                            ///< that `counts` cover: [0, 256), [0, 65536), or the f32 range
     bool upper_closed = false;              ///< f32, range found rather than given: upper itself is in the last bin
     Detail detail = Detail::full;           ///< f32: how much was found out; 8 and 16 bits: full
-    std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`
+    std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`, ascending ranks
 
-    /// The channel's findings, or null.
+    /// Findings in a channel, or null.
     const ChannelAnalysis* find(Channel channel) const;
 
     /// Merges another image's findings: afterwards the result is that of both images' pixels together, in any order and

@@ -1,4 +1,4 @@
-/// The findings of many images, as if their pixels were one image's.
+/// Summaries: the findings of many images, as if their pixels were one image's.
 #pragma once
 
 #include <array>
@@ -9,12 +9,13 @@
 
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/frequency_table.hpp"
+#include "gpuhist/histogram.hpp"
 #include "gpuhist/statistics.hpp"
 
 namespace gpuhist {
 
-/// Σx, Σx², Σx³ and Σx⁴ over finite f32 samples, exact in the samples' distances from each image's pivot, which are
-/// rounded as FloatMoments says: they do not depend on the order or grouping in which images come together.
+/// Power sums Σx, Σx², Σx³ and Σx⁴ over finite f32 samples, exact in the samples' distances from each image's pivot,
+/// which are rounded as FloatMoments says: they do not depend on the order or grouping in which images come together.
 /// `sums[k-1]` is Σx^k · 2^(k · fraction_bits), in two's complement, the least significant word first. Wide enough for
 /// 2^62 samples of any size: that many x⁴ stay below 2^(62 + 4·128 + 4·fraction_bits) < 2^(64·words − 1).
 struct PowerSums {
@@ -25,7 +26,7 @@ struct PowerSums {
     friend bool operator==(const PowerSums& a, const PowerSums& b) { return a.sums == b.sums; }
 };
 
-/// One channel of all images of a depth. Nothing vanishes: where there are counts,
+/// Channel of all images of a depth. Nothing vanishes: where there are counts,
 /// Σ counts + below + above + nan == samples.
 struct ChannelSummary {
     Channel channel = Channel::gray;
@@ -37,7 +38,7 @@ struct ChannelSummary {
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;
     float minimum = 0, maximum = 0;  ///< of the finite samples; 0 when there is none
     PowerSums power_sums;            ///< of brief analyses k = 1 and 2 alone, the rest zero
-    FrequencyTable values;           ///< where they came with all images
+    FrequencyTable values;           ///< frequencies, where they came with all images
 
     friend bool operator==(const ChannelSummary& a, const ChannelSummary& b) {
         return a.channel == b.channel && a.images == b.images && a.samples == b.samples && a.counts == b.counts &&
@@ -46,7 +47,7 @@ struct ChannelSummary {
     }
 };
 
-/// All images of one depth: grey ones feed `gray`, colour ones `red green blue luma` and `alpha`.
+/// Images of one depth, summed up: grey ones feed `gray`, colour ones `red green blue luma` and `alpha`.
 struct DepthSummary {
     Depth depth = Depth::u8;
     std::optional<Range> range;    ///< that `counts` cover: [0, 256), [0, 65536); f32: the images' range where all were
@@ -56,7 +57,7 @@ struct DepthSummary {
     bool values_counted = false;   ///< f32: FrequencyTable came with all images; 8 and 16 bits: false
     std::vector<ChannelSummary> channels;  ///< in the order of `Channel`, never `all`
 
-    /// The channel's findings, or null.
+    /// Findings of a channel, or null.
     const ChannelSummary* find(Channel channel) const;
 
     friend bool operator==(const DepthSummary& a, const DepthSummary& b) {
@@ -65,54 +66,55 @@ struct DepthSummary {
     }
 };
 
-/// One row of dataset.csv.
+/// Row of dataset.csv.
 struct SummaryRow {
     Depth depth = Depth::u8;
     std::uint64_t images = 0;
     Statistics statistics;
 };
 
-/// What a pool says of one depth.
+/// Numbers that a summary gives for one depth.
 struct SummaryNumbers {
     std::vector<SummaryRow> rows;
     std::optional<Histogram> histogram;
 };
 
-/// Images added and pools merged in any order and grouping give equal pools.
+/// Summary of images. A value type. Images added and summaries merged in any order and grouping give equal summaries.
 class Summary {
   public:
     Summary() = default;
-    /// From what `depths()` said. Throws InvalidArgument where that breaks what these structures promise.
+    /// Restores a summary from what `depths()` said. Throws InvalidArgument where that breaks what these structures
+    /// promise.
     explicit Summary(std::vector<DepthSummary> depths);
 
-    /// Adds an image; one of f32 with what `count_frequencies` says of it, without which the pool's f32 images have
-    /// neither percentiles nor, unless all were counted over one range, a histogram. Throws InvalidArgument, the pool
-    /// unchanged, for findings that no engine gives or more than 2^60 samples in a channel.
+    /// Adds an image; one of f32 with what `count_frequencies` says of it, without which the summary's f32 images have
+    /// neither percentiles nor, unless all were counted over one range, a histogram. Throws InvalidArgument, the
+    /// summary unchanged, for findings that no engine gives or more than 2^60 samples in a channel.
     void add(const Analysis& image, const std::vector<FrequencyTable>& values = {});
-    /// Adds all images of another pool. Throws as `add`.
+    /// Adds all images of another summary. Throws as `add`.
     void merge(const Summary& other);
-    /// The same pool, each channel's counts of values in one run: see FrequencyTable::merged.
+    /// Summary with the same content, each channel's frequencies in one run: see FrequencyTable::merged.
     Summary merged_values(const std::shared_ptr<FrequencyStorage>& storage) const;
 
-    /// What it holds, in the order of `Depth`; empty of an empty pool.
+    /// Content, in the order of `Depth`; empty where no image was added.
     const std::vector<DepthSummary>& depths() const { return depths_; }
-    /// That of one depth, or null.
+    /// Content of one depth, or null.
     const DepthSummary* find(Depth depth) const;
     bool empty() const { return depths_.empty(); }
 
-    /// The rows of each depth: `gray red green blue luma all alpha`, those there are; `all` pools the depth's colours.
-    /// u8 and u16: every number is that of one image of all these pixels, bit for bit. f32: mean, std, skewness and
-    /// kurtosis come from the exact power sums; percentiles, those of one image of all pixels, bit for bit, and
-    /// `unique` from the counts of values, where there are such. They are read once for each row, from where they lie:
-    /// what the FrequencyStorage throws comes through.
+    /// Rows of each depth: `gray red green blue luma all alpha`, those there are; `all` is the depth's colours
+    /// together. u8 and u16: every number is that of one image of all these pixels, bit for bit. f32: mean, std,
+    /// skewness and kurtosis come from the exact power sums; percentiles, those of one image of all pixels, bit for
+    /// bit, and `unique` from the frequencies, where there are such. They are read once for each row, from where they
+    /// lie: what the FrequencyStorage throws comes through.
     std::vector<SummaryRow> statistics(const Percentiles& percentiles = {}) const;
 
-    /// The histogram of one depth, as of one image of all its pixels. f32: in the bins in which all images were counted
-    /// over a given range, where these are asked for; else in any, made from the counts of values. Absent where there
+    /// Histogram of one depth, as of one image of all its pixels. f32: in the bins in which all images were counted
+    /// over a given range, where these are asked for; else in any, made from the frequencies. Absent where there
     /// is no image of this depth or, for f32, neither. Throws InvalidArgument as `gpuhist::histogram`.
     std::optional<Histogram> histogram(Depth depth, const HistogramOptions& options = {}) const;
 
-    /// Both of one depth, for which the counts of values are read only once. Empty where it is not there.
+    /// Rows and histogram of one depth, for which the frequencies are read only once. Empty where it is not there.
     SummaryNumbers numbers(Depth depth, const HistogramOptions& options = {},
                            const Percentiles& percentiles = {}) const;
 

@@ -1,4 +1,4 @@
-/// The engines: one interface, picked at run time by name.
+/// Engines: one interface, picked at run time by name.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@
 
 namespace gpuhist {
 
-/// One image of a list: what is asked of it, and what came of that. Views, result and request as in Engine::analyze and
-/// Engine::normalize; nothing here is owned.
+/// Job for Engine::run: one image of a list, what is asked of it, and what came of that. Views, result and request as
+/// in Engine::analyze and Engine::normalize; nothing here is owned.
 struct Job {
     ImageView image;
     AnalysisRequest request;
@@ -26,15 +26,16 @@ struct Job {
     std::exception_ptr error;    ///< set by Engine::run: why there is no result
 };
 
-/// Looks at pixels. Every engine gives the same bits. An engine owns its workspace and reuses it: after the first image
-/// of a size there is no allocation beyond the result's. One engine serves one thread at a time.
+/// Engine that analyses and normalises images. Every one gives the same bits. An engine owns its workspace and reuses
+/// it: after the first image of a size there is no allocation beyond the result's. One engine serves one thread at a
+/// time.
 class Engine {
   public:
     virtual ~Engine() = default;
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    /// `cpu` or `cuda`.
+    /// Name: `cpu` or `cuda`.
     virtual std::string_view name() const = 0;
 
     /// Counts an image. Returns when `result`, whose storage is reused, is complete; no pixel is read after that.
@@ -49,7 +50,7 @@ class Engine {
     virtual void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                            const MutableImageView& output, Analysis& result) = 0;
 
-    /// Images of so many bytes of pixels or fewer gain by being handed over many at a time.
+    /// Bytes of pixels up to which images gain by being handed over many at a time.
     static constexpr std::int64_t small_image_bytes = std::int64_t{1} << 18;
 
     /// Does `count` jobs, which may be of any size, type and request: the same bits as one call of `analyze` or
@@ -59,6 +60,7 @@ class Engine {
     /// else than std::bad_alloc.
     virtual void run(Job* jobs, std::size_t count);
 
+    /// Counts an image into a new result; otherwise as the other `analyze`.
     Analysis analyze(const ImageView& image, const AnalysisRequest& request = {}) {
         Analysis result;
         analyze(image, request, result);
@@ -74,13 +76,14 @@ struct EngineOptions {
     int gpu = 0;      ///< cuda: which GPU, in the order of `gpus()`
 };
 
-/// What stands behind an engine's name on this machine.
+/// Engine as it is on this machine.
 struct EngineInfo {
     std::string name;  ///< `cuda` or `cpu`
     bool available = false;
     std::string description;  ///< what it runs on, or why it cannot
 };
 
+/// GPU as the CUDA driver shows it.
 struct GpuInfo {
     int index = 0;
     std::string name;
@@ -90,10 +93,10 @@ struct GpuInfo {
     bool cooperative_launch = false;  ///< without it the `cuda` engine cannot use the GPU
 };
 
-/// The engines that were built in or could be, best first. Does not create a CUDA context.
+/// Engines that were built in or could be, best first. Does not create a CUDA context.
 std::vector<EngineInfo> engines();
 
-/// The GPUs that the CUDA driver shows; empty without one. Does not create a CUDA context.
+/// GPUs that the CUDA driver shows; empty without one. Does not create a CUDA context.
 std::vector<GpuInfo> gpus();
 
 /// Makes an engine: `cuda`, `cpu`, or `auto`, the first of `engines()` that is available.

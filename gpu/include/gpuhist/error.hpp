@@ -1,4 +1,4 @@
-/// The exceptions of gpuhist. Every message says what failed, where, and how to mend it.
+/// Exceptions of gpuhist. Every message says what failed, where, and how to mend it.
 #pragma once
 
 #include <cstdint>
@@ -7,32 +7,32 @@
 
 namespace gpuhist {
 
-/// The root of the family.
+/// Root of the family.
 class Error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// An argument outside what the function documents.
+/// Argument outside what the function documents.
 class InvalidArgument : public Error {
     using Error::Error;
 };
 
-/// An engine that was asked for by name and cannot run here.
+/// Engine that was asked for by name and cannot run here.
 class EngineUnavailable : public Error {
     using Error::Error;
 };
 
-/// A CUDA call or kernel that failed.
+/// CUDA call or kernel that failed.
 class CudaError : public Error {
     using Error::Error;
 };
 
-/// The GPU has too little free memory.
+/// Memory of the GPU that does not suffice.
 class OutOfMemory : public CudaError {
     using CudaError::CudaError;
 };
 
-/// A file that cannot be read, decoded or written.
+/// File that cannot be read, decoded or written.
 class IoError : public Error {
   public:
     enum class Kind : std::uint8_t {

@@ -6,6 +6,7 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/frequency_table.hpp"
+#include "gpuhist/histogram.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/lut.hpp"
 #include "gpuhist/normalize.hpp"

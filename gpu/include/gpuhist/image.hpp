@@ -1,4 +1,4 @@
-/// Pixels that somebody else owns: the input of every engine.
+/// Images that somebody else owns: the input of every engine.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace gpuhist {
 
-/// The type of one sample. Samples are unsigned integers of 8 or 16 bits, or IEEE single precision.
+/// Type of one sample: unsigned integers of 8 or 16 bits, or IEEE single precision.
 enum class Depth : std::uint8_t { u8, u16, f32 };
 
-/// The order of the colours of a 3- or 4-channel pixel; alpha, where there is one, is last.
+/// Order of the colours in a 3- or 4-channel pixel; alpha, where there is one, is last.
 enum class ChannelOrder : std::uint8_t { bgr, rgb };
 
-/// Where the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.
+/// Memory in which the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.
 enum class Memory : std::uint8_t { host, device };
 
-/// What a depth is. One row of a table: whatever depends on the depth asks here, or is chosen by `with_depth`.
+/// Depth's facts, one row of a table: whatever depends on the depth asks here, or is chosen by `with_depth`.
 struct DepthTraits {
     Depth depth;
     const char* name;        ///< in files: `u8`, `u16`, `f32`
@@ -24,20 +24,21 @@ struct DepthTraits {
     bool floating;           ///< IEEE numbers, which may be NaN and infinite
     std::uint32_t values;    ///< different values, where each is counted in a bin of its own; else 0
     double lowest, highest;  ///< what a normalized copy is stretched to: the type's values, of floats 0 to 1
+    Depth real;              ///< of copies that hold real numbers (NormalizeMode::zscore)
 };
 
 inline constexpr DepthTraits all_depths[] = {
-    {Depth::u8, "u8", 1, false, 256, 0, 255},
-    {Depth::u16, "u16", 2, false, 65536, 0, 65535},
-    {Depth::f32, "f32", 4, true, 0, 0, 1},
+    {Depth::u8, "u8", 1, false, 256, 0, 255, Depth::f32},
+    {Depth::u16, "u16", 2, false, 65536, 0, 65535, Depth::f32},
+    {Depth::f32, "f32", 4, true, 0, 0, 1, Depth::f32},
 };
 
-/// The row of a depth. A value outside the enumeration is not allowed.
+/// Row of a depth. A value outside the enumeration is not allowed.
 constexpr const DepthTraits& traits_of(Depth depth) {
     return all_depths[static_cast<std::size_t>(depth)];
 }
 
-/// Calls `function` with a value of the depth's sample type, and returns what it does.
+/// Dispatch on a depth: calls `function` with a value of the depth's sample type, and returns what it does.
 template <class Function>
 constexpr decltype(auto) with_depth(Depth depth, Function&& function) {
     switch (depth) {
@@ -56,12 +57,12 @@ constexpr std::size_t sample_bytes(Depth depth) {
     return traits_of(depth).bytes;
 }
 
-/// The name written in files.
+/// Name written in files.
 constexpr const char* to_string(Depth depth) {
     return traits_of(depth).name;
 }
 
-/// Interleaved pixels, row after row. A view owns nothing: the pixels must outlive the call it is passed to.
+/// View of interleaved pixels, row after row. It owns nothing: the pixels must outlive the call it is passed to.
 /// A region of interest is a view of its own: `data` moved to its first pixel, the parent's `row_bytes` kept.
 template <class Void>
 struct BasicImageView {

@@ -1,4 +1,5 @@
-/// Lookup tables that outlive the image they were made from: one for a whole set, so that a series stays comparable.
+/// Lookup tables (LUTs) that outlive the image they were made from: one set for many images, so that a series stays
+/// comparable.
 #pragma once
 
 #include <vector>
@@ -9,8 +10,10 @@
 
 namespace gpuhist {
 
-/// What becomes of each value of u8 or u16 samples, and the numbers in the formulas for f32.
+/// Set of LUTs for the images of one depth: what becomes of each value of u8 or u16 samples, and the numbers in the
+/// formulas for f32. A value type.
 struct LutSet {
+    /// Table of one channel, or of the colours together.
     struct Lut {
         Channel channel = Channel::gray;  ///< joint: `gray`, and `all` for the colours; else `gray red green blue`
         /// u8 and u16: 256 or 65536; whole numbers within the depth, of zscore any finite ones. f32: of equalize, where
@@ -30,7 +33,7 @@ struct LutSet {
     bool joint = true;
     std::vector<Lut> luts;  ///< in this order, those there are
 
-    /// The column for a colour, or null.
+    /// Table for a colour or gray, or null.
     const Lut* find(Channel channel) const;
 
     friend bool operator==(const LutSet& a, const LutSet& b) {
@@ -38,12 +41,12 @@ struct LutSet {
     }
 };
 
-/// The tables that normalise the pool's images of one depth, with the bits that `Engine::normalize` gives to one image
-/// of all their pixels; f32 by the same formulas, with the mean and std of the pool. Grey images make a table of their
-/// own beside that of the colours. Throws InvalidArgument for a normalisation out of bounds, a depth of which the pool
-/// has no image, joint equalisation where luma was not counted, and percentile and equalize of f32 without counts of
-/// values.
-LutSet make_luts(const Summary& pool, Depth depth, const Normalization& normalization);
+/// Tables that normalise the summary's images of one depth, with the bits that `Engine::normalize` gives to one image
+/// of all their pixels; f32 by the same formulas, with the mean and std of the summary. Grey images make a table of
+/// their own beside that of the colours. Throws InvalidArgument for a normalisation out of bounds, a depth of which the
+/// summary has no image, joint equalisation where luma was not counted, and percentile and equalize of f32 without
+/// frequencies.
+LutSet make_luts(const Summary& summary, Depth depth, const Normalization& normalization);
 
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
 /// it may also share with the input. Alpha is copied. Runs on the CPU, whichever engine analyses: pixels on a GPU are

@@ -2,17 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 #include "gpuhist/image.hpp"
 
 namespace gpuhist {
 
-/// With lo and hi the chosen extremes, top the type's highest value (1 for f32), n the number of samples:
+/// Modes of normalisation. With lo and hi the chosen extremes, top the type's highest value (1 for f32), n the number
+/// of samples:
 ///   minmax      (v − lo) · top / (hi − lo), lo and hi the smallest and largest value; 8 and 16 bits exact in integers,
 ///               halves rounded up. As cv::normalize(NORM_MINMAX) but for exact halves.
-///   percentile  the same between two nearest-rank percentiles (smallest v with cum(v) ≥ ceil(q n), at least 1),
-///   clamped;
-///               where the two are equal the image is left as it is.
+///   percentile  the minmax formula between two nearest-rank percentiles (smallest v with cum(v) ≥ ceil(q n), at least
+///               1), clamped; where the two are equal the image is left as it is.
 ///   equalize    i0 the first non-empty bin, scale = top / (n − h[i0]) in float,
 ///               rint(float(Σ h[i0+1..v]) · scale); bit for bit cv::equalizeHist on 8-bit grey. Joint: the table of the
 ///               luma histogram on every channel. f32: 65536 equal bins over the finite range of colours and luma,
@@ -22,6 +24,49 @@ namespace gpuhist {
 /// follow the formula in IEEE arithmetic.
 enum class NormalizeMode : std::uint8_t { minmax, percentile, equalize, zscore };
 
+/// Findings from which a mode's table follows.
+enum class NormalizeNeeds : std::uint8_t {
+    extremes,  ///< the smallest and the largest value
+    ranks,     ///< the values at the two nearest ranks; f32 is then analysed in full
+    mean_std,  ///< mean and population std
+    counts,    ///< all counts; f32: over equal bins
+};
+
+/// Mode's facts, one row of a table: whatever depends on the mode asks here. Its formulas are in one file of
+/// gpu/normalize.
+struct NormalizeTraits {
+    NormalizeMode mode;
+    const char* name;  ///< in files and options
+    NormalizeNeeds needs;
+    bool joint_by_luma;  ///< joint: the luma row decides for all colours; else the colours together, as one population
+    bool real;           ///< the copy holds real numbers, of depth DepthTraits::real; else the depth stays
+};
+
+inline constexpr NormalizeTraits all_normalize_modes[] = {
+    {NormalizeMode::minmax, "minmax", NormalizeNeeds::extremes, false, false},
+    {NormalizeMode::percentile, "percentile", NormalizeNeeds::ranks, false, false},
+    {NormalizeMode::equalize, "equalize", NormalizeNeeds::counts, true, false},
+    {NormalizeMode::zscore, "zscore", NormalizeNeeds::mean_std, false, true},
+};
+
+/// Row of a mode. A value outside the enumeration is not allowed.
+constexpr const NormalizeTraits& traits_of(NormalizeMode mode) {
+    return all_normalize_modes[static_cast<std::size_t>(mode)];
+}
+
+/// Name in files and options.
+constexpr const char* to_string(NormalizeMode mode) {
+    return traits_of(mode).name;
+}
+
+/// Mode of this name; absent where there is none.
+constexpr std::optional<NormalizeMode> normalize_mode(std::string_view name) {
+    for (const NormalizeTraits& traits : all_normalize_modes)
+        if (name == traits.name) return traits.mode;
+    return std::nullopt;
+}
+
+/// Normalisation that is asked for.
 struct Normalization {
     NormalizeMode mode = NormalizeMode::minmax;
     double low = 1;  ///< percentile: in percent, 0 ≤ low < high ≤ 100, resolved to 1e-6 percent
@@ -29,9 +74,9 @@ struct Normalization {
     bool joint = true;  ///< one table for all colour channels, so that colours keep their hue; false: one a channel
 };
 
-/// The depth of the normalised image: that of the input, f32 for zscore. Alpha is copied (zscore: converted to f32).
+/// Depth of the normalised image: that of the input, f32 for zscore. Alpha is copied (zscore: converted to f32).
 constexpr Depth normalized_depth(Depth input, NormalizeMode mode) {
-    return mode == NormalizeMode::zscore ? Depth::f32 : input;
+    return traits_of(mode).real ? traits_of(input).real : input;
 }
 
 }  // namespace gpuhist

@@ -1,4 +1,4 @@
-/// What an engine is asked to find.
+/// Requests: what an engine is asked to find.
 #pragma once
 
 #include <array>
@@ -10,34 +10,35 @@
 
 namespace gpuhist {
 
-/// Half-open interval [lower, upper) of sample values.
+/// Range of sample values: the half-open interval [lower, upper).
 struct Range {
     double lower = 0;
     double upper = 0;
     friend bool operator==(const Range& a, const Range& b) { return a.lower == b.lower && a.upper == b.upper; }
 };
 
-/// How much to find out about f32 images. `brief` leaves out what costs most: order statistics (median and percentiles)
-/// and the third and fourth moments (skewness and kurtosis). For 8 and 16 bits all follow from the counts. A stretch
-/// between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full whatever is
-/// asked.
+/// Detail in which f32 images are analysed. `brief` leaves out what costs most: order statistics (median and
+/// percentiles) and the third and fourth moments (skewness and kurtosis). For 8 and 16 bits all follow from the counts.
+/// A stretch between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full
+/// whatever is asked.
 enum class Detail : std::uint8_t { brief, full };
 
-/// A list of percentiles, each once, in the order in which they are reported. A percent is resolved to 1e-6 of it. The
+/// List of percentiles, each once, in the order in which they are reported. A percent is resolved to 1e-6 of it. The
 /// list is plain data: copying it takes no memory.
 class Percentiles {
   public:
-    static constexpr std::size_t most = 32;
+    static constexpr std::size_t most = 32;  ///< percentiles in a list
 
-    /// 1, 5, 25, 50, 75, 95 and 99.
+    /// Makes the usual list: 1, 5, 25, 50, 75, 95 and 99.
     Percentiles();
-    /// Throws InvalidArgument for an empty list, more than `most`, one outside 0 to 100, and one that is there twice.
+    /// Makes a list of percents. Throws InvalidArgument for an empty one, more than `most`, one outside 0 to 100, and
+    /// one that is there twice.
     explicit Percentiles(const std::vector<double>& percents);
 
     std::size_t size() const { return size_; }
-    /// In units of 1e-6 percent.
+    /// Percentile i, in units of 1e-6 percent.
     std::uint32_t micro(std::size_t i) const { return micro_[i]; }
-    /// The name of its column: `p01`, `p0.5`, `p99.9`, `p100`, and `median` for 50.
+    /// Name of percentile i's column: `p01`, `p0.5`, `p99.9`, `p100`, and `median` for 50.
     std::string name(std::size_t i) const;
 
     friend bool operator==(const Percentiles& a, const Percentiles& b) {
@@ -49,8 +50,8 @@ class Percentiles {
     std::size_t size_ = 0;
 };
 
-/// What to find. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not matter to
-/// them: any histogram follows from those counts afterwards (`histogram()`).
+/// Request for an analysis. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not
+/// matter to them: any histogram follows from those counts afterwards (`histogram()`).
 struct AnalysisRequest {
     bool luma_histogram = true;    ///< false: of luma only `Analysis::brightness`, and no `luma` channel
                                    ///< (8 and 16 bits; f32 ignores it)

@@ -1,4 +1,4 @@
-/// The numbers a person reads, computed from an Analysis on the host, the same for every engine.
+/// Numbers that a person reads, computed from an Analysis on the host, the same for every engine.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace gpuhist {
 
-/// One of the percentiles asked for. The value is linearly interpolated between order statistics at index q (n − 1), as
+/// Percentile that was asked for. Its value is linearly interpolated between order statistics at index q (n − 1), as
 /// `numpy.percentile`; q is exact in units of 1e-6 percent.
 struct Percentile {
     std::uint32_t micro = 0;  ///< in units of 1e-6 percent
@@ -19,9 +19,10 @@ struct Percentile {
     }
 };
 
-/// One row of `stats.csv`. Absent means undefined: no finite sample, a constant channel (skewness, kurtosis), one
-/// sample (std_sample), or f32 (entropy, clipped_*, effective_bits); or not found out: unique of one f32 image,
-/// skewness, kurtosis and percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
+/// Row of `stats.csv`: the numbers of one channel, in units of the stored values unless said otherwise. Absent means
+/// undefined: no finite sample, a constant channel (skewness, kurtosis), one sample (std_sample), or f32 (entropy,
+/// clipped_*, effective_bits); or not found out: unique of one f32 image, skewness, kurtosis and percentiles of a brief
+/// analysis. NaN and ±Inf are counted and left out of all the rest.
 struct Statistics {
     Channel channel = Channel::gray;
     std::uint64_t pixels = 0;  ///< samples of this row; of `all`, the colour channels' together
@@ -42,39 +43,13 @@ struct Statistics {
     /// So 12-bit data in 16 bits gives 12, low (0 … 4095) or shifted left, and a bit that is always set does not count.
     std::optional<std::uint64_t> effective_bits;
 
-    /// The value of a percentile; absent where it was not asked for or is undefined.
+    /// Value of a percentile; absent where it was not asked for or is undefined.
     std::optional<double> percentile(double percent) const;
 };
 
-/// The rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one.
+/// Rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one.
 /// Without a luma histogram the luma row is left out. Throws InvalidArgument where an f32 analysis in full was not
 /// asked for these percentiles.
 std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles = {});
-
-/// What the written histogram shows.
-struct HistogramOptions {
-    std::uint32_t bins = 256;    ///< equal bins over the range; 0: one per value (8 and 16 bits)
-    std::optional<Range> range;  ///< absent: [0, 256) or [0, 65536); f32: the one analysed
-};
-
-/// Equal bins over one range, a column a channel.
-struct Histogram {
-    struct Column {
-        Channel channel = Channel::gray;
-        std::vector<std::uint64_t> counts;
-        std::uint64_t below = 0, above = 0, nan = 0;
-    };
-    Range range;
-    std::vector<Column> columns;  ///< `gray`; or `red green blue luma`, then `alpha`; all of the same length
-
-    /// Lower edge of a bin; edge(bins) is the upper end. lower + i·(upper − lower)/bins, in double.
-    double edge(std::size_t bin) const;
-};
-
-/// The histogram of an analysis. Bin of v: floor((v − lower) N / (upper − lower)), in exact integers for 8 and 16 bits,
-/// whose range bounds must be whole numbers. For f32 the analysis was already made with bins and range, channel by
-/// channel, and `options` must agree with it.
-/// Throws InvalidArgument: lower ≥ upper, bounds not finite, bins over 2^24, full bins of f32.
-Histogram histogram(const Analysis& analysis, const HistogramOptions& options = {});
 
 }  // namespace gpuhist

@@ -15,7 +15,7 @@ typedef CUstream_st* cudaStream_t;  // as the CUDA toolkit names it, whose heade
 
 namespace gpuhist {
 
-/// Images of one size and type at equal distances: a tensor N × H × W × C. Owns nothing.
+/// Batch of images of one size and type at equal distances: a tensor N × H × W × C. Owns nothing.
 template <class Void>
 struct BasicBatchView {
     BasicImageView<Void> first;
@@ -30,7 +30,7 @@ struct BasicBatchView {
 using BatchView = BasicBatchView<const void>;
 using MutableBatchView = BasicBatchView<void>;
 
-/// One channel in an ImageResult: plain data, for kernels to read.
+/// Channel in an ImageResult: plain data, for kernels to read.
 struct ChannelResult {
     std::uint64_t samples = 0;        ///< that the numbers below are of: all; of f32 the finite ones
     double minimum = 0, maximum = 0;  ///< 0 where there is no sample
@@ -40,8 +40,9 @@ struct ChannelResult {
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< f32, as in ChannelAnalysis; else 0
 };
 
-/// What an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels` and in
-/// the counts, are gray; or red, green, blue, luma, and alpha where there is one, whatever the order in the pixel.
+/// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
+/// and in the counts, are gray; or red, green, blue, luma, and alpha where there is one, whatever the order in the
+/// pixel.
 struct ImageResult {
     std::uint32_t ready;  ///< set to 1 after all of the result is written and visible to host and GPU: clear it to
                           ///< poll. Of a normalised copy it says nothing: that is complete when the stream's work is
@@ -61,17 +62,17 @@ struct ImageResult {
     ChannelResult channels[5];
 };
 
-/// Where things lie in the memory of one image's result.
+/// Layout of the memory of one image's result.
 struct ResultLayout {
     std::size_t bytes = 0;  ///< of one image; the next one's starts there. A multiple of 256
     std::size_t counts_offset = 0, tables_offset = 0, details_offset = 0;  ///< as in ImageResult
 };
 
-/// The findings in a result that was copied to, or written in, host memory. Needs no GPU.
+/// Findings in a result that was copied to, or written in, host memory. Needs no GPU.
 /// Throws InvalidArgument where it is not `ready`.
 Analysis read_result(const void* result);
 
-/// What an analyser must be ready for.
+/// Plan of what an analyser must be ready for.
 struct StreamPlan {
     Depth depth = Depth::u8;
     int channels = 1;
@@ -80,7 +81,7 @@ struct StreamPlan {
     int gpu = 0;
 };
 
-/// Analyses images in device memory. Made once; `enqueue` then only puts one kernel launch on a stream (one for every
+/// Analyser of images in device memory. Made once; `enqueue` then only puts one kernel launch on a stream (one for every
 /// `list_images` views of a list, and where their channel order changes; of f32 in full one for every seven
 /// percentiles), so that it can be captured in a graph, which may be replayed on new pixels.
 ///
@@ -96,7 +97,7 @@ class StreamAnalyzer {
     /// Views that one launch takes where they are not a tensor.
     static constexpr int list_images = 256;
 
-    /// Device memory that an analyser needs, without making one.
+    /// Bytes of device memory that an analyser needs, without making one.
     static std::size_t workspace_bytes(const StreamPlan& plan);
 
     /// Takes its workspace from CUDA, or uses `workspace`: workspace_bytes(plan) of device memory, aligned to 256
@@ -109,7 +110,7 @@ class StreamAnalyzer {
 
     const StreamPlan& plan() const;
 
-    /// The memory of each image's result. With a normalisation: of enqueue_normalized.
+    /// Layout of each image's result. With a normalisation: of enqueue_normalized.
     ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
 
     /// Analyses images; `results` is memory that the GPU can write, aligned to 16 bytes: a result each, one after the
@@ -119,7 +120,7 @@ class StreamAnalyzer {
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
                  cudaStream_t stream);
 
-    /// The same, and a normalised copy of each image, each by its own table: outputs as in Engine::normalize.
+    /// Analyses images and writes a normalised copy of each, by its own table: outputs as in Engine::normalize.
     /// `results` should be device memory, since tables are read back from it.
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
@@ -134,20 +135,22 @@ class StreamAnalyzer {
     std::unique_ptr<Implementation> implementation_;
 };
 
-/// Host memory that the GPU writes results to directly (pinned and mapped): they can be polled without a copy and
+/// Results in host memory to which the GPU writes directly (pinned and mapped): they can be polled without a copy and
 /// without a call to CUDA.
 class PinnedResults {
   public:
+    /// Takes memory for `images` results. Throws CudaError, OutOfMemory, EngineUnavailable without CUDA.
     PinnedResults(const ResultLayout& layout, std::int64_t images = 1);
     ~PinnedResults();
     PinnedResults(PinnedResults&&) noexcept;
     PinnedResults& operator=(PinnedResults&&) noexcept;
 
     void* device() const { return device_; }  ///< for enqueue
+    /// Result of an image, in host memory.
     const ImageResult& operator[](std::int64_t image) const;
-    /// Whether the image's result is complete; all of it may then be read.
+    /// Readiness: whether the image's result is complete; all of it may then be read.
     bool ready(std::int64_t image = 0) const;
-    /// To be called before the results are asked for again.
+    /// Clears `ready` of all, to be called before the results are asked for again.
     void clear();
 
   private:

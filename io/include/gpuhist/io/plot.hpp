@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpuhist/histogram.hpp"
 #include "gpuhist/statistics.hpp"
 
 namespace gpuhist::io {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/histogram.hpp"
 #include "gpuhist/statistics.hpp"
 
 namespace gpuhist::io {

@@ -1,0 +1,38 @@
+// Rows of an analysis: which there are, how they are laid out, and what colours are together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/image.hpp"
+
+namespace gpuhist::core {
+
+/// Colours that `all` and joint normalisations take together.
+inline constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue};
+
+/// Rows of an image of 1, 3 or 4 channels: where there are colours, luma is one more.
+constexpr int rows_of_channels(int channels) {
+    return channels == 1 ? 1 : channels + 1;
+}
+
+/// Samples that are neither NaN nor infinite.
+inline std::uint64_t finite(const ChannelAnalysis& channel) {
+    return channel.pixels - channel.nan - channel.infinite;
+}
+
+/// Range of the counts of a depth whose values are counted one by one.
+constexpr Range counted_range(const DepthTraits& traits) {
+    return {traits.lowest, traits.lowest + traits.values};
+}
+
+/// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is
+/// left out. Storage is reused.
+void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins);
+
+/// Counts of red, green and blue, which are there, added up; `sum` is overwritten.
+void sum_of_colors(const Analysis& analysis, std::vector<std::uint64_t>& sum);
+
+}  // namespace gpuhist::core

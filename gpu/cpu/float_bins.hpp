@@ -1,0 +1,69 @@
+// Equal bins of floats: where samples lie, and how often each is met.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/bins.hpp"
+#include "cpu/planes.hpp"
+#include "cpu/simd/avx512.hpp"
+
+namespace gpuhist::cpu {
+
+/// Small tables are kept several times, taken in turn by neighbouring samples, so that equal neighbours do not wait for
+/// each other's store. Of few bins all copies fit the innermost cache.
+inline constexpr int most_copies = 4;
+inline constexpr std::uint32_t few_bins = 1024;
+
+template <int copies, class Place>
+void count_places(const Place* places, int samples, std::uint32_t* counts, std::size_t size) {
+    int i = 0;
+    for (; i + most_copies <= samples; i += most_copies)
+        for (int k = 0; k < most_copies; ++k) ++counts[k % copies * size + places[i + k]];
+    for (; i < samples; ++i) ++counts[places[i]];
+}
+
+/// Quicker way to the bins of samples that all lie in the range: in single precision, where no position comes so near
+/// an edge between two bins that rounding may have brought it over.
+struct QuickBins {
+    bool usable;
+    float lower, scale, least, most, sure;
+
+    /// `within`: all samples lie in the range.
+    QuickBins(const core::FloatBins& bins, bool within);
+};
+
+/// Counts of one worker, by bin, for the rows of an image. All zero between sweeps.
+class BinCounter {
+  public:
+    /// Memory for one worker and row.
+    static std::size_t bytes(std::uint32_t bins) { return (std::size_t{bins} + 2) * copies_of(bins) * 4; }
+
+    /// Begins a worker's first samples of a sweep, and again before others. `within`: all samples lie in the range.
+    void begin(const core::FloatBins& bins, int rows, bool within);
+    bool begun() const { return size_ != 0; }
+    /// Counts at most `block_pixels` finite samples.
+    void add(int row, const float* values, int samples);
+    /// Adds a row's counts to `counts`, and to those of what lies below and above the range.
+    void finish(int row, std::uint64_t* counts, std::uint64_t& below, std::uint64_t& above);
+    /// Ends a sweep, after every row was finished.
+    void end() { size_ = 0; }
+
+  private:
+    static int copies_of(std::uint32_t bins) { return bins <= few_bins ? most_copies : 1; }
+    std::uint32_t* counts_of(int row) { return counts_.data() + row * copies_ * size_; }
+    void count_gathered(int row);
+
+    core::FloatBins bins_;
+    QuickBins quick_{bins_, false};
+    bool by_bytes_ = false;  ///< bins as bytes, by avx512.hpp, when many are gathered
+    int copies_ = 1;
+    std::size_t size_ = 0;  ///< of one copy
+    std::vector<std::uint32_t> counts_;
+    std::unique_ptr<avx512::Scratch> gathered_;
+    int filled_[color_rows] = {};
+};
+
+}  // namespace gpuhist::cpu

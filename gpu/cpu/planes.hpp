@@ -1,0 +1,64 @@
+// Planes: one block of an f32 image, a channel apart from the others, and what is found in it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/float_keys.hpp"
+#include "cpu/pixel_source.hpp"
+#include "gpuhist/image.hpp"
+
+namespace gpuhist::cpu {
+
+/// Rows of an f32 image: as the channels of its Analysis; grey is row 0 alone.
+enum Row { red_row, green_row, blue_row, luma_row, alpha_row, color_rows };
+
+/// Row of colour c < 3, by position in the pixel.
+inline int row_of_color(ChannelOrder order, int c) {
+    const Positions at(order);
+    return c == at.red ? red_row : c == at.green ? green_row : blue_row;
+}
+
+/// Block of an f32 image, a plane a row.
+struct Planes {
+    alignas(64) float values[color_rows][block_pixels];
+};
+
+/// Fills the planes from interleaved samples, luma included; a 1-channel block fills the first alone.
+void split(const float* samples, int pixels, int channels, ChannelOrder order, Planes& planes);
+
+/// Keys of the finite floats' ends, and of the infinite ones.
+inline constexpr std::uint32_t lowest_finite_key = 0x00800000u, highest_finite_key = 0xFF7FFFFFu;
+inline constexpr std::uint32_t minus_infinity_key = 0x007FFFFFu, plus_infinity_key = 0xFF800000u;
+
+/// Extremes of a row, as keys, and how many samples have none.
+struct Extremes {
+    std::uint32_t minimum = ~0u, maximum = 0;  ///< of the finite samples
+    std::uint64_t nan = 0, minus_infinity = 0, plus_infinity = 0;
+
+    bool any() const { return minimum <= maximum; }
+    bool non_finite() const { return nan || minus_infinity || plus_infinity; }
+    void operator+=(const Extremes& other) {
+        minimum = std::min(minimum, other.minimum);
+        maximum = std::max(maximum, other.maximum);
+        nan += other.nan;
+        minus_infinity += other.minus_infinity;
+        plus_infinity += other.plus_infinity;
+    }
+};
+
+/// Extremes of a plane.
+Extremes extremes_of(const float* values, int pixels);
+
+/// High digits of a plane's keys.
+void find_high_digits(const float* values, int pixels, std::uint16_t* high);
+
+/// Finite samples of a plane: the plane itself where all are.
+struct Finite {
+    const float* values;
+    int samples;
+};
+/// `known_finite`: all are. Else they may be copied to `storage`, which has room for `pixels`.
+Finite finite_of(const float* plane, int pixels, bool known_finite, float* storage);
+
+}  // namespace gpuhist::cpu

@@ -1,0 +1,39 @@
+/// Histograms that are written and drawn: equal bins over a range, made from an Analysis on the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gpuhist/analysis.hpp"
+
+namespace gpuhist {
+
+/// Bins that a written histogram shows.
+struct HistogramOptions {
+    std::uint32_t bins = 256;    ///< equal bins over the range; 0: one per value (8 and 16 bits)
+    std::optional<Range> range;  ///< absent: [0, 256) or [0, 65536); f32: the one analysed
+};
+
+/// Histogram of equal bins over one range, a column a channel.
+struct Histogram {
+    struct Column {
+        Channel channel = Channel::gray;
+        std::vector<std::uint64_t> counts;
+        std::uint64_t below = 0, above = 0, nan = 0;
+    };
+    Range range;
+    std::vector<Column> columns;  ///< `gray`; or `red green blue luma`, then `alpha`; all of the same length
+
+    /// Lower edge of a bin; edge(bins) is the upper end. lower + i·(upper − lower)/bins, in double.
+    double edge(std::size_t bin) const;
+};
+
+/// Histogram of an analysis. Bin of v: floor((v − lower) N / (upper − lower)), in exact integers for 8 and 16 bits,
+/// whose range bounds must be whole numbers. For f32 the analysis was already made with bins and range, channel by
+/// channel, and `options` must agree with it.
+/// Throws InvalidArgument: lower ≥ upper, bounds not finite, bins over 2^24, full bins of f32.
+Histogram histogram(const Analysis& analysis, const HistogramOptions& options = {});
+
+}  // namespace gpuhist

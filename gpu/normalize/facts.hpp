@@ -1,0 +1,44 @@
+// Facts about the samples that decide a normalisation: what a mode's table and formula follow from.
+//
+// A mode is one file: its formulas, and a struct with
+//
+//     static constexpr NormalizeMode mode;
+//     template <typename T> struct Table     // for integers, T unsigned and as wide as a sample
+//         explicit Table(const IntegerFacts&);
+//         operator()(code, through)          // the code written for a code, or a real number; `through`: samples of
+//                                            // codes up to this one
+//     struct FloatMap                        // for floats
+//         static bool keeps(const FloatFacts&);  // whether samples stay as they are
+//         explicit FloatMap(const FloatFacts&);
+//         float operator()(float) const;
+//
+// A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
+// of `all_normalize_modes`; the file is named in normalize/modes.hpp.
+#pragma once
+
+#include <cstdint>
+
+#include "core/integers.hpp"
+#include "core/portable.hpp"
+#include "gpuhist/normalize.hpp"
+
+namespace gpuhist::core {
+
+/// Facts about integer samples, at least one. What the mode does not need is not looked at.
+struct IntegerFacts {
+    double lowest = 0;                 ///< the value of code 0
+    std::uint32_t low = 0, high = 0;   ///< codes: of the extremes; `ranks`: at the two nearest ranks
+    std::uint64_t samples = 0;         ///< all
+    std::uint64_t lowest_samples = 0;  ///< of code `low`, where that is the minimum
+    MeanStd mean_std{};                ///< of values
+};
+
+/// Facts about finite float samples, at least one. What the mode does not need is not looked at.
+struct FloatFacts {
+    double low = 0, high = 0;  ///< the extremes; `ranks`: the values at the two nearest ranks; `counts`: the ends
+                               ///< of the bins
+    double mean = 0, std = 1;
+    const float* table = nullptr;  ///< `counts`: a value a bin; null: samples stay as they are
+};
+
+}  // namespace gpuhist::core

@@ -1,0 +1,67 @@
+// minmax: a stretch between the extremes.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/portable.hpp"
+#include "normalize/facts.hpp"
+
+namespace gpuhist::core {
+
+/// Line of the stretch (v − lo) · top / (hi − lo) of T's values, clamped to [0, top], halves rounded up: as a product.
+/// Its factor, top · 2^digits / (hi − lo), is rounded up, so that what is rounded
+/// down at the end is too large by less than (hi − lo) / 2^digits < 1 / (2 · (hi − lo)), of which the exact number is a
+/// multiple: both round to the same. Where lo = hi all values stay as they are.
+template <typename T>
+struct Line {
+    using Fixed = std::conditional_t<sizeof(T) == 1, std::uint32_t, std::uint64_t>;
+    static constexpr int digits = 8 * (sizeof(Fixed) - sizeof(T));
+
+    Fixed factor, offset;  ///< modulo 2^32 or 2^64, as their products and sums are
+    std::uint32_t lo, hi;
+
+    GPUHIST_HD static constexpr Line between(std::uint32_t lo, std::uint32_t hi) {
+        constexpr Fixed one = Fixed{1} << digits, top = (Fixed{1} << 8 * sizeof(T)) - 1;
+        if (lo == hi) return {one, 0, 0, static_cast<std::uint32_t>(top)};
+        const Fixed width = hi - lo, factor = (top * one + width - 1) / width;
+        return {factor, one / 2 - lo * factor, lo, hi};
+    }
+    GPUHIST_HD constexpr std::uint32_t clamp(std::uint32_t v) const {
+        const std::uint32_t least = v < lo ? lo : v;
+        return least > hi ? hi : least;
+    }
+    /// Value from lo to hi, mapped: from bit `digits` on.
+    GPUHIST_HD constexpr Fixed operator()(std::uint32_t v) const { return v * factor + offset; }
+    /// Value of any size, mapped.
+    GPUHIST_HD constexpr std::uint32_t map(std::uint32_t v) const {
+        return static_cast<std::uint32_t>((*this)(clamp(v)) >> digits);
+    }
+};
+
+/// f32: [lo, hi] to [0, 1]; lo < hi.
+GPUHIST_HD inline float stretch(float v, double lo, double hi) {
+    return static_cast<float>((v - lo) / (hi - lo));
+}
+
+struct MinmaxMode {
+    static constexpr NormalizeMode mode = NormalizeMode::minmax;
+
+    template <typename T>
+    struct Table {
+        Line<T> line;
+        Table() = default;
+        GPUHIST_HD explicit Table(const IntegerFacts& facts) : line(Line<T>::between(facts.low, facts.high)) {}
+        GPUHIST_HD std::uint32_t operator()(std::uint32_t code, std::uint64_t) const { return line.map(code); }
+    };
+
+    struct FloatMap {
+        double low, high;
+        FloatMap() = default;
+        GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : low(facts.low), high(facts.high) {}
+        GPUHIST_HD static bool keeps(const FloatFacts& facts) { return !(facts.low < facts.high); }
+        GPUHIST_HD float operator()(float v) const { return stretch(v, low, high); }
+    };
+};
+
+}  // namespace gpuhist::core

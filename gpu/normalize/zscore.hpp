@@ -1,0 +1,39 @@
+// zscore: distances from the mean in units of the std.
+#pragma once
+
+#include <cstdint>
+
+#include "core/portable.hpp"
+#include "normalize/facts.hpp"
+
+namespace gpuhist::core {
+
+/// (v − mean) / std; 0 where std is 0, NaN staying NaN.
+GPUHIST_HD inline float zscore(double v, double mean, double std) {
+    return static_cast<float>(std > 0 ? (v - mean) / std : v != v ? v : 0.0);
+}
+
+struct ZscoreMode {
+    static constexpr NormalizeMode mode = NormalizeMode::zscore;
+
+    template <typename T>
+    struct Table {
+        double lowest;
+        MeanStd mean_std;
+        Table() = default;
+        GPUHIST_HD explicit Table(const IntegerFacts& facts) : lowest(facts.lowest), mean_std(facts.mean_std) {}
+        GPUHIST_HD float operator()(std::uint32_t code, std::uint64_t) const {
+            return zscore(lowest + code, mean_std.mean, mean_std.std);
+        }
+    };
+
+    struct FloatMap {
+        double mean, std;
+        FloatMap() = default;
+        GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : mean(facts.mean), std(facts.std) {}
+        GPUHIST_HD static bool keeps(const FloatFacts&) { return false; }
+        GPUHIST_HD float operator()(float v) const { return zscore(v, mean, std); }
+    };
+};
+
+}  // namespace gpuhist::core

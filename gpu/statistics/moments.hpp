@@ -1,0 +1,181 @@
+// Moments: of counted integers, and of floats about a pivot.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "core/integers.hpp"
+#include "core/portable.hpp"
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/statistics.hpp"
+#include "statistics/counted_samples.hpp"
+
+namespace gpuhist::core {
+
+// ---- integers -------------------------------------------------------------------------------------------------------
+
+/// Mean and std with the bits of `mean_std`, for up to 2^62 samples of 16 bits. Host only.
+MeanStd wide_mean_std(std::uint64_t n, i128 sum, u128 sum_squares);
+
+/// Mean, std, skewness and kurtosis of counted samples. Higher moments are summed about a whole number next to the
+/// mean: sums stay exact, and the shift to the mean is at most 1/2.
+class Moments {
+  public:
+    explicit Moments(const CountedSamples& samples);
+    void accumulate(std::int64_t value, std::uint64_t count) {
+        const i128 d = value - pivot_;
+        cubes_ += d * d * d * static_cast<i128>(count);
+        fourths_ += d * d * d * d * static_cast<i128>(count);
+    }
+    void finish(Statistics& row) const;
+
+  private:
+    std::uint64_t n_;
+    double mean_, squares_;  ///< n² m2
+    std::int64_t pivot_;
+    i128 deviation_;  ///< Σ(x − pivot)
+    i128 cubes_ = 0, fourths_ = 0;
+};
+
+// ---- floats ---------------------------------------------------------------------------------------------------------
+
+/// Exponent of the moments' unit: the smallest e with |x − pivot| < 2^e for all x between the extremes.
+GPUHIST_HD inline int moment_exponent(double pivot, float minimum, float maximum) {
+    int exponent = 0;
+    frexp(fmax(pivot - minimum, maximum - pivot), &exponent);
+    return exponent;
+}
+
+/// Terms that one sample adds to the sums of FloatMoments, all four or the first `powers`. Adding 1.5 · 2^52 to a
+/// double below 2^51 rounds it to a whole number, ties to even, and leaves that in its low bits: cheaper than rint and
+/// a conversion on any processor.
+struct MomentTerms {
+    static constexpr double whole = 0x1.8p52;
+    static constexpr std::uint64_t zero = 0x4338000000000000u;  ///< the bits of `whole`: a term of 0
+
+    double pivot = 0, unit = 0;
+
+    MomentTerms() = default;
+    GPUHIST_HD MomentTerms(double about, int exponent) : pivot(about), unit(power_of_two(-exponent)) {}
+
+    /// Adds each term, in two parts, and `zero` to sums modulo 2^64. A term is high · 2^40 + low, |high| ≤ 2^40 and
+    /// |low| ≤ 2^39: so fine that samples near the pivot keep their digits beside one far away.
+    template <int powers>
+    GPUHIST_HD void add(float value, std::uint64_t (&high)[powers], std::uint64_t (&low)[powers]) const {
+        const double u = (static_cast<double>(value) - pivot) * unit;  // d / R: scaling by powers of two is exact
+        double power = u;
+        for (int k = 0; k < powers; ++k) {
+            const double scaled = power * 0x1p40;
+            const double shifted = scaled + whole;
+            const double rest = (scaled - (shifted - whole)) * 0x1p40 + whole;  // what rounding left, exactly
+            std::uint64_t bits;
+            memcpy(&bits, &shifted, sizeof bits);
+            high[k] += bits;
+            memcpy(&bits, &rest, sizeof bits);
+            low[k] += bits;
+            power *= u;
+        }
+    }
+    /// Sum of the terms of `samples` < 2^22 additions.
+    GPUHIST_HD static i128 total(std::uint64_t high, std::uint64_t low, std::uint64_t samples) {
+        return (static_cast<i128>(static_cast<std::int64_t>(high - samples * zero)) << 40) +
+               static_cast<std::int64_t>(low - samples * zero);
+    }
+};
+
+/// Mean and central moments from the sums over n samples.
+struct CentralMoments {
+    double n = 0, mean = 0, m2 = 0, m3 = 0, m4 = 0;
+};
+/// Means from which central moments follow: of whole numbers, each rounded once. Any may be asked for: a GPU's lanes
+/// find them side by side.
+class RawMeans {
+  public:
+    static constexpr int count = 6;
+
+    /// Takes the sums of n > 0 samples.
+    GPUHIST_HD RawMeans(std::uint64_t n, const FloatMoments& moments) : n_(n) {
+        for (int k = 0; k < 4; ++k) sums_[k] = from_public(moments.sums[k]);
+        near_mean_ = static_cast<std::int64_t>(rint(to_double(sums_[0]) * 0x1p-40 / static_cast<double>(n)));
+    }
+    /// Mean i: below 4 of u^(i+1); 4 and 5 of u − p and (u − p)², with u in units of R from the pivot, and p next to
+    /// the mean.
+    GPUHIST_HD double operator[](int i) const {
+        const auto n = static_cast<i128>(n_), p = static_cast<i128>(near_mean_);  // p in units of 2^-40
+        const i128 above = sums_[0] >> 40, below = sums_[0] - (above << 40);
+        const i128 about = sums_[0] - (n * p << 40);
+        const i128 squares = sums_[1] - 2 * (p * above + (p * below >> 40)) + n * p * p;
+        return 0x1p-80 * ratio(i == 0   ? sums_[0]
+                               : i == 1 ? sums_[1]
+                               : i == 2 ? sums_[2]
+                               : i == 3 ? sums_[3]
+                               : i == 4 ? about
+                                        : squares,
+                               n_);
+    }
+
+  private:
+    std::uint64_t n_;
+    i128 sums_[4];
+    std::int64_t near_mean_;
+};
+GPUHIST_HD inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments,
+                                                 const double (&raw)[RawMeans::count]) {
+    const double shift = raw[0], r = power_of_two(moments.exponent), r2 = r * r;
+    CentralMoments result;
+    result.n = static_cast<double>(n);
+    result.mean = moments.pivot + shift * r;
+    const double m2 = raw[5] - raw[4] * raw[4];
+    result.m2 = (m2 > 0 ? m2 : 0) * r2;
+    result.m3 = (raw[2] - 3 * shift * raw[1] + 2 * shift * shift * shift) * r2 * r;
+    result.m4 =
+        (raw[3] - 4 * shift * raw[2] + 6 * shift * shift * raw[1] - 3 * shift * shift * shift * shift) * r2 * r2;
+    return result;
+}
+inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments) {
+    if (n == 0) return {};
+    const RawMeans means(n, moments);
+    double raw[RawMeans::count];
+    for (int i = 0; i < RawMeans::count; ++i) raw[i] = means[i];
+    return central_moments(n, moments, raw);
+}
+
+/// Moments of several populations together, as one: each part's are moved to the common mean.
+GPUHIST_HD inline CentralMoments combine(const CentralMoments* parts, int count) {
+    CentralMoments all;
+    int first = -1;
+    for (int i = 0; i < count; ++i) {
+        all.n += parts[i].n;
+        if (first < 0 && parts[i].n > 0) first = i;
+    }
+    if (first < 0) return all;
+    double offset = 0;  // from the first part's mean, so that equal means stay exact
+    for (int i = 0; i < count; ++i)
+        if (parts[i].n > 0) offset += parts[i].n / all.n * (parts[i].mean - parts[first].mean);
+    all.mean = parts[first].mean + offset;
+    for (int i = 0; i < count; ++i) {
+        if (!(parts[i].n > 0)) continue;
+        const CentralMoments& p = parts[i];
+        const double weight = p.n / all.n, d = p.mean - parts[first].mean - offset, d2 = d * d;
+        all.m2 += weight * (p.m2 + d2);
+        all.m3 += weight * (p.m3 + 3 * d * p.m2 + d2 * d);
+        all.m4 += weight * (p.m4 + 4 * d * p.m3 + 6 * d2 * p.m2 + d2 * d2);
+    }
+    return all;
+}
+
+/// Moments of red, green and blue together.
+CentralMoments moments_of_colors(const Analysis& analysis);
+
+/// Verdict on a pivot: whether it is so far from the mean, in units of the std, that cancellation costs digits: the
+/// moments are then summed again about the mean.
+GPUHIST_HD inline bool poor_pivot(const FloatMoments& moments, const CentralMoments& central) {
+    const double shift = central.mean - moments.pivot;
+    return central.n > 0 && shift * shift > 16 * central.m2;
+}
+
+/// Mean, std, std_sample and, where full, skewness and kurtosis of a population; nothing of an empty one.
+void set_moments(Statistics& row, const CentralMoments& moments, Detail detail);
+
+}  // namespace gpuhist::core
