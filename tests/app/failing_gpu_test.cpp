@@ -104,7 +104,7 @@ class FailingGpu : public testing::Test {
         return {code, out, testing::internal::GetCapturedStderr()};
     }
 
-    /// As engine cpu measures them.
+    /// Results of engine cpu.
     Result truth(Options options) {
         options.engine = "cpu";
         options.output = root_ / "truth";
@@ -136,7 +136,7 @@ class FailingGpu : public testing::Test {
 
 constexpr int images = 400, bad = 1;
 
-/// From the n-th image on nothing works any more.
+/// Engine that fails from the n-th image on.
 std::function<void(int, const ImageView&)> broken_from(int n) {
     return [n](int nth, const ImageView&) {
         if (nth >= n) throw CudaError("CUDA: an illegal memory access was encountered");

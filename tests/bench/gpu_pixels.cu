@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(1024) sweep(const uint4* data, std::int64_t wo
     if (all == 0x12345678u) never_read = all;  // else the loads would be left out
 }
 
-/// The same of the words that hold a byte of some row.
+/// A sum of the words that hold a byte of some row.
 __global__ void __launch_bounds__(1024)
     sweep_rows(const char* data, std::int64_t row_bytes, std::int64_t bytes, std::int64_t rows) {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x, each = (bytes + 30) / 16;

@@ -39,14 +39,14 @@ void fill(void* pixels, std::int64_t samples, Depth depth, int channels, Content
 /// launch shapes is the ceiling; `shape` < sweep_shapes.
 inline constexpr int sweep_shapes = 4;
 void enqueue_sweep(const void* data, std::size_t bytes, int shape, cudaStream_t stream);
-/// The same of all 16-byte words in which a pixel lies.
+/// Reads all 16-byte words in which a pixel lies.
 void enqueue_sweep(const ImageView& view, int shape, cudaStream_t stream);
 
 /// Copies a multiple of 16 bytes, with 16-byte loads and stores. The other way to copy is cudaMemcpyAsync.
 void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
 /// Reads a multiple of 16 bytes, waits until all blocks have, and writes them: a normalised copy without its analysis.
-/// In between the bytes stay in shared memory (`keep`; throws Unavailable where they do not fit), or are read again.
+/// Bytes stay in shared memory in between (`keep`; throws Unavailable where they do not fit), or are read again.
 void enqueue_read_meet_write(void* to, const void* from, std::size_t bytes, bool keep, cudaStream_t stream);
 
 /// Occupies the stream for so long.

@@ -65,7 +65,7 @@ class GpuTimer {
     /// One run alone between two events, enqueued while the GPU was busy: its own time and an event's, no host's.
     Timing single(const Enqueue& enqueue);
 
-    /// On the host's clock: enqueued on an idle GPU, until it is done.
+    /// Time on the host's clock: enqueued on an idle GPU, until it is done.
     Timing end_to_end(const Enqueue& enqueue);
 
   private:

@@ -16,6 +16,7 @@
 
 #include "bench/gpu_pixels.hpp"
 #include "bench/gpu_timing.hpp"
+#include "bench/ours.hpp"
 #include "bench/peers.hpp"
 #include "bench/pictures.hpp"
 #include "bench/report.hpp"
@@ -29,30 +30,6 @@ namespace {
 constexpr std::int64_t million = 1'000'000;
 constexpr std::size_t chip_bytes = 24 * million;  ///< of an image that fits into shared memory and into the cache
 
-/// An image of packed pixels on the GPU.
-ImageView view_of(void* data, Depth depth, int channels, std::int64_t width, std::int64_t height) {
-    return {data,
-            width,
-            height,
-            channels,
-            depth,
-            width * channels * static_cast<std::int64_t>(sample_bytes(depth)),
-            ChannelOrder::bgr,
-            Memory::device};
-}
-MutableImageView output_of(void* data, const ImageView& like, Depth depth) {
-    return {data,          like.width, like.height,
-            like.channels, depth,      like.width * like.channels * static_cast<std::int64_t>(sample_bytes(depth)),
-            like.order,    like.memory};
-}
-ImageView at(ImageView view, const void* data) {
-    view.data = data;
-    return view;
-}
-std::size_t bytes_of(const ImageView& view) {
-    return static_cast<std::size_t>(view.height * view.row_bytes);
-}
-
 const char* channels_text(int channels) {
     return channels == 1 ? "grey" : channels == 3 ? "BGR" : "BGRA";
 }
@@ -65,48 +42,6 @@ std::string size_text(std::size_t bytes) {
     if (bytes % mebibyte == 0) return std::to_string(bytes / mebibyte) + " MiB";
     return std::to_string((bytes + million / 2) / million) + " MB";
 }
-
-/// gpuhist at work: an analyser, and memory for its results.
-class Ours {
-  public:
-    Ours(const StreamPlan& plan, const AnalysisRequest& request, std::int64_t images = 1,
-         const std::optional<Normalization>& normalization = {})
-        : analyzer_(plan),
-          request_(request),
-          normalization_(normalization),
-          layout_(analyzer_.layout(request, normalization ? &*normalization : nullptr)),
-          results_(layout_.bytes * static_cast<std::size_t>(images)) {}
-
-    const ResultLayout& layout() const { return layout_; }
-    void enqueue(const ImageView& image, cudaStream_t stream) {
-        analyzer_.enqueue(image, request_, results_.get(), stream);
-    }
-    void enqueue(const BatchView& batch, cudaStream_t stream) {
-        analyzer_.enqueue(batch, request_, results_.get(), stream);
-    }
-    void enqueue_to(void* results, const ImageView& image, cudaStream_t stream) {
-        analyzer_.enqueue(image, request_, results, stream);
-    }
-    void enqueue(const ImageView& image, const MutableImageView& output, cudaStream_t stream) {
-        analyzer_.enqueue_normalized(image, output, request_, *normalization_, results_.get(), stream);
-    }
-
-    /// What the last work found in image `index`.
-    Analysis result(cudaStream_t stream, std::int64_t index = 0) const {
-        BENCH_CUDA(cudaStreamSynchronize(stream));
-        std::vector<std::uint64_t> copy(layout_.bytes / sizeof(std::uint64_t));  // aligned as an ImageResult must be
-        BENCH_CUDA(cudaMemcpy(copy.data(), results_.as<char>() + layout_.bytes * static_cast<std::size_t>(index),
-                              layout_.bytes, cudaMemcpyDeviceToHost));
-        return read_result(copy.data());
-    }
-
-  private:
-    StreamAnalyzer analyzer_;
-    AnalysisRequest request_;
-    std::optional<Normalization> normalization_;
-    ResultLayout layout_;
-    DeviceMemory results_;
-};
 
 struct Place {
     std::string group, name, content;
@@ -451,7 +386,7 @@ class Kernels {
             }
     }
 
-    /// The same pixels in host memory, which is that of `pixels`.
+    /// A view of the pixels in host memory, which is that of `pixels`.
     static ImageView on_host(const ImageView& view, std::vector<float>& pixels) {
         const auto bytes = static_cast<std::size_t>((view.height - 1) * view.row_bytes + view.packed_row_bytes());
         pixels.resize((bytes + sizeof(float) - 1) / sizeof(float));

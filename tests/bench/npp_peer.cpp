@@ -17,8 +17,8 @@ void check(NppStatus status, const char* function) {
         throw Unavailable(std::string(function) + " refuses this image (status " + std::to_string(status) + ")");
 }
 
-/// Where a query writes how many bytes of buffer a function needs: older versions of NPP into an int, newer ones into a
-/// size_t. On the little-endian machines that CUDA runs on the value is the same.
+/// The number of bytes of buffer that a function needs, as a query writes it: older versions of NPP into an int, newer
+/// ones into a size_t. On the little-endian machines that CUDA runs on the value is the same.
 struct BufferBytes {
     std::size_t bytes = 0;
     operator std::size_t*() { return &bytes; }

@@ -26,7 +26,7 @@ std::string compare_counts(const std::string& peer, const ChannelAnalysis& ours,
         ours_below += here;
         below += count;
     }
-    // In single precision a highest sample can pass the upper end.
+    // A highest sample can pass the upper end in single precision.
     const bool past_the_end = floats && below < ours_below && ours_below - below <= ours.counts.back();
     if (ours_below != below && !past_the_end)
         mismatch(std::to_string(below) + " samples, and " + std::to_string(ours_below));

@@ -109,7 +109,7 @@ Passage whole(const std::string& directory, const std::string& engine, int threa
     return passage;
 }
 
-/// Of a peer only the time is known: the images are those that decode_alone found.
+/// A peer tells only its time: the images are those that decode_alone found.
 Passage peer_alone(const Peer& peer, const std::string& directory, int threads, const fs::path& list, Passage all) {
     all.seconds = milliseconds([&] {
                       std::vector<std::string> paths;

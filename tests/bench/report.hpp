@@ -29,7 +29,7 @@ struct ReportOptions {
     int pause_ms = 20;                           ///< the GPU rests before each timing
     std::int64_t bytes = std::int64_t{1} << 30;  ///< pixels of a large image
 
-    /// Whether a case is wanted: `only` is found in "K1 u8 grey", say.
+    /// A case is wanted where `only` is found in "K1 u8 grey", say.
     bool wants(const std::string& group, const std::string& name) const {
         return (group + " " + name).find(only) != std::string::npos;
     }
@@ -93,7 +93,7 @@ class Report {
 
     /// A rate that nothing can pass, GB/s. Shares are of the first one.
     void set_ceiling(const std::string& name, double gb_per_s);
-    /// Of the first ceiling; 0 before there is one.
+    /// The first ceiling, GB/s; 0 before there is one.
     double ceiling() const { return ceilings_.empty() ? 0 : ceilings_.front().second; }
 
     void add(const Measurement& measurement);
@@ -118,7 +118,7 @@ class Report {
 
 /// Lines of name and value: processor, threads, GPU, driver, CUDA, compiler, OpenCV, date. `gpu` < 0: none.
 std::vector<std::pair<std::string, std::string>> machine(int gpu = -1);
-/// The same as text, a line each.
+/// Those lines as text.
 std::string machine_text(int gpu = -1);
 
 /// Throws unless the program was compiled with optimisation and without assertions.

@@ -29,7 +29,7 @@ std::vector<std::string> split(const std::string& list, char separator) {
     return paths;
 }
 
-/// Whether a name leads nowhere but down: no root, no empty parts, neither `.` nor `..`.
+/// Name that leads nowhere but down: no root, no empty parts, neither `.` nor `..`.
 bool leads_down(const std::string& name) {
     for (std::size_t start = 0; start <= name.size();) {
         const std::size_t end = std::min(name.find('/', start), name.size());

@@ -17,7 +17,7 @@ void check(cudaError_t status) {
     if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
 }
 
-/// Where pixels lie: samples behind each row, before the first and behind the last.
+/// Place of pixels: samples behind each row, before the first and behind the last.
 struct Placement {
     int row_padding, before, behind;
 };
@@ -51,7 +51,7 @@ class DevicePicture {
         check(cudaMemcpy2D(to.data, static_cast<std::size_t>(to.row_bytes), data(),
                            static_cast<std::size_t>(row_bytes_), packed_row(), rows(), cudaMemcpyDeviceToHost));
     }
-    /// Whether all but the pixels still is what it was.
+    /// Memory around the pixels still is what it was.
     bool surroundings_untouched() const {
         check(cudaMemset2D(data(), static_cast<std::size_t>(row_bytes_), 0xC3, packed_row(), rows()));
         std::vector<unsigned char> bytes(size_);

@@ -61,7 +61,7 @@ TEST(EngineChoice, a_gpu_that_is_not_there_is_an_error) {
     }
 }
 
-// In a process of its own, since the driver reads the variable once.
+// The test runs in a process of its own, since the driver reads the variable once.
 TEST(EngineChoiceDeathTest, without_a_visible_gpu_auto_is_cpu_and_cuda_is_unavailable) {
     testing::FLAGS_gtest_death_test_style = "threadsafe";
     auto look = [] {

@@ -1,4 +1,4 @@
-// LutSet that outlive an image: the same bits as its normalised copy, and files that read back.
+// LUTs that outlive an image: the same bits as its normalised copy, and files that read back.
 #include "gpuhist/lut.hpp"
 
 #include <gtest/gtest.h>
@@ -135,7 +135,8 @@ TEST_F(TablesTest, OfASetAreThoseOfOneImageOfAllPixels) {
         }
 }
 
-/// Where f32 images differ by more than the last digits, which the mean and std of a pool may leave to be otherwise.
+/// The place where f32 images differ by more than the last digits, which the mean and std of a pool may leave to be
+/// otherwise.
 std::string large_difference(const Picture& got, const Picture& wanted, NormalizeMode mode) {
     if (mode != NormalizeMode::zscore) return difference(got.view(), wanted.view());
     const ImageView a = got.view(), b = wanted.view();

@@ -50,7 +50,7 @@ std::string difference_but_for_ranks(Analysis got, const Analysis& expected) {
 
 class NormalizationTest : public EngineTest {
   protected:
-    /// Into poisoned memory of another layout than the input's, then in place.
+    /// The copy goes to poisoned memory of another layout than the input's, then in place.
     void check(const Picture& picture, const Layout& output_layout, const Normalization& normalization,
                const AnalysisRequest& request = {}) {
         if (left_out()) return;

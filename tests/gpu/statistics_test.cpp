@@ -41,7 +41,7 @@ Statistics measure_gray(const std::vector<Sample>& samples) {
     return rows.at(0);
 }
 
-/// Equal to 1e-12 of the value, or of `scale` where that is more.
+/// Numbers are equal to 1e-12 of the value, or of `scale` where that is more.
 void expect_close(const char* what, std::optional<double> value, double expected, double scale = 0) {
     if (std::isnan(expected)) {
         EXPECT_FALSE(value.has_value()) << what << " is " << *value << ", should be undefined";
@@ -432,7 +432,7 @@ TEST_P(FixedValues, AsNumpyAndScipy) {
     }
 }
 
-// As the definitions say it, whose products need 128 bits; no image has so many samples.
+// The definitions, whose products need 128 bits; no image has so many samples.
 TEST(Percentiles, AreNamedAsTheirColumns) {
     const Percentiles list({50, 1, 0.5, 99.9, 100, 0, 2.000001});
     std::vector<std::string> names;

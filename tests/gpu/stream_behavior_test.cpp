@@ -227,7 +227,7 @@ TEST_P(StreamBehaviorTest, small_pinned_results_are_polled) {
         }
 }
 
-// As soon as a result is ready all of it can be read: again and again, at once.
+// A result that is ready can be read whole: again and again, at once.
 TEST_P(StreamBehaviorTest, ready_comes_last) {
     for (Depth depth : depths)
         for (const Shape& shape : {Shape{64, 64, 3, depth}, Shape{1000, 700, 1, depth}}) {

@@ -25,7 +25,7 @@ class StreamLargeTest : public StreamTest {
                 channels,          depth,         width * channels * static_cast<std::int64_t>(sample_bytes(depth)),
                 ChannelOrder::bgr, Memory::device};
     }
-    /// The same image again and again, as a tensor and as a list, so often that pieces of work pass 2^32.
+    /// One image again and again, as a tensor and as a list, so often that pieces of work pass 2^32.
     void check_many(Depth depth, int channels, std::int64_t width, std::int64_t height, std::size_t count,
                     const AnalysisRequest& request = {}) {
         SCOPED_TRACE(to_string(depth));

@@ -7,7 +7,7 @@ namespace gpuhist::test {
 namespace {
 
 /// A few images from one pixel to a megapixel, and what is to be found in each, whichever channel is called red.
-struct Summary {
+struct Pool {
     std::vector<Picture> pictures;
     DeviceImages images;
     std::vector<Expected> truths[2];
@@ -24,10 +24,10 @@ struct Summary {
 
 class StreamListTest : public StreamTest {
   protected:
-    std::unique_ptr<Summary> pool_of(Depth depth, int channels, const AnalysisRequest& request = {}) {
+    std::unique_ptr<Pool> pool_of(Depth depth, int channels, const AnalysisRequest& request = {}) {
         constexpr Size sizes[] = {{1, 1},   {64, 48}, {3, 1},   {211, 97},  {1, 7}, {17, 5},
                                   {33, 33}, {256, 1}, {16, 16}, {300, 260}, {2, 2}, {1201, 803}};
-        auto pool = std::make_unique<Summary>();
+        auto pool = std::make_unique<Pool>();
         std::size_t turn = 0;
         for (const Size& size : sizes) {
             pool->pictures.push_back(picture_of({size.width, size.height, channels, depth}, turn % kinds(depth), turn));
@@ -43,7 +43,7 @@ class StreamListTest : public StreamTest {
         return pool;
     }
     /// `count` views from the pool, with the largest of it now and then; `orders`: runs of both orders.
-    void check_list(const Summary& pool, std::size_t count, bool orders, const AnalysisRequest& request = {}) {
+    void check_list(const Pool& pool, std::size_t count, bool orders, const AnalysisRequest& request = {}) {
         if (left_out()) return;
         SCOPED_TRACE(std::to_string(count) + " views like " + describe(pool.pictures[0].shape()));
         std::vector<ImageView> views;
@@ -107,7 +107,7 @@ TEST_P(StreamListTest, small_of_mixed_orders) {
     }
 }
 
-// Equal distances, upwards, downwards or none at all, for all views or for a part of them.
+// Distances are equal, upwards, downwards or none at all, for all views or for a part of them.
 TEST_P(StreamListTest, that_is_a_tensor) {
     for (Depth depth : depths)
         for (std::size_t count : {2, 9, 300}) {

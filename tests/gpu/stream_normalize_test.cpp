@@ -84,7 +84,7 @@ TEST_P(StreamTest, normalized_that_is_kept) {
     check_normalized(more, {NormalizeMode::minmax, 1, 99, true});
 }
 
-// Of 16 bits, grey alone.
+// Images of u16, grey alone.
 TEST_P(StreamTest, normalized_words_that_are_kept) {
     for (int pixels : {7, 8, 1025, 300001, 5200008, 9000013})
         for (Content content : {Content::random, Content::natural, Content::constant})

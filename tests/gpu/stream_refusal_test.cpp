@@ -40,7 +40,7 @@ class StreamRefusalTest : public StreamTest {
         }
         EXPECT_EQ(cudaGetLastError(), cudaSuccess) << what;
     }
-    /// Whether nothing was enqueued by what was refused.
+    /// Refused calls have enqueued nothing.
     void expect_nothing_done() {
         synchronize();
         for (std::size_t i = 0; i < 4; ++i) {

@@ -15,7 +15,7 @@ class StreamGuessTest : public StreamTest {
     static constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
                            infinity = std::numeric_limits<float>::infinity();
 
-    /// Of at least so many samples, each `value(bits, channel)` of bits that follow from those before.
+    /// An image of at least so many samples, each `value(bits, channel)` of bits that follow from those before.
     template <class Value>
     static Picture scattered(std::int64_t samples, int channels, std::uint64_t bits, Value value) {
         const std::int64_t width = 4099, height = samples / channels / width + 2;
@@ -41,8 +41,8 @@ class StreamGuessTest : public StreamTest {
         return value;
     }
     enum class Guess { right, wrong };
-    /// With `value` in one channel of two pixels: one amid others that are not sampled, and the last. An analyser whose
-    /// guess was right keeps nothing of it.
+    /// An image with `value` in one channel of two pixels: one amid others that are not sampled, and the last. An
+    /// analyser whose guess was right keeps nothing of it.
     void check_with(Picture& picture, int channel, float value, Guess guess, const Placement& at = {}) {
         SCOPED_TRACE("channel " + std::to_string(channel) + " with " + std::to_string(value));
         const Shape shape = picture.shape();

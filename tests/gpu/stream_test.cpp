@@ -78,7 +78,7 @@ TEST_P(StreamTest, twelve_megapixels) {
     }
 }
 
-// So large that a block's warps take turns. One row, whose first and last pixels may belong to no group.
+// An image so large that a block's warps take turns. One row, whose first and last pixels may belong to no group.
 TEST_P(StreamTest, hundreds_of_megabytes) {
     for (const Placement& at : {Placement{0, 0}, Placement{4, 0}}) {
         std::vector<Case> one;
@@ -158,7 +158,8 @@ TEST_P(StreamTest, medium_float_requests) {
             }
 }
 
-// So large that what a sample of the pixels lets expect of them may spare a second sweep. It must not show where one
+// Images so large that what a sample of the pixels lets expect of them may spare a second sweep. It must not show where
+// one
 
 TEST_P(StreamTest, most_bins) {
     const Picture picture = picture_of({640, 480, 3, Depth::f32}, 9);
@@ -210,7 +211,7 @@ TEST_P(StreamTest, medium_batches) {
                 }
 }
 
-// So many that every block has several; of u16 each is then one block's, whatever its size.
+// Images so many that every block has several; of u16 each is then one block's, whatever its size.
 TEST_P(StreamTest, batches_of_more_images_than_blocks) {
     check_batch(pictures_of({300, 300, 1, Depth::u16}, 700), {0, 0}, 0);
     check_batch(pictures_of({64, 40, 3, Depth::u16}, 700), {1, 0}, 3);

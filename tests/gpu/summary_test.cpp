@@ -1,4 +1,4 @@
-// Pools: many images give what one image of all their pixels gives, in any order and grouping; floats exactly.
+// Summaries: many images give what one image of all their pixels gives, in any order and grouping; floats exactly.
 #include "gpuhist/dataset.hpp"
 
 #include <gtest/gtest.h>

@@ -29,7 +29,7 @@ TEST_F(ImageFile, EveryTruncatedPrefixIsRefused) {
         {"pam", encode(".pam", image, {cv::IMWRITE_PAM_TUPLETYPE, cv::IMWRITE_PAM_FORMAT_RGB})},
         {"ras", encode(".ras", image)},
     };
-    // Of a number in text the last digit may be missing without a trace.
+    // A number in text may lose its last digit without a trace.
     auto& text = files[11].second;
     while (std::isspace(text.back())) text.pop_back();
     cv::Mat real;

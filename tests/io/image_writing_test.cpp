@@ -19,7 +19,7 @@ TEST_F(ImageFile, WritingReplacesAndLeavesNothingBehind) {
     EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "second");
     EXPECT_EQ(names(), std::vector<std::string>{"result.csv"});
 
-    // As long a name as the file system takes.
+    // A name as long as the file system takes.
     write_file(directory / std::string(255, 'n'), std::string("x"));
     EXPECT_EQ(names().size(), 2U);
 }

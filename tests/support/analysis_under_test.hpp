@@ -33,14 +33,14 @@ inline AnalysisRequest brief(AnalysisRequest request = {}) {
 
 std::string describe(const Shape& shape, const Layout& layout, Content content);
 
-/// Nothing vanishes.
+/// Nothing vanishes: counts add up to the pixels.
 void expect_all_pixels_counted(const Analysis& analysis);
-/// All there is to an f32 analysis.
+/// Every number of an f32 analysis is compared with the oracle.
 void expect_float_analysis(const ImageView& image, const AnalysisRequest& request, const Analysis& result);
 
 class AnalysisTest : public EngineTest {
   protected:
-    /// Into a poisoned result, from guarded memory; against the oracle and the reference engine.
+    /// The engine fills a poisoned result from guarded memory; compared with the oracle and the reference engine.
     void check(const Picture& picture, const AnalysisRequest& request = {}) {
         if (left_out()) return;
         const std::vector<std::byte> before = picture.bytes();

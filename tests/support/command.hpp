@@ -61,7 +61,7 @@ inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Where the program's standard output goes. The reader of a broken pipe is gone before the program starts.
+/// Standard output of the program goes there. The reader of a broken pipe is gone before the program starts.
 enum class Out { file, full_device, broken_pipe, closed, terminal };
 
 struct Setting {

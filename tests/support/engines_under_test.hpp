@@ -28,7 +28,7 @@ inline bool flag(const char* variable) {
     return value && std::string(value) == "1";
 }
 
-/// With GPUHIST_TEST_EVERY=n only every n-th case of the large matrices runs, and fewer repetitions of others: for
+/// GPUHIST_TEST_EVERY=n lets only every n-th case of the large matrices run, and fewer repetitions of others: for
 /// tools under which a launch takes long. 1: all of them.
 inline int every_nth() {
     static const char* every = std::getenv("GPUHIST_TEST_EVERY");

@@ -52,7 +52,7 @@ inline cv::Mat picture(int rows, int columns, int type) {
     return image;
 }
 
-/// Equal in every bit, NaN included.
+/// Images are equal in every bit, NaN included.
 inline bool same(const cv::Mat& a, const cv::Mat& b) {
     if (a.type() != b.type() || a.size() != b.size()) return false;
     for (int y = 0; y < a.rows; ++y)

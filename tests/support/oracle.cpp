@@ -344,7 +344,7 @@ std::vector<double> table_of(const std::vector<std::uint32_t>& population, const
     return table;
 }
 
-/// The same for f32: a function of the value.
+/// Mapping of f32 values, a function of the value.
 class FloatMapping {
   public:
     /// `bins`: the extremes of the colours and luma, between which equalisation counts; the rest as for integers.

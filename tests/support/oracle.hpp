@@ -15,7 +15,7 @@ namespace gpuhist::test {
 /// Fills a result with what must not survive a call.
 void poison(Analysis& analysis);
 
-/// Where two analyses, or two images, differ; empty when they are the same bit for bit.
+/// The place where two analyses, or two images, differ; empty when they are the same bit for bit.
 std::string difference(const Analysis& got, const Analysis& expected);
 std::string difference(const ImageView& got, const ImageView& expected);
 

@@ -15,7 +15,7 @@ double uniform(std::uint64_t bits) {
     return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-/// Near enough to a normal distribution: twelve uniform numbers less their mean.
+/// A number near enough to normally distributed: twelve uniform ones less their mean.
 double normal(std::uint64_t bits) {
     double sum = -6;
     for (int i = 0; i < 6; ++i, bits = scramble(bits))
@@ -23,7 +23,7 @@ double normal(std::uint64_t bits) {
     return sum;
 }
 
-/// In [0, 1].
+/// A sample in [0, 1].
 double level(Content content, const Shape& shape, std::int64_t x, std::int64_t y, int channel) {
     const std::uint64_t bits = hash(x, y, channel);
     switch (content) {

@@ -22,8 +22,8 @@ struct Shape {
     ChannelOrder order = ChannelOrder::bgr;
 };
 
-/// Where the samples lie in their buffer. The buffer ends with the last sample, so that reading past it is seen by
-/// AddressSanitizer; `frame_rows` whole rows before and after make the picture a region of a larger one instead.
+/// Layout says where the samples lie in their buffer. That ends with the last sample, so that reading past it is seen
+/// by AddressSanitizer; `frame_rows` whole rows before and after make the picture a region of a larger one instead.
 struct Layout {
     int row_padding = 0;  ///< samples between rows
     int offset = 0;       ///< samples before the first: every alignment that a sample's size allows
@@ -32,7 +32,7 @@ struct Layout {
 inline constexpr Layout packed{};
 inline constexpr Layout layouts[] = {packed, {1, 1, 0}, {7, 5, 0}, {67, 15, 0}, {129, 37, 2}};
 
-/// What the pixels show. Those from `specials` on are for f32 only.
+/// Content is what the pixels show; from `specials` on for f32 only.
 enum class Content {
     constant,
     lowest,
@@ -74,7 +74,7 @@ class Picture {
 
     /// A copy of the whole buffer, garbage included.
     std::vector<std::byte> bytes() const;
-    /// The same with this image's pixels zeroed: what a function that writes pixels must leave alone.
+    /// The buffer with this image's pixels zeroed: what a function that writes pixels must leave alone.
     std::vector<std::byte> bytes_between_pixels() const;
 
   private:

@@ -11,7 +11,7 @@ namespace gpuhist::test {
 
 inline const auto patience = std::chrono::seconds(every_nth() > 1 ? 300 : 20);
 
-/// Keeps a stream busy until it is released, but not for ever.
+/// Hold keeps a stream busy until it is released, but not for ever.
 class Hold {
   public:
     explicit Hold(cudaStream_t stream) : stream_(stream) { check(cudaLaunchHostFunc(stream, wait, this)); }
@@ -38,14 +38,14 @@ class Hold {
     std::atomic<bool> released_ = false, gave_up_ = false;
 };
 
-/// Whether a stream still has something to do.
+/// A stream is busy while it still has something to do.
 inline bool busy(cudaStream_t stream) {
     const cudaError_t status = cudaStreamQuery(stream);
     (void)cudaGetLastError();  // "not ready" counts as one
     return status == cudaErrorNotReady;
 }
 
-/// A stream of its own.
+/// OwnStream is created and destroyed with this.
 class OwnStream {
   public:
     explicit OwnStream(unsigned flags = cudaStreamNonBlocking) { check(cudaStreamCreateWithFlags(&stream_, flags)); }

@@ -111,7 +111,7 @@ class DeviceImages {
         check(cudaMemcpy(memory_->data(), bytes_.data(), bytes_.size(), cudaMemcpyHostToDevice));
         check(cudaStreamSynchronize(nullptr));
     }
-    /// Where the memory is not as it is to be.
+    /// The place where the memory is not as it is to be, or empty.
     std::string difference() const {
         std::vector<unsigned char> got(bytes_.size());
         check(cudaMemcpy(got.data(), memory_->data(), got.size(), cudaMemcpyDeviceToHost));
@@ -184,8 +184,8 @@ struct Expected {
     Analysis with_luma;  ///< the same, where luma was not to be counted
 };
 
-/// Where a result on the host differs from what is expected: in what read_result() makes of it, or in the numbers that
-/// kernels read.
+/// The difference of a result on the host from what is expected: in what read_result() makes of it, or in the numbers
+/// that kernels read.
 inline std::string difference(const ImageResult& got, const ResultLayout& layout, const Expected& expected) {
     if (got.ready != 1) return "ready is " + std::to_string(got.ready);
     const Analysis& analysis = expected.with_luma;
@@ -266,7 +266,7 @@ inline Picture picture_of(const Shape& shape, std::size_t kind) {
             }
     return picture;
 }
-/// The same with a few pixels of its own.
+/// A picture of a kind with a few pixels of its own.
 inline Picture picture_of(const Shape& shape, std::size_t kind, std::uint64_t seed) {
     Picture picture = picture_of(shape, kind);
     for (int i = 0; i < 5; ++i)
