@@ -9,6 +9,9 @@
 #include <exception>
 
 #include "cli/options.hpp"
+#include "commands/columns.hpp"
+#include "commands/devices.hpp"
+#include "commands/merge.hpp"
 #include "run/pipeline.hpp"
 
 int main(int argc, char** argv) {
@@ -25,6 +28,8 @@ int main(int argc, char** argv) {
             code = *parsed;
         else if (options.command == gpuhist::app::Command::devices)
             code = gpuhist::app::show_devices();
+        else if (options.command == gpuhist::app::Command::columns)
+            code = gpuhist::app::show_columns(options.columns);
         else if (options.command == gpuhist::app::Command::merge)
             code = gpuhist::app::merge(options.merge);
         else

@@ -106,7 +106,7 @@ void allow_many_files() {
 
 /// Both files, complete but for their names.
 void write_rows(const io::PartSet& parts, StreamedFile& stats, StreamedFile& errors) {
-    stats.write(io::stats_csv_header());
+    stats.write(io::stats_csv_header(parts.files.front().part.percentiles));
     errors.write(io::errors_csv_header());
     io::merge_rows(
         parts, [&](const std::string& row) { stats.write(row); }, [&](const std::string& row) { errors.write(row); });
@@ -132,7 +132,8 @@ std::uint64_t merge_into(const MergeOptions& options) {
     // What is not written now must not be left from an earlier run: it would be taken for this one's.
     output([&] {
         io::remove_dataset(options.output);
-        if (first.inputs > 1) io::write_dataset(options.output, parts.groups, first.histogram, first.log_counts);
+        if (first.inputs > 1)
+            io::write_dataset(options.output, parts.groups, first.histogram, first.log_counts, first.percentiles);
     });
     errors.keep(failed > 0);
     stats.keep(total(parts, &io::Part::rows) > 0);  // last: with it all is there

@@ -78,12 +78,13 @@ class Run {
           engines_(options.engine, options.engine_options, make, console_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
           budget_(memory_),
-          measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
-          results_(options, console_, single_) {
-        if (results_.pooled()) measurer_.pool_images(results_.values());
+          sinks_(make_sinks(options)),
+          measurer_(options, inputs_, engines_, budget_, sinks_, summary.stages, single_),
+          results_(options, sinks_, console_, single_) {
+        if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from);
-        measurer_.use_tables(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
+        measurer_.use_luts(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
     }
 
     int execute();
@@ -113,6 +114,7 @@ class Run {
     Engines engines_;
     const std::uint64_t memory_;
     MemoryBudget budget_;
+    const Sinks sinks_;
     Measurer measurer_;
     Results results_;
     std::unique_ptr<Progress> progress_;
@@ -275,7 +277,7 @@ void Run::measure_many() {
         results_.begin_second_pass();
         done = 0;
     }
-    measurer_.use_tables(results_.tables());
+    measurer_.use_luts(results_.luts());
     measurer_.begin_second_pass();
     pass_through(done);
 }
@@ -356,35 +358,6 @@ int run(const Options& options, RunSummary* summary, const EngineFactory& make) 
         console.say(error.what());
         return inputs_failed;
     }
-}
-
-int show_devices() {
-    std::string text = "engines\n";
-    std::string choice = "none: no engine can run here";
-    std::string passed_over;
-    bool chosen = false;
-    for (const EngineInfo& info : engines()) {
-        text += "  " + info.name + std::string(info.name.size() < 6 ? 6 - info.name.size() : 1, ' ') +
-                (info.available ? "available      " : "not available  ") + info.description + '\n';
-        if (info.available && !chosen) {
-            chosen = true;
-            choice = info.name + (passed_over.empty() ? ", the fastest that is available"
-                                                      : ", because " + passed_over + " is not available");
-        }
-        if (!info.available) passed_over += (passed_over.empty() ? "" : " and ") + info.name;
-    }
-    text += "GPUs\n";
-    const std::vector<GpuInfo> devices = gpus();
-    if (devices.empty()) text += "  none that the CUDA driver shows\n";
-    for (const GpuInfo& gpu : devices)
-        text += "  " + std::to_string(gpu.index) + "  " + gpu.name + ", compute capability " +
-                std::to_string(gpu.compute_major) + "." + std::to_string(gpu.compute_minor) + ", " +
-                std::to_string(gpu.memory_bytes >> 20) + " MiB, " + std::to_string(gpu.multiprocessors) +
-                " multiprocessors" + (gpu.cooperative_launch ? "" : ", no cooperative launch") + '\n';
-    text += "auto takes " + choice + '\n';
-    Console console(true);
-    console.print(text);
-    return console.failed() ? output_failed : all_done;
 }
 
 }  // namespace gpuhist::app

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/table.hpp"
+#include "commands/columns.hpp"
 #include "commands/merge.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/image_file.hpp"
@@ -30,9 +31,6 @@ enum ExitCode : int {
     was_interrupted = 130
 };
 
-/// What standard output gets.
-enum class Format { none, table, csv, json };
-
 /// Which files are written.
 struct Writes {
     bool stats = false, histogram = false, plot = false, normalized = false;
@@ -48,10 +46,11 @@ struct Shard {
     std::uint64_t own(std::uint64_t inputs) const { return (inputs + parts - part) / parts; }
 };
 
-enum class Command { run, devices, merge };
+enum class Command { run, devices, columns, merge };
 
 struct Options {
     Command command = Command::run;
+    ColumnsOptions columns;
     MergeOptions merge;
     InputOptions inputs;
     std::filesystem::path output = "gpuhist-out";
@@ -62,13 +61,14 @@ struct Options {
     bool linked = false;                ///< all images are normalised by one table, that of the whole set
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
+    Percentiles percentiles;            ///< that have a column
     HistogramOptions histogram;
     bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
     std::string engine = "auto";
     EngineOptions engine_options;
     io::DecodeOptions decode;
-    Format format = Format::table;
-    bool table_of_each = false;  ///< of what a directory or list holds too, instead of one of the whole set
+    std::string format = "table";  ///< of standard output: `none`, `table`, or one of io::make_sink
+    bool table_of_each = false;    ///< of what a directory or list holds too, instead of one of the whole set
     TableStyle style;
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
@@ -82,9 +82,7 @@ struct Options {
         if (write) return *write;
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
-    bool table_of(const Input& input) const {
-        return format == Format::table && (table_of_each || !input.from_directory);
-    }
+    bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
 };
 
 /// What a run did, and where its time went.
@@ -100,8 +98,5 @@ struct RunSummary {
 /// Measures the inputs. Prints results on standard output, and failures, each with its file and cause, on standard
 /// error. Returns an ExitCode. `summary` receives what was done, where it is wanted; engines come from `make`.
 int run(const Options& options, RunSummary* summary = nullptr, const EngineFactory& make = make_engine);
-
-/// Prints the engines, the GPUs, and which engine `auto` takes and why. Returns an ExitCode.
-int show_devices();
 
 }  // namespace gpuhist::app

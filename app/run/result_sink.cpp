@@ -1,19 +1,10 @@
 #include "run/result_sink.hpp"
 
 #include <fcntl.h>
-#include <oneapi/tbb/parallel_for_each.h>
-#include <oneapi/tbb/parallel_invoke.h>
-#include <oneapi/tbb/task_arena.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <opencv2/core.hpp>
 #include <system_error>
 #include <utility>
 
@@ -22,63 +13,12 @@
 #include "gpuhist/io/lut_file.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "run/image_files.hpp"
 
 namespace gpuhist::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail(const fs::path& path, int error) {
-    throw IoError(path.string() + ": cannot be written: " + std::strerror(error),
-                  error == ENOSPC || error == EDQUOT ? IoError::Kind::no_space : IoError::Kind::other);
-}
-
-/// Until the file is closed no other run gets it.
-void lock(int file, const fs::path& path) {
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        throw IoError(path.string() + ": another run is writing it; name another --output");
-}
-
-std::string join(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
-    return text;
-}
-
-/// All that changes results, by the names of the options.
-std::map<std::string, std::string> fingerprint(const Options& options) {
-    const Normalization& normalization = options.normalization;
-    const auto number = [](double value) { return io::shortest(value); };
-    const auto& range = options.histogram.range;
-    std::map<std::string, std::string> all{
-        {"the inputs", join(options.inputs.arguments)},
-        {"--files-from", options.inputs.files_from.value_or("")},
-        {"--no-recursive", options.inputs.walk.recursive ? "no" : "yes"},
-        {"--include", join(options.inputs.walk.include)},
-        {"--exclude", join(options.inputs.walk.exclude)},
-        {"--group-by", options.group_by_directory ? "dir" : ""},
-        {"--bins", std::to_string(options.histogram.bins)},
-        {"--range", range ? number(range->lower) + "," + number(range->upper) : ""},
-        {"--log", options.log_counts ? "yes" : "no"},
-        {"--max-pixels", std::to_string(options.decode.max_pixels)},
-        {"--on-truncated", options.decode.on_truncated == io::OnTruncated::accept ? "accept" : "error"},
-        {"--normalize", std::to_string(static_cast<int>(normalization.mode)) + "," + number(normalization.low) + "," +
-                            number(normalization.high) + (normalization.joint ? ",joint" : ",separate")},
-        {"the version of gpuhist", GPUHIST_VERSION},
-        {"the version of OpenCV", cv::getVersionString()},
-    };
-    std::string& write = all["--write"];
-    if (const auto& writes = options.write)
-        for (const auto& [wanted, name] :
-             {std::pair(writes->stats, "stats "), std::pair(writes->histogram, "histogram "),
-              std::pair(writes->plot, "plot "), std::pair(writes->normalized, "normalized ")})
-            if (wanted) write += name;
-    if (!options.write && options.normalize) write = "normalized of directories too";
-    all["--link"] = options.linked ? "dataset" : "";
-    all["--lut-in"] = options.tables_from.string();
-    all["--lut-out"] = options.tables_to.string();
-    return all;
-}
 
 std::string shard_name(const Options& options, const char* otherwise) {
     if (!options.shard) return otherwise;
@@ -89,172 +29,26 @@ std::string rows_name(const Options& options) {
     return options.shard ? io::part_rows_file_name(options.shard->part, options.shard->parts) : "stats.csv";
 }
 
-/// Where standard output stands, if it is a file.
-std::optional<Journal::Output> standard_output() {
-    struct stat status {};
-    const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
-    if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-    return Journal::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
-}
-
-/// Cuts off what standard output received after that, if it is the same file.
-void cut_standard_output(const Journal::Output& output) {
-    struct stat status {};
-    const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == output.device &&
-                      status.st_ino == output.file && static_cast<std::uint64_t>(status.st_size) >= output.bytes;
-    if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
-}
-
-/// The temporary files of a run that was killed.
-void remove_temporary_files(const fs::path& directory, const std::string& prefix) {
-    if (prefix.rfind(".gpuhist.", 0) != 0) return;
-    std::error_code failed;
-    for (auto entry = fs::recursive_directory_iterator(directory, failed); !failed && entry != fs::end(entry);
-         entry.increment(failed))
-        if (entry->path().filename().string().rfind(prefix, 0) == 0) {
-            std::error_code ignored;
-            fs::remove(entry->path(), ignored);
-        }
-}
-
-/// What the values of floats take in memory, and with them the rest, about; 0 where there are none.
-std::size_t bytes_of_values(const Summary& pool) {
-    const DepthSummary* floats = pool.find(Depth::f32);
-    std::size_t bytes = 0;
-    if (floats)
-        for (const ChannelSummary& channel : floats->channels)
-            bytes += sizeof channel + 8 * channel.counts.size() + channel.values.memory_bytes();
-    return bytes;
-}
-
-/// The system's.
-fs::path temporary_directory() {
-    std::error_code failure;
-    const fs::path path = fs::temp_directory_path(failure);
-    return failure ? "/tmp" : path;
-}
-
-constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
-
-/// At least one, as one; they are used up.
-Summary merged(Summary* begin, Summary* end) {
-    if (end - begin == 1) return std::move(*begin);
-    Summary* middle = begin + (end - begin) / 2;
-    Summary left, right;
-    tbb::parallel_invoke([&] { left = merged(begin, middle); }, [&] { right = merged(middle, end); });
-    left.merge(right);
-    return left;
-}
-
 }  // namespace
 
-// ------------------------------------------------------------------------------------------------------- RowFile
-
-RowFile::RowFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {}
-
-RowFile::~RowFile() {
-    if (file_ >= 0) close(file_);
+Sinks make_sinks(const Options& options) {
+    Sinks sinks;
+    if (!options.write || options.write->stats)
+        sinks.rows =
+            options.shard ? io::make_shard_sink(options.percentiles) : io::make_sink("csv", options.percentiles);
+    if (options.format != "none" && options.format != "table")
+        sinks.printed = io::make_sink(options.format, options.percentiles);
+    return sinks;
 }
 
-void RowFile::open() {
-    file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (file_ < 0) fail(partial_, errno);
-    lock(file_, partial_);
-    if (ftruncate(file_, static_cast<off_t>(written_)) != 0) fail(partial_, errno);
-    if (lseek(file_, 0, SEEK_END) < 0) fail(partial_, errno);
-}
-
-void RowFile::begin() {
-    if (file_ < 0) open();
-}
-
-void RowFile::flush() {
-    if (buffer_.empty() && file_ >= 0) return;
-    begin();
-    std::size_t done = 0;
-    while (done < buffer_.size()) {
-        const ssize_t part = ::write(file_, buffer_.data() + done, buffer_.size() - done);
-        if (part < 0 && errno == EINTR) continue;
-        if (part < 0) {
-            const int error = errno;
-            written_ += done;
-            buffer_.erase(0, done);
-            fail(partial_, error);
-        }
-        done += static_cast<std::size_t>(part);
-    }
-    // The disk begins with it now, so that a checkpoint, which waits for the disk, finds little left to do.
-    sync_file_range(file_, static_cast<off_t>(written_), static_cast<off_t>(done), SYNC_FILE_RANGE_WRITE);
-    written_ += done;
-    buffer_.clear();
-}
-
-void RowFile::append(const std::string& text) {
-    buffer_ += text;
-    if (buffer_.size() >= std::size_t{1} << 18) flush();
-}
-
-void RowFile::sync() {
-    flush();
-    if (fsync(file_) != 0) fail(partial_, errno);
-}
-
-void RowFile::resume(std::uint64_t bytes) {
-    std::error_code failed;
-    const std::uint64_t there = fs::file_size(partial_, failed);
-    if (bytes > 0 && (failed || there < bytes))
-        throw IoError(partial_.string() + ": is not what the journal says of it: start anew without --resume");
-    written_ = bytes;
-    open();
-}
-
-void RowFile::complete() {
-    if (file_ < 0) {
-        io::write_file(path_, buffer_);
-        discard();
-        return;
-    }
-    sync();
-    if (rename(partial_.c_str(), path_.c_str()) != 0) fail(path_, errno);
-}
-
-void RowFile::discard() {
-    if (file_ < 0) file_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file_ < 0) return;
-    lock(file_, partial_);
-    unlink(partial_.c_str());
-    close(std::exchange(file_, -1));
-}
-
-// ----------------------------------------------------------------------------------------------------- PathsHash
-
-void PathsHash::add(const std::string& path) {
-    // Two FNV-1a hashes, of the bytes and of their complements, with a zero byte after each path.
-    const auto step = [&](unsigned char byte) {
-        constexpr std::uint64_t prime = 0x100000001b3u;
-        high_ = (high_ ^ byte) * prime;
-        low_ = (low_ ^ static_cast<unsigned char>(~byte)) * prime;
-    };
-    for (const char byte : path) step(static_cast<unsigned char>(byte));
-    step(0);
-}
-
-std::string PathsHash::text() const {
-    std::array<char, 33> text{};
-    std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(high_),
-                  static_cast<unsigned long long>(low_));
-    return text.data();
-}
-
-// ------------------------------------------------------------------------------------------------------- Results
-
-Results::Results(const Options& options, Console& console, bool single)
+Results::Results(const Options& options, const Sinks& sinks, Console& console, bool single)
     : options_(options),
+      sinks_(sinks),
       console_(console),
       journaled_(!single && (!options.write || options.write->any())),
       stats_wanted_(!options.write || options.write->stats),
-      table_wanted_(options.format == Format::table && !options.table_of_each),
-      pooled_((!single && table_wanted_) || (journaled_ && stats_wanted_) || options.linked ||
+      table_wanted_(options.format == "table" && !options.table_of_each),
+      summed_((!single && table_wanted_) || (journaled_ && stats_wanted_) || options.linked ||
               !options.tables_to.empty()),
       sharded_(options.shard.has_value()),
       linked_(options.linked && journaled_),
@@ -270,6 +64,7 @@ Results::Results(const Options& options, Console& console, bool single)
           std::chrono::duration<double>(options.checkpoint_seconds))) {
     io::Part& part = journal_.part;
     part.options = fingerprint(options_);
+    part.percentiles = options_.percentiles;
     part.histogram = options_.histogram;
     part.log_counts = options_.log_counts;
     if (options_.shard) {
@@ -329,12 +124,12 @@ std::uint64_t Results::begin() {
     return 0;
 }
 
-/// Of the file of values what the journal speaks of.
+/// Keeps that of the file of values which the journal speaks of.
 void Results::keep_values() {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
     for (const io::Group& group : journal_.part.groups)
-        if (const DepthSummary* floats = group.pool.find(Depth::f32))
-            for (const ChannelSummary& channel : floats->channels)
+        for (const DepthSummary& depth : group.pool.depths())
+            for (const ChannelSummary& channel : depth.channels)
                 for (const FrequencyRun& run : channel.values.runs())
                     if (!run.data()) places.emplace_back(run.place(), run.bytes());
     values_->keep_only(std::move(places));
@@ -357,11 +152,11 @@ bool Results::is_bad(const Input& input) {
     return *next_bad_ == input.index;
 }
 
-std::vector<LutSet> Results::tables() const {
+std::vector<LutSet> Results::luts() const {
     const Summary& all = journal_.part.groups.front().pool;
-    std::vector<LutSet> tables;
-    for (const DepthSummary& part : all.depths()) tables.push_back(make_luts(all, part.depth, options_.normalization));
-    return tables;
+    std::vector<LutSet> luts;
+    for (const DepthSummary& depth : all.depths()) luts.push_back(make_luts(all, depth.depth, options_.normalization));
+    return luts;
 }
 
 void Results::skip(const Input& input) {
@@ -383,7 +178,7 @@ void Results::begin_files() {
     }
     if (stats_wanted_) {
         if (journaled_) rows_.begin();
-        rows_.append(sharded_ ? io::part_rows_header() : io::stats_csv_header());
+        rows_.append(sinks_.rows->begin());
         if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
     }
 }
@@ -397,57 +192,31 @@ void Results::add_error(const Input& input, const Failure& failure) {
     const std::string cause =
         failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
     const io::Failure row{input.path, failure.kind, cause};
-    if (sharded_)
-        rows_.append(io::part_error_row(input.index, row));
-    else
-        errors_.append(io::errors_csv_row(row));
+    rows_.append(sinks_.rows->append_failure(input.index, row));
+    if (!sharded_) errors_.append(io::errors_csv_row(row));
 }
 
 void Results::print(const std::string& text) {
     if (text.empty()) return;
     std::string first;
-    if (options_.format == Format::table && printed_) first = "\n";
-    if (options_.format == Format::csv && !printed_) first = io::stats_csv_header();
+    if (options_.format == "table" && printed_) first = "\n";
+    if (sinks_.printed && !printed_) first = sinks_.printed->begin();
     printed_ = true;
     console_.print(first + text);
 }
 
-/// Values of floats take long to merge: what has some waits for more of its kind.
-void Results::add_to_pool(io::Group& group) {
-    const std::size_t bytes = bytes_of_values(group.pool);
-    if (bytes == 0) return pool_of(journal_.part.groups, group.name).merge(group.pool);
-    latest_[group.name].push_back(std::move(group.pool));
-    latest_bytes_ += bytes;
-    if (latest_bytes_ >= most_latest_bytes) settle_pools();
-}
-
-/// The pools have all images afterwards.
-void Results::settle_pools() {
-    if (latest_.empty()) return;
-    const bool doubt = std::exchange(in_doubt_, true);  // where the disk is full, some are merged and some are not
-    std::vector<std::pair<Summary*, std::vector<Summary>*>> sums;
-    for (const auto& [group, latest] : latest_) pool_of(journal_.part.groups, group);  // before any is pointed to
-    for (auto& [group, latest] : latest_) sums.emplace_back(&pool_of(journal_.part.groups, group), &latest);
-    tbb::this_task_arena::isolate([&] {  // while waiting, no other image is begun on this thread
-        tbb::parallel_for_each(sums, [](const auto& sum) {
-            sum.first->merge(merged(sum.second->data(), sum.second->data() + sum.second->size()));
-        });
-    });
-    latest_.clear();
-    latest_bytes_ = 0;
-    in_doubt_ = doubt;
-}
-
 void Results::add_image(Outcome& outcome) {
     if (journal_.pass == 2) return;
-    rows_.append(outcome.stats);
-    journal_.part.rows += outcome.rows;
-    for (io::Group& group : outcome.pools) add_to_pool(group);
+    if (sinks_.rows) {
+        rows_.append(sinks_.rows->append(outcome.result, std::move(outcome.rows)));
+        journal_.part.rows += outcome.result.rows.size();
+    }
+    for (io::Group& group : outcome.summaries) summary_.add(group);
     from_directory_ = from_directory_ || outcome.input.from_directory;
     ++journal_.images;
     ++images_;
     pixels_ += outcome.pixels;
-    print(outcome.printed);
+    print(sinks_.printed ? sinks_.printed->append(outcome.result, std::move(outcome.printed)) : outcome.printed);
 }
 
 void Results::record(Outcome& outcome) {
@@ -473,8 +242,8 @@ void Results::checkpoint_now_and_then() {
 }
 
 void Results::checkpoint() {
-    if (in_doubt_) return;
-    settle_pools();
+    if (in_doubt_ || summary_.in_doubt()) return;
+    summary_.settle();
     if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
@@ -491,7 +260,7 @@ void Results::checkpoint() {
         const bool done = directory >= 0 && syncfs(directory) == 0;
         const int error = errno;
         if (directory >= 0) close(directory);
-        if (!done) fail(options_.output, error);
+        if (!done) fail_to_write(options_.output, error);
     }
     if (linked_) {
         bad_.sync();
@@ -531,7 +300,7 @@ void Results::finish_part() {
     for (std::string& name : io::write_part(options_.output, part)) written_.push_back(std::move(name));
 }
 
-/// What is not written now must not be left from an earlier run: it would be taken for this one's.
+/// Files that are not written now must not be left from an earlier run: they would be taken for this one's.
 void Results::finish_dataset() {
     const io::Part& part = journal_.part;
     const auto remove = [&](const std::string& name) {
@@ -551,26 +320,21 @@ void Results::finish_dataset() {
         errors_.discard();
         remove("errors.csv");
     }
-    constexpr std::array dataset{"dataset.csv",
-                                 "dataset.json",
-                                 "dataset.histogram.png",
-                                 "dataset.u8.histogram.png",
-                                 "dataset.u16.histogram.png",
-                                 "dataset.f32.histogram.png"};
-    for (const char* name : dataset) remove(name);
+    const std::vector<std::string> dataset = io::dataset_file_names();
+    for (const std::string& name : dataset) remove(name);
     if (part.inputs < 2) return;
-    numbers_ = io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts);
+    numbers_ = io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts, part.percentiles);
     std::error_code ignored;
-    for (const char* name : dataset)
+    for (const std::string& name : dataset)
         if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
 }
 
-/// A table for each depth of the whole set.
+/// Prints a table for each depth of the whole set.
 void Results::print_set() {
     const auto& arguments = options_.inputs.arguments;
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
     const Summary& whole = journal_.part.groups.front().pool;
-    if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram);
+    if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram, options_.percentiles);
     for (std::size_t i = 0; i < whole.depths().size(); ++i) {
         const Depth depth = whole.depths()[i].depth;
         std::vector<Statistics> rows;
@@ -588,17 +352,18 @@ void Results::print_set() {
 }
 
 void Results::finish() {
-    settle_pools();
+    summary_.settle();
     if (!begun_) return;
     if (journal_.pass == 2 && !complete_ && hash_.text() != journal_.part.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");
         ++journal_.errors["other"];
     }
+    if (sinks_.rows && !complete_) rows_.append(sinks_.rows->end());
     if (journaled_ && !complete_) {
         journal_.complete = true;
         checkpoint();
     }
-    if (!options_.tables_to.empty()) io::write_file(options_.tables_to, io::luts_csv(tables()));
+    if (!options_.tables_to.empty()) io::write_file(options_.tables_to, io::luts_csv(luts()));
     if (stats_wanted_) {
         if (sharded_)
             finish_part();
@@ -615,7 +380,9 @@ void Results::finish() {
     if (table_wanted_ && from_directory_) print_set();
     if (linked_) bad_.discard();
     if (journaled_) values_->discard();
-    if (options_.format != Format::table || written_.empty()) return;
+    if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
+        console_.print(end);
+    if (options_.format != "table" || written_.empty()) return;
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());
     for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];
     console_.print(text + "\n");

@@ -8,25 +8,35 @@
 #include <iterator>
 #include <utility>
 
+#include "dataset/json.hpp"
 #include "dataset/summary_file.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/image_file.hpp"
-#include "report/fields.hpp"
-#include "report/json.hpp"
+#include "report/csv.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 4";
+constexpr const char* format = "gpuhist part 5";
 constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
 /// Whether an index is one of the part's.
 bool has(const Part& part, std::uint64_t index) {
     return index < part.inputs && index % part.parts == part.part - 1;
+}
+
+Percentiles read_percentiles(const JsonReader& list) {
+    std::vector<double> percents;
+    for (std::size_t i = 0; i < list.size(); ++i) percents.push_back(list[i].number());
+    try {
+        return Percentiles(percents);
+    } catch (const InvalidArgument& error) {
+        list.refuse(error.what());
+    }
 }
 
 std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& files) {
@@ -97,7 +107,7 @@ void check_same_run(const PartFile& a, const PartFile& b) {
     }
     const HistogramOptions &first = a.part.histogram, &second = b.part.histogram;
     if (a.part.options.size() != b.part.options.size() || first.bins != second.bins || first.range != second.range ||
-        a.part.log_counts != b.part.log_counts)
+        a.part.log_counts != b.part.log_counts || !(a.part.percentiles == b.part.percentiles))
         refuse_pair(a, b, "their options differ");
     if (a.part.inputs != b.part.inputs)
         refuse_pair(
@@ -131,7 +141,10 @@ struct CheckedRows {
     bool more;
     std::uint64_t stats = 0, errors = 0;
 
-    explicit CheckedRows(const PartFile& file) : rows(file.rows_path), part(file.part), more(rows.next()) { check(); }
+    explicit CheckedRows(const PartFile& file)
+        : rows(file.rows_path, file.part.percentiles), part(file.part), more(rows.next()) {
+        check();
+    }
     void advance() {
         ++(rows.is_error() ? errors : stats);
         const std::uint64_t last = rows.index();
@@ -159,6 +172,26 @@ std::string start_of_row(std::uint64_t index, bool is_error) {
     return std::to_string(index) + (is_error ? ",errors," : ",stats,");
 }
 
+class ShardSink final : public Sink {
+  public:
+    explicit ShardSink(const Percentiles& percentiles)
+        : rows_(ColumnFile::stats_csv, percentiles), header_(part_rows_header(percentiles)) {}
+
+    std::string begin() override { return header_; }
+    std::string format(const ImageResult& image) const override {
+        std::string lines;
+        rows_.append(lines, image.info, image.rows, start_of_row(image.index, false));
+        return lines;
+    }
+    std::string append_failure(std::uint64_t index, const Failure& failure) override {
+        return part_error_row(index, failure);
+    }
+
+  private:
+    CsvRows rows_;
+    std::string header_;
+};
+
 }  // namespace
 
 std::string part_file_name(std::uint64_t part, std::uint64_t parts) {
@@ -182,9 +215,12 @@ std::string part_json(const Part& part) {
                {"rows", whole_number(part.rows)},
                {"errors", whole_number(part.errors)},
                {"options", Json::object()},
+               {"percentiles", Json::array()},
                {"histogram", Json::object()},
                {"groups", Json::array()}};
     for (const auto& [name, text] : part.options) value["options"][name] = byte_string(text);
+    for (std::size_t i = 0; i < part.percentiles.size(); ++i)
+        value["percentiles"].push_back(part.percentiles.micro(i) / 1e6);
     const auto& range = part.histogram.range;
     value["histogram"] = Json{{"bins", part.histogram.bins},
                               {"range", range ? Json::array({range->lower, range->upper}) : Json(nullptr)},
@@ -202,8 +238,8 @@ Part parse_part(std::string_view json, const std::string& name, const FrequencyF
                                    ? "'" + found + "', which another version of gpuhist wrote, while this one reads '" +
                                          format + "': run this part again, or merge with that version"
                                    : "this is no part: '" + std::string(format) + "' is wanted");
-    value.members(
-        {"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "histogram", "groups"});
+    value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "percentiles",
+                   "histogram", "groups"});
     Part part;
     part.parts = value["parts"].whole(most_parts);
     part.part = value["part"].whole(part.parts);
@@ -214,6 +250,7 @@ Part parse_part(std::string_view json, const std::string& name, const FrequencyF
     part.errors = value["errors"].whole();
     value["options"].each(
         [&](const std::string& option, const JsonReader& text) { part.options[option] = text.bytes(); });
+    part.percentiles = read_percentiles(value["percentiles"]);
     const JsonReader histogram = value["histogram"].members({"bins", "range", "log"});
     part.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) part.histogram.range = read_range(range);
@@ -243,23 +280,27 @@ void remove_part(const fs::path& directory, const Part& part) {
     }
 }
 
-std::string part_rows_header() {
-    return "index,file," + stats_csv_header();
+std::string part_rows_header(const Percentiles& percentiles) {
+    return "index,file," + stats_csv_header(percentiles);
 }
 
-std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows) {
-    std::string lines;
-    for (const Statistics& row : rows) lines += start_of_row(index, false) + stats_csv_rows(image, {row});
-    return lines;
+std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
+                            const Percentiles& percentiles) {
+    return ShardSink(percentiles).format({index, image, {}, rows});
 }
 
 std::string part_error_row(std::uint64_t index, const Failure& failure) {
     return start_of_row(index, true) + errors_csv_row(failure);
 }
 
-PartRows::PartRows(const fs::path& path) : name_(path.string()), file_(path, std::ios::binary) {
+std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
+    return std::make_unique<ShardSink>(percentiles);
+}
+
+PartRows::PartRows(const fs::path& path, const Percentiles& percentiles)
+    : name_(path.string()), file_(path, std::ios::binary) {
     if (!file_) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
-    if (!read_record() || row_ != part_rows_header()) refuse("this is not the header of a part's rows");
+    if (!read_record() || row_ != part_rows_header(percentiles)) refuse("this is not the header of a part's rows");
 }
 
 bool PartRows::next() {

@@ -1,9 +1,9 @@
 // Pools as JSON values, part of several files.
 #pragma once
 
+#include "dataset/json.hpp"
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/io/dataset.hpp"
-#include "report/json.hpp"
 
 namespace gpuhist::io {
 

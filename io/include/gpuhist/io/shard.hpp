@@ -22,6 +22,7 @@ struct Part {
     std::string inputs_hash;                     ///< of all inputs' paths
     std::uint64_t rows = 0, errors = 0;          ///< of stats.csv and of errors.csv, in its rows file
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all parts
+    Percentiles percentiles;                     ///< that have a column; alike in all parts
     HistogramOptions histogram;                  ///< of dataset.json and the plots; alike in all parts
     bool log_counts = false;
     std::vector<Group> groups;  ///< in byte order, "" first
@@ -49,15 +50,19 @@ void remove_part(const std::filesystem::path& directory, const Part& part);
 
 /// The part's rows file: those of stats.csv and of errors.csv, in the order of the inputs, after the columns `index`,
 /// of the input, and `file`, which is `stats` or `errors`. The header is that of stats.csv.
-std::string part_rows_header();
-std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows);
+std::string part_rows_header(const Percentiles& percentiles = {});
+std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
+                            const Percentiles& percentiles = {});
 std::string part_error_row(std::uint64_t index, const Failure& failure);
+
+/// All of these as a sink.
+std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
 
 /// Reads a part's rows file row by row, whose quoted fields may hold line ends.
 class PartRows {
   public:
     /// Throws IoError where the file cannot be opened or its header is another.
-    explicit PartRows(const std::filesystem::path& path);
+    explicit PartRows(const std::filesystem::path& path, const Percentiles& percentiles = {});
 
     /// Goes to the next row; false at the end. Throws IoError, with the line, for a row without the first two columns
     /// or without end, one of more than 16 MiB, and where reading fails.
