@@ -13,12 +13,12 @@ class Console {
     explicit Console(bool quiet);
     ~Console();
 
-    /// A line on standard error. Control characters are replaced.
+    /// Prints a line on standard error. Control characters are replaced.
     void say(const std::string& message);
-    /// The same, unless quiet.
+    /// Says it, unless quiet.
     void note(const std::string& message);
 
-    /// Results on standard output. Where that fails it is said once, and nothing more is printed.
+    /// Prints results on standard output. Where that fails it is said once, and nothing more is printed.
     void print(const std::string& text);
     bool closed() const { return closed_; }  ///< the reader has seen enough
     bool failed() const { return failed_; }

@@ -14,6 +14,25 @@
 #include "commands/merge.hpp"
 #include "run/pipeline.hpp"
 
+namespace {
+
+int execute(const gpuhist::app::CommandLine& line) {
+    using gpuhist::app::Command;
+    switch (line.command) {
+        case Command::run:
+            return gpuhist::app::run(line.run);
+        case Command::devices:
+            return gpuhist::app::show_devices();
+        case Command::columns:
+            return gpuhist::app::show_columns(line.columns);
+        case Command::merge:
+            return gpuhist::app::merge(line.merge);
+    }
+    return gpuhist::app::usage_error;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
     // A standard stream that is closed leaves its number to the next file opened, which would then receive our text.
     for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -23,17 +42,11 @@ int main(int argc, char** argv) {
     std::setlocale(LC_CTYPE, "");
     int code = gpuhist::app::inputs_failed;
     try {
-        gpuhist::app::Options options;
-        if (const auto parsed = gpuhist::app::parse_command_line(argc, argv, options))
+        gpuhist::app::CommandLine line;
+        if (const auto parsed = gpuhist::app::parse_command_line(argc, argv, line))
             code = *parsed;
-        else if (options.command == gpuhist::app::Command::devices)
-            code = gpuhist::app::show_devices();
-        else if (options.command == gpuhist::app::Command::columns)
-            code = gpuhist::app::show_columns(options.columns);
-        else if (options.command == gpuhist::app::Command::merge)
-            code = gpuhist::app::merge(options.merge);
         else
-            code = gpuhist::app::run(options);
+            code = execute(line);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "gpuhist: %s\n", error.what());
     }

@@ -21,6 +21,7 @@
 #include "gpuhist/columns.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/report.hpp"
+#include "run/exit_code.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -139,14 +140,14 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
     return static_cast<std::uint64_t>(bytes);
 }
 
-Shard parse_shard_of(const std::string& text) {
-    Shard shard;
+io::ShardId parse_shard_of(const std::string& text) {
+    io::ShardId shard;
     const char* const end = text.data() + text.size();
-    const auto part = std::from_chars(text.data(), end, shard.part);
-    const bool slash = part.ec == std::errc() && part.ptr != end && *part.ptr == '/';
-    const auto parts = slash ? std::from_chars(part.ptr + 1, end, shard.parts) : part;
-    if (!slash || parts.ec != std::errc() || parts.ptr != end || shard.part < 1 || shard.part > shard.parts ||
-        shard.parts > 1000000)
+    const auto number = std::from_chars(text.data(), end, shard.number);
+    const bool slash = number.ec == std::errc() && number.ptr != end && *number.ptr == '/';
+    const auto count = slash ? std::from_chars(number.ptr + 1, end, shard.count) : number;
+    if (!slash || count.ec != std::errc() || count.ptr != end || shard.number < 1 || shard.number > shard.count ||
+        shard.count > 1000000)
         throw CLI::ValidationError("--shard", "'" + text + "' is not K/N with 1 <= K <= N");
     return shard;
 }
@@ -180,7 +181,8 @@ struct Raw {
     CLI::App* merge = nullptr;
 };
 
-void bind(CLI::App& app, Options& options, Raw& raw) {
+void bind(CLI::App& app, CommandLine& line, Raw& raw) {
+    Options& options = line.run;
     const auto add_text = [&](const char* option, const std::function<void(const std::string&)>& parse,
                               const char* description, const char* type_name) {
         app.add_option_function<std::string>(option, parse, description)->type_name(type_name);
@@ -293,21 +295,21 @@ void bind(CLI::App& app, Options& options, Raw& raw) {
     raw.columns = app.add_subcommand("columns", "Say what each column of the results means");
     raw.columns->footer("");
     raw.columns->set_help_flag("-h,--help", "This text");
-    add_choice<std::string>(*raw.columns, "--format", options.columns.format,
+    add_choice<std::string>(*raw.columns, "--format", line.columns.format,
                             {{"table", "table"}, {"json", "json"}, {"markdown", "markdown"}},
                             "table [default], json or markdown", "FORM");
     raw.columns
-        ->add_option_function<std::string>("--percentile-columns", parse_columns(options.columns.percentiles),
+        ->add_option_function<std::string>("--percentile-columns", parse_columns(line.columns.percentiles),
                                            "Which percentiles have columns [1,5,25,50,75,95,99]")
         ->type_name("LIST");
     raw.merge = app.add_subcommand("merge", "Make one result of the parts of a run with --shard");
     raw.merge->set_help_flag("-h,--help", "This text");
-    raw.merge->add_option("DIR", options.merge.directories, "Directories that hold the part files")
+    raw.merge->add_option("DIR", line.merge.directories, "Directories that hold the part files")
         ->type_name("")
         ->option_text("...");
     raw.merge
         ->add_option_function<std::string>(
-            "-o,--output", [&](const std::string& directory) { options.merge.output = directory; },
+            "-o,--output", [&](const std::string& directory) { line.merge.output = directory; },
             "Where files are written [gpuhist-out]")
         ->type_name("DIR");
     raw.merge->add_flag("-q,--quiet", raw.quiet, "Print nothing; errors are still said");
@@ -336,7 +338,8 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 /// An option that could have no effect is a misunderstanding, and said.
-void check(const CLI::App& app, const Options& options, const Raw& raw) {
+void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
+    const Options& options = line.run;
     const auto given = [&](const char* option) { return app.count(option) > 0; };
     if (raw.devices->parsed()) {
         for (const CLI::Option* option : app.get_options())
@@ -354,9 +357,9 @@ void check(const CLI::App& app, const Options& options, const Raw& raw) {
         for (const CLI::Option* option : app.get_options())
             if (option->count() > 0)
                 throw contradiction("'merge' comes first, then its own options (a file of that name: ./merge)");
-        const auto& directories = options.merge.directories;
+        const auto& directories = line.merge.directories;
         if (directories.empty()) throw contradiction("merge: no directory: name those that hold the part files");
-        if (std::count(directories.begin(), directories.end(), "") > 0 || options.merge.output.empty())
+        if (std::count(directories.begin(), directories.end(), "") > 0 || line.merge.output.empty())
             throw contradiction("merge: the name of a directory is empty");
         return;
     }
@@ -446,13 +449,14 @@ TableStyle table_style(const std::string& color, bool log_counts) {
 
 }  // namespace
 
-std::optional<int> parse_command_line(int argc, const char* const* argv, Options& options) {
+std::optional<int> parse_command_line(int argc, const char* const* argv, CommandLine& line) {
+    Options& options = line.run;
     CLI::App app("Measures images: exact statistics, histograms, plots and normalised copies, on the GPU or the CPU.",
                  "gpuhist");
     app.footer(definitions() + files_and_codes);
     app.get_formatter()->column_width(26);
     Raw raw;
-    bind(app, options, raw);
+    bind(app, line, raw);
     if (argc < 2) {
         std::fputs(app.help().c_str(), stderr);
         return usage_error;
@@ -463,7 +467,7 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
         options.table_of_each = app.count("--format") > 0;
         for (const char* option : {"--normalize", "--percentiles", "--channels", "--link", "--lut-in"})
             options.normalize = options.normalize || app.count(option) > 0;
-        check(app, options, raw);
+        check(app, line, raw);
     } catch (const CLI::Success& request) {
         // Help and version: their text goes to standard output.
         const bool done =
@@ -473,10 +477,10 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Options
         std::fprintf(stderr, "gpuhist: %s\nSee gpuhist --help.\n", printable(error.what()).c_str());
         return usage_error;
     }
-    if (raw.devices->parsed()) options.command = Command::devices;
-    if (raw.columns->parsed()) options.command = Command::columns;
-    if (raw.merge->parsed()) options.command = Command::merge;
-    options.merge.notes = !raw.quiet;
+    if (raw.devices->parsed()) line.command = Command::devices;
+    if (raw.columns->parsed()) line.command = Command::columns;
+    if (raw.merge->parsed()) line.command = Command::merge;
+    line.merge.notes = !raw.quiet;
     options.quiet = raw.quiet;
     if (raw.fail_fast) options.max_errors = 1;
     if (app.count("--gpu") > 0) options.engine = "cuda";

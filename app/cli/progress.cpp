@@ -8,7 +8,7 @@
 namespace gpuhist::app {
 namespace {
 
-/// Three digits or so, for people.
+/// Number in three digits or so, for people.
 std::string number(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), value < 9.95 ? "%.2f" : value < 99.5 ? "%.1f" : "%.0f", value);
@@ -36,8 +36,8 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
     return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// The stage that kept the others waiting: one that only one thread can work at if that one hardly rested, else the one
-/// on which the threads spent most.
+/// Stage that kept the others waiting: one that only one thread can work at if that one hardly rested, else the one on
+/// which the threads spent most.
 std::string limit(const RunSummary& summary) {
     const auto share = [&](Stage stage, int threads) {
         return summary.stages.seconds(stage) / (summary.seconds * threads);
@@ -58,14 +58,14 @@ std::string limit(const RunSummary& summary) {
 
 }  // namespace
 
-/// Outlives the progress where a directory takes long to list.
+/// Count of the inputs. It outlives the progress where a directory takes long to list.
 struct Progress::Total {
     std::atomic<std::uint64_t> inputs{0};
     std::atomic<bool> known{false}, end{false};
 };
 
 Progress::Progress(Console& console, const Options& options)
-    : console_(console), shard_(options.shard.value_or(Shard{})), total_(std::make_shared<Total>()) {
+    : console_(console), shard_(options.shard.value_or(io::ShardId{})), total_(std::make_shared<Total>()) {
     if (!console.shows_progress()) return;
     if (options.inputs.files_from != "-")
         std::thread([total = total_, inputs = options.inputs, output = options.output] {

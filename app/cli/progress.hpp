@@ -1,4 +1,4 @@
-/// How far the work has come, and what came of it in the end.
+/// Progress of a run, and a line about it in the end.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,8 @@
 #include <thread>
 
 #include "cli/console.hpp"
-#include "run/pipeline.hpp"
+#include "run/options.hpp"
+#include "run/run_summary.hpp"
 
 namespace gpuhist::app {
 
@@ -36,7 +37,7 @@ class Progress {
     std::string line(double seconds) const;
 
     Console& console_;
-    const Shard shard_;
+    const io::ShardId shard_;
     std::atomic<std::uint64_t> skipped_{0}, done_{0}, pixels_{0}, errors_{0};
     std::shared_ptr<Total> total_;
     std::mutex mutex_;

@@ -10,7 +10,7 @@
 
 #include "cli/console.hpp"
 #include "gpuhist/columns.hpp"
-#include "run/pipeline.hpp"
+#include "run/exit_code.hpp"
 
 namespace gpuhist::app {
 namespace {

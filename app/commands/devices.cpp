@@ -5,7 +5,7 @@
 
 #include "cli/console.hpp"
 #include "gpuhist/engine.hpp"
-#include "run/pipeline.hpp"
+#include "run/exit_code.hpp"
 
 namespace gpuhist::app {
 

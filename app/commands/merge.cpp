@@ -10,23 +10,20 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/console.hpp"
+#include "cli/table.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/frequency_file.hpp"
-#include "gpuhist/io/image_file.hpp"
 #include "gpuhist/io/shard.hpp"
-#include "run/pipeline.hpp"
+#include "run/exit_code.hpp"
 
 namespace gpuhist::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-void say(const std::string& message) {
-    std::fprintf(stderr, "gpuhist: %s\n", printable(message).c_str());
-}
-
-/// What is wrong lies with the output, not with the parts.
+/// Failure of the output, not of the shards.
 class OutputFailure : public Error {
     using Error::Error;
 };
@@ -96,7 +93,7 @@ class StreamedFile {
     bool kept_ = false;
 };
 
-/// As many open files as the system lets us have: a part each.
+/// Raises the limit of open files to what the system lets us have: a shard has one.
 void allow_many_files() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -105,40 +102,40 @@ void allow_many_files() {
 }
 
 /// Both files, complete but for their names.
-void write_rows(const io::PartSet& parts, StreamedFile& stats, StreamedFile& errors) {
-    stats.write(io::stats_csv_header(parts.files.front().part.percentiles));
+void write_rows(const io::ShardSet& shards, StreamedFile& stats, StreamedFile& errors) {
+    stats.write(io::stats_csv_header(shards.files.front().shard.percentiles));
     errors.write(io::errors_csv_header());
     io::merge_rows(
-        parts, [&](const std::string& row) { stats.write(row); }, [&](const std::string& row) { errors.write(row); });
+        shards, [&](const std::string& row) { stats.write(row); }, [&](const std::string& row) { errors.write(row); });
     stats.close();
     errors.close();
 }
 
-std::uint64_t total(const io::PartSet& parts, std::uint64_t io::Part::*count) {
+std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count) {
     std::uint64_t sum = 0;
-    for (const io::PartFile& file : parts.files) sum += file.part.*count;
+    for (const io::ShardFile& file : shards.files) sum += file.shard.*count;
     return sum;
 }
 
 /// Returns how many inputs had failed.
 std::uint64_t merge_into(const MergeOptions& options) {
     const OutputDirectory directory(options.output);
-    const io::PartSet parts = io::collect_parts({options.directories.begin(), options.directories.end()},
-                                                io::FrequencyFile::temporary(options.output));
-    const io::Part& first = parts.files.front().part;
+    const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
+                                                   io::FrequencyFile::temporary(options.output));
+    const io::Shard& first = shards.files.front().shard;
     StreamedFile stats(options.output / "stats.csv"), errors(options.output / "errors.csv");
-    write_rows(parts, stats, errors);
-    const std::uint64_t failed = total(parts, &io::Part::errors);
-    // What is not written now must not be left from an earlier run: it would be taken for this one's.
+    write_rows(shards, stats, errors);
+    const std::uint64_t failed = total(shards, &io::Shard::errors);
+    // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
     output([&] {
         io::remove_dataset(options.output);
         if (first.inputs > 1)
-            io::write_dataset(options.output, parts.groups, first.histogram, first.log_counts, first.percentiles);
+            io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts, first.percentiles);
     });
     errors.keep(failed > 0);
-    stats.keep(total(parts, &io::Part::rows) > 0);  // last: with it all is there
+    stats.keep(total(shards, &io::Shard::rows) > 0);  // last: with it all is there
     if (!options.notes) return failed;
-    const std::string summary = "merged  " + std::to_string(parts.files.size()) + " parts, " +
+    const std::string summary = "merged  " + std::to_string(shards.files.size()) + " shards, " +
                                 std::to_string(first.inputs) + " inputs, " + std::to_string(failed) +
                                 " errors\nwrote   " + printable(options.output.string()) + '\n';
     if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
@@ -150,16 +147,17 @@ std::uint64_t merge_into(const MergeOptions& options) {
 
 int merge(const MergeOptions& options) {
     allow_many_files();
+    Console console(true);
     try {
         const std::uint64_t failed = merge_into(options);
         if (failed == 0) return all_done;
-        say(std::to_string(failed) + (failed == 1 ? " input" : " inputs") + " failed when the parts ran: see " +
-            (options.output / "errors.csv").string());
+        console.say(std::to_string(failed) + (failed == 1 ? " input" : " inputs") +
+                    " failed when the shards ran: see " + (options.output / "errors.csv").string());
     } catch (const OutputFailure& error) {
-        say(error.what());
+        console.say(error.what());
         return output_failed;
     } catch (const std::exception& error) {
-        say(error.what());
+        console.say(error.what());
     }
     return inputs_failed;
 }

@@ -1,4 +1,4 @@
-/// `gpuhist merge`: one result from the parts of a sharded run.
+/// `gpuhist merge`: one result from the shards of a run.
 #pragma once
 
 #include <filesystem>
@@ -8,14 +8,14 @@
 namespace gpuhist::app {
 
 struct MergeOptions {
-    std::vector<std::string> directories;  ///< that hold part files
+    std::vector<std::string> directories;  ///< that hold shard files
     std::filesystem::path output = "gpuhist-out";
     bool notes = true;
 };
 
 /// Writes stats.csv, errors.csv where inputs failed, and the files of the data set: byte for byte those of a single
 /// run. Says on standard error what is wrong. Returns an ExitCode: as the single run, inputs_failed where inputs had
-/// failed, and where the parts make no whole.
+/// failed, and where the shards make no whole.
 int merge(const MergeOptions& options);
 
 }  // namespace gpuhist::app

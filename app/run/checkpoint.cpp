@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/files.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -20,15 +20,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t version = 4;
 
-IoError no_journal(const fs::path& path, const std::string& what) {
-    return IoError(path.string() + ": not a journal of this program (" + what +
+IoError no_checkpoint(const fs::path& path, const std::string& what) {
+    return IoError(path.string() + ": not a checkpoint of this program (" + what +
                    "): remove it, or start anew without --resume");
 }
 
-/// The two lines of a journal's file.
+/// Lines of the file, of which there are two.
 struct Lines {
     Json head;
-    std::string part;
+    std::string shard;
 };
 
 std::optional<Lines> read_lines(const fs::path& path) {
@@ -41,10 +41,10 @@ std::optional<Lines> read_lines(const fs::path& path) {
                     {head_end == bytes.end() ? head_end : head_end + 1, bytes.end()}};
         const Json& found = lines.head.at("gpuhist_journal");
         if (!found.is_number_unsigned() || found.get<std::uint64_t>() != version)
-            throw no_journal(path, "another version");
+            throw no_checkpoint(path, "another version");
         return lines;
     } catch (const nlohmann::json::exception& error) {
-        throw no_journal(path, error.what());
+        throw no_checkpoint(path, error.what());
     }
 }
 
@@ -58,22 +58,22 @@ void make_durable(const fs::path& path) {
     if (!done) throw IoError(path.string() + ": cannot be brought to disk: " + std::strerror(error));
 }
 
-void save_journal(const fs::path& path, const Journal& journal) {
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
     Json head{{"gpuhist_journal", version},
-              {"temporary", journal.temporary},
-              {"pass", journal.pass},
-              {"complete", journal.complete},
-              {"inputs", journal.inputs},
-              {"paths_hash", journal.paths_hash},
-              {"images", journal.images},
-              {"rows_bytes", journal.rows_bytes},
-              {"errors_bytes", journal.errors_bytes},
-              {"values_bytes", journal.values_bytes},
-              {"bad_bytes", journal.bad_bytes},
-              {"errors", journal.errors}};
-    if (const auto& output = journal.standard_output)
+              {"temporary", checkpoint.temporary},
+              {"pass", checkpoint.pass},
+              {"complete", checkpoint.complete},
+              {"inputs", checkpoint.inputs},
+              {"paths_hash", checkpoint.paths_hash},
+              {"images", checkpoint.images},
+              {"rows_bytes", checkpoint.rows_bytes},
+              {"errors_bytes", checkpoint.errors_bytes},
+              {"values_bytes", checkpoint.frequency_bytes},
+              {"bad_bytes", checkpoint.bad_bytes},
+              {"errors", checkpoint.errors}};
+    if (const auto& output = checkpoint.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
-    const std::string text = head.dump() + '\n' + io::part_json(journal.part);
+    const std::string text = head.dump() + '\n' + io::shard_json(checkpoint.shard);
 
     const fs::path next = path.string() + ".next";
     const int file = open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -102,40 +102,40 @@ std::optional<std::string> load_temporary_prefix(const fs::path& path) {
     try {
         return lines->head.at("temporary").get<std::string>();
     } catch (const nlohmann::json::exception& error) {
-        throw no_journal(path, error.what());
+        throw no_checkpoint(path, error.what());
     }
 }
 
-std::optional<Journal> load_journal(const fs::path& path, const std::shared_ptr<io::FrequencyFile>& values) {
+std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::shared_ptr<io::FrequencyFile>& frequencies) {
     const auto lines = read_lines(path);
     if (!lines) return std::nullopt;
     const Json& head = lines->head;
     const auto number = [&](const Json& value) {  // the library would convert others, as far as they fit
-        if (!value.is_number_unsigned()) throw no_journal(path, "a number is not whole");
+        if (!value.is_number_unsigned()) throw no_checkpoint(path, "a number is not whole");
         return value.get<std::uint64_t>();
     };
     try {
-        Journal journal;
-        journal.temporary = head.at("temporary").get<std::string>();
+        Checkpoint checkpoint;
+        checkpoint.temporary = head.at("temporary").get<std::string>();
         const std::uint64_t pass = number(head.at("pass"));
-        if (pass != 1 && pass != 2) throw no_journal(path, "an unknown pass");
-        journal.pass = static_cast<int>(pass);
-        journal.complete = head.at("complete").get<bool>();
-        journal.inputs = number(head.at("inputs"));
-        journal.paths_hash = head.at("paths_hash").get<std::string>();
-        journal.images = number(head.at("images"));
-        journal.rows_bytes = number(head.at("rows_bytes"));
-        journal.errors_bytes = number(head.at("errors_bytes"));
-        for (const auto& [kind, count] : head.at("errors").items()) journal.errors[kind] = number(count);
+        if (pass != 1 && pass != 2) throw no_checkpoint(path, "an unknown pass");
+        checkpoint.pass = static_cast<int>(pass);
+        checkpoint.complete = head.at("complete").get<bool>();
+        checkpoint.inputs = number(head.at("inputs"));
+        checkpoint.paths_hash = head.at("paths_hash").get<std::string>();
+        checkpoint.images = number(head.at("images"));
+        checkpoint.rows_bytes = number(head.at("rows_bytes"));
+        checkpoint.errors_bytes = number(head.at("errors_bytes"));
+        for (const auto& [kind, count] : head.at("errors").items()) checkpoint.errors[kind] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())
-            journal.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
-        journal.values_bytes = number(head.at("values_bytes"));
-        journal.bad_bytes = number(head.at("bad_bytes"));
-        values->resume(journal.values_bytes);
-        journal.part = io::parse_part(lines->part, path.string(), {values, values});
-        return journal;
+            checkpoint.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
+        checkpoint.frequency_bytes = number(head.at("values_bytes"));
+        checkpoint.bad_bytes = number(head.at("bad_bytes"));
+        frequencies->resume(checkpoint.frequency_bytes);
+        checkpoint.shard = io::parse_shard(lines->shard, path.string(), {frequencies, frequencies});
+        return checkpoint;
     } catch (const nlohmann::json::exception& error) {
-        throw no_journal(path, error.what());
+        throw no_checkpoint(path, error.what());
     }
 }
 

@@ -8,7 +8,7 @@
 namespace gpuhist::app {
 namespace {
 
-/// What kept a GPU from doing a job; nothing of what is wrong with the job itself.
+/// Trouble that kept a GPU from doing a job, whatever is wrong with the job itself.
 enum class Trouble { none, memory, gpu };
 
 std::pair<Trouble, std::string> trouble_of(const Task& task) {
@@ -52,10 +52,10 @@ void attempt(const std::vector<Task*>& tasks, Step step) {
 
 }  // namespace
 
-Engines::Engines(std::string name, const EngineOptions& options, EngineFactory make, Console& console)
+EnginePool::EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console)
     : name_(std::move(name)), options_(options), make_(std::move(make)), console_(console) {}
 
-void Engines::start() {
+void EnginePool::start() {
     const std::lock_guard lock(mutex_);
     if (started_) return;
     std::unique_ptr<Engine> engine;
@@ -85,7 +85,7 @@ void Engines::start() {
 
 // ------------------------------------------------------------------------------------------------------- tasks
 
-void Engines::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
+void EnginePool::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
     if (tasks.empty()) return;
     clock.enter(Stage::engine);
     const std::vector<Task*> all = pointers(tasks);
@@ -100,7 +100,7 @@ void Engines::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
 }
 
 /// A lane that becomes free takes all that wait by then, whosever they are.
-void Engines::share_lane(std::vector<Task>& tasks, bool alone, StageClock& clock) {
+void EnginePool::share_lane(std::vector<Task>& tasks, bool alone, StageClock& clock) {
     Request mine{&tasks};
     std::unique_lock lock(mutex_);
     waiting_.push_back(&mine);
@@ -140,8 +140,8 @@ void Engines::share_lane(std::vector<Task>& tasks, bool alone, StageClock& clock
     }
 }
 
-/// As many as a launch takes.
-std::vector<Engines::Request*> Engines::take_requests() {
+/// Requests that wait, as many as a launch takes.
+std::vector<EnginePool::Request*> EnginePool::take_requests() {
     std::size_t images = 0;
     auto end = waiting_.begin();
     for (; end != waiting_.end() && images < static_cast<std::size_t>(StreamAnalyzer::list_images); ++end) {
@@ -153,7 +153,7 @@ std::vector<Engines::Request*> Engines::take_requests() {
     return requests;
 }
 
-void Engines::try_again(Task& task, bool alone, StageClock& clock) {
+void EnginePool::try_again(Task& task, bool alone, StageClock& clock) {
     const auto once_more = [&](const auto& take_one) {
         clock.enter(Stage::engine);
         attempt({&task}, [&] {
@@ -171,7 +171,7 @@ void Engines::try_again(Task& task, bool alone, StageClock& clock) {
 }
 
 /// Says once that single images are too large for the GPU.
-void Engines::pass_over_gpu(const std::string& why) {
+void EnginePool::pass_over_gpu(const std::string& why) {
     {
         const std::lock_guard lock(mutex_);
         if (std::exchange(passed_over_, true)) return;
@@ -179,8 +179,8 @@ void Engines::pass_over_gpu(const std::string& why) {
     console_.note("images too large for the GPU are measured by engine cpu: " + why);
 }
 
-/// From now on there is only the CPU. Says why, once.
-void Engines::abandon_gpu(const std::string& why) {
+/// Leaves the rest to the CPU. Says why, once.
+void EnginePool::abandon_gpu(const std::string& why) {
     {
         const std::lock_guard lock(mutex_);
         if (!on_gpu_.exchange(false)) return;
@@ -193,13 +193,13 @@ void Engines::abandon_gpu(const std::string& why) {
 
 // ------------------------------------------------------------------------------------------------------ leases
 
-bool Engines::lane_is_free() const {
+bool EnginePool::lane_is_free() const {
     return !exclusive_ && (!gpu_.empty() || made_ < lanes_);
 }
 
 /// A lane that is idle, or a new one; null where none could be made and those there are must do. The lock is open while
 /// one is made. Throws as make_engine where there is none at all.
-std::unique_ptr<Engine> Engines::take_lane(std::unique_lock<std::mutex>& lock) {
+std::unique_ptr<Engine> EnginePool::take_lane(std::unique_lock<std::mutex>& lock) {
     if (!gpu_.empty()) {
         auto engine = std::move(gpu_.back());
         gpu_.pop_back();
@@ -223,7 +223,7 @@ std::unique_ptr<Engine> Engines::take_lane(std::unique_lock<std::mutex>& lock) {
 }
 
 /// Waits for an engine.
-Engines::Lease Engines::take(bool alone) {
+EnginePool::Lease EnginePool::take(bool alone) {
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait(lock, [&] { return !on_gpu_ || lane_is_free(); });
@@ -236,7 +236,7 @@ Engines::Lease Engines::take(bool alone) {
 }
 
 /// An engine on the GPU after all others there have given their memory back.
-Engines::Lease Engines::take_whole_gpu() {
+EnginePool::Lease EnginePool::take_whole_gpu() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !exclusive_; });
     exclusive_ = true;
@@ -256,7 +256,7 @@ Engines::Lease Engines::take_whole_gpu() {
     return take_cpu(false);
 }
 
-Engines::Lease Engines::take_cpu(bool alone) {
+EnginePool::Lease EnginePool::take_cpu(bool alone) {
     std::unique_lock lock(mutex_);
     if (alone && (wide_ || !std::exchange(wide_made_, true))) {
         auto engine = std::move(wide_);
@@ -274,7 +274,7 @@ Engines::Lease Engines::take_cpu(bool alone) {
     return Lease(*this, engine ? std::move(engine) : make_("cpu", single), Use::narrow);
 }
 
-void Engines::give_back(std::unique_ptr<Engine> engine, Use use) {
+void EnginePool::give_back(std::unique_ptr<Engine> engine, Use use) {
     const std::lock_guard lock(mutex_);
     switch (use) {
         case Use::lane:

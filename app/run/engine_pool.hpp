@@ -16,26 +16,26 @@
 
 namespace gpuhist::app {
 
-/// As make_engine.
+/// Function that makes engines, as make_engine.
 using EngineFactory = std::function<std::unique_ptr<Engine>(std::string_view name, const EngineOptions& options)>;
 
-/// A job, and who did it.
+/// A job, and the engine that did it.
 struct Task {
     Job job;
     std::string engine;
 };
 
-/// On a GPU a few engines, each with a stream of its own, so that one image's pixels travel while another's are
-/// counted; small images share launches. On the CPU one of a single thread for each thread of the run, since these
+/// Engines of a run: on a GPU a few, each with a stream of its own, so that one image's pixels travel while another's
+/// are counted; small images share launches. On the CPU one of a single thread for each thread of the run, since these
 /// share the cores already, and one of all threads for an image that is alone.
-class Engines {
+class EnginePool {
   public:
     /// `name` as in make_engine.
-    Engines(std::string name, const EngineOptions& options, EngineFactory make, Console& console);
+    EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console);
 
     /// Makes the first engine, which says what `auto` is, unless that was done. Throws as make_engine.
     void start();
-    /// Whether it is one.
+    /// Whether it is an engine on the GPU.
     bool on_gpu() const { return on_gpu_; }
 
     /// Does the tasks, as Engine::run: an image of any size, or small ones. What the GPU lacks memory for is tried
@@ -50,13 +50,13 @@ class Engines {
   private:
     static constexpr int gpu_lanes = 4;
 
-    /// What an engine is lent as.
+    /// Use that an engine is lent for.
     enum class Use { lane, whole_gpu, narrow, wide };
 
     /// An engine that is the holder's until this goes out of scope.
     class Lease {
       public:
-        Lease(Engines& engines, std::unique_ptr<Engine> engine, Use use)
+        Lease(EnginePool& engines, std::unique_ptr<Engine> engine, Use use)
             : engines_(&engines), engine_(std::move(engine)), use_(use) {}
         Lease(Lease&&) noexcept = default;
         Lease& operator=(Lease&&) = delete;
@@ -66,7 +66,7 @@ class Engines {
         Engine& operator*() const { return *engine_; }
 
       private:
-        Engines* engines_;
+        EnginePool* engines_;
         std::unique_ptr<Engine> engine_;
         Use use_;
     };

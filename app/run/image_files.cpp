@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/opencv.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 
@@ -53,7 +54,7 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
             io::write_image(path, io::plot_histogram(histogram, outcome.result.rows, plot));
         });
     if (writes.normalized)
-        files.emplace_back(normalized.depth() == CV_32F ? ".normalized.tiff" : ".normalized.png",
+        files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth),
                            [&](const fs::path& path) { io::write_image(path, normalized); });
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;

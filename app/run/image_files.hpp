@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "run/options.hpp"
 #include "run/outcome.hpp"
-#include "run/pipeline.hpp"
 
 namespace gpuhist::app {
 

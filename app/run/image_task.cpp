@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/opencv.hpp"
 #include "run/set_summary.hpp"
 
@@ -34,7 +35,7 @@ bool attempt(Outcome& outcome, Step step) {
 
 }  // namespace
 
-Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines,
+Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines,
                    MemoryBudget& budget, const Sinks& sinks, StageTimes& times, bool single)
     : options_(options),
       files_(options, std::move(inputs), single),
@@ -83,7 +84,7 @@ class Measurer::Images {
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
         if (!done) return;
-        const bool small = Engines::is_small(image.view);
+        const bool small = EnginePool::is_small(image.view);
         if (!small) finish();
         if (!spare_.empty()) {
             image.analysis = std::move(spare_.back());
@@ -237,10 +238,10 @@ Writes Measurer::writes_of(const Input& input) const {
 }
 
 cv::Mat Measurer::like(const cv::Mat& pixels, NormalizeMode mode) const {
-    const bool floats = mode == NormalizeMode::zscore || pixels.depth() == CV_32F;
     cv::Mat image;
     image.allocator = allocator_.get();
-    image.create(pixels.rows, pixels.cols, CV_MAKETYPE(floats ? CV_32F : pixels.depth(), pixels.channels()));
+    const Depth depth = normalized_depth(io::view(pixels).depth, mode);
+    image.create(pixels.rows, pixels.cols, CV_MAKETYPE(io::opencv_depth(depth), pixels.channels()));
     return image;
 }
 

@@ -15,14 +15,15 @@
 #include "run/engine_pool.hpp"
 #include "run/image_files.hpp"
 #include "run/memory_budget.hpp"
+#include "run/options.hpp"
 #include "run/outcome.hpp"
-#include "run/pipeline.hpp"
+#include "run/stages.hpp"
 
 namespace gpuhist::app {
 
 class Measurer {
   public:
-    Measurer(const Options& options, std::shared_ptr<const InputList> inputs, Engines& engines, MemoryBudget& budget,
+    Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines, MemoryBudget& budget,
              const Sinks& sinks, StageTimes& times, bool single);
 
     /// Pixels lie from now on in memory that is reused, of which `bytes` are kept; pinned for the GPU, if one works.
@@ -56,7 +57,7 @@ class Measurer {
 
     const Options& options_;
     const ImageFiles files_;
-    Engines& engines_;
+    EnginePool& engines_;
     MemoryBudget& budget_;
     const Sinks& sinks_;
     StageTimes& times_;

@@ -1,4 +1,4 @@
-/// From the arguments to the images, one after the other, and the names of what is written about each.
+/// Inputs: from the arguments to the images, one after the other, and the names of what is written about each.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Input {
     std::optional<IoError> failure;  ///< of what cannot even be listed
 };
 
-/// What is to be measured.
+/// Choice of what is to be measured.
 struct InputOptions {
     std::vector<std::string> arguments;     ///< files, directories, `-`
     std::optional<std::string> files_from;  ///< a file of paths, `-` for standard input, instead of arguments
@@ -56,7 +56,7 @@ class InputList {
     std::unique_ptr<Implementation> implementation_;
 };
 
-/// The same, a bounded distance ahead in a thread of its own.
+/// An InputList read by a thread of its own, a bounded distance ahead.
 class InputStream {
   public:
     explicit InputStream(std::shared_ptr<InputList> list);

@@ -1,11 +1,11 @@
-/// Ctrl-C and its kin.
+/// Interruptions: Ctrl-C and its kin.
 #pragma once
 
 namespace gpuhist::app {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP is only noted; the second ends the process as ever.
+/// Notes the first SIGINT, SIGTERM or SIGHUP, from now on; the second ends the process as ever.
 void watch_for_interruption();
-/// Whether there was one.
+/// Whether one was noted.
 bool interrupted();
 
 }  // namespace gpuhist::app

@@ -1,4 +1,4 @@
-/// The memory that images in flight share.
+/// Memory that images in flight share.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace gpuhist::app {
 
-/// So many bytes, asked for before memory is taken. Who needs more than all of them waits until nobody else has any.
+/// Bytes that are asked for before memory is taken. Who needs more than all of them waits until nobody else has any.
 class MemoryBudget {
   public:
     explicit MemoryBudget(std::uint64_t bytes)
         : limit_(bytes), step_(std::clamp<std::uint64_t>(bytes / 1024, 1, std::uint64_t{1} << 18)) {}
 
-    /// What one thread's images hold, until it goes out of scope.
+    /// Bytes that the images of one thread hold, until it goes out of scope.
     class Share {
       public:
         explicit Share(MemoryBudget& budget) : budget_(budget) {}
@@ -22,7 +22,7 @@ class MemoryBudget {
         Share(const Share&) = delete;
         Share& operator=(const Share&) = delete;
         std::uint64_t bytes() const { return bytes_; }
-        /// Waits until there is room for so many bytes in all. Nobody holds on to bytes while waiting for more: that
+        /// Waits until there is room for `bytes` in all. Nobody holds on to bytes while waiting for more: that
         /// could last for ever. So those who have begun and need more come before those who begin. Small amounts are
         /// rounded up, and kept, so that small images seldom come here.
         void require(std::uint64_t bytes) {
@@ -72,7 +72,7 @@ class MemoryBudget {
     int growing_ = 0;
 };
 
-/// What the process may use: the machine's memory, or what its control group allows.
+/// Memory that the process may use: the machine's, or what its control group allows.
 std::uint64_t available_memory();
 
 }  // namespace gpuhist::app

@@ -12,7 +12,6 @@
 #include <future>
 #include <memory>
 #include <opencv2/core.hpp>
-#include <opencv2/core/utils/logger.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -20,8 +19,8 @@
 #include "cli/console.hpp"
 #include "cli/progress.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/lut_file.hpp"
-#include "run/engine_pool.hpp"
 #include "run/image_task.hpp"
 #include "run/interruption.hpp"
 #include "run/result_sink.hpp"
@@ -73,7 +72,7 @@ class Run {
           inputs_(std::make_shared<InputList>(options.inputs, options.output,
                                               [this](const std::string& text) { console_.note(text); })),
           single_(inputs_->single() && !options.shard),
-          shard_(options.shard.value_or(Shard{})),
+          shard_(options.shard.value_or(io::ShardId{})),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, make, console_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
@@ -108,10 +107,10 @@ class Run {
     RunSummary& summary_;
     Console console_;
     std::shared_ptr<InputList> inputs_;
-    const bool single_;  ///< one image, whose results are no part of others
-    const Shard shard_;  ///< that all are of where none was asked for
+    const bool single_;        ///< one image, whose results are no part of others
+    const io::ShardId shard_;  ///< that all are of where none was asked for
     const int threads_;
-    Engines engines_;
+    EnginePool engines_;
     const std::uint64_t memory_;
     MemoryBudget budget_;
     const Sinks sinks_;
@@ -339,8 +338,6 @@ int Run::execute() {
 }  // namespace
 
 int run(const Options& options, RunSummary* summary, const EngineFactory& make) {
-    // What the decoders have to say comes with our errors, which name the file.
-    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
     // More threads than processors would be complained about by the library that makes them.
     if (const int threads = options.engine_options.threads; threads > 0)
         cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));

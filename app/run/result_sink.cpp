@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "gpuhist/io/dataset.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/lut_file.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
@@ -22,11 +22,11 @@ namespace fs = std::filesystem;
 
 std::string shard_name(const Options& options, const char* otherwise) {
     if (!options.shard) return otherwise;
-    return "part-" + std::to_string(options.shard->part) + "-of-" + std::to_string(options.shard->parts);
+    return "part-" + std::to_string(options.shard->number) + "-of-" + std::to_string(options.shard->count);
 }
 
 std::string rows_name(const Options& options) {
-    return options.shard ? io::part_rows_file_name(options.shard->part, options.shard->parts) : "stats.csv";
+    return options.shard ? io::shard_rows_file_name(*options.shard) : "stats.csv";
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, b
               !options.tables_to.empty()),
       sharded_(options.shard.has_value()),
       linked_(options.linked && journaled_),
-      journal_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
+      checkpoint_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
       rows_(options.output / rows_name(options)),
       errors_(options.output / "errors.csv"),
       bad_(options.output / "gpuhist.bad"),
@@ -62,45 +62,42 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, b
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
           std::chrono::duration<double>(options.checkpoint_seconds))) {
-    io::Part& part = journal_.part;
-    part.options = fingerprint(options_);
-    part.percentiles = options_.percentiles;
-    part.histogram = options_.histogram;
-    part.log_counts = options_.log_counts;
-    if (options_.shard) {
-        part.part = options_.shard->part;
-        part.parts = options_.shard->parts;
-    }
-    part.groups = {{"", {}}};
+    io::Shard& shard = checkpoint_.shard;
+    shard.options = fingerprint(options_);
+    shard.percentiles = options_.percentiles;
+    shard.histogram = options_.histogram;
+    shard.log_counts = options_.log_counts;
+    if (options_.shard) shard.id = *options_.shard;
+    shard.groups = {{"", {}}};
 }
 
 std::uint64_t Results::begin() {
     if (!journaled_) return 0;
-    if (auto former = options_.resume ? load_journal(journal_path_, values_) : std::nullopt) {
+    if (auto former = options_.resume ? load_checkpoint(checkpoint_path_, values_) : std::nullopt) {
         std::string differences;
-        for (const auto& [name, value] : journal_.part.options)
-            if (former->part.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
+        for (const auto& [name, value] : checkpoint_.shard.options)
+            if (former->shard.options[name] != value) differences += (differences.empty() ? "" : ", ") + name;
         if (!differences.empty())
             throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
                              differences + ": repeat it with its options, or start anew without --resume");
         const std::string killed = former->temporary;
-        journal_ = std::move(*former);
-        expected_hash_ = journal_.paths_hash;
-        to_skip_ = journal_.inputs;
-        complete_ = journal_.complete;
-        printed_ = journal_.images > 0;
-        journal_saved_ = true;
-        begun_ = complete_ || journal_.pass == 2 || journal_.inputs > 0;  // else there are no headers yet
+        checkpoint_ = std::move(*former);
+        expected_hash_ = checkpoint_.paths_hash;
+        to_skip_ = checkpoint_.inputs;
+        complete_ = checkpoint_.complete;
+        printed_ = checkpoint_.images > 0;
+        checkpoint_saved_ = true;
+        begun_ = complete_ || checkpoint_.pass == 2 || checkpoint_.inputs > 0;  // else there are no headers yet
         keep_values();
         if (!complete_ && stats_wanted_) {
-            rows_.resume(journal_.rows_bytes);
-            if (!sharded_) errors_.resume(journal_.errors_bytes);
+            rows_.resume(checkpoint_.rows_bytes);
+            if (!sharded_) errors_.resume(checkpoint_.errors_bytes);
         }
-        if (!complete_ && linked_) bad_.resume(journal_.bad_bytes);
+        if (!complete_ && linked_) bad_.resume(checkpoint_.bad_bytes);
         remove_temporary_files(options_.output, killed);
-        if (journal_.standard_output) cut_standard_output(*journal_.standard_output);
-        journal_.temporary = io::temporary_prefix();
-        save_journal(journal_path_, journal_);  // so that this run's temporary files are known for its, too
+        if (checkpoint_.standard_output) cut_standard_output(*checkpoint_.standard_output);
+        checkpoint_.temporary = io::temporary_prefix();
+        save_checkpoint(checkpoint_path_, checkpoint_);  // so that this run's temporary files are known for its, too
         return to_skip_;
     }
     rows_.discard();
@@ -109,7 +106,7 @@ std::uint64_t Results::begin() {
     values_->discard();
     std::optional<std::string> former;
     try {
-        former = load_temporary_prefix(journal_path_);
+        former = load_temporary_prefix(checkpoint_path_);
     } catch (const IoError&) {
         former.emplace();  // whatever it is: the run starts anew
     }
@@ -118,17 +115,17 @@ std::uint64_t Results::begin() {
         console_.note(options_.output.string() +
                       ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
         std::error_code ignored;
-        fs::remove(journal_path_, ignored);
+        fs::remove(checkpoint_path_, ignored);
     }
-    journal_.temporary = io::temporary_prefix();
+    checkpoint_.temporary = io::temporary_prefix();
     return 0;
 }
 
-/// Keeps that of the file of values which the journal speaks of.
+/// Keeps that of the file of values which the checkpoint speaks of.
 void Results::keep_values() {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
-    for (const io::Group& group : journal_.part.groups)
-        for (const DepthSummary& depth : group.pool.depths())
+    for (const io::Group& group : checkpoint_.shard.groups)
+        for (const DepthSummary& depth : group.summary.depths())
             for (const ChannelSummary& channel : depth.channels)
                 for (const FrequencyRun& run : channel.values.runs())
                     if (!run.data()) places.emplace_back(run.place(), run.bytes());
@@ -136,10 +133,10 @@ void Results::keep_values() {
 }
 
 void Results::begin_second_pass() {
-    journal_.part.inputs = journal_.inputs;
-    journal_.part.inputs_hash = hash_.text();
-    journal_.pass = 2;
-    journal_.inputs = 0;
+    checkpoint_.shard.inputs = checkpoint_.inputs;
+    checkpoint_.shard.inputs_hash = hash_.text();
+    checkpoint_.pass = 2;
+    checkpoint_.inputs = 0;
     hash_ = {};
     skipped_ = to_skip_ = 0;
     checkpoint();
@@ -153,7 +150,7 @@ bool Results::is_bad(const Input& input) {
 }
 
 std::vector<LutSet> Results::luts() const {
-    const Summary& all = journal_.part.groups.front().pool;
+    const Summary& all = checkpoint_.shard.groups.front().summary;
     std::vector<LutSet> luts;
     for (const DepthSummary& depth : all.depths()) luts.push_back(make_luts(all, depth.depth, options_.normalization));
     return luts;
@@ -172,9 +169,10 @@ void Results::begin_files() {
     if (std::exchange(begun_, true)) return;
     if (journaled_) {
         make_directories(options_.output);
-        journal_.standard_output = standard_output();
-        save_journal(journal_path_, journal_);  // so that what is left of a run that is killed soon is known for its
-        journal_saved_ = true;
+        checkpoint_.standard_output = standard_output();
+        save_checkpoint(checkpoint_path_,
+                        checkpoint_);  // so that what is left of a run that is killed soon is known for its
+        checkpoint_saved_ = true;
     }
     if (stats_wanted_) {
         if (journaled_) rows_.begin();
@@ -185,9 +183,9 @@ void Results::begin_files() {
 
 void Results::add_error(const Input& input, const Failure& failure) {
     console_.say(failure.message);
-    ++journal_.errors[failure.kind];
+    ++checkpoint_.errors[failure.kind];
     if (!journaled_ || !stats_wanted_) return;
-    ++journal_.part.errors;
+    ++checkpoint_.shard.errors;
     const std::string prefix = input.path + ": ";
     const std::string cause =
         failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
@@ -206,14 +204,14 @@ void Results::print(const std::string& text) {
 }
 
 void Results::add_image(Outcome& outcome) {
-    if (journal_.pass == 2) return;
+    if (checkpoint_.pass == 2) return;
     if (sinks_.rows) {
         rows_.append(sinks_.rows->append(outcome.result, std::move(outcome.rows)));
-        journal_.part.rows += outcome.result.rows.size();
+        checkpoint_.shard.rows += outcome.result.rows.size();
     }
     for (io::Group& group : outcome.summaries) summary_.add(group);
     from_directory_ = from_directory_ || outcome.input.from_directory;
-    ++journal_.images;
+    ++checkpoint_.images;
     ++images_;
     pixels_ += outcome.pixels;
     print(sinks_.printed ? sinks_.printed->append(outcome.result, std::move(outcome.printed)) : outcome.printed);
@@ -224,11 +222,11 @@ void Results::record(Outcome& outcome) {
     in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
     hash_.add(input.path);
-    ++journal_.inputs;
+    ++checkpoint_.inputs;
     if (!outcome.left_out) {
         if (outcome.failure) {
             add_error(input, *outcome.failure);
-            if (linked_ && journal_.pass == 1) bad_.append(std::to_string(input.index) + '\n');
+            if (linked_ && checkpoint_.pass == 1) bad_.append(std::to_string(input.index) + '\n');
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
             add_image(outcome);
@@ -248,10 +246,10 @@ void Results::checkpoint() {
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
         rows_.sync();
-        journal_.rows_bytes = rows_.bytes();
+        checkpoint_.rows_bytes = rows_.bytes();
         if (!sharded_) {
             errors_.sync();
-            journal_.errors_bytes = errors_.bytes();
+            checkpoint_.errors_bytes = errors_.bytes();
         }
     }
     const Writes most = options_.write.value_or(Writes{true, true, true, true});
@@ -264,19 +262,19 @@ void Results::checkpoint() {
     }
     if (linked_) {
         bad_.sync();
-        journal_.bad_bytes = bad_.bytes();
+        checkpoint_.bad_bytes = bad_.bytes();
     }
-    journal_.values_bytes = values_->sync();
+    checkpoint_.frequency_bytes = values_->sync();
     fsync(STDOUT_FILENO);
-    journal_.standard_output = standard_output();
-    journal_.paths_hash = hash_.text();
-    if (journal_.pass == 1) {
-        journal_.part.inputs = journal_.inputs;
-        journal_.part.inputs_hash = journal_.paths_hash;
+    checkpoint_.standard_output = standard_output();
+    checkpoint_.paths_hash = hash_.text();
+    if (checkpoint_.pass == 1) {
+        checkpoint_.shard.inputs = checkpoint_.inputs;
+        checkpoint_.shard.inputs_hash = checkpoint_.paths_hash;
     }
-    save_journal(journal_path_, journal_);
+    save_checkpoint(checkpoint_path_, checkpoint_);
     values_->release();
-    journal_saved_ = true;
+    checkpoint_saved_ = true;
     // Where disks are slow, no more than a twentieth of the time goes into this.
     const auto now = std::chrono::steady_clock::now();
     pause_ = std::max(pause_, 20 * (now - start));
@@ -293,37 +291,37 @@ void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) 
     written_.push_back(name);
 }
 
-void Results::finish_part() {
-    const io::Part& part = journal_.part;
-    io::remove_part(options_.output, part);  // before the rows change: what is there then is none
-    finish_rows(rows_, rows_name(options_).c_str(), journal_.rows_bytes);
-    for (std::string& name : io::write_part(options_.output, part)) written_.push_back(std::move(name));
+void Results::finish_shard() {
+    const io::Shard& shard = checkpoint_.shard;
+    io::remove_shard(options_.output, shard.id);  // before the rows change: what is there then is none
+    finish_rows(rows_, rows_name(options_).c_str(), checkpoint_.rows_bytes);
+    for (std::string& name : io::write_shard(options_.output, shard)) written_.push_back(std::move(name));
 }
 
 /// Files that are not written now must not be left from an earlier run: they would be taken for this one's.
 void Results::finish_dataset() {
-    const io::Part& part = journal_.part;
+    const io::Shard& shard = checkpoint_.shard;
     const auto remove = [&](const std::string& name) {
         std::error_code ignored;
         fs::remove(options_.output / name, ignored);
     };
-    if (part.rows > 0) {
-        finish_rows(rows_, "stats.csv", journal_.rows_bytes);
+    if (shard.rows > 0) {
+        finish_rows(rows_, "stats.csv", checkpoint_.rows_bytes);
     } else {
         rows_.discard();
         remove("stats.csv");
     }
     if (!journaled_) return;
-    if (!journal_.errors.empty()) {
-        finish_rows(errors_, "errors.csv", journal_.errors_bytes);
+    if (!checkpoint_.errors.empty()) {
+        finish_rows(errors_, "errors.csv", checkpoint_.errors_bytes);
     } else {
         errors_.discard();
         remove("errors.csv");
     }
     const std::vector<std::string> dataset = io::dataset_file_names();
     for (const std::string& name : dataset) remove(name);
-    if (part.inputs < 2) return;
-    numbers_ = io::write_dataset(options_.output, part.groups, part.histogram, part.log_counts, part.percentiles);
+    if (shard.inputs < 2) return;
+    numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts, shard.percentiles);
     std::error_code ignored;
     for (const std::string& name : dataset)
         if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
@@ -333,7 +331,7 @@ void Results::finish_dataset() {
 void Results::print_set() {
     const auto& arguments = options_.inputs.arguments;
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
-    const Summary& whole = journal_.part.groups.front().pool;
+    const Summary& whole = checkpoint_.shard.groups.front().summary;
     if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram, options_.percentiles);
     for (std::size_t i = 0; i < whole.depths().size(); ++i) {
         const Depth depth = whole.depths()[i].depth;
@@ -354,19 +352,19 @@ void Results::print_set() {
 void Results::finish() {
     summary_.settle();
     if (!begun_) return;
-    if (journal_.pass == 2 && !complete_ && hash_.text() != journal_.part.inputs_hash) {
+    if (checkpoint_.pass == 2 && !complete_ && hash_.text() != checkpoint_.shard.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");
-        ++journal_.errors["other"];
+        ++checkpoint_.errors["other"];
     }
     if (sinks_.rows && !complete_) rows_.append(sinks_.rows->end());
     if (journaled_ && !complete_) {
-        journal_.complete = true;
+        checkpoint_.complete = true;
         checkpoint();
     }
     if (!options_.tables_to.empty()) io::write_file(options_.tables_to, io::luts_csv(luts()));
     if (stats_wanted_) {
         if (sharded_)
-            finish_part();
+            finish_shard();
         else
             finish_dataset();
     }
@@ -374,8 +372,8 @@ void Results::finish() {
         for (const std::string& file : written_) make_durable(options_.output / file);
         make_durable(options_.output);
         std::error_code ignored;
-        fs::remove(journal_path_, ignored);
-        journal_saved_ = false;
+        fs::remove(checkpoint_path_, ignored);
+        checkpoint_saved_ = false;
     }
     if (table_wanted_ && from_directory_) print_set();
     if (linked_) bad_.discard();
@@ -390,7 +388,7 @@ void Results::finish() {
 
 std::uint64_t Results::failed() const {
     std::uint64_t count = 0;
-    for (const auto& [kind, errors] : journal_.errors)
+    for (const auto& [kind, errors] : checkpoint_.errors)
         if (kind != "output") count += errors;
     return count;
 }

@@ -31,7 +31,7 @@ class Results {
     /// done; otherwise clears it away, with a note. Throws UsageError where it was another run, IoError.
     std::uint64_t begin();
     /// The pass that the run is in: 1, or 2 where the first was done before.
-    int pass() const { return journal_.pass; }
+    int pass() const { return checkpoint_.pass; }
     /// Begins the second pass: inputs, all measured, are gone through again. Throws IoError.
     void begin_second_pass();
     /// Tells whether the first pass failed at this input. To be asked in the order of the inputs.
@@ -58,11 +58,11 @@ class Results {
     void finish();
 
     /// Tells whether --resume can go on from here.
-    bool resumable() const { return journal_saved_; }
+    bool resumable() const { return checkpoint_saved_; }
     std::uint64_t failed() const;  ///< inputs
-    const std::map<std::string, std::uint64_t>& errors() const { return journal_.errors; }
-    std::uint64_t inputs() const { return journal_.inputs; }
-    std::uint64_t images() const { return journal_.images; }
+    const std::map<std::string, std::uint64_t>& errors() const { return checkpoint_.errors; }
+    std::uint64_t inputs() const { return checkpoint_.inputs; }
+    std::uint64_t images() const { return checkpoint_.images; }
     std::uint64_t images_now() const { return images_; }  ///< measured by this run alone
     std::uint64_t pixels() const { return pixels_; }      ///< of these
 
@@ -73,7 +73,7 @@ class Results {
     void add_image(Outcome& outcome);
     void print(const std::string& text);
     void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
-    void finish_part();
+    void finish_shard();
     void finish_dataset();
     void print_set();
 
@@ -86,21 +86,21 @@ class Results {
     const bool summed_;
     const bool sharded_;
     const bool linked_;  ///< there are two passes
-    std::filesystem::path journal_path_;
+    std::filesystem::path checkpoint_path_;
     RowFile rows_;    ///< stats.csv, or all rows of a shard
     RowFile errors_;  ///< errors.csv, which a shard has none of
     RowFile bad_;     ///< indices of inputs that a second pass leaves out, a line each
     std::ifstream bad_lines_;
     std::optional<std::uint64_t> next_bad_;
     const std::shared_ptr<io::FrequencyFile> values_;
-    Journal journal_;
-    SetSummary summary_{journal_.part.groups};
+    Checkpoint checkpoint_;
+    SetSummary summary_{checkpoint_.shard.groups};
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool in_doubt_ = false;  ///< an input is recorded in part
-    bool begun_ = false, complete_ = false, journal_saved_ = false, printed_ = false, from_directory_ = false;
+    bool begun_ = false, complete_ = false, checkpoint_saved_ = false, printed_ = false, from_directory_ = false;
     std::vector<std::string> written_;
     std::chrono::steady_clock::time_point last_checkpoint_;
     std::chrono::steady_clock::duration pause_;

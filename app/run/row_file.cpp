@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/encode.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -84,7 +84,7 @@ void RowFile::resume(std::uint64_t bytes) {
     std::error_code failed;
     const std::uint64_t there = fs::file_size(partial_, failed);
     if (bytes > 0 && (failed || there < bytes))
-        throw IoError(partial_.string() + ": is not what the journal says of it: start anew without --resume");
+        throw IoError(partial_.string() + ": is not what the checkpoint says of it: start anew without --resume");
     written_ = bytes;
     open();
 }

@@ -84,14 +84,14 @@ std::string PathsHash::text() const {
     return text.data();
 }
 
-std::optional<Journal::Output> standard_output() {
+std::optional<Checkpoint::Output> standard_output() {
     struct stat status {};
     const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
     if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-    return Journal::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
+    return Checkpoint::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
 }
 
-void cut_standard_output(const Journal::Output& output) {
+void cut_standard_output(const Checkpoint::Output& output) {
     struct stat status {};
     const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == output.device &&
                       status.st_ino == output.file && static_cast<std::uint64_t>(status.st_size) >= output.bytes;

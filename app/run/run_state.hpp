@@ -8,7 +8,7 @@
 #include <string>
 
 #include "run/checkpoint.hpp"
-#include "run/pipeline.hpp"
+#include "run/options.hpp"
 
 namespace gpuhist::app {
 
@@ -26,9 +26,9 @@ class PathsHash {
 };
 
 /// Place of standard output, if it is a file.
-std::optional<Journal::Output> standard_output();
+std::optional<Checkpoint::Output> standard_output();
 /// Cuts off what standard output received after that, if it is the same file.
-void cut_standard_output(const Journal::Output& output);
+void cut_standard_output(const Checkpoint::Output& output);
 
 /// Removes the temporary files of a run that was killed.
 void remove_temporary_files(const std::filesystem::path& directory, const std::string& prefix);

@@ -38,13 +38,13 @@ Summary& summary_of(std::vector<io::Group>& groups, const std::string& name) {
     auto place = std::lower_bound(groups.begin(), groups.end(), name,
                                   [](const io::Group& one, const std::string& other) { return one.name < other; });
     if (place == groups.end() || place->name != name) place = groups.insert(place, {name, {}});
-    return place->pool;
+    return place->summary;
 }
 
 void SetSummary::add(io::Group& group) {
-    const std::size_t bytes = bytes_of_values(group.pool);
-    if (bytes == 0) return summary_of(groups_, group.name).merge(group.pool);
-    latest_[group.name].push_back(std::move(group.pool));
+    const std::size_t bytes = bytes_of_values(group.summary);
+    if (bytes == 0) return summary_of(groups_, group.name).merge(group.summary);
+    latest_[group.name].push_back(std::move(group.summary));
     latest_bytes_ += bytes;
     if (latest_bytes_ >= most_latest_bytes) settle();
 }

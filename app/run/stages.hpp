@@ -1,4 +1,4 @@
-/// Where the time of a run goes.
+/// Stages of a run, and the time that goes into each.
 #pragma once
 
 #include <array>
@@ -9,12 +9,13 @@
 
 namespace gpuhist::app {
 
-/// What is done for an image, or waited for. `list` and `rows` are done by one thread at a time, the others by all.
+/// Step that is done for an image, or waited for. `list` and `rows` are done by one thread at a time, the others by
+/// all.
 enum class Stage : std::uint8_t { list, memory, read, decode, engine, analyze, write, rows };
 inline constexpr std::array<const char*, 8> stage_names{
     "list", "wait for memory", "read", "decode", "wait for an engine", "analyse", "write", "rows"};
 
-/// The time that all threads together have spent on each stage.
+/// Time that all threads together have spent on each stage.
 class StageTimes {
   public:
     void add(Stage stage, std::chrono::steady_clock::duration time) {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 /// Room begins at a multiple of this, since holes are made of whole blocks of a file system.
 constexpr std::uint64_t block_bytes = 4096;
 
-/// A file without a name, or −1.
+/// Descriptor of a file without a name, or −1.
 int open_unnamed(const fs::path& directory) {
     const int file = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -131,7 +131,7 @@ void FrequencyFile::punch(std::uint64_t place, std::uint64_t bytes) const noexce
 std::uint64_t FrequencyFile::sync() {
     const std::lock_guard lock(mutex_);
     if (file_ < 0) return 0;
-    // As long as it says, though some room may not be written yet: so `resume` sees whether it still is.
+    // The length is set, though some room may not be written yet: so `resume` sees whether the file still has it.
     if (ftruncate(file_, static_cast<off_t>(end_)) != 0 || fsync(file_) != 0)
         throw system_failure(path_.string(), "cannot be written", errno);
     return synced_ = end_;
@@ -148,7 +148,7 @@ void FrequencyFile::resume(std::uint64_t bytes) {
     if (bytes == 0) return;
     std::error_code failure;
     if (const auto there = fs::file_size(path_, failure); failure || there < bytes)
-        fail(path_.string(), "is not what the journal says of it: start anew without --resume");
+        fail(path_.string(), "is not what the checkpoint says of it: start anew without --resume");
     end_ = synced_ = bytes;
     open();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "gpuhist/error.hpp"
@@ -11,8 +12,13 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::array<const char*, 3> depths{"u8", "u16", "f32"};  // in the order of the enumerations
-constexpr std::array<const char*, 4> modes{"minmax", "percentile", "equalize", "zscore"};
+/// Names of the depths, in their order.
+constexpr auto depths = [] {
+    std::array<const char*, std::size(all_depths)> names{};
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = all_depths[i].name;
+    return names;
+}();
+constexpr std::array<const char*, 4> modes{"minmax", "percentile", "equalize", "zscore"};  // in the order of the modes
 constexpr std::array<const char*, 2> joints{"separate", "joint"};
 constexpr std::size_t float_bins = 65536;  // that equalize gives f32
 
@@ -35,9 +41,9 @@ std::vector<std::string_view> split(std::string_view line) {
     return fields;
 }
 
-/// What the rows are named by.
+/// Name of the column that names the rows.
 const char* first_column(const LutSet& tables) {
-    return tables.depth == Depth::f32 ? "number" : "value";
+    return traits_of(tables.depth).floating ? "number" : "value";
 }
 
 class TablesReader {
@@ -92,12 +98,9 @@ class TablesReader {
         tables.joint = take(", channels ", joints) == 1;
         if (!line_.empty()) refuse("more than is wanted there: " + quoted(line_));
         read_header(tables);
-        if (tables.depth == Depth::f32) {
-            read_float_rows(tables);
-        } else {
-            const std::size_t values = tables.depth == Depth::u8 ? 256 : 65536;
-            for (std::size_t value = 0; value < values; ++value) read_row(tables, value);
-        }
+        const DepthTraits& traits = traits_of(tables.depth);
+        if (traits.floating) read_float_rows(tables);
+        for (std::size_t value = 0; value < traits.values; ++value) read_row(tables, value);
         next();
         return tables;
     }
@@ -123,7 +126,7 @@ class TablesReader {
             (tables.joint ? "'gray', 'all' or both is wanted" : "'gray', 'red,green,blue' or all of them is wanted"));
     }
 
-    /// The fields of the next row, the name first.
+    /// Fields of the next row, the name first.
     std::vector<std::string_view> row_of(const LutSet& tables, const std::string& name) {
         next();
         const auto fields = split(line_);
@@ -134,7 +137,7 @@ class TablesReader {
         return fields;
     }
 
-    /// Into a float or a double; finite.
+    /// Reads a float or a double; finite.
     template <class Number>
     void read_number(std::string_view field, Number& number) const {
         const char* end = field.data() + field.size();
@@ -144,7 +147,7 @@ class TablesReader {
                    " precision");
     }
 
-    /// As validate() of the library has it, so that messages name the line.
+    /// Rows of a table of floats, held to what validate() of the library asks, so that messages name the line.
     void read_float_rows(LutSet& tables) {
         const auto read = [&](const char* name, auto member) {
             const auto fields = row_of(tables, name);
@@ -179,7 +182,7 @@ class TablesReader {
 
     void read_row(LutSet& tables, std::size_t value) {
         const auto fields = row_of(tables, std::to_string(value));
-        const std::uint32_t top = tables.depth == Depth::u8 ? 255 : 65535;
+        const auto top = static_cast<std::uint32_t>(traits_of(tables.depth).highest);
         for (std::size_t i = 0; i < tables.luts.size(); ++i) {
             const std::string_view field = fields[i + 1];
             const char* end = field.data() + field.size();
@@ -205,25 +208,26 @@ class TablesReader {
 
 std::string luts_csv(const std::vector<LutSet>& tables) {
     std::string lines;
-    for (const LutSet& part : tables) {
-        lines.append("# gpuhist tables: depth ").append(to_string(part.depth));
-        lines.append(", mode ").append(modes[static_cast<std::size_t>(part.mode)]);
-        lines.append(", channels ").append(joints[part.joint]).append("\n");
+    for (const LutSet& one : tables) {
+        lines.append("# gpuhist tables: depth ").append(to_string(one.depth));
+        lines.append(", mode ").append(modes[static_cast<std::size_t>(one.mode)]);
+        lines.append(", channels ").append(joints[one.joint]).append("\n");
         const auto row = [&](const std::string& name, auto field) {
             lines += name;
-            for (const LutSet::Lut& lut : part.luts) lines.append(",").append(field(lut));
+            for (const LutSet::Lut& lut : one.luts) lines.append(",").append(field(lut));
             lines += '\n';
         };
-        row(first_column(part), [](const LutSet::Lut& lut) { return std::string(to_string(lut.channel)); });
-        std::size_t values = part.depth == Depth::u8 ? 256 : 65536;
-        if (part.depth == Depth::f32 && part.mode == NormalizeMode::zscore) {
+        row(first_column(one), [](const LutSet::Lut& lut) { return std::string(to_string(lut.channel)); });
+        const DepthTraits& traits = traits_of(one.depth);
+        std::size_t values = traits.values;
+        if (traits.floating && one.mode == NormalizeMode::zscore) {
             row("mean", [](const LutSet::Lut& lut) { return io::shortest(lut.mean); });
             row("std", [](const LutSet::Lut& lut) { return io::shortest(lut.std); });
             values = 0;
-        } else if (part.depth == Depth::f32) {
+        } else if (traits.floating) {
             row("lower", [](const LutSet::Lut& lut) { return shortest_float(lut.lower); });
             row("upper", [](const LutSet::Lut& lut) { return shortest_float(lut.upper); });
-            values = part.mode == NormalizeMode::equalize ? float_bins : 0;
+            values = one.mode == NormalizeMode::equalize ? float_bins : 0;
         }
         for (std::size_t value = 0; value < values; ++value)
             row(std::to_string(value), [&](const LutSet::Lut& lut) {

@@ -11,8 +11,9 @@
 #include "dataset/json.hpp"
 #include "dataset/summary_file.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/frequency_file.hpp"
-#include "gpuhist/io/image_file.hpp"
 #include "report/csv.hpp"
 
 namespace gpuhist::io {
@@ -21,12 +22,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* format = "gpuhist part 5";
-constexpr std::uint64_t most_parts = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
-/// Whether an index is one of the part's.
-bool has(const Part& part, std::uint64_t index) {
-    return index < part.inputs && index % part.parts == part.part - 1;
+std::string name_of(ShardId id) {
+    return "part-" + std::to_string(id.number) + "-of-" + std::to_string(id.count);
 }
 
 Percentiles read_percentiles(const JsonReader& list) {
@@ -43,7 +43,7 @@ std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& fil
     std::vector<Group> groups;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const JsonReader value = list[i].members({"group", "pool"});
-        groups.push_back({value["group"].bytes(), read_pool(value["pool"], files)});
+        groups.push_back({value["group"].bytes(), read_summary(value["pool"], files)});
         if (i == 0 ? !groups[i].name.empty() : groups[i].name <= groups[i - 1].name)
             value["group"].refuse("groups are in byte order, each once, and the whole set comes first");
     }
@@ -51,15 +51,15 @@ std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& fil
     return groups;
 }
 
-/// "part-3-of-7.json", nothing else.
-bool is_part_file_name(const std::string& name) {
-    std::uint64_t part = 0, parts = 0;
+/// Whether it is a name like "part-3-of-7.json", nothing else.
+bool is_shard_file_name(const std::string& name) {
+    ShardId id{0, 0};
     const char* end = name.data() + name.size();
     if (name.rfind("part-", 0) != 0) return false;
-    const auto first = std::from_chars(name.data() + 5, end, part);
+    const auto first = std::from_chars(name.data() + 5, end, id.number);
     if (first.ec != std::errc() || std::string_view(first.ptr, end).substr(0, 4) != "-of-") return false;
-    const auto second = std::from_chars(first.ptr + 4, end, parts);
-    return second.ec == std::errc() && name == part_file_name(part, parts);
+    const auto second = std::from_chars(first.ptr + 4, end, id.count);
+    return second.ec == std::errc() && name == shard_file_name(id);
 }
 
 std::string read_text(const fs::path& path) {
@@ -67,16 +67,16 @@ std::string read_text(const fs::path& path) {
     return {bytes.begin(), bytes.end()};
 }
 
-PartFile read_part_file(const fs::path& path, const std::shared_ptr<FrequencyStorage>& values) {
-    const fs::path values_path = fs::path(path).replace_extension(".values");
-    PartFile file{path,
-                  {},
-                  values_path,
-                  parse_part(read_text(path), path.string(), {FrequencyFile::existing(values_path), values})};
-    const Part& part = file.part;
-    if (path.filename() != part_file_name(part.part, part.parts))
-        throw IoError(path.string() + ": this is " + part_file_name(part.part, part.parts) + " under another name");
-    file.rows_path = path.parent_path() / part_rows_file_name(part.part, part.parts);
+ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyStorage>& storage) {
+    const fs::path frequency_path = fs::path(path).replace_extension(".values");
+    ShardFile file{path,
+                   {},
+                   frequency_path,
+                   parse_shard(read_text(path), path.string(), {FrequencyFile::existing(frequency_path), storage})};
+    const ShardId id = file.shard.id;
+    if (path.filename() != shard_file_name(id))
+        throw IoError(path.string() + ": this is " + shard_file_name(id) + " under another name");
+    file.rows_path = path.parent_path() / shard_rows_file_name(id);
     return file;
 }
 
@@ -88,61 +88,62 @@ bool same_bytes(const fs::path& a, const fs::path& b) {
     return first && second && std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
 }
 
-void refuse_pair(const PartFile& a, const PartFile& b, const std::string& what) {
+void refuse_pair(const ShardFile& a, const ShardFile& b, const std::string& what) {
     throw IoError(a.path.string() + " and " + b.path.string() + " do not belong together: " + what);
 }
 
-/// What all parts of a run have in common.
-void check_same_run(const PartFile& a, const PartFile& b) {
-    if (a.part.parts != b.part.parts)
-        refuse_pair(
-            a, b, "one is of " + std::to_string(a.part.parts) + " parts, the other of " + std::to_string(b.part.parts));
-    for (const auto& [name, value] : a.part.options) {
-        const auto other = b.part.options.find(name);
-        if (other == b.part.options.end() || other->second != value)
+/// Checks what all shards of a run have in common.
+void check_same_run(const ShardFile& a, const ShardFile& b) {
+    if (a.shard.id.count != b.shard.id.count)
+        refuse_pair(a, b,
+                    "one is of " + std::to_string(a.shard.id.count) + " shards, the other of " +
+                        std::to_string(b.shard.id.count));
+    for (const auto& [name, value] : a.shard.options) {
+        const auto other = b.shard.options.find(name);
+        if (other == b.shard.options.end() || other->second != value)
             refuse_pair(a, b,
                         name + " is " + (value.empty() ? "not given" : value) + " in one and " +
-                            (other == b.part.options.end() || other->second.empty() ? "not given" : other->second) +
+                            (other == b.shard.options.end() || other->second.empty() ? "not given" : other->second) +
                             " in the other");
     }
-    const HistogramOptions &first = a.part.histogram, &second = b.part.histogram;
-    if (a.part.options.size() != b.part.options.size() || first.bins != second.bins || first.range != second.range ||
-        a.part.log_counts != b.part.log_counts || !(a.part.percentiles == b.part.percentiles))
+    const HistogramOptions &first = a.shard.histogram, &second = b.shard.histogram;
+    if (a.shard.options.size() != b.shard.options.size() || first.bins != second.bins || first.range != second.range ||
+        a.shard.log_counts != b.shard.log_counts || !(a.shard.percentiles == b.shard.percentiles))
         refuse_pair(a, b, "their options differ");
-    if (a.part.inputs != b.part.inputs)
+    if (a.shard.inputs != b.shard.inputs)
         refuse_pair(
             a, b,
-            "one is of " + std::to_string(a.part.inputs) + " inputs, the other of " + std::to_string(b.part.inputs));
-    if (a.part.inputs_hash != b.part.inputs_hash) refuse_pair(a, b, "the paths of their inputs differ");
+            "one is of " + std::to_string(a.shard.inputs) + " inputs, the other of " + std::to_string(b.shard.inputs));
+    if (a.shard.inputs_hash != b.shard.inputs_hash) refuse_pair(a, b, "the paths of their inputs differ");
 }
 
-void check_complete(const std::vector<PartFile>& parts) {
+void check_complete(const std::vector<ShardFile>& files) {
     std::string missing;
     std::uint64_t next = 1, count = 0;
     const auto miss = [&](std::uint64_t from, std::uint64_t to) {
         for (; from < to; ++from)
             if (++count <= 10) missing += (missing.empty() ? "" : ", ") + std::to_string(from);
     };
-    for (const PartFile& file : parts) {
-        miss(next, file.part.part);
-        next = file.part.part + 1;
+    for (const ShardFile& file : files) {
+        miss(next, file.shard.id.number);
+        next = file.shard.id.number + 1;
     }
-    miss(next, parts.front().part.parts + 1);
+    miss(next, files.front().shard.id.count + 1);
     if (count > 10) missing += " and " + std::to_string(count - 10) + " more";
     if (count > 0)
-        throw IoError("of " + std::to_string(parts.front().part.parts) + " parts, as " + parts.front().path.string() +
-                      " says, these are missing: " + missing);
+        throw IoError("of " + std::to_string(files.front().shard.id.count) + " shards, as " +
+                      files.front().path.string() + " says, these are missing: " + missing);
 }
 
-/// A part's rows, the current one ready, and how many of each file have been.
+/// Rows of a shard, the current one ready, and how many of each file have been.
 struct CheckedRows {
-    PartRows rows;
-    const Part& part;
+    ShardRows rows;
+    const Shard& shard;
     bool more;
     std::uint64_t stats = 0, errors = 0;
 
-    explicit CheckedRows(const PartFile& file)
-        : rows(file.rows_path, file.part.percentiles), part(file.part), more(rows.next()) {
+    explicit CheckedRows(const ShardFile& file)
+        : rows(file.rows_path, file.shard.percentiles), shard(file.shard), more(rows.next()) {
         check();
     }
     void advance() {
@@ -155,16 +156,16 @@ struct CheckedRows {
     void check_counts() const {
         const auto check_count = [&](std::uint64_t count, std::uint64_t wanted, const char* what) {
             if (count != wanted)
-                rows.refuse(std::to_string(count) + what + ", but the part file says " + std::to_string(wanted));
+                rows.refuse(std::to_string(count) + what + ", but the shard file says " + std::to_string(wanted));
         };
-        check_count(stats, part.rows, " rows of stats");
-        check_count(errors, part.errors, " rows of errors");
+        check_count(stats, shard.rows, " rows of stats");
+        check_count(errors, shard.errors, " rows of errors");
     }
 
   private:
     void check() const {
-        if (more && !has(part, rows.index()))
-            rows.refuse("input " + std::to_string(rows.index()) + " is not one of this part's");
+        if (more && !(rows.index() < shard.inputs && shard.id.has(rows.index())))
+            rows.refuse("input " + std::to_string(rows.index()) + " is not one of this shard's");
     }
 };
 
@@ -175,7 +176,7 @@ std::string start_of_row(std::uint64_t index, bool is_error) {
 class ShardSink final : public Sink {
   public:
     explicit ShardSink(const Percentiles& percentiles)
-        : rows_(ColumnFile::stats_csv, percentiles), header_(part_rows_header(percentiles)) {}
+        : rows_(ColumnFile::stats_csv, percentiles), header_(shard_rows_header(percentiles)) {}
 
     std::string begin() override { return header_; }
     std::string format(const ImageResult& image) const override {
@@ -184,7 +185,7 @@ class ShardSink final : public Sink {
         return lines;
     }
     std::string append_failure(std::uint64_t index, const Failure& failure) override {
-        return part_error_row(index, failure);
+        return shard_error_row(index, failure);
     }
 
   private:
@@ -194,102 +195,100 @@ class ShardSink final : public Sink {
 
 }  // namespace
 
-std::string part_file_name(std::uint64_t part, std::uint64_t parts) {
-    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".json";
+std::string shard_file_name(ShardId id) {
+    return name_of(id) + ".json";
 }
 
-std::string part_rows_file_name(std::uint64_t part, std::uint64_t parts) {
-    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".stats.csv";
+std::string shard_rows_file_name(ShardId id) {
+    return name_of(id) + ".stats.csv";
 }
 
-std::string part_values_file_name(std::uint64_t part, std::uint64_t parts) {
-    return "part-" + std::to_string(part) + "-of-" + std::to_string(parts) + ".values";
+std::string shard_frequency_file_name(ShardId id) {
+    return name_of(id) + ".values";
 }
 
-std::string part_json(const Part& part) {
+std::string shard_json(const Shard& shard) {
     Json value{{"format", format},
-               {"part", whole_number(part.part)},
-               {"parts", whole_number(part.parts)},
-               {"inputs", whole_number(part.inputs)},
-               {"inputs_hash", part.inputs_hash},
-               {"rows", whole_number(part.rows)},
-               {"errors", whole_number(part.errors)},
+               {"part", whole_number(shard.id.number)},
+               {"parts", whole_number(shard.id.count)},
+               {"inputs", whole_number(shard.inputs)},
+               {"inputs_hash", shard.inputs_hash},
+               {"rows", whole_number(shard.rows)},
+               {"errors", whole_number(shard.errors)},
                {"options", Json::object()},
                {"percentiles", Json::array()},
                {"histogram", Json::object()},
                {"groups", Json::array()}};
-    for (const auto& [name, text] : part.options) value["options"][name] = byte_string(text);
-    for (std::size_t i = 0; i < part.percentiles.size(); ++i)
-        value["percentiles"].push_back(part.percentiles.micro(i) / 1e6);
-    const auto& range = part.histogram.range;
-    value["histogram"] = Json{{"bins", part.histogram.bins},
+    for (const auto& [name, text] : shard.options) value["options"][name] = byte_string(text);
+    for (std::size_t i = 0; i < shard.percentiles.size(); ++i)
+        value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
+    const auto& range = shard.histogram.range;
+    value["histogram"] = Json{{"bins", shard.histogram.bins},
                               {"range", range ? Json::array({range->lower, range->upper}) : Json(nullptr)},
-                              {"log", part.log_counts}};
-    for (const Group& group : part.groups)
-        value["groups"].push_back(Json{{"group", byte_string(group.name)}, {"pool", pool_value(group.pool)}});
+                              {"log", shard.log_counts}};
+    for (const Group& group : shard.groups)
+        value["groups"].push_back(Json{{"group", byte_string(group.name)}, {"pool", summary_value(group.summary)}});
     return value.dump() + '\n';
 }
 
-Part parse_part(std::string_view json, const std::string& name, const FrequencyFiles& files) {
+Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& files) {
     const Json root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
     if (const std::string& found = value["format"].text(); found != format)
         value["format"].refuse(found.rfind("gpuhist part ", 0) == 0
                                    ? "'" + found + "', which another version of gpuhist wrote, while this one reads '" +
-                                         format + "': run this part again, or merge with that version"
-                                   : "this is no part: '" + std::string(format) + "' is wanted");
+                                         format + "': run this shard again, or merge with that version"
+                                   : "this is no shard: '" + std::string(format) + "' is wanted");
     value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "percentiles",
                    "histogram", "groups"});
-    Part part;
-    part.parts = value["parts"].whole(most_parts);
-    part.part = value["part"].whole(part.parts);
-    if (part.part == 0) value["part"].refuse("parts are counted from 1");
-    part.inputs = value["inputs"].whole();
-    part.inputs_hash = value["inputs_hash"].text();
-    part.rows = value["rows"].whole();
-    part.errors = value["errors"].whole();
+    Shard shard;
+    shard.id.count = value["parts"].whole(most_shards);
+    shard.id.number = value["part"].whole(shard.id.count);
+    if (shard.id.number == 0) value["part"].refuse("shards are counted from 1");
+    shard.inputs = value["inputs"].whole();
+    shard.inputs_hash = value["inputs_hash"].text();
+    shard.rows = value["rows"].whole();
+    shard.errors = value["errors"].whole();
     value["options"].each(
-        [&](const std::string& option, const JsonReader& text) { part.options[option] = text.bytes(); });
-    part.percentiles = read_percentiles(value["percentiles"]);
+        [&](const std::string& option, const JsonReader& text) { shard.options[option] = text.bytes(); });
+    shard.percentiles = read_percentiles(value["percentiles"]);
     const JsonReader histogram = value["histogram"].members({"bins", "range", "log"});
-    part.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
-    if (const JsonReader range = histogram["range"]; !range.is_null()) part.histogram.range = read_range(range);
-    part.log_counts = histogram["log"].truth();
-    part.groups = read_groups(value["groups"], files);
-    return part;
+    shard.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
+    if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
+    shard.log_counts = histogram["log"].truth();
+    shard.groups = read_groups(value["groups"], files);
+    return shard;
 }
 
-std::vector<std::string> write_part(const fs::path& directory, const Part& part) {
-    remove_part(directory, part);
-    const std::string name = part_file_name(part.part, part.parts),
-                      values_name = part_values_file_name(part.part, part.parts);
-    const auto values = FrequencyFile::named(directory / values_name);
-    Part merged = part;
-    for (Group& group : merged.groups) group.pool = group.pool.merged_values(values);
-    const bool any = values->sync() > 0;
-    write_file(directory / name, part_json(merged));
-    return any ? std::vector{values_name, name} : std::vector{name};
+std::vector<std::string> write_shard(const fs::path& directory, const Shard& shard) {
+    remove_shard(directory, shard.id);
+    const std::string name = shard_file_name(shard.id), frequency_name = shard_frequency_file_name(shard.id);
+    const auto storage = FrequencyFile::named(directory / frequency_name);
+    Shard merged = shard;
+    for (Group& group : merged.groups) group.summary = group.summary.merged_values(storage);
+    const bool any = storage->sync() > 0;
+    write_file(directory / name, shard_json(merged));
+    return any ? std::vector{frequency_name, name} : std::vector{name};
 }
 
-void remove_part(const fs::path& directory, const Part& part) {
-    for (const std::string& name :
-         {part_file_name(part.part, part.parts), part_values_file_name(part.part, part.parts)}) {
+void remove_shard(const fs::path& directory, ShardId id) {
+    for (const std::string& name : {shard_file_name(id), shard_frequency_file_name(id)}) {
         std::error_code failure;
         fs::remove(directory / name, failure);
         if (failure) throw IoError((directory / name).string() + ": cannot be removed: " + failure.message());
     }
 }
 
-std::string part_rows_header(const Percentiles& percentiles) {
+std::string shard_rows_header(const Percentiles& percentiles) {
     return "index,file," + stats_csv_header(percentiles);
 }
 
-std::string part_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
-                            const Percentiles& percentiles) {
+std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
+                             const Percentiles& percentiles) {
     return ShardSink(percentiles).format({index, image, {}, rows});
 }
 
-std::string part_error_row(std::uint64_t index, const Failure& failure) {
+std::string shard_error_row(std::uint64_t index, const Failure& failure) {
     return start_of_row(index, true) + errors_csv_row(failure);
 }
 
@@ -297,13 +296,13 @@ std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
     return std::make_unique<ShardSink>(percentiles);
 }
 
-PartRows::PartRows(const fs::path& path, const Percentiles& percentiles)
+ShardRows::ShardRows(const fs::path& path, const Percentiles& percentiles)
     : name_(path.string()), file_(path, std::ios::binary) {
     if (!file_) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
-    if (!read_record() || row_ != part_rows_header(percentiles)) refuse("this is not the header of a part's rows");
+    if (!read_record() || row_ != shard_rows_header(percentiles)) refuse("this is not the header of a shard's rows");
 }
 
-bool PartRows::next() {
+bool ShardRows::next() {
     if (!read_record()) return false;
     std::from_chars(row_.data(), row_.data() + row_.size(), index_);  // what is no index starts no row
     for (const bool is_error : {false, true}) {
@@ -316,7 +315,7 @@ bool PartRows::next() {
     refuse("the row does not start with the input's index and 'stats' or 'errors'");
 }
 
-bool PartRows::read_record() {
+bool ShardRows::read_record() {
     row_.clear();
     line_ = next_line_;
     std::streambuf& bytes = *file_.rdbuf();
@@ -332,56 +331,56 @@ bool PartRows::read_record() {
     return false;
 }
 
-void PartRows::refuse(const std::string& what) const {
+void ShardRows::refuse(const std::string& what) const {
     throw IoError(name_ + ": line " + std::to_string(line_) + ": " + what);
 }
 
-PartSet collect_parts(const std::vector<fs::path>& directories, const std::shared_ptr<FrequencyStorage>& values) {
+ShardSet collect_shards(const std::vector<fs::path>& directories, const std::shared_ptr<FrequencyStorage>& storage) {
     std::vector<fs::path> paths;
     for (const fs::path& directory : directories) {
         std::error_code failure;
         for (fs::directory_iterator entry(directory, failure), end; !failure && entry != end; entry.increment(failure))
-            if (is_part_file_name(entry->path().filename().string())) paths.push_back(entry->path());
+            if (is_shard_file_name(entry->path().filename().string())) paths.push_back(entry->path());
         if (failure) throw IoError(directory.string() + ": cannot be listed: " + failure.message());
     }
     std::sort(paths.begin(), paths.end());
-    std::map<std::uint64_t, PartFile> files;
-    std::map<std::string, Summary> pools;
+    std::map<std::uint64_t, ShardFile> files;
+    std::map<std::string, Summary> summaries;
     for (const fs::path& path : paths) {
-        PartFile file = read_part_file(path, values);
+        ShardFile file = read_shard_file(path, storage);
         if (!files.empty()) check_same_run(files.begin()->second, file);
-        const std::vector<Group> groups = std::exchange(file.part.groups, {});
-        const auto [there, fresh] = files.try_emplace(file.part.part, file);
+        const std::vector<Group> groups = std::exchange(file.shard.groups, {});
+        const auto [there, fresh] = files.try_emplace(file.shard.id.number, file);
         if (fresh)
-            for (const Group& group : groups) pools[group.name].merge(group.pool);
+            for (const Group& group : groups) summaries[group.name].merge(group.summary);
         else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.rows_path, file.rows_path) ||
-                 !same_bytes(there->second.values_path, file.values_path))
-            refuse_pair(there->second, file, "they are the same part of the run and differ");
+                 !same_bytes(there->second.frequency_path, file.frequency_path))
+            refuse_pair(there->second, file, "they are the same shard of the run and differ");
     }
     if (files.empty()) {
         std::string names;
         for (const fs::path& directory : directories) names += (names.empty() ? "" : ", ") + directory.string();
         throw IoError(names + ": no part-K-of-N.json");
     }
-    PartSet parts;
-    for (auto& [number, file] : files) parts.files.push_back(std::move(file));
-    for (auto& [name, pool] : pools) parts.groups.push_back({name, std::move(pool)});
-    check_complete(parts.files);
-    return parts;
+    ShardSet shards;
+    for (auto& [number, file] : files) shards.files.push_back(std::move(file));
+    for (auto& [name, summary] : summaries) shards.groups.push_back({name, std::move(summary)});
+    check_complete(shards.files);
+    return shards;
 }
 
-void merge_rows(const PartSet& parts, const std::function<void(const std::string& row)>& write_stats,
+void merge_rows(const ShardSet& shards, const std::function<void(const std::string& row)>& write_stats,
                 const std::function<void(const std::string& row)>& write_error) {
     std::deque<CheckedRows> all;
-    for (const PartFile& file : parts.files) all.emplace_back(file);
-    for (std::uint64_t index = 0; index < parts.files.front().part.inputs; ++index) {
-        CheckedRows& part = all[index % all.size()];
-        if (!part.more || part.rows.index() != index)
-            part.rows.refuse("input " + std::to_string(index) + " has neither a row of stats nor one of errors");
-        for (; part.more && part.rows.index() == index; part.advance())
-            (part.rows.is_error() ? write_error : write_stats)(part.rows.row());
+    for (const ShardFile& file : shards.files) all.emplace_back(file);
+    for (std::uint64_t index = 0; index < shards.files.front().shard.inputs; ++index) {
+        CheckedRows& shard = all[index % all.size()];
+        if (!shard.more || shard.rows.index() != index)
+            shard.rows.refuse("input " + std::to_string(index) + " has neither a row of stats nor one of errors");
+        for (; shard.more && shard.rows.index() == index; shard.advance())
+            (shard.rows.is_error() ? write_error : write_stats)(shard.rows.row());
     }
-    for (const CheckedRows& part : all) part.check_counts();
+    for (const CheckedRows& shard : all) shard.check_counts();
 }
 
 }  // namespace gpuhist::io

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
@@ -157,12 +158,12 @@ FrequencyTable read_values(const JsonReader& value, const FrequencyFiles& files)
     return values;
 }
 
-Json channel_value(const DepthSummary& pool, const ChannelSummary& channel) {
+Json channel_value(const DepthSummary& summary, const ChannelSummary& channel) {
     Json value{{"channel", to_string(channel.channel)},
                {"images", whole_number(channel.images)},
                {"samples", whole_number(channel.samples)},
                {"counts", runs(channel.counts)}};
-    if (pool.depth != Depth::f32) return value;
+    if (!traits_of(summary.depth).floating) return value;
     value["nan"] = whole_number(channel.nan);
     value["infinite"] = whole_number(channel.infinite);
     value["below"] = whole_number(channel.below);
@@ -171,7 +172,7 @@ Json channel_value(const DepthSummary& pool, const ChannelSummary& channel) {
     value["maximum"] = static_cast<double>(channel.maximum);
     value["power_sums"] = Json::array();
     for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
-    value["values"] = pool.values_counted ? values_value(channel.values) : Json(nullptr);
+    value["values"] = summary.values_counted ? values_value(channel.values) : Json(nullptr);
     return value;
 }
 
@@ -188,7 +189,7 @@ ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bi
     channel.images = value["images"].whole();
     channel.samples = value["samples"].whole();
     channel.counts = read_runs(value["counts"], bins);
-    if (depth != Depth::f32) {
+    if (!traits_of(depth).floating) {
         value.members({"channel", "images", "samples", "counts"});
         return channel;
     }
@@ -207,53 +208,60 @@ ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bi
     return channel;
 }
 
+Depth depth_named(const JsonReader& value) {
+    for (const DepthTraits& traits : all_depths)
+        if (value.text() == traits.name) return traits.depth;
+    value.refuse("'" + value.text() + "' is not known here");
+}
+
 DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
-    DepthSummary pool;
-    pool.depth = static_cast<Depth>(value["depth"].one_of({"u8", "u16", "f32"}));
-    std::size_t bins = pool.depth == Depth::u8 ? 256 : 65536;
-    if (pool.depth == Depth::f32) {
+    DepthSummary summary;
+    summary.depth = depth_named(value["depth"]);
+    const DepthTraits& traits = traits_of(summary.depth);
+    std::size_t bins = traits.values;
+    if (traits.floating) {
         value.members({"depth", "bins", "range", "upper_closed", "detail", "channels"});
         bins = value["bins"].whole(most_bins);
-        pool.upper_closed = value["upper_closed"].truth();
-        pool.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
-        if (const JsonReader range = value["range"]; !range.is_null()) pool.range = read_range(range);
+        summary.upper_closed = value["upper_closed"].truth();
+        summary.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
+        if (const JsonReader range = value["range"]; !range.is_null()) summary.range = read_range(range);
     } else {
         value.members({"depth", "channels"});
-        pool.range = Range{0, static_cast<double>(bins)};
+        summary.range = Range{0, static_cast<double>(bins)};
     }
     const JsonReader channels = value["channels"];
     if (channels.size() > 6) channels.refuse("there are at most six channels");
     for (std::size_t i = 0; i < channels.size(); ++i)
-        pool.channels.push_back(read_channel(channels[i], pool.depth, bins, files));
-    if (pool.depth != Depth::f32) return pool;
+        summary.channels.push_back(read_channel(channels[i], summary.depth, bins, files));
+    if (!traits.floating) return summary;
     const auto counted = [&](std::size_t i) { return !channels[i]["values"].is_null(); };
     for (std::size_t i = 0; i < channels.size(); ++i)
         if (counted(i) != counted(0)) channels[i]["values"].refuse("values are counted in all channels or in none");
-    pool.values_counted = channels.size() > 0 && counted(0);
-    return pool;
+    summary.values_counted = channels.size() > 0 && counted(0);
+    return summary;
 }
 
 }  // namespace
 
-Json pool_value(const Summary& pool) {
+Json summary_value(const Summary& summary) {
     Json depths = Json::array();
-    for (const DepthSummary& part : pool.depths()) {
-        Json value{{"depth", to_string(part.depth)}};
-        if (part.depth == Depth::f32) {
-            value["bins"] = part.channels.front().counts.size();
-            value["range"] = part.range ? Json::array({part.range->lower, part.range->upper}) : Json(nullptr);
-            value["upper_closed"] = part.upper_closed;
-            value["detail"] = part.detail == Detail::full ? "full" : "brief";
+    for (const DepthSummary& one : summary.depths()) {
+        Json value{{"depth", to_string(one.depth)}};
+        if (traits_of(one.depth).floating) {
+            value["bins"] = one.channels.front().counts.size();
+            value["range"] = one.range ? Json::array({one.range->lower, one.range->upper}) : Json(nullptr);
+            value["upper_closed"] = one.upper_closed;
+            value["detail"] = one.detail == Detail::full ? "full" : "brief";
         }
         value["channels"] = Json::array();
-        for (const ChannelSummary& channel : part.channels) value["channels"].push_back(channel_value(part, channel));
+        for (const ChannelSummary& channel : one.channels) value["channels"].push_back(channel_value(one, channel));
         depths.push_back(std::move(value));
     }
     return depths;
 }
 
-Summary read_pool(const JsonReader& value, const FrequencyFiles& files) {
-    if (value.size() > 3) value.refuse("there are at most three depths");
+Summary read_summary(const JsonReader& value, const FrequencyFiles& files) {
+    if (value.size() > std::size(all_depths)) value.refuse("there are at most three depths");
     std::vector<DepthSummary> depths;
     for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i], files));
     try {
@@ -263,13 +271,13 @@ Summary read_pool(const JsonReader& value, const FrequencyFiles& files) {
     }
 }
 
-std::string summary_json(const Summary& pool) {
-    return pool_value(pool).dump();
+std::string summary_json(const Summary& summary) {
+    return summary_value(summary).dump();
 }
 
 Summary parse_summary(std::string_view json, const std::string& name, const FrequencyFiles& files) {
     const Json value = JsonReader::parse(json, name);
-    return read_pool({value, name}, files);
+    return read_summary({value, name}, files);
 }
 
 }  // namespace gpuhist::io

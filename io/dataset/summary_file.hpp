@@ -1,4 +1,4 @@
-// Pools as JSON values, part of several files.
+// Summaries as JSON values, which several files hold.
 #pragma once
 
 #include "dataset/json.hpp"
@@ -7,9 +7,9 @@
 
 namespace gpuhist::io {
 
-Json pool_value(const Summary& pool);
+Json summary_value(const Summary& summary);
 
 /// Throws IoError naming the place.
-Summary read_pool(const JsonReader& value, const FrequencyFiles& files);
+Summary read_summary(const JsonReader& value, const FrequencyFiles& files);
 
 }  // namespace gpuhist::io

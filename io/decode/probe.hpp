@@ -1,35 +1,37 @@
-/// What an image file says of itself before it is decoded: its format, its size, and whether it is all there.
+// The probe: what an image file says of itself before it is decoded, its format, its size, whether it is all there.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "decode/bytes.hpp"
 
 namespace gpuhist::io {
 
-enum class Format { unknown, jpeg, png, tiff, bmp, webp, pnm, pam, pfm, radiance, openexr, jpeg2000, sun };
+struct ImageFormat;
 
-struct Container {
-    Format format = Format::unknown;
-    std::uint64_t width = 0;   ///< pixels; 0 where the file ends before it says
-    std::uint64_t height = 0;  ///< pixels, as stored: before any EXIF orientation
-    std::string truncated;     ///< empty where nothing is missing; otherwise what the file ends before
-    std::string unsupported;   ///< empty, or what the samples are that gpuhist does not read
-    std::string damaged;       ///< empty, or what contradicts itself
+/// Findings in a file's header.
+struct Probe {
+    const ImageFormat* format = nullptr;  ///< null: unknown
+    std::uint64_t width = 0;              ///< pixels; 0 where the file ends before it says
+    std::uint64_t height = 0;             ///< pixels, as stored: before any EXIF orientation
+    std::uint64_t pixel_bytes = 0;        ///< the most that a decoded pixel takes
+    std::string truncated;                ///< empty where nothing is missing; otherwise what the file ends before
+    std::string unsupported;              ///< empty, or what the samples are that gpuhist does not read
+    std::string damaged;                  ///< empty, or what contradicts itself
+
+    void set_size(std::optional<std::uint64_t> columns, std::optional<std::uint64_t> rows) {
+        width = columns.value_or(0);
+        height = rows.value_or(0);
+    }
 };
 
-/// Name of a format with its article, for messages: "a JPEG".
-const char* with_article(Format format);
+/// Looks at a file's bytes, without decoding and without memory in proportion to the image. Never reads outside them
+/// and never throws, whatever they are.
+Probe probe(const Bytes& file);
 
-/// Looks at a file's bytes, without decoding and without memory in proportion to the image. Never reads outside
-/// [data, data + bytes) and never throws, whatever the bytes.
-Container inspect(const unsigned char* data, std::size_t bytes);
-
-/// In plain words, what the bytes of a file of unknown format look like.
-std::string describe_unknown(const unsigned char* data, std::size_t bytes);
-
-/// A PNG with the chunks that make its pixels only: profiles, texts and the like, about which libpng prints warnings,
-/// are left out. Empty where there is nothing to leave out.
-std::string essential_png(const unsigned char* data, std::size_t bytes);
+/// Plain words about what the bytes of a file of unknown format look like.
+std::string describe_unknown(const Bytes& file);
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-/// What goes wrong with files, in one form: "NAME: CAUSE".
+// Failures with files, in one form: "NAME: CAUSE".
 #pragma once
 
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 namespace gpuhist::io {
 
-/// What the system said: "NAME: WHAT: its words", of the kind that its number tells.
+/// Failure of a system call: "NAME: WHAT: the system's words", of the kind that its number tells.
 inline IoError system_failure(const std::string& name, const std::string& what, int error) {
     using Kind = IoError::Kind;
     Kind kind = Kind::other;

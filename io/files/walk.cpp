@@ -6,28 +6,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
 #include <utility>
 
+#include "decode/formats.hpp"
 #include "files/failure.hpp"
 
 namespace gpuhist::io {
 namespace {
-
-bool decodable(std::string_view name) {
-    constexpr std::array<std::string_view, 24> extensions{
-        ".bmp", ".dib", ".exr", ".hdr", ".j2k", ".jp2", ".jpe", ".jpeg", ".jpg", ".pam",  ".pbm",  ".pfm",
-        ".pgm", ".pic", ".png", ".pnm", ".ppm", ".pxm", ".ras", ".sr",   ".tif", ".tiff", ".webp", ".j2c"};
-    const std::size_t dot = name.rfind('.');
-    if (dot == name.npos || dot == 0) return false;
-    std::string extension(name.substr(dot));
-    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
-}
 
 std::string_view last_name(std::string_view path) {
     return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
@@ -51,7 +39,7 @@ bool enters(const std::string& path, const WalkOptions& options) {
 
 bool finds(const std::string& path, const WalkOptions& options) {
     const std::string_view name = last_name(path);
-    return !hidden(name) && decodable(name) && !matches(options.exclude, path) &&
+    return !hidden(name) && has_image_extension(name) && !matches(options.exclude, path) &&
            (options.include.empty() || matches(options.include, path));
 }
 
@@ -158,6 +146,16 @@ std::optional<Walk::Found> Walk::next() {
         if (auto failed = try_open(below(level.relative, name.substr(0, name.size() - 1)))) return failed;
     }
     return std::nullopt;
+}
+
+std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory) {
+    std::vector<std::filesystem::path> images;
+    Walk walk(directory.string());
+    while (const auto found = walk.next()) {
+        if (found->failure) throw IoError(*found->failure);
+        images.push_back(directory / found->relative);
+    }
+    return images;
 }
 
 }  // namespace gpuhist::io

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 #include "report/dataset.hpp"
@@ -33,13 +33,13 @@ std::vector<GroupNumbers> numbers_of(const std::vector<Group>& groups, const His
                                      const Percentiles& percentiles) {
     std::vector<GroupNumbers> all;
     for (const Group& group : groups)
-        all.push_back({&group.name, &group.pool, set_numbers(group.pool, options, percentiles)});
+        all.push_back({&group.name, &group.summary, set_numbers(group.summary, options, percentiles)});
     std::stable_sort(all.begin(), all.end(),
                      [](const GroupNumbers& a, const GroupNumbers& b) { return *a.name < *b.name; });
     return all;
 }
 
-/// A plot's file; of the depth with most samples without its name.
+/// Name of a plot's file: with the depth, but for that with most samples.
 std::string plot_name(const std::string& depth) {
     return "dataset" + (depth.empty() ? "" : "." + depth) + ".histogram.png";
 }

@@ -758,7 +758,8 @@ TEST_F(Directory, ValuesThatAreNoMoreThereCannotBeResumed) {
     again.push_back("--resume");
     const Outcome outcome = run(again);
     EXPECT_EQ(outcome.code, output_failed);
-    EXPECT_TRUE(contains(outcome.err, "out/gpuhist.values.partial: is not what the journal says of it")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "out/gpuhist.values.partial: is not what the checkpoint says of it"))
+        << outcome.err;
     EXPECT_EQ(run(words).code, all_done);
     EXPECT_TRUE(contents("out") == expected);
 }

@@ -115,10 +115,9 @@ class Merge : public testing::Test {
         return inputs;
     }
 
-    static io::Part empty_part(std::size_t inputs, std::uint64_t number, std::uint64_t parts) {
-        io::Part part;
-        part.part = number;
-        part.parts = parts;
+    static io::Shard empty_shard(std::size_t inputs, std::uint64_t number, std::uint64_t parts) {
+        io::Shard part;
+        part.id = {number, parts};
         part.inputs = inputs;
         part.inputs_hash = "cafe";
         part.options = {{"decoder", "1"}, {"--bins", "64"}};
@@ -130,24 +129,24 @@ class Merge : public testing::Test {
     static io::ImageInfo info_of(const Measured& input) { return {input.path, 4, 3, input.images[0].depth}; }
 
     /// Writes one part into a directory.
-    void write_part(const std::vector<Measured>& inputs, std::uint64_t number, std::uint64_t parts,
-                    const std::string& directory) const {
-        io::Part part = empty_part(inputs.size(), number, parts);
-        std::string rows = io::part_rows_header();
+    void write_shard(const std::vector<Measured>& inputs, std::uint64_t number, std::uint64_t parts,
+                     const std::string& directory) const {
+        io::Shard part = empty_shard(inputs.size(), number, parts);
+        std::string rows = io::shard_rows_header();
         std::map<std::string, Summary> pools{{"", {}}};
         for (std::size_t i = number - 1; i < inputs.size(); i += parts) {
-            for (const io::Failure& failure : inputs[i].failures) rows += io::part_error_row(i, failure);
+            for (const io::Failure& failure : inputs[i].failures) rows += io::shard_error_row(i, failure);
             part.errors += inputs[i].failures.size();
             if (inputs[i].images.empty()) continue;
-            rows += io::part_stats_rows(i, info_of(inputs[i]), rows_of(inputs[i]));
+            rows += io::shard_stats_rows(i, info_of(inputs[i]), rows_of(inputs[i]));
             part.rows += rows_of(inputs[i]).size();
             pools[""].add(inputs[i].images[0], inputs[i].values);
             pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
         }
         for (auto& [name, pool] : pools) part.groups.push_back({name, pool});
         fs::create_directories(at(directory));
-        write_text(at(directory) / io::part_rows_file_name(number, parts), rows);
-        io::write_part(at(directory), part);
+        write_text(at(directory) / io::shard_rows_file_name(part.id), rows);
+        io::write_shard(at(directory), part);
     }
 
     /// What a single run writes, made from the inputs without any part.
@@ -177,7 +176,7 @@ class Merge : public testing::Test {
     /// Three parts of seven inputs, one a directory.
     void write_three() const {
         const auto inputs = made_inputs(7);
-        for (std::uint64_t part = 1; part <= 3; ++part) write_part(inputs, part, 3, std::to_string(part));
+        for (std::uint64_t part = 1; part <= 3; ++part) write_shard(inputs, part, 3, std::to_string(part));
     }
 
     void expect_refused(const std::vector<std::string>& arguments, const std::string& message) const {
@@ -207,13 +206,13 @@ TEST_F(Merge, HoweverTheSetWasCut) {
         std::vector<std::string> arguments{"-o", "out"};
         for (std::uint64_t part = 1; part <= parts; ++part) {
             const std::string directory = std::to_string(parts) + "/" + std::to_string(part % 4);
-            write_part(inputs, part, parts, directory);
+            write_shard(inputs, part, parts, directory);
             if (part <= 4) arguments.push_back(directory);
         }
         const Outcome outcome = merge(arguments);
         EXPECT_EQ(outcome.code, inputs_failed);
-        EXPECT_EQ(outcome.err, "gpuhist: 20 inputs failed when the parts ran: see out/errors.csv\n");
-        EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " parts, 60 inputs, 20 errors\nwrote   out\n");
+        EXPECT_EQ(outcome.err, "gpuhist: 20 inputs failed when the shards ran: see out/errors.csv\n");
+        EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " shards, 60 inputs, 20 errors\nwrote   out\n");
         expect_single_run(inputs, "out");
     }
 }
@@ -228,20 +227,20 @@ TEST_F(Merge, AnEarlierResultIsReplaced) {
 }
 
 TEST_F(Merge, WithoutFailuresIsCode0) {
-    write_part(made_inputs(3), 1, 1, "parts");
+    write_shard(made_inputs(3), 1, 1, "parts");
     const Outcome outcome = merge({"parts"});
     EXPECT_EQ(outcome.code, all_done);
     EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(outcome.out, "merged  1 parts, 3 inputs, 0 errors\nwrote   gpuhist-out\n");
+    EXPECT_EQ(outcome.out, "merged  1 shards, 3 inputs, 0 errors\nwrote   gpuhist-out\n");
     EXPECT_FALSE(fs::exists(at("gpuhist-out/errors.csv")));
 }
 
 TEST_F(Merge, APartThatRanTwiceIsFine) {
     write_three();
-    write_part(made_inputs(7), 2, 3, "again");
+    write_shard(made_inputs(7), 2, 3, "again");
     const Outcome outcome = merge({"1", "2", "3", "again", "2", "-q"});
     EXPECT_EQ(outcome.code, inputs_failed);
-    EXPECT_EQ(outcome.err, "gpuhist: 1 input failed when the parts ran: see gpuhist-out/errors.csv\n");
+    EXPECT_EQ(outcome.err, "gpuhist: 1 input failed when the shards ran: see gpuhist-out/errors.csv\n");
     EXPECT_EQ(outcome.out, "");
     expect_single_run(made_inputs(7), "gpuhist-out");
 }
@@ -249,11 +248,11 @@ TEST_F(Merge, APartThatRanTwiceIsFine) {
 TEST_F(Merge, TwiceAndDifferentIsRefused) {
     write_three();
     const auto with = [&](const std::string& part, const std::string& from, const std::string& to) {
-        write_part(made_inputs(7), std::stoul(part), 3, "again");
+        write_shard(made_inputs(7), std::stoul(part), 3, "again");
         change("again/part-" + part + "-of-3.stats.csv", from, to);
         const std::string name = "/part-" + part + "-of-3.json";
         expect_refused({"1", "2", "3", "again"}, part + name + " and again" + name +
-                                                     " do not belong together: they are the same part of the run and "
+                                                     " do not belong together: they are the same shard of the run and "
                                                      "differ");
         fs::remove_all(at("again"));
     };
@@ -263,7 +262,7 @@ TEST_F(Merge, TwiceAndDifferentIsRefused) {
 
 TEST_F(Merge, MissingPartsAreNamed) {
     write_three();
-    expect_refused({"2"}, "of 3 parts, as 2/part-2-of-3.json says, these are missing: 1, 3");
+    expect_refused({"2"}, "of 3 shards, as 2/part-2-of-3.json says, these are missing: 1, 3");
     expect_refused({"."}, ".: no part-K-of-N.json");
     expect_refused({"nowhere"}, "nowhere: cannot be listed: No such file or directory");
     fs::remove(at("3/part-3-of-3.stats.csv"));
@@ -272,9 +271,9 @@ TEST_F(Merge, MissingPartsAreNamed) {
 
 TEST_F(Merge, PartsOfOtherRunsAreRefused) {
     write_three();
-    write_part(made_inputs(7), 2, 4, "four");
+    write_shard(made_inputs(7), 2, 4, "four");
     expect_refused({"1", "four"},
-                   "1/part-1-of-3.json and four/part-2-of-4.json do not belong together: one is of 3 parts, the other "
+                   "1/part-1-of-3.json and four/part-2-of-4.json do not belong together: one is of 3 shards, the other "
                    "of 4");
     const auto with = [&](const std::string& from, const std::string& to, const std::string& message) {
         write_three();
@@ -312,19 +311,19 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
         change(part + "/part-" + part + "-of-3.stats.csv", from, to);
         expect_line(part, message);
     };
-    with("2", "\n1,", "\n2,", "2: input 2 is not one of this part's");
-    with("2", "\n1,", "\n7,", "2: input 7 is not one of this part's");
+    with("2", "\n1,", "\n2,", "2: input 2 is not one of this shard's");
+    with("2", "\n1,", "\n7,", "2: input 7 is not one of this shard's");
     with("2", "\n1,", "\n4,", "2: input 1 has neither a row of stats nor one of errors");
     with("2", "\n1,", "\nx,", "2: the row does not start with the input's index and 'stats' or 'errors'");
-    with("2", "index,", "", "1: this is not the header of a part's rows");
-    with("1", "\n3,", "\n2,", "4: input 2 is not one of this part's");
+    with("2", "index,", "", "1: this is not the header of a shard's rows");
+    with("1", "\n3,", "\n2,", "4: input 2 is not one of this shard's");
     with("1", "\n3,", "\n0,", "7: input 3 has neither a row of stats nor one of errors");
     with("1", "\n3,", "\n6,", "4: input 3 has neither a row of stats nor one of errors");
     with("1", "\n3,errors,", "\n3,error,", "4: the row does not start with the input's index and 'stats' or 'errors'");
-    with("1", "\n3,errors,", "\n3,stats,", "17: 7 rows of stats, but the part file says 6");
+    with("1", "\n3,errors,", "\n3,stats,", "17: 7 rows of stats, but the shard file says 6");
     write_three();
     change("1/part-1-of-3.json", "\"errors\":1", "\"errors\":2");
-    expect_line("1", "17: 1 rows of errors, but the part file says 2");
+    expect_line("1", "17: 1 rows of errors, but the shard file says 2");
 
     write_three();
     const std::string text = read_text(at("2/part-2-of-3.stats.csv"));
@@ -335,7 +334,7 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
     with_text(text.substr(0, text.size() - 1), "8: the last row has no end: the file is truncated");
     const std::size_t second = text.find("\n1,", text.find("\n1,") + 1);
     const std::size_t third = text.find("\n1,", second + 1);
-    with_text(text.substr(0, second) + text.substr(third), "8: 6 rows of stats, but the part file says 7");
+    with_text(text.substr(0, second) + text.substr(third), "8: 6 rows of stats, but the shard file says 7");
     with_text(text.substr(0, second) + "\n4" + text.substr(second + 2),
               "4: the rows are not in the order of the inputs");
     with_text(text.substr(0, text.find('\n') + 1), "2: input 1 has neither a row of stats nor one of errors");
@@ -343,7 +342,7 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
 
 TEST_F(Merge, ManyMorePartsThanFilesMayBeOpen) {
     const auto inputs = made_inputs(1100);
-    for (std::uint64_t part = 1; part <= 1100; ++part) write_part(inputs, part, 1100, "parts");
+    for (std::uint64_t part = 1; part <= 1100; ++part) write_shard(inputs, part, 1100, "parts");
     const Outcome outcome = merge({"parts"});
     EXPECT_EQ(outcome.code, inputs_failed);
     expect_single_run(inputs, "gpuhist-out");

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "bench/report.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/encode.hpp"
 #include "report/text.hpp"
 
 namespace gpuhist::bench {

@@ -5,7 +5,7 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/decode.hpp"
 #ifdef GPUHIST_HAS_CUDA
 #include "bench/gpu_pixels.hpp"
 #endif

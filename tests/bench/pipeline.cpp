@@ -20,7 +20,7 @@
 #include "bench/programs.hpp"
 #include "bench/report.hpp"
 #include "gpuhist/engine.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/io/walk.hpp"
 #include "run/pipeline.hpp"

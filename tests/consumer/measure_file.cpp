@@ -1,7 +1,7 @@
 // Uses the library with its files. Exits 0 where the image was measured.
 #include <cstdio>
 #include <gpuhist/gpuhist.hpp>
-#include <gpuhist/io/image_file.hpp>
+#include <gpuhist/io/decode.hpp>
 #include <gpuhist/io/opencv.hpp>
 #include <gpuhist/io/report.hpp>
 

@@ -7,9 +7,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "decode/probe.hpp"
+#include "decode/formats.hpp"
+#include "decode/png.hpp"
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/decode.hpp"
 
 namespace {
 
@@ -20,15 +21,15 @@ void require(bool holds) {
 }
 
 /// What remains of a sound PNG is a sound PNG of the same size, with nothing more to leave out.
-void check_essential_png(const std::vector<unsigned char>& bytes) {
-    const std::string essential = io::essential_png(bytes.data(), bytes.size());
-    const io::Container before = io::inspect(bytes.data(), bytes.size());
+void check_essential_png(const io::Bytes& file) {
+    const std::string essential = io::essential_png(file);
+    const io::Probe before = io::probe(file);
     if (essential.empty() || !before.damaged.empty()) return;
-    const auto* data = reinterpret_cast<const unsigned char*>(essential.data());
-    const io::Container after = io::inspect(data, essential.size());
-    require(after.format == io::Format::png && after.width == before.width && after.height == before.height);
+    const io::Bytes kept(reinterpret_cast<const unsigned char*>(essential.data()), essential.size());
+    const io::Probe after = io::probe(kept);
+    require(after.format == &io::png_format && after.width == before.width && after.height == before.height);
     require(after.truncated.empty() == before.truncated.empty() && after.damaged.empty());
-    require(essential.size() < bytes.size() && io::essential_png(data, essential.size()).empty());
+    require(kept.size() < file.size() && io::essential_png(kept).empty());
 }
 
 #ifndef FUZZ_DECODER
@@ -64,6 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<unsigned char> bytes(data, data + size);
     decode(bytes, io::OnTruncated::error);
     decode(bytes, io::OnTruncated::accept);
-    if (io::inspect(data, size).format == io::Format::png) check_essential_png(bytes);
+    const io::Bytes file(data, size);
+    if (io::probe(file).format == &io::png_format) check_essential_png(file);
     return 0;
 }

@@ -1,4 +1,4 @@
-// Journals of interrupted runs: whatever the bytes, an IoError or a journal that a run can go on with.
+// Checkpoints of interrupted runs: whatever the bytes, an IoError or a checkpoint that a run can go on with.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,8 +14,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     static const auto values = io::FrequencyFile::named(values_file.path());
     file.put(data, size);
     try {
-        const auto journal = app::load_journal(file.path(), values);
-        if (!journal || (journal->pass != 1 && journal->pass != 2) || journal->part.groups.empty()) std::abort();
+        const auto checkpoint = app::load_checkpoint(file.path(), values);
+        if (!checkpoint || (checkpoint->pass != 1 && checkpoint->pass != 2) || checkpoint->shard.groups.empty())
+            std::abort();
     } catch (const IoError&) {
     }
     return 0;

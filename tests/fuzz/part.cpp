@@ -1,4 +1,4 @@
-// Part files, and with them pools: whatever the bytes, an IoError or a part that reads back as it was written.
+// Shard files, and with them summaries: whatever the bytes, an IoError or a shard that reads back as it was written.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -9,22 +9,22 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
-    io::Part part;
+    io::Shard shard;
     try {
-        part = io::parse_part({reinterpret_cast<const char*>(data), size}, "part");
+        shard = io::parse_shard({reinterpret_cast<const char*>(data), size}, "part");
     } catch (const IoError&) {
         return 0;
     }
-    for (io::Group& group : part.groups) group.pool = group.pool.merged_values(nullptr);
-    const std::string text = io::part_json(part);
-    if (io::part_json(io::parse_part(text, "part")) != text) std::abort();
-    io::dataset_csv(part.groups);
-    Summary sum = part.groups.front().pool;
+    for (io::Group& group : shard.groups) group.summary = group.summary.merged_values(nullptr);
+    const std::string text = io::shard_json(shard);
+    if (io::shard_json(io::parse_shard(text, "part")) != text) std::abort();
+    io::dataset_csv(shard.groups);
+    Summary sum = shard.groups.front().summary;
     try {
-        for (const io::Group& group : part.groups) sum.merge(group.pool);
+        for (const io::Group& group : shard.groups) sum.merge(group.summary);
     } catch (const InvalidArgument&) {  // more than 2^60 samples
         return 0;
     }
-    io::dataset_json({{"", sum}}, part.histogram);
+    io::dataset_json({{"", sum}}, shard.histogram);
     return 0;
 }

@@ -1,4 +1,4 @@
-// Rows of a part: whatever the bytes, an IoError or rows that put together are these bytes.
+// Rows of a shard: whatever the bytes, an IoError or rows that put together are these bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,9 +13,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace gpuhist;
     static const MemoryFile file;
     file.put(data, size);
-    std::string text = io::part_rows_header();
+    std::string text = io::shard_rows_header();
     try {
-        for (io::PartRows rows(file.path()); rows.next();)
+        for (io::ShardRows rows(file.path()); rows.next();)
             text += std::to_string(rows.index()) + (rows.is_error() ? ",errors," : ",stats,") + rows.row();
     } catch (const IoError&) {
         return 0;

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "gpuhist/gpuhist.hpp"
-#include "gpuhist/io/image_file.hpp"
+#include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "gpuhist/io/walk.hpp"
 #include "support/engines_under_test.hpp"
 
 namespace gpuhist {

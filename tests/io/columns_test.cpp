@@ -111,8 +111,8 @@ TEST(Columns, MakeEveryFile) {
     const Analysis analysis = analyze({1, 2, 3, 4, 5, 6}, 3);
     const auto rows = statistics(analysis, list);
     io::Group group{"a", {}}, whole;
-    group.pool.add(analysis);
-    whole.pool.add(analysis);
+    group.summary.add(analysis);
+    whole.summary.add(analysis);
     EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats_csv))));
     const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, "cpu", rows, list));
     EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,engine,luma,channels");

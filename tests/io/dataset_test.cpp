@@ -62,18 +62,18 @@ Summary small_pool() {
 /// Every depth, colours with and without alpha, floats counted in one range and in two.
 std::vector<Group> mixed_groups() {
     Group cats{"cats", small_pool()}, dogs{"dogs, \"big\"", {}}, bytes{"\xff\n", {}};
-    dogs.pool.add(analyze<std::uint16_t>({0, 65535, 4096, 7, 7, 7, 300, 301}, 4));
-    dogs.pool.add(analyze<std::uint16_t>({513, 65535}));
+    dogs.summary.add(analyze<std::uint16_t>({0, 65535, 4096, 7, 7, 7, 300, 301}, 4));
+    dogs.summary.add(analyze<std::uint16_t>({513, 65535}));
     AnalysisRequest request;
     request.range = Range{-1, 1};
     request.bins = 4;
     const float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
-    add_counted(dogs.pool, {-0.5F, 0.25F, nan, infinite, 1e-30F}, request);
-    add_counted(dogs.pool, {0.5F, -3.0F}, request);
-    add_counted(bytes.pool, {1.5F, 2.5F, 2.5F, -infinite});
-    add_counted(bytes.pool, {nan, nan});
+    add_counted(dogs.summary, {-0.5F, 0.25F, nan, infinite, 1e-30F}, request);
+    add_counted(dogs.summary, {0.5F, -3.0F}, request);
+    add_counted(bytes.summary, {1.5F, 2.5F, 2.5F, -infinite});
+    add_counted(bytes.summary, {nan, nan});
     Group all;
-    for (const Group* group : {&dogs, &cats, &bytes}) all.pool.merge(group->pool);
+    for (const Group* group : {&dogs, &cats, &bytes}) all.summary.merge(group->summary);
     return {dogs, all, bytes, cats};
 }
 
@@ -197,10 +197,10 @@ TEST(Dataset, APlotADepthTheLargestUnderThePlainName) {
         return list;
     };
     EXPECT_EQ(names(small_pool()), std::vector<std::string>{"dataset.histogram.png"});
-    EXPECT_EQ(names(mixed_groups()[0].pool),
+    EXPECT_EQ(names(mixed_groups()[0].summary),
               (std::vector<std::string>{"dataset.histogram.png", "dataset.f32.histogram.png"}));
     EXPECT_EQ(
-        names(mixed_groups()[1].pool),
+        names(mixed_groups()[1].summary),
         (std::vector<std::string>{"dataset.histogram.png", "dataset.u16.histogram.png", "dataset.f32.histogram.png"}));
     Summary uncounted = small_pool();
     uncounted.add(analyze<float>({1, 2}));
@@ -213,8 +213,8 @@ TEST(Dataset, APlotADepthTheLargestUnderThePlainName) {
 
 TEST(PoolFile, ReadsBackTheSamePool) {
     for (const Group& group : mixed_groups()) {
-        const std::string text = summary_json(group.pool);
-        EXPECT_TRUE(parse_summary(text, "p") == group.pool);
+        const std::string text = summary_json(group.summary);
+        EXPECT_TRUE(parse_summary(text, "p") == group.summary);
         EXPECT_EQ(summary_json(parse_summary(text, "p")), text);
         EXPECT_EQ(text.find('\n'), text.npos);
     }
@@ -335,7 +335,7 @@ TEST(PoolFile, LongRunsLieInAFile) {
 /// Whatever comes: an IoError, or a pool that reads back.
 TEST(PoolFile, DamageIsSeenOrHarmless) {
     std::mt19937 random(3);
-    const std::string good = summary_json(mixed_groups()[0].pool);
+    const std::string good = summary_json(mixed_groups()[0].summary);
     for (int round = 0; round < 500; ++round) {
         std::string text = good;
         for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits) {
@@ -465,12 +465,11 @@ TEST_F(ValuesFileTest, WithoutANameLeavesNothing) {
               "no/directory: no temporary file can be made there: No such file or directory");
 }
 
-// ---- parts ------------------------------------------------------------------------------------------------------
+// ---- shards -----------------------------------------------------------------------------------------------------
 
-Part small_part() {
-    Part part;
-    part.part = 2;
-    part.parts = 3;
+Shard small_part() {
+    Shard part;
+    part.id = {2, 3};
     part.inputs = 9;
     part.inputs_hash = "0123abcd";
     part.rows = 4;
@@ -482,13 +481,13 @@ Part small_part() {
     return part;
 }
 
-TEST(PartFile, ReadsBackTheSamePart) {
-    const Part part = small_part();
-    const std::string text = part_json(part);
-    const Part read = parse_part(text, "p");
-    EXPECT_EQ(part_json(read), text);
-    EXPECT_EQ(read.part, 2U);
-    EXPECT_EQ(read.parts, 3U);
+TEST(ShardFile, ReadsBackTheSameShard) {
+    const Shard part = small_part();
+    const std::string text = shard_json(part);
+    const Shard read = parse_shard(text, "p");
+    EXPECT_EQ(shard_json(read), text);
+    EXPECT_EQ(read.id.number, 2U);
+    EXPECT_EQ(read.id.count, 3U);
     EXPECT_EQ(read.inputs, 9U);
     EXPECT_EQ(read.rows, 4U);
     EXPECT_EQ(read.errors, 2U);
@@ -497,24 +496,24 @@ TEST(PartFile, ReadsBackTheSamePart) {
     EXPECT_TRUE(read.percentiles == part.percentiles);
     ASSERT_EQ(read.groups.size(), 2U);
     EXPECT_EQ(read.groups[1].name, "a\xff");
-    EXPECT_TRUE(read.groups[1].pool == part.groups[1].pool);
+    EXPECT_TRUE(read.groups[1].summary == part.groups[1].summary);
     EXPECT_EQ(text.find('\n'), text.size() - 1);
 }
 
-TEST(PartFile, IsReadStrictly) {
+TEST(ShardFile, IsReadStrictly) {
     const auto changed = [](const std::function<void(nlohmann::ordered_json&)>& change) {
-        auto json = nlohmann::ordered_json::parse(part_json(small_part()));
+        auto json = nlohmann::ordered_json::parse(shard_json(small_part()));
         change(json);
-        return failure_of([&] { parse_part(json.dump(), "p"); });
+        return failure_of([&] { parse_shard(json.dump(), "p"); });
     };
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
         "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 5': "
-        "run this part again, or merge with that version");
+        "run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p/format: this is no part: 'gpuhist part 5' is wanted");
+              "p/format: this is no shard: 'gpuhist part 5' is wanted");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
-    EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: parts are counted from 1");
+    EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: shards are counted from 1");
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
     EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
               "p/errors: a whole number is wanted, in quotes from 2^53 on");
@@ -538,7 +537,7 @@ TEST(PartFile, IsReadStrictly) {
     EXPECT_EQ(changed([](auto& part) { part["options"]["engine"] = 5; }), "p/options/engine: an object is wanted");
 }
 
-class PartRowsTest : public testing::Test {
+class ShardRowsTest : public testing::Test {
   protected:
     struct Row {
         std::uint64_t index;
@@ -550,7 +549,7 @@ class PartRowsTest : public testing::Test {
         const fs::path path = directory_ / "r.csv";
         write_text(path, text);
         std::vector<Row> found;
-        for (PartRows rows(path); rows.next();) found.push_back({rows.index(), rows.is_error(), rows.row()});
+        for (ShardRows rows(path); rows.next();) found.push_back({rows.index(), rows.is_error(), rows.row()});
         return found;
     }
     std::string failure(const std::string& text) {
@@ -564,13 +563,13 @@ class PartRowsTest : public testing::Test {
     const fs::path directory_ = temporary_.path();
 };
 
-TEST_F(PartRowsTest, RowsComeBackAsThoseOfTheirFiles) {
+TEST_F(ShardRowsTest, RowsComeBackAsThoseOfTheirFiles) {
     const ImageInfo odd{"line\nend, \"quote\"", 4, 1, Depth::u8}, plain{"x.png", 2, 1, Depth::u8};
     const Failure bad{"\xfe,\r\n\"", "decode", "\"quoted\"\n3,stats,"};
     const auto first = statistics(analyze<std::uint8_t>({0, 255, 10, 20, 1, 2}, 3));
     const auto second = statistics(analyze<std::uint8_t>({255, 255}));
-    const auto rows = read(part_rows_header() + part_stats_rows(1, odd, first) + part_error_row(3, bad) +
-                           part_stats_rows(12345678901, plain, second));
+    const auto rows = read(shard_rows_header() + shard_stats_rows(1, odd, first) + shard_error_row(3, bad) +
+                           shard_stats_rows(12345678901, plain, second));
     ASSERT_EQ(rows.size(), first.size() + 2);
     std::string stats, errors;
     for (const Row& row : rows) (row.is_error ? errors : stats) += row.text;
@@ -579,13 +578,13 @@ TEST_F(PartRowsTest, RowsComeBackAsThoseOfTheirFiles) {
     EXPECT_EQ(rows.front().index, 1U);
     EXPECT_EQ(rows[first.size()].index, 3U);
     EXPECT_EQ(rows.back().index, 12345678901U);
-    EXPECT_TRUE(read(part_rows_header()).empty());
+    EXPECT_TRUE(read(shard_rows_header()).empty());
 }
 
-TEST_F(PartRowsTest, DamageIsNamedWithItsLine) {
-    const std::string header = part_rows_header();
-    EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a part's rows");
-    EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a part's rows");
+TEST_F(ShardRowsTest, DamageIsNamedWithItsLine) {
+    const std::string header = shard_rows_header();
+    EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a shard's rows");
+    EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a shard's rows");
     EXPECT_EQ(failure(header + "1,stats,\"a\nb\",2\nx\n"),
               "r.csv: line 4: the row does not start with the input's index and 'stats' or 'errors'");
     for (const char* row : {"01,stats,a\n", "-1,stats,a\n", ",stats,a\n", "1,a\n", "1,error,a\n", "1,stats\n", "1\n",
@@ -596,7 +595,7 @@ TEST_F(PartRowsTest, DamageIsNamedWithItsLine) {
     EXPECT_EQ(failure(header + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
     EXPECT_EQ(failure(header + "1,stats,\"" + std::string(17'000'000, 'a')),
               "r.csv: line 2: a row of 16 MiB or more: a quote is missing");
-    EXPECT_NE(failure_of([&] { PartRows(directory_ / "none.csv"); }).find("cannot be read"), std::string::npos);
+    EXPECT_NE(failure_of([&] { ShardRows(directory_ / "none.csv"); }).find("cannot be read"), std::string::npos);
 }
 
 }  // namespace

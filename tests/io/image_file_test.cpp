@@ -1,6 +1,4 @@
 // Files in: formats, orientation, what is refused and how it is said. Files out: whole or not at all.
-#include "gpuhist/io/image_file.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,15 +7,22 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <set>
+#include <sstream>
 #include <thread>
 #include <utility>
 
+#include "decode/formats.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/io/walk.hpp"
 #include "support/temporary_directory.hpp"
@@ -828,6 +833,29 @@ TEST_F(ImageFile, AWalkGoesOnAfterADirectoryThatCannotBeListed) {
     EXPECT_EQ(failed->failure->kind(), IoError::Kind::missing);
     EXPECT_EQ(vanishing.next()->relative, "z.png");
     EXPECT_FALSE(vanishing.next());
+}
+
+TEST(Formats, OfThePageAreThoseOfTheList) {
+    const char* data = std::getenv("GPUHIST_DATA");
+    ASSERT_NE(data, nullptr) << "GPUHIST_DATA must name the folder data/ of the sources";
+    std::ifstream page(fs::path(data) / ".." / "io" / "README.md");
+    std::multiset<std::string> written, known;
+    bool in_table = false;
+    for (std::string line; std::getline(page, line);) {
+        if (line.rfind("## ", 0) == 0) in_table = line == "## Formats";
+        if (!in_table || line.rfind("| `", 0) != 0) continue;
+        std::istringstream words(line.substr(line.rfind('|', line.size() - 2)));
+        for (std::string word; words >> word;)
+            if (word.front() == '.') written.insert(word);
+    }
+    for (const gpuhist::io::ImageFormat* format : gpuhist::io::image_formats)
+        for (const std::string_view extension : format->extensions)
+            if (!extension.empty()) {
+                known.emplace(extension);
+                EXPECT_TRUE(gpuhist::io::walk_finds("x" + std::string(extension), {})) << extension;
+            }
+    EXPECT_EQ(written, known);
+    EXPECT_EQ(known.size(), std::set<std::string>(known.begin(), known.end()).size());
 }
 
 TEST(WalkFinds, TellsFromThePathAlone) {

@@ -1,5 +1,5 @@
 #include <gpuhist/gpuhist.hpp>
-#include <gpuhist/io/image_file.hpp>
+#include <gpuhist/io/decode.hpp>
 #include <gpuhist/io/opencv.hpp>
 #include <iostream>
 

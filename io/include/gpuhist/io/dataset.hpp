@@ -15,7 +15,7 @@ namespace gpuhist::io {
 /// A part of the set with results of its own. The group "" is the whole set.
 struct Group {
     std::string name;  ///< any bytes
-    Summary pool;
+    Summary summary;
 };
 
 /// dataset.csv: the columns of ColumnFile::dataset_csv. Groups in byte order of their names.
@@ -55,18 +55,18 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
                          const HistogramOptions& options = {}, bool log_counts = false,
                          const Percentiles& percentiles = {});
 
-/// A pool as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
+/// A summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
 /// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a FrequencyStorage.
-/// The same text for equal pools that come from `Summary::merged_values`, or have none.
-std::string summary_json(const Summary& pool);
+/// Equal summaries that come from `Summary::merged_values`, or have no values, have the same text.
+std::string summary_json(const Summary& summary);
 
-/// Where runs of values lie that are not in the text, and where those will that are made of them; either may be null.
+/// Storage of runs of values that are not in the text, and of those that will be made of them; either may be null.
 struct FrequencyFiles {
     std::shared_ptr<FrequencyStorage> runs, new_runs;
 };
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what
-/// `summary_json` writes or breaks what a pool promises.
+/// `summary_json` writes or breaks what a summary promises.
 Summary parse_summary(std::string_view json, const std::string& name, const FrequencyFiles& files = {});
 
 }  // namespace gpuhist::io

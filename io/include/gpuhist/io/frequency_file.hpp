@@ -1,4 +1,4 @@
-/// Counts of the values of floats that would take too much memory, in a file.
+/// Frequency files: counts of the values of floats that would take too much memory.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,16 @@
 
 namespace gpuhist::io {
 
-/// A file is made, with its directory, when something is first written to it. What is given back leaves holes in it,
-/// which take no space where the file system can do without. Throws IoError naming the file.
+/// Storage of frequency tables in a file, which is made, with its directory, when something is first written to it.
+/// Room that is given back becomes holes, which take no space where the file system can do without. Every function but
+/// `give_back` throws IoError, which names the file. Safe to use from several threads.
 class FrequencyFile : public FrequencyStorage {
   public:
-    /// Of that name, which no other process may be writing. What is there is overwritten.
+    /// A file of that name, which no other process may be writing. What is there is overwritten.
     static std::shared_ptr<FrequencyFile> named(std::filesystem::path path);
-    /// Without a name: it is gone with the last who uses it.
+    /// A file without a name in a directory: it is gone with the last who uses it.
     static std::shared_ptr<FrequencyFile> temporary(std::filesystem::path directory);
-    /// To be read; it is open only while it is.
+    /// A file that is only read, and open only while it is.
     static std::shared_ptr<FrequencyFile> existing(std::filesystem::path path);
 
     ~FrequencyFile() override;
@@ -33,15 +34,15 @@ class FrequencyFile : public FrequencyStorage {
     void read(std::uint64_t place, std::byte* to, std::size_t bytes) const override;
     void give_back(std::uint64_t place, std::uint64_t bytes) noexcept override;
 
-    /// All that was written is on disk afterwards, and stays as it is until `release`, even where it is given back.
-    /// Returns where it ends; 0: there is no file.
+    /// Brings all that was written to disk. It stays as it is until `release`, even where it is given back. Returns the
+    /// length of the file; 0: there is none.
     std::uint64_t sync();
-    /// What was given back may go.
+    /// Frees the room that was given back.
     void release();
-    /// Goes on after so many bytes of a named file, which an earlier process synced; what is behind goes. Throws where
-    /// it is shorter.
+    /// Goes on after the first `bytes` of a named file, which an earlier process synced; what is behind goes. Throws
+    /// where the file is shorter.
     void resume(std::uint64_t bytes);
-    /// Of these, all but such places, of so many bytes, may go.
+    /// Frees what was synced but for these places, each with its bytes.
     void keep_only(std::vector<std::pair<std::uint64_t, std::uint64_t>> places);
     /// Removes a named file, if there is one.
     void discard();
@@ -52,7 +53,7 @@ class FrequencyFile : public FrequencyStorage {
     void open();
     void punch(std::uint64_t place, std::uint64_t bytes) const noexcept;
 
-    const std::filesystem::path path_;  ///< or the directory
+    const std::filesystem::path path_;  ///< of the file, or of the directory of a temporary one
     const Use use_;
     mutable std::mutex mutex_;
     int file_ = -1;

@@ -1,9 +1,10 @@
-/// Views of OpenCV's images. Header only; the pixels stay the matrix's.
+/// Views of OpenCV's images, and its numbers of the depths. Header only; the pixels stay the matrix's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <opencv2/core/mat.hpp>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -12,8 +13,23 @@
 
 namespace gpuhist::io {
 
+/// OpenCV's numbers of the depths, in the order of `Depth`.
+inline constexpr int opencv_depths[] = {CV_8U, CV_16U, CV_32F};
+static_assert(sizeof opencv_depths / sizeof opencv_depths[0] == sizeof all_depths / sizeof all_depths[0]);
+
+constexpr int opencv_depth(Depth depth) {
+    return opencv_depths[static_cast<std::size_t>(depth)];
+}
+
+/// Depth of a matrix whose `depth()` this is; absent where gpuhist does not read it.
+constexpr std::optional<Depth> depth_of(int opencv_depth_number) {
+    for (const DepthTraits& traits : all_depths)
+        if (opencv_depth(traits.depth) == opencv_depth_number) return traits.depth;
+    return std::nullopt;
+}
+
 namespace detail {
-/// Of any class with the members that cv::Mat and cv::cuda::GpuMat share.
+/// View of any class with the members that cv::Mat and cv::cuda::GpuMat share.
 template <class Void, class Matrix>
 BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory memory, const char* name) {
     BasicImageView<Void> view;
@@ -23,20 +39,11 @@ BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory mem
     view.channels = image.channels();
     view.row_bytes = static_cast<std::int64_t>(row_bytes);
     view.memory = memory;
-    switch (image.depth()) {
-        case CV_8U:
-            view.depth = Depth::u8;
-            break;
-        case CV_16U:
-            view.depth = Depth::u16;
-            break;
-        case CV_32F:
-            view.depth = Depth::f32;
-            break;
-        default:
-            throw InvalidArgument(std::string(name) + " of depth " + cv::depthToString(image.depth()) +
-                                  ": gpuhist reads CV_8U, CV_16U and CV_32F");
-    }
+    const std::optional<Depth> depth = depth_of(image.depth());
+    if (!depth)
+        throw InvalidArgument(std::string(name) + " of depth " + cv::depthToString(image.depth()) +
+                              ": gpuhist reads CV_8U, CV_16U and CV_32F");
+    view.depth = *depth;
     if (image.empty()) throw InvalidArgument(std::string(name) + ": an image has two dimensions and pixels");
     if (view.channels != 1 && view.channels != 3 && view.channels != 4)
         throw InvalidArgument(std::string(name) + " of " + std::to_string(view.channels) +
@@ -62,9 +69,9 @@ inline MutableImageView mutable_view(cv::Mat& image) {
     return detail::host_view<void>(image);
 }
 
-/// The same of a cv::cuda::GpuMat: pixels on the GPU that was current when it was made. For those who include
-/// <opencv2/core/cuda.hpp>; nothing more is linked. A cv::cuda::Stream is the cudaStream_t that
-/// cv::cuda::StreamAccessor::getStream() says.
+/// Views of a cv::cuda::GpuMat: pixels on the GPU that was current when it was made. They want
+/// <opencv2/core/cuda.hpp> included; nothing more is linked. A cv::cuda::Stream is the cudaStream_t that
+/// cv::cuda::StreamAccessor::getStream() says. Throw as those of cv::Mat.
 template <class GpuMat>
 detail::if_gpu_mat<GpuMat, ImageView> view(const GpuMat& image) {
     return detail::view<const void>(image, image.step, Memory::device, "cv::cuda::GpuMat");

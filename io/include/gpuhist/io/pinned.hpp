@@ -8,7 +8,7 @@
 
 namespace gpuhist::io {
 
-/// Gives matrices whose `allocator` it is their memory from a pool. Must outlive them, and the pool must outlive it.
+/// Allocator that gives matrices, whose `allocator` it is, memory from a pool. It must outlive them, and the pool it.
 /// Safe to use from several threads.
 class PinnedAllocator final : public cv::MatAllocator {
   public:

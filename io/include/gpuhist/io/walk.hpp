@@ -1,6 +1,7 @@
 /// The images below a directory, found one after the other.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace gpuhist::io {
 
-/// Which files of a directory are meant. Globs are those of fnmatch(3): one with a `/` is compared with the path
+/// Files of a directory that are meant. Globs are those of fnmatch(3): one with a `/` is compared with the path
 /// relative to the directory, where `*` does not match a `/`; one without, with the last name of that path.
 struct WalkOptions {
     bool recursive = true;
@@ -19,12 +20,12 @@ struct WalkOptions {
 };
 
 /// Whether a walk with these options finds a file of that path (relative to its root), as far as the path tells: an
-/// extension that OpenCV decodes, in any case; an included name; nothing hidden, nothing excluded, no deeper than
-/// allowed.
+/// extension of a format that is decoded, in any case; an included name; nothing hidden, nothing excluded, no deeper
+/// than allowed.
 bool walk_finds(const std::string& relative, const WalkOptions& options);
 
-/// Walks through a directory and those below it, in byte order of the paths. Found are regular files, or links to
-/// such, whose names `walk_finds`. Links to directories are not followed. A directory is listed when the walk comes to
+/// Walks through a directory and those below it, in byte order of the paths. It finds regular files, or links to such,
+/// whose names `walk_finds`. Links to directories are not followed. A directory is listed when the walk comes to
 /// it; memory is taken for the names in the directories from the root to where the walk stands.
 class Walk {
   public:
@@ -54,5 +55,8 @@ class Walk {
     std::vector<std::unique_ptr<Level>> levels_;
     bool started_ = false;
 };
+
+/// All that a walk through a directory finds. Throws IoError where a directory cannot be listed.
+std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory);
 
 }  // namespace gpuhist::io

@@ -1,4 +1,4 @@
-/// Images from and to files, through OpenCV.
+/// Images from files.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,12 @@ enum class OnTruncated { error, accept };
 
 struct DecodeOptions {
     std::uint64_t max_pixels = std::uint64_t{1} << 30;  ///< width × height, read from the header before memory is taken
-    OnTruncated on_truncated = OnTruncated::error;      ///< accept: what OpenCV makes of the part that is there
+    OnTruncated on_truncated = OnTruncated::error;      ///< accept: what the decoder makes of the part that is there
     cv::MatAllocator* allocator = nullptr;              ///< where pixels are put; null: where OpenCV puts them
     /// Called before memory is taken, with the bytes that the image then needs in all: first those of its file, then,
     /// once the header is known, file and pixels (at most). It may wait; what it throws comes out.
     std::function<void(std::uint64_t)> admit;
 };
-
-/// The bytes of a file. Throws IoError naming the path and the cause (missing, no permission, a directory, empty).
-std::vector<unsigned char> read_bytes(const std::filesystem::path& path);
-
-/// All of standard input.
-std::vector<unsigned char> read_standard_input();
 
 /// Decodes an image as `cv::imread` does, EXIF orientation of a JPEG included: depth and alpha are kept, palettes and
 /// 1-, 2-, 4-bit files are expanded; of several pages the first counts. The result is 8U, 16U or 32F with 1, 3 or 4
@@ -39,21 +33,5 @@ cv::Mat decode_image(const std::vector<unsigned char>& bytes, const std::string&
 
 /// `decode_image` of the file's bytes. Reads TIFFs of more than 2 GiB too.
 cv::Mat read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
-
-/// Writes a file so that a reader never sees half of it: a temporary name beside it, then a rename. Every write and the
-/// close are checked. Throws IoError naming the path and the cause; the temporary file is then gone.
-void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
-void write_file(const std::filesystem::path& path, const std::string& text);
-
-/// What the temporary names of this process begin with, and no other's: files of such names that a killed process left
-/// may be removed.
-const std::string& temporary_prefix();
-
-/// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss, and
-/// writes with `write_file`. Throws IoError where that fails.
-void write_image(const std::filesystem::path& path, const cv::Mat& image);
-
-/// What a Walk (walk.hpp) through a directory finds, all at once. Throws IoError where a directory cannot be read.
-std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory);
 
 }  // namespace gpuhist::io

@@ -1,0 +1,60 @@
+/// Options of a run.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/table.hpp"
+#include "gpuhist/engine.hpp"
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/shard.hpp"
+#include "gpuhist/normalize.hpp"
+#include "gpuhist/statistics.hpp"
+#include "run/inputs.hpp"
+
+namespace gpuhist::app {
+
+/// Files that are written.
+struct Writes {
+    bool stats = false, histogram = false, plot = false, normalized = false;
+    bool any() const { return stats || histogram || plot || normalized; }
+};
+
+/// Everything that a run is asked to do.
+struct Options {
+    InputOptions inputs;
+    std::filesystem::path output = "gpuhist-out";
+    std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory or list holds
+    bool group_by_directory = false;
+    Normalization normalization;
+    bool normalize = false;             ///< was asked for by more than --write: of what a directory or list holds too
+    bool linked = false;                ///< all images are normalised by one table, that of the whole set
+    std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
+    std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
+    Percentiles percentiles;            ///< that have a column
+    HistogramOptions histogram;
+    bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
+    std::string engine = "auto";
+    EngineOptions engine_options;
+    io::DecodeOptions decode;
+    std::string format = "table";  ///< of standard output: `none`, `table`, or one of io::make_sink
+    bool table_of_each = false;    ///< of what a directory or list holds too, instead of one of the whole set
+    TableStyle style;
+    bool quiet = false;  ///< no remarks on standard error; errors are always said
+
+    bool resume = false;
+    std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
+    std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is
+    std::optional<io::ShardId> shard;
+    double checkpoint_seconds = 5;  ///< how much work an interruption may cost
+
+    Writes writes_of(const Input& input) const {
+        if (write) return *write;
+        return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
+    }
+    bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
+};
+
+}  // namespace gpuhist::app

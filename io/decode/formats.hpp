@@ -1,0 +1,48 @@
+// Formats of image files: each is a file of this room, and an entry of the list below.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <opencv2/core/mat.hpp>
+#include <string>
+#include <string_view>
+
+#include "decode/bytes.hpp"
+#include "decode/probe.hpp"
+
+namespace gpuhist::io {
+
+/// File that a decoder gets. Its header was inspected, its pixels are admitted to memory.
+struct EncodedImage {
+    Bytes bytes;              ///< all of the file
+    const Probe& probe;       ///< what it says of itself
+    const std::string& name;  ///< for messages
+    bool is_file;             ///< the bytes are those of the file at the path `name`
+    cv::MatAllocator* allocator;
+};
+
+/// A format: how a file of it is known, inspected and decoded.
+struct ImageFormat {
+    const char* name;                            ///< with its article, for messages: "a JPEG"
+    std::array<std::string_view, 6> extensions;  ///< lower case, with the dot: what a walk takes for such a file
+    std::uint64_t pixel_bytes;                   ///< the most that a decoded pixel takes
+    /// Whether a file is one, by its magic number. Never reads outside the bytes and never throws, nor does `inspect`.
+    bool (*matches)(const Bytes& file);
+    /// Reads the header of a file that matches, without memory in proportion to the image.
+    void (*inspect)(const Bytes& file, Probe& probe);
+    /// Makes the pixels: 8U, 16U or 32F with 1, 3 or 4 channels. Throws IoError.
+    cv::Mat (*decode)(const EncodedImage& file);
+};
+
+extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,
+    openexr_format, radiance_format, pam_format, pnm_format, pfm_format;
+
+/// The formats that are read. A file is of the first that it matches.
+inline constexpr std::array image_formats{&jpeg_format,     &png_format, &tiff_format,     &bmp_format,
+                                          &webp_format,     &sun_format, &jpeg2000_format, &openexr_format,
+                                          &radiance_format, &pam_format, &pnm_format,      &pfm_format};
+
+/// Whether a file's name ends in an extension of one of them, in any case.
+bool has_image_extension(std::string_view name);
+
+}  // namespace gpuhist::io

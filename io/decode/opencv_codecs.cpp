@@ -1,0 +1,93 @@
+#include "decode/opencv_codecs.hpp"
+
+#include <climits>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <opencv2/core/utils/logger.hpp>
+#include <opencv2/imgcodecs.hpp>
+
+#include "files/failure.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+// OpenCV reads OpenEXR only where this is set, and looks at its first such file: so set it while there is one thread.
+// A value of the user's own stays.
+[[maybe_unused]] const int openexr_enabled = ::setenv("OPENCV_IO_ENABLE_OPENEXR", "1", 0);
+
+using Kind = IoError::Kind;
+
+/// Runs a decoder of OpenCV's.
+template <class Decode>
+cv::Mat checked(const EncodedImage& file, Decode decode) {
+    silence_opencv();
+    const Probe& probe = file.probe;
+    const auto size = [&] { return std::to_string(probe.width) + " x " + std::to_string(probe.height) + " pixels"; };
+    cv::Mat image;
+    std::string reason;
+    try {
+        image = decode();
+    } catch (const cv::Exception& error) {
+        if (error.code == cv::Error::StsNoMem) fail(file.name, "no memory for " + size(), Kind::memory);
+        if (error.err.find("CV_IO_MAX_IMAGE") != std::string::npos)
+            fail(file.name,
+                 size() +
+                     " are more than OpenCV reads: set the environment variables "
+                     "OPENCV_IO_MAX_IMAGE_PIXELS, OPENCV_IO_MAX_IMAGE_WIDTH and OPENCV_IO_MAX_IMAGE_HEIGHT "
+                     "before the program starts",
+                 Kind::too_large);
+        reason = " (" + first_line(error.err) + ")";
+    } catch (const std::bad_alloc&) {
+        fail(file.name, "no memory for " + size(), Kind::memory);
+    }
+    if (!image.empty()) return image;
+    const std::string cause = probe.truncated.empty() ? "damaged, or of a kind that OpenCV does not read"
+                                                      : "truncated, and nothing can be read of it: " + probe.truncated;
+    fail(file.name, std::string("it begins as ") + probe.format->name + ", but is " + cause + reason,
+         probe.truncated.empty() ? Kind::damaged : Kind::truncated);
+}
+
+cv::Mat decode_bytes(const EncodedImage& file, std::string_view bytes, int flags) {
+    if (bytes.size() >= INT_MAX)
+        fail(file.name,
+             std::string(file.probe.format->name) + " of 2 GiB or more: OpenCV reads only TIFFs of that length",
+             Kind::unsupported);
+    return checked(file, [&] {
+        cv::Mat image;
+        image.allocator = file.allocator;
+        const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1, const_cast<char*>(bytes.data()));
+        return cv::imdecode(encoded, flags, &image);
+    });
+}
+
+}  // namespace
+
+void silence_opencv() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        if (!std::getenv("OPENCV_LOG_LEVEL")) cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    });
+}
+
+std::string first_line(const std::string& text) {
+    return text.substr(0, text.find('\n'));
+}
+
+cv::Mat opencv_decode(const EncodedImage& file) {
+    return opencv_decode(file, cv::IMREAD_UNCHANGED);
+}
+
+cv::Mat opencv_decode(const EncodedImage& file, int flags) {
+    return decode_bytes(file, file.bytes.text(0, file.bytes.size()), flags);
+}
+
+cv::Mat opencv_decode(const EncodedImage& file, std::string_view bytes) {
+    return decode_bytes(file, bytes, cv::IMREAD_UNCHANGED);
+}
+
+cv::Mat opencv_read(const EncodedImage& file) {
+    return checked(file, [&] { return cv::imread(file.name, cv::IMREAD_UNCHANGED); });
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,28 @@
+// Open files of the system.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace gpuhist::io {
+
+/// A file descriptor that is closed when it goes out of scope.
+class Descriptor {
+  public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number_ >= 0) ::close(number_);
+    }
+    int get() const { return number_; }
+    /// Closes now; errno's value where that fails, as it does where written data could not be stored after all.
+    int close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
+
+  private:
+    int number_;
+};
+
+}  // namespace gpuhist::io
