@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Puts the figures of a run into the GPU tables of the project's README, of the one beside this and of the ladder's.
 
-    gpuhist-bench kernels --image data/rocket.jpg --csv kernels.csv --plot tests/bench/kernels.png
-    gpuhist-bench ladder --image data/rocket.jpg --csv ladder.csv --plot tests/bench/ladder/ladder.png
+    gpuhist-bench kernels --image data/rocket.jpg --csv kernels.csv
+    gpuhist-bench ladder --image data/rocket.jpg --csv ladder.csv
     tests/bench/readme_tables.py kernels.csv ladder.csv
 
 Nothing else is changed. Cells of which the run has no figure stay and are named. What stands in sentences is printed, to

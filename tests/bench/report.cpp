@@ -86,6 +86,17 @@ bool is_met(const Measurement& m, double ceiling) {
     return m.target->at_most ? found <= m.target->value : found >= m.target->value;
 }
 
+const char* target_of(const Measurement& m) {
+    switch (m.target->of) {
+        case Target::Of::relative:
+            return "relative";
+        case Target::Of::ceiling:
+            return "ceiling";
+        default:
+            return "microseconds";
+    }
+}
+
 /// "target 0.97 of sweep: met"
 std::string target_text(const Measurement& m, const std::string& ceiling, bool met) {
     const std::string wanted = m.target->of == Target::Of::relative
@@ -105,13 +116,7 @@ void bind_report_options(CLI::App& command, ReportOptions& options) {
                    ? ""
                    : "there is no directory " + directory.string();
     };
-    const auto is_png = [](const std::string& path) -> std::string {
-        return std::filesystem::path(path).extension() == ".png" ? "" : "its name must end in .png";
-    };
     command.add_option("--csv", options.csv, "write the table to this file too")->check(has_directory);
-    command.add_option("--plot", options.plot, "draw the bars to this file, a PNG")
-        ->check(is_png)
-        ->check(has_directory);
     command.add_option("--image", options.image, "the user's own picture, for what is called `natural`")
         ->check(CLI::ExistingFile);
     command.add_option("--only", options.only, "only cases with this in their names, such as K2");
@@ -170,11 +175,10 @@ std::string machine_text(int gpu) {
     return text;
 }
 
-Report::Report(std::string title, const ReportOptions& options, int gpu)
-    : title_(std::move(title)), options_(options), machine_() {
+Report::Report(const std::string& title, const ReportOptions& options, int gpu) : options_(options) {
     require_release();
     machine_ = machine(gpu);
-    std::printf("%s\n\n", title_.c_str());
+    std::printf("%s\n\n", title.c_str());
     for (const auto& [name, value] : machine_) std::printf("%s%s\n", padded(name, 11).c_str(), value.c_str());
     std::printf("\n");
     std::fflush(stdout);
@@ -182,7 +186,7 @@ Report::Report(std::string title, const ReportOptions& options, int gpu)
     csv_.open(options_.csv);
     if (!csv_) throw std::runtime_error(options_.csv + ": cannot be written");
     csv_ << "group,case,content,tool,bytes,gb_per_s,ceiling,percent_of_ceiling,median_ms,spread_percent,relative,"
-            "relative_to,target,met,note,skipped,machine,date\n";
+            "relative_to,target,met,note,skipped,machine,date,target_of\n";
 }
 
 Report::~Report() = default;
@@ -241,10 +245,9 @@ void Report::add(const Measurement& m) {
              << (m.relative ? print("%.4f", m.relative->value) : "") << ','
              << (m.relative ? quoted(m.relative->to) : "") << ',' << (m.target ? print("%g", m.target->value) : "")
              << ',' << (m.target ? met ? "yes" : "no" : "") << ',' << quoted(m.note) << ",,"
-             << quoted(machine_.front().second) << ',' << machine_.back().second
-             << std::endl;  // flushed: a run that is broken off leaves its rows
+             << quoted(machine_.front().second) << ',' << machine_.back().second << ','
+             << (m.target ? target_of(m) : "") << std::endl;  // flushed: a run that is broken off leaves its rows
     }
-    measurements_.push_back(m);
 }
 
 void Report::skip(const Skipped& s) {
@@ -253,8 +256,7 @@ void Report::skip(const Skipped& s) {
     if (csv_.is_open())
         csv_ << quoted(s.group) << ',' << quoted(s.name) << ',' << quoted(s.content) << ',' << quoted(s.tool)
              << ",,,,,,,,,,,," << quoted(s.reason) << ',' << quoted(machine_.front().second) << ','
-             << machine_.back().second << std::endl;
-    skipped_.push_back(s);
+             << machine_.back().second << ',' << std::endl;
 }
 
 void Report::say(const std::string& line) {
@@ -271,17 +273,6 @@ void Report::finish() {
         if (!csv_) throw std::runtime_error(options_.csv + ": cannot be written");
         std::printf("wrote %s\n", options_.csv.c_str());
     }
-    if (options_.plot.empty() || measurements_.empty()) return;
-    std::string subtitle;
-    for (const auto& [name, value] : machine_)
-        if (name == "GPU" || name == "processor" || name == "date" || name == "driver" || name == "CUDA")
-            subtitle += (subtitle.empty() ? "" : " \u00b7 ") +
-                        (name == "driver" ? "driver "
-                         : name == "CUDA" ? "CUDA "
-                                          : std::string()) +
-                        value;
-    draw_report(options_.plot, title_, subtitle, ceilings_, measurements_, skipped_);
-    std::printf("wrote %s\n", options_.plot.c_str());
 }
 
 }  // namespace gpuhist::bench

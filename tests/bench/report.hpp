@@ -1,10 +1,11 @@
-// What every benchmark reports with: options, the machine's name, and measurements as a table, as CSV and as a picture.
+// What every benchmark reports with: options, the machine's name, and measurements as a table and as CSV. plot.py draws
+// the CSV.
 //
 //     Report report("gpuhist on the GPU", options, options.gpu);      // prints the machine
 //     report.set_ceiling("sweep", 4450);                              // GB/s; the first one is 100 %
 //     report.add({"K1", "u8 grey", "random", "gpuhist", bytes, timing, at_least_of_ceiling(0.97)});
 //     report.skip({"K1", "u8 grey", "random", "NPP", "the toolkit has no NPP"});
-//     report.finish();                                                // picture, and the files' errors
+//     report.finish();                                                // counts targets; the file's errors
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,6 @@ namespace gpuhist::bench {
 /// What the commands have in common.
 struct ReportOptions {
     std::string csv;    ///< file for the table, or empty
-    std::string plot;   ///< file for the picture, .png, or empty
     std::string image;  ///< the user's own picture, or empty
     std::string only;   ///< measure only cases whose group and name have this in them
     int repetitions = 15;
@@ -34,7 +34,7 @@ struct ReportOptions {
         return (group + " " + name).find(only) != std::string::npos;
     }
 };
-void bind_report_options(CLI::App& command, ReportOptions& options);  ///< --csv --plot --image --only --repetitions
+void bind_report_options(CLI::App& command, ReportOptions& options);  ///< --csv --image --only --repetitions
 void bind_gpu_options(CLI::App& command, ReportOptions& options);     ///< --gpu --bytes --pause
 
 /// What a measurement must reach.
@@ -71,7 +71,7 @@ struct Measurement {
     double bytes = 0;     ///< moved by one run; 0 where only the time matters
     Timing timing;
     std::optional<Target> target;
-    std::optional<Relative> relative;  ///< shown instead of the share of the ceiling, and drawn instead of GB/s
+    std::optional<Relative> relative;  ///< shown instead of the share of the ceiling
     std::string note;
 
     double gb_per_s() const { return bytes / timing.median_ms * 1e-6; }
@@ -81,17 +81,17 @@ struct Skipped {
     std::string group, name, content, tool, reason;
 };
 
-/// Prints a row for each measurement as it comes, writes it to the CSV file, and draws all of them at the end. Every
-/// function throws where it cannot write.
+/// Prints a row for each measurement as it comes, and writes it to the CSV file. Every function throws where it cannot
+/// write.
 class Report {
   public:
     /// Prints the machine. `gpu` < 0: none is used. Throws where this build is none to measure with.
-    Report(std::string title, const ReportOptions& options, int gpu = -1);
+    Report(const std::string& title, const ReportOptions& options, int gpu = -1);
     ~Report();
     Report(const Report&) = delete;
     Report& operator=(const Report&) = delete;
 
-    /// A rate that nothing can pass, GB/s. Shares are of the first one; the picture has a line for each.
+    /// A rate that nothing can pass, GB/s. Shares are of the first one.
     void set_ceiling(const std::string& name, double gb_per_s);
     /// Of the first ceiling; 0 before there is one.
     double ceiling() const { return ceilings_.empty() ? 0 : ceilings_.front().second; }
@@ -100,19 +100,16 @@ class Report {
     void skip(const Skipped& skipped);
     /// A line of text between the rows.
     void say(const std::string& line);
-    /// Draws, and makes sure that all is written. Prints how many targets were met.
+    /// Makes sure that all is written. Prints how many targets were met.
     void finish();
 
   private:
     void heading(const std::string& group, const std::string& name);
     void row(const std::string& content, const std::string& tool, const std::string& rest);
 
-    std::string title_;
     ReportOptions options_;
     std::vector<std::pair<std::string, std::string>> machine_;
     std::vector<std::pair<std::string, double>> ceilings_;
-    std::vector<Measurement> measurements_;
-    std::vector<Skipped> skipped_;
     std::string last_heading_, last_content_;
     bool header_printed_ = false;
     int targets_ = 0, met_ = 0;
@@ -126,11 +123,5 @@ std::string machine_text(int gpu = -1);
 
 /// Throws unless the program was compiled with optimisation and without assertions.
 void require_release();
-
-/// Bars: groups of cases, a bar a tool, lines at the ceilings; figures of different kinds in panels of their own.
-/// Writes a PNG. Throws where it cannot.
-void draw_report(const std::string& path, const std::string& title, const std::string& subtitle,
-                 const std::vector<std::pair<std::string, double>>& ceilings,
-                 const std::vector<Measurement>& measurements, const std::vector<Skipped>& skipped);
 
 }  // namespace gpuhist::bench

@@ -7,7 +7,7 @@
 #include <memory>
 #include <opencv2/core.hpp>
 #include <stdexcept>
-#include <utility>
+#include <tuple>
 
 #include "bench/gpu_timing.hpp"
 #include "bench/ladder/exact.hpp"
@@ -42,7 +42,7 @@ class Ladder {
     explicit Ladder(const ReportOptions& options)
         : options_(options),
           bytes_(static_cast<std::size_t>(std::max(options.bytes / step, std::int64_t{1}) * step)),
-          report_(title, without_plot(options), options.gpu),
+          report_(title, options, options.gpu),
           timer_(options.gpu, options.repetitions, options.pause_ms),
           photograph_(photograph(options.image, photograph_name_)) {}
 
@@ -65,7 +65,6 @@ class Ladder {
                 attempt(rung.group, rung.name, content, "ladder", [&] { climb(rung, content); });
         }
         report_.finish();
-        if (!options_.plot.empty()) draw();
         if (!failed_.empty()) throw std::runtime_error("wrong or failed: " + failed_);
     }
 
@@ -75,11 +74,6 @@ class Ladder {
         std::vector<unsigned char> host;
         DeviceMemory device;
     };
-
-    static ReportOptions without_plot(ReportOptions options) {
-        options.plot.clear();  // draw() arranges the bars otherwise than the table
-        return options;
-    }
 
     /// Runs a case. What goes wrong is said, and the others still run.
     template <class Work>
@@ -139,7 +133,6 @@ class Ladder {
         const std::string obstacle = rung.obstacle ? rung.obstacle(first) : "";
         if (!obstacle.empty()) {
             report_.skip({rung.group, rung.name, to_string(content), "ladder", obstacle});
-            skipped_.push_back({rung.group, "", "", rung.name, obstacle});
             return;
         }
         const Answer& expected = exact_answer(rung.exact, content, first);
@@ -208,26 +201,7 @@ class Ladder {
              const Timing& timing, const std::string& note, bool right) {
         const std::string remark = right ? note : "WRONG ANSWER" + (note.empty() ? "" : ", " + note);
         if (!right) fail(group, name);
-        measurements_.push_back(
-            {group, name, to_string(content), tool, static_cast<double>(bytes), timing, {}, {}, remark});
-        report_.add(measurements_.back());
-    }
-
-    /// A panel a group, in it the rungs, of each a bar a content, each content in its colour.
-    void draw() {
-        std::vector<Measurement> bars = measurements_;
-        for (Measurement& bar : bars) {
-            if (bar.note.find(host_clock) != std::string::npos) bar.group += ", on the host's clock";
-            const std::string label = bar.tool == "ladder" ? bar.name : bar.tool;
-            bar.tool = std::exchange(bar.content, label);
-            bar.name.clear();
-        }
-        std::string subtitle;
-        for (const auto& [name, value] : machine(options_.gpu))
-            if (name == "GPU" || name == "CUDA" || name == "date")
-                subtitle += (subtitle.empty() ? "" : " \u00b7 ") + (name == "CUDA" ? "CUDA " + value : value);
-        draw_report(options_.plot, title, subtitle, {{"sweep", report_.ceiling()}}, bars, skipped_);
-        report_.say("wrote " + options_.plot);
+        report_.add({group, name, to_string(content), tool, static_cast<double>(bytes), timing, {}, {}, remark});
     }
 
     ReportOptions options_;
@@ -239,8 +213,6 @@ class Ladder {
     Depth depth_ = Depth::u8;
     std::vector<Pixels> pixels_;  ///< by content
     std::map<std::tuple<Answer (*)(const Image&), Content, std::int64_t>, Answer> exact_;
-    std::vector<Measurement> measurements_;
-    std::vector<Skipped> skipped_;
     std::string failed_;  ///< names, for the end
 };
 

@@ -1,0 +1,93 @@
+// Memory of runs over large directories: it does not grow with them.
+//
+// Environment: GPUHIST_PROGRAM, the program.
+#include <cstdio>
+
+#include "support/directory.hpp"
+
+namespace {
+
+using namespace command;
+namespace fs = std::filesystem;
+
+TEST_F(Directory, LargeNumbersOfFilesTakeNoMoreMemory) {
+    save("tiny.png", make_image(16, 16, CV_8UC3));
+    const auto fill = [&](const std::string& name, int from, int to) {
+        for (int i = from; i < to; ++i) {  // a file system allows only so many links to one file
+            const fs::path directory = at(name) / std::to_string(i / 1000), first = directory / "0.png";
+            if (i % 1000 == 0) {
+                fs::create_directories(directory);
+                fs::copy_file(at("tiny.png"), first);
+            } else {
+                fs::create_hard_link(first, directory / (std::to_string(i) + ".png"));
+            }
+        }
+    };
+    fill("some", 0, 5000);
+    fill("many", 0, 60000);
+    fill("more", 0, 40000);
+    // What is in flight depends on the number of threads, and on their luck.
+    const Outcome some = run({"some", "-q", "--write", "stats", "--threads", "2"});
+    const Outcome many = run({"many", "more", "-q", "--write", "stats", "--threads", "2"});
+    ASSERT_EQ(some.code, all_done) << some.err;
+    ASSERT_EQ(many.code, all_done) << many.err;
+    std::printf("5,000 files: %.1f MB, 100,000 files: %.1f MB, %.0f files/s\n", some.most_memory * 1e-6,
+                many.most_memory * 1e-6, 100000 / many.seconds);
+    EXPECT_LT(many.most_memory, some.most_memory + (8 << 20));
+    const std::string stats = read_text(at("gpuhist-out/stats.csv"));
+    EXPECT_EQ(std::count(stats.begin(), stats.end(), '\n'), 500001);
+}
+
+TEST_F(Directory, LargeNumbersOfFloatValuesTakeNoMoreMemory) {
+    const auto save_tens = [&](const std::string& name, int tens) {
+        for (int i = 0; i < tens; ++i) save_floats(name + "/" + std::to_string(i), 10, CV_32FC3);
+    };
+    save_tens("some", 16);
+    save_tens("many", 80);
+    for (const int threads : {1, 2}) {
+        const auto measure = [&](const std::string& name, const std::vector<std::string>& options = {}) {
+            std::vector<std::string> words{name, "-q", "--write", "stats", "--threads", std::to_string(threads)};
+            words.insert(words.end(), options.begin(), options.end());
+            const Outcome outcome = run(words);
+            EXPECT_EQ(outcome.code, all_done) << outcome.err;
+            return outcome.most_memory;
+        };
+        const auto some = measure("some"), many = measure("many");
+        const auto little = measure("many", {"--memory", "1M"});  // of which no pixels are kept for the next image
+        std::printf(
+            "%d threads, 6.4 million values a channel: %.1f MB, 32 million: %.1f MB, with --memory 1M %.1f MB\n",
+            threads, some * 1e-6, many * 1e-6, little * 1e-6);
+        // How many images are in flight at worst is luck where threads meet: 5 MB each.
+        EXPECT_LT(many, some + threads * (16 << 20));
+        EXPECT_LT(little, some + threads * (16 << 20));
+    }
+}
+
+TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
+    const auto most_memory = [&](int count) {
+        std::ofstream list(at("list"));
+        for (int i = 0; i < count; ++i) list << std::string(100, 'x') << "/there is no image " << i << ".png\n";
+        list.close();
+        fs::remove_all(at("parts"));
+        std::array<std::int64_t, 2> most{};  // of the parts, of the merge
+        for (const char* part : {"1/2", "2/2"}) {
+            const Outcome outcome = run({"--files-from", "list", "-q", "--write", "stats", "--engine", "cpu",
+                                         "--threads", "2", "--shard", part, "--checkpoint", "0.1", "-o", "parts"});
+            EXPECT_EQ(outcome.code, inputs_failed);
+            most[0] = std::max(most[0], outcome.most_memory);
+        }
+        const Outcome outcome = run({"merge", "-q", "parts"});
+        EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
+        most[1] = outcome.most_memory;
+        const std::string errors = read_text(at("gpuhist-out/errors.csv"));
+        EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), count + 1);
+        return most;
+    };
+    const auto some = most_memory(5000), many = most_memory(200000);
+    std::printf("5,000 failures: %.1f MB, merged %.1f MB; 200,000: %.1f MB, merged %.1f MB\n", some[0] * 1e-6,
+                some[1] * 1e-6, many[0] * 1e-6, many[1] * 1e-6);
+    EXPECT_LT(many[0], some[0] + (8 << 20));
+    EXPECT_LT(many[1], some[1] + (8 << 20));
+}
+
+}  // namespace

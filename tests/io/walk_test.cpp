@@ -1,0 +1,93 @@
+// Directories: which images are found, in which order.
+#include "gpuhist/io/walk.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+#include "decode/formats.hpp"
+#include "support/image_files.hpp"
+
+namespace {
+
+using namespace image_files;
+
+TEST_F(ImageFile, ListsImagesInByteOrder) {
+    const fs::path sub = directory / "b";
+    fs::create_directories(sub);
+    fs::create_directories(directory / ".hidden");
+    fs::create_directories(directory / "directory.png");
+    for (const char* name :
+         {"c.PNG", "a.jpg", "Z.tiff", "b.txt", ".d.png", "b/x.JPeG", ".hidden/y.png", "b-.png", "none"})
+        put(name, {1});
+    fs::create_directory_symlink(directory, sub / "loop");
+    fs::create_symlink("nowhere", directory / "broken.png");
+    fs::create_symlink("a.jpg", directory / "link.jpg");
+    std::vector<std::string> found;
+    for (const auto& path : gpuhist::io::list_images(directory))
+        found.push_back(path.lexically_relative(directory).string());
+    EXPECT_EQ(found, (std::vector<std::string>{"Z.tiff", "a.jpg", "b-.png", "b/x.JPeG", "c.PNG", "link.jpg"}));
+    EXPECT_TRUE(gpuhist::io::list_images(directory / ".hidden").size() == 1);
+    EXPECT_THROW(gpuhist::io::list_images(directory / "missing"), IoError);
+}
+
+TEST_F(ImageFile, AWalkGoesOnAfterADirectoryThatCannotBeListed) {
+    for (const char* name : {"a", "b"}) fs::create_directories(directory / name);
+    for (const char* name : {"a/x.png", "b/x.png", "z.png"}) put(name, {1});
+    gpuhist::io::Walk walk(directory);
+    walk.skip("b");
+    ASSERT_EQ(walk.next()->relative, "a/x.png");
+    ASSERT_EQ(walk.next()->relative, "z.png");
+    EXPECT_FALSE(walk.next());
+
+    gpuhist::io::Walk vanishing(directory);
+    ASSERT_EQ(vanishing.next()->relative, "a/x.png");
+    fs::remove_all(directory / "b");
+    const auto failed = vanishing.next();
+    ASSERT_TRUE(failed && failed->failure);
+    EXPECT_EQ(failed->relative, "b");
+    EXPECT_EQ(failed->failure->kind(), IoError::Kind::missing);
+    EXPECT_EQ(vanishing.next()->relative, "z.png");
+    EXPECT_FALSE(vanishing.next());
+}
+
+TEST(Formats, OfThePageAreThoseOfTheList) {
+    const char* data = std::getenv("GPUHIST_DATA");
+    ASSERT_NE(data, nullptr) << "GPUHIST_DATA must name the folder data/ of the sources";
+    std::ifstream page(fs::path(data) / ".." / "io" / "README.md");
+    std::multiset<std::string> written, known;
+    bool in_table = false;
+    for (std::string line; std::getline(page, line);) {
+        if (line.rfind("## ", 0) == 0) in_table = line == "## Formats";
+        if (!in_table || line.rfind("| `", 0) != 0) continue;
+        std::istringstream words(line.substr(line.rfind('|', line.size() - 2)));
+        for (std::string word; words >> word;)
+            if (word.front() == '.') written.insert(word);
+    }
+    for (const gpuhist::io::ImageFormat* format : gpuhist::io::image_formats)
+        for (const std::string_view extension : format->extensions)
+            if (!extension.empty()) {
+                known.emplace(extension);
+                EXPECT_TRUE(gpuhist::io::walk_finds(std::string("x").append(extension), {})) << extension;
+            }
+    EXPECT_EQ(written, known);
+    EXPECT_EQ(known.size(), std::set<std::string>(known.begin(), known.end()).size());
+}
+
+TEST(WalkFinds, TellsFromThePathAlone) {
+    using gpuhist::io::walk_finds;
+    EXPECT_TRUE(walk_finds("a/b/x.JPG", {}));
+    EXPECT_FALSE(walk_finds("a/.b/x.jpg", {}));
+    EXPECT_FALSE(walk_finds("a/b/.x.jpg", {}));
+    EXPECT_FALSE(walk_finds("a/b/x.txt", {}));
+    EXPECT_FALSE(walk_finds("a/x.jpg", {false, {}, {}}));
+    EXPECT_TRUE(walk_finds("x.jpg", {false, {}, {}}));
+    EXPECT_FALSE(walk_finds("a/b/x.jpg", {true, {}, {"b"}}));
+    EXPECT_FALSE(walk_finds("a/b/x.jpg", {true, {"*.png"}, {}}));
+    EXPECT_TRUE(walk_finds("a/b/x.jpg", {true, {"a/*/x.jpg"}, {}}));
+    EXPECT_FALSE(walk_finds("a/b/c/x.jpg", {true, {"a/*/x.jpg"}, {}}));
+}
+
+}  // namespace

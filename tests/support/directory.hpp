@@ -1,0 +1,129 @@
+// Runs over directories of images, some of them bad, and what they leave.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "support/command.hpp"
+
+namespace command {
+
+using Names = std::vector<std::string>;
+
+class Directory : public Command {
+  protected:
+    /// The first fields of the rows of stats.csv that name `channel`; fields hold no commas here.
+    Names paths(const std::string& csv, const std::string& channel = "gray") const {
+        Names found;
+        std::istringstream lines(csv);
+        for (std::string line; std::getline(lines, line);)
+            if (contains(line, "," + channel + ",")) found.push_back(line.substr(0, line.find(',')));
+        return found;
+    }
+
+    Names measured(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.end(), {"-q", "--format", "csv", "--write", "none", "--engine", "cpu"});
+        return paths(run(arguments).out);
+    }
+
+    void save_gray(const std::string& name, int value = 1) const {
+        save(name, cv::Mat(3, 2, CV_8UC1, cv::Scalar(value)));
+    }
+
+    /// Images of every depth and number of channels in a tree of directories, some of them bad.
+    void make_tree(const std::string& root, int count, unsigned seed = 1) const {
+        std::mt19937 random(seed);
+        const Names directories{"", "a/", "a/b/", "a b/", "\xc3\xbc/", "a/b/c/d/"};
+        const std::array types{CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3, CV_32FC1, CV_32FC3};
+        for (int i = 0; i < count; ++i) {
+            std::string name = root + "/" + directories[random() % directories.size()] + "image" + std::to_string(i);
+            cv::Mat image(1 + static_cast<int>(random() % 24), 1 + static_cast<int>(random() % 24),
+                          types[random() % types.size()]);
+            name += image.depth() == CV_32F ? ".pfm" : ".png";
+            cv::randu(image, 0, image.depth() == CV_8U ? 256 : image.depth() == CV_16U ? 65536 : 1);
+            save(name, image);
+            const unsigned luck = random() % 40;
+            if (luck == 0) write_text(at(name), read_text(at(name)).substr(0, 30));
+            if (luck == 1) write_text(at(name), "no image");
+        }
+    }
+
+    /// Images of floats, each with 40,000 values of its own in a channel.
+    std::vector<cv::Mat> save_floats(const std::string& root, int count, int type) const {
+        std::vector<cv::Mat> images;
+        for (int i = 0; i < count; ++i) {
+            cv::Mat image(200, 200, type);
+            cv::randn(image, cv::Scalar::all(0.1 * i), cv::Scalar::all(1 + i));
+            image.at<float>(3, 4) = std::nanf("");
+            image.at<float>(5, i) = -INFINITY;
+            save(root + "/" + std::to_string(i % 3) + "/" + std::to_string(i) + ".pfm", image);
+            images.push_back(image);
+        }
+        return images;
+    }
+
+    /// A table of CSV whose fields hold no commas, each row by the names of the columns.
+    std::vector<std::map<std::string, std::string>> table(const std::string& csv) const {
+        std::vector<std::map<std::string, std::string>> rows;
+        Names names;
+        std::istringstream lines(csv);
+        for (std::string line; std::getline(lines, line);) {
+            Names fields(1);
+            for (const char byte : line)
+                if (byte == ',')
+                    fields.emplace_back();
+                else
+                    fields.back() += byte;
+            if (names.empty()) {
+                names = fields;
+                continue;
+            }
+            auto& row = rows.emplace_back();
+            for (std::size_t i = 0; i < fields.size(); ++i) row[names.at(i)] = fields[i];
+        }
+        return rows;
+    }
+
+    /// A run into a directory that is killed again and again and goes on, until it ends as another has.
+    void expect_end_after_kills(std::vector<std::string> words, const std::string& output, const Outcome& whole) const {
+        words.insert(words.end(), {"--checkpoint", "0.01", "--resume"});
+        std::mt19937 random(5);
+        int kills = 0;
+        for (int round = 0; kills == 0 && round < 20; ++round) {  // a busy machine kills late
+            fs::remove_all(at(output));
+            Outcome outcome;
+            for (int attempt = 0; attempt < 40; ++attempt) {
+                Setting setting;
+                setting.signal = attempt < 39 ? SIGKILL : 0;
+                setting.after_seconds = whole.seconds * static_cast<double>(random() % 1000) / 1000;
+                outcome = run(words, setting);
+                if (outcome.code == whole.code) break;
+                ASSERT_EQ(outcome.code, -SIGKILL) << outcome.err;
+                ++kills;
+            }
+            ASSERT_EQ(outcome.code, whole.code) << outcome.err;
+        }
+        EXPECT_GE(kills, 1);
+    }
+
+    /// Every file below a directory, with its bytes.
+    std::map<std::string, std::string> contents(const std::string& name) const {
+        std::map<std::string, std::string> files;
+        for (const std::string& file : files_below(name)) files[file] = read_text(at(name) / file);
+        return files;
+    }
+
+    void expect_same_files(const std::string& actual, const std::string& expected) const {
+        EXPECT_EQ(files_below(actual), files_below(expected));
+        const auto there = contents(actual);
+        for (const auto& [name, bytes] : contents(expected)) {
+            const auto found = there.find(name);
+            EXPECT_TRUE(found == there.end() || found->second == bytes) << name << " differs";
+        }
+    }
+};
+
+}  // namespace command
