@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/console.hpp"
+#include "gpuhist/lut.hpp"
 #include "run/checkpoint.hpp"
 #include "run/outcome.hpp"
 #include "run/row_file.hpp"
