@@ -262,8 +262,8 @@ TEST_F(Command, PercentileColumnsFollowTheList) {
 TEST_F(Command, PercentileColumnsOfFloatsMayBeMany) {
     cv::Mat floats(1, 101, CV_32FC3);
     for (int i = 0; i < 3 * floats.cols; ++i) floats.ptr<float>(0)[i] = static_cast<float>((i * 37) % 101);
-    save("y.tiff", floats);
-    const Outcome outcome = run({"y.tiff", "--write", "none", "--format", "csv", "--engine", "cpu",
+    save("y.pfm", floats);
+    const Outcome outcome = run({"y.pfm", "--write", "none", "--format", "csv", "--engine", "cpu",
                                  "--percentile-columns", "0.5,1,2,5,10,25,50,75,90,95,99,99.5"});
     ASSERT_EQ(outcome.code, all_done) << outcome.err;
     EXPECT_TRUE(contains(outcome.out, "entropy,p0.5,p01,p02,p05,p10,p25,median,p75,p90,p95,p99,p99.5,clipped_low"))

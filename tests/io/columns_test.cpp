@@ -123,7 +123,7 @@ TEST(Columns, MakeEveryFile) {
     EXPECT_EQ(joined(keys(set[0])), "schema,group,depth,luma,normalize,channels,histogram");
     EXPECT_EQ(keys(set[0]["channels"][0]), names_of(columns(list, ColumnFile::dataset_json), true));
     EXPECT_EQ(set[1]["group"], "a");
-    EXPECT_EQ(set[1]["channels"][0]["median"], 2.5);
+    EXPECT_EQ(set[1]["channels"][0]["median"], 4.5);  // red, last of B, G, R: 3 and 6
 }
 
 TEST(Columns, LumaIsNamedWhereItIs) {
