@@ -212,7 +212,7 @@ TEST_F(Command, ColumnsSayWhatTheyMean) {
         EXPECT_EQ(line.rfind(column["name"].get<std::string>() + ' ', 0), 0u) << line;
         for (const char* key : {"unit", "type", "definition", "source", "for"})
             EXPECT_TRUE(contains(line, column[key].get<std::string>())) << line;
-        names += "," + column["name"].get<std::string>();
+        names.append(",").append(column["name"].get<std::string>());
     }
     EXPECT_FALSE(std::getline(lines, line)) << line;
     EXPECT_TRUE(contains(names, ",entropy,p01,p05,p25,median,p75,p95,p99,clipped_low")) << names;

@@ -101,8 +101,12 @@ TEST(Columns, OfPercentilesFollowTheList) {
     for (const Column& column : columns(list)) {
         ColumnRow row;
         row.statistics = &others.front();
-        if (column.name == "p0.5") EXPECT_TRUE(std::holds_alternative<std::monostate>(column.value(row)));
-        if (column.name == "median") EXPECT_EQ(std::get<double>(column.value(row)), 1.5);
+        if (column.name == "p0.5") {
+            EXPECT_TRUE(std::holds_alternative<std::monostate>(column.value(row)));
+        }
+        if (column.name == "median") {
+            EXPECT_EQ(std::get<double>(column.value(row)), 1.5);
+        }
     }
 }
 
@@ -151,7 +155,11 @@ TEST(Columns, OnTheUnitScaleAreOverTheTypesHighest) {
 
 TEST(Sinks, GiveTheLinesOfTheirFormats) {
     const Percentiles list({50});
-    io::ImageResult image{3, {"a,b", 2, 1, Depth::u8}, "cpu", statistics(analyze({1, 2}), list)};
+    io::ImageResult image;
+    image.index = 3;
+    image.info = {"a,b", 2, 1, Depth::u8};
+    image.engine = "cpu";
+    image.rows = statistics(analyze({1, 2}), list);
     const io::Failure failure{"bad", "decode", "why"};
     const auto csv = io::make_sink("csv", list), json = io::make_sink("json", list), shard = io::make_shard_sink(list);
     EXPECT_EQ(csv->begin(), io::stats_csv_header(list));
