@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "cli/options.hpp"
+#include "commands/columns.hpp"
 #include "commands/devices.hpp"
 #include "commands/merge.hpp"
 #include "run/pipeline.hpp"
@@ -22,6 +23,8 @@ int execute(const gpuhist::app::CommandLine& line) {
             return gpuhist::app::run(line.run);
         case Command::devices:
             return gpuhist::app::show_devices();
+        case Command::columns:
+            return gpuhist::app::show_columns(line.columns);
         case Command::merge:
             return gpuhist::app::merge(line.merge);
     }

@@ -18,6 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "gpuhist/columns.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/report.hpp"
 #include "run/exit_code.hpp"
 
 namespace gpuhist::app {
@@ -25,23 +28,8 @@ namespace {
 
 constexpr std::uint32_t most_bins = 1u << 24;
 
-constexpr const char* definitions = R"(Definitions:
-  luma         (9798 R + 19235 G + 3735 B + 16384) >> 15 of the stored values, as cv::cvtColor
-               (floats: 0.299 R + 0.587 G + 0.114 B)
-  all          the colours' values together as one population; alpha has a row of its own
-  std          population (n); std_sample has n - 1; both from exact integers
-  skewness     m3 / m2^1.5; kurtosis is the excess, m4 / m2^2 - 3; both population
-  entropy      -sum p log2 p in bits, one bin per possible value
-  p01 ... p99  linear interpolation at index q (n - 1), as numpy.percentile;
-               percentiles that stretch are nearest-rank: the smallest v with cum(v) >= ceil(q n)
-  bins         N equal bins over [LO, HI); values outside are counted as below and above
-  clipped      fraction of pixels at the type's lowest and highest value
-  effective_bits
-               from the lowest to the highest bit of or & ~and of the values that occur, inclusive:
-               of the bits set in some and not in all; 0 for a constant channel
-  NaN, Inf     counted, and left out of everything else
-
-Files, in the output directory: stats.csv, and per input NAME.histogram.csv, NAME.histogram.png and
+constexpr const char* files_and_codes =
+    R"(Files, in the output directory: stats.csv, and per input NAME.histogram.csv, NAME.histogram.png and
 NAME.normalized.png (.tiff for floats). NAME is the whole file name; of inputs that share it, each is
 written in sub-directories named as the end of its path, as far up as tells them apart (a/x.png and
 b/x.png). Images of a directory are written in a tree that mirrors it, of several directories below a
@@ -54,6 +42,17 @@ with the same bytes as if it had not been interrupted.
 
 Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be
 written, 130 interrupted)";
+
+/// The columns of the results, and what else has a definition.
+std::string definitions() {
+    return "Definitions:\n" + column_definitions() +
+           definition("luma", std::string(luma_formula(Depth::u8)) +
+                                  " of the stored values, as cv::cvtColor (floats: " + luma_formula(Depth::f32) +
+                                  ", each step rounded to float).") +
+           definition("stretches",
+                      "Percentiles that stretch are nearest-rank: the smallest v with cum(v) >= ceil(q n).") +
+           definition("bins", "N equal bins over [LO, HI); values outside are counted as below and above.") + '\n';
+}
 
 CLI::ValidationError contradiction(const std::string& text) {
     return CLI::ValidationError(text);
@@ -101,6 +100,22 @@ Writes parse_writes(const std::string& text) {
             throw CLI::ValidationError("--write", "'none' stands alone");
     }
     return writes;
+}
+
+Percentiles parse_percentile_columns(const std::string& text) {
+    constexpr const char* option = "--percentile-columns";
+    std::vector<double> percents;
+    for (const std::string& item : split(text)) {
+        double& percent = percents.emplace_back();
+        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), percent);
+        if (status != std::errc() || end != item.data() + item.size() || !std::isfinite(percent))
+            throw CLI::ValidationError(option, "'" + item + "' is no number: percentiles are listed as 1,50,99.9");
+    }
+    try {
+        return Percentiles(percents);
+    } catch (const InvalidArgument& error) {
+        throw CLI::ValidationError(option, error.what());
+    }
 }
 
 std::uint32_t parse_bins(const std::string& text) {
@@ -156,12 +171,13 @@ void add_choice(CLI::App& app, const std::string& option, Value& value,
     app.add_option_function<std::string>(option, choose, description)->type_name(type_name);
 }
 
-/// What the parser leaves for afterwards, because it depends on more than one option.
+/// Words that the parser leaves for afterwards, because what they mean depends on more than one option.
 struct Raw {
     std::string color = "auto";
     bool quiet = false;
     bool fail_fast = false;
     CLI::App* devices = nullptr;
+    CLI::App* columns = nullptr;
     CLI::App* merge = nullptr;
 };
 
@@ -223,6 +239,11 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
                 {"zscore", NormalizeMode::zscore}},
                "minmax [default], percentile, equalize or zscore", "MODE");
     add_text("--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
+    const auto parse_columns = [](Percentiles& percentiles) {
+        return [&percentiles](const std::string& text) { percentiles = parse_percentile_columns(text); };
+    };
+    add_text("--percentile-columns", parse_columns(options.percentiles),
+             "Which percentiles have columns, up to 32, as 0.5,50,99.9\n[1,5,25,50,75,95,99]", "LIST");
     add_choice(app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
                "Normalise the colours joint [default] or separate", "HOW");
     add_choice(app, "--link", options.linked, {{"dataset", true}}, "dataset: one table for all, from the whole set",
@@ -242,8 +263,9 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     app.add_option("--threads", options.engine_options.threads, "CPU threads [as many as the process may run on]")
         ->check(CLI::Range(1, 4096).description(""))
         ->type_name("N");
-    add_choice(app, "--format", options.format,
-               {{"table", Format::table}, {"csv", Format::csv}, {"json", Format::json}},
+    std::vector<std::pair<std::string, std::string>> formats{{"table", "table"}};
+    for (const std::string& format : io::sink_formats()) formats.emplace_back(format, format);
+    add_choice(app, "--format", options.format, formats,
                "Standard output: table, csv, or json, an object a line\n"
                "[a table; of what a directory holds, one of the whole set]",
                "FORM");
@@ -270,6 +292,16 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     raw.devices->footer("");
     raw.devices->fallthrough();  // so that what follows it is refused in our words
     app.require_subcommand(0, 1);
+    raw.columns = app.add_subcommand("columns", "Say what each column of the results means");
+    raw.columns->footer("");
+    raw.columns->set_help_flag("-h,--help", "This text");
+    add_choice<std::string>(*raw.columns, "--format", line.columns.format,
+                            {{"table", "table"}, {"json", "json"}, {"markdown", "markdown"}},
+                            "table [default], json or markdown", "FORM");
+    raw.columns
+        ->add_option_function<std::string>("--percentile-columns", parse_columns(line.columns.percentiles),
+                                           "Which percentiles have columns [1,5,25,50,75,95,99]")
+        ->type_name("LIST");
     raw.merge = app.add_subcommand("merge", "Make one result of the parts of a run with --shard");
     raw.merge->set_help_flag("-h,--help", "This text");
     raw.merge->add_option("DIR", line.merge.directories, "Directories that hold the part files")
@@ -315,6 +347,12 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
                 throw contradiction("'devices' takes no images and no options (a file of that name: ./devices)");
         return;
     }
+    if (raw.columns->parsed()) {
+        for (const CLI::Option* option : app.get_options())
+            if (option->count() > 0)
+                throw contradiction("'columns' comes first, then its own options (a file of that name: ./columns)");
+        return;
+    }
     if (raw.merge->parsed()) {
         for (const CLI::Option* option : app.get_options())
             if (option->count() > 0)
@@ -336,10 +374,11 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
 
     const std::vector<std::string>& inputs = options.inputs.arguments;
     std::error_code ignored;
-    if (const std::string word = inputs.size() == 1 ? inputs.front() : "/"; word.find('/') == std::string::npos &&
-                                                                            edit_distance(word, "devices") <= 2 &&
-                                                                            !std::filesystem::exists(word, ignored))
-        throw contradiction("no such file or command '" + word + "': did you mean 'devices'?");
+    const std::string word = inputs.size() == 1 ? inputs.front() : "/";
+    for (const char* command : {"devices", "columns"})
+        if (word.find('/') == std::string::npos && edit_distance(word, command) <= 2 &&
+            !std::filesystem::exists(word, ignored))
+            throw contradiction("no such file or command '" + word + "': did you mean '" + command + "'?");
 
     const auto is_directory = [](const std::string& input) {
         std::error_code failed;
@@ -372,7 +411,7 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
             throw contradiction(std::string(option) + " is about the whole set, of which --shard sees a part");
     if (given("--percentiles") && options.normalization.mode != NormalizeMode::percentile)
         throw contradiction("--percentiles belongs to --normalize percentile");
-    const bool drawn = options.format == Format::table;
+    const bool drawn = options.format == "table";
     for (const char* option : {"--bins", "--range"})
         if (given(option) && !writes.histogram && !writes.plot && !drawn)
             throw contradiction(std::string(option) + " is about the histogram and the plot, " + why);
@@ -382,13 +421,15 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
     if (given("--output") && !writes.any())
         throw contradiction("--output names a directory, --write none writes nothing");
     if (given("--gpu") && options.engine == "cpu") throw contradiction("--gpu does not go with --engine cpu");
+    if (given("--percentile-columns") && !writes.stats && !writes.plot && options.format == "none")
+        throw contradiction("--percentile-columns is about stats, " + why);
     if (given("--group-by") && !writes.stats) throw contradiction("--group-by is about dataset.*, " + why);
     for (const char* option : {"--resume", "--checkpoint", "--shard"})
         if (given(option) && !writes.any())
             throw contradiction(std::string(option) + " is about files, and --write none writes nothing");
     if (given("--shard") && !writes.stats) throw contradiction("--shard is about stats, " + why);
     if (given("--fail-fast") && given("--max-errors")) throw contradiction("--fail-fast is --max-errors 1");
-    if (options.format == Format::none && !writes.any())
+    if (options.format == "none" && !writes.any())
         throw contradiction("--quiet and --write none leave nothing to print or write");
 }
 
@@ -412,7 +453,7 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Command
     Options& options = line.run;
     CLI::App app("Measures images: exact statistics, histograms, plots and normalised copies, on the GPU or the CPU.",
                  "gpuhist");
-    app.footer(definitions);
+    app.footer(definitions() + files_and_codes);
     app.get_formatter()->column_width(26);
     Raw raw;
     bind(app, line, raw);
@@ -422,7 +463,7 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Command
     }
     try {
         app.parse(argc, argv);
-        if (app.count("--format") == 0 && raw.quiet) options.format = Format::none;
+        if (app.count("--format") == 0 && raw.quiet) options.format = "none";
         options.table_of_each = app.count("--format") > 0;
         for (const char* option : {"--normalize", "--percentiles", "--channels", "--link", "--lut-in"})
             options.normalize = options.normalize || app.count(option) > 0;
@@ -437,6 +478,7 @@ std::optional<int> parse_command_line(int argc, const char* const* argv, Command
         return usage_error;
     }
     if (raw.devices->parsed()) line.command = Command::devices;
+    if (raw.columns->parsed()) line.command = Command::columns;
     if (raw.merge->parsed()) line.command = Command::merge;
     line.merge.notes = !raw.quiet;
     options.quiet = raw.quiet;

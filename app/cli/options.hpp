@@ -3,17 +3,19 @@
 
 #include <optional>
 
+#include "commands/columns.hpp"
 #include "commands/merge.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
 
-enum class Command { run, devices, merge };
+enum class Command { run, devices, columns, merge };
 
 /// A command and its options: those of the others are not looked at.
 struct CommandLine {
     Command command = Command::run;
     Options run;
+    ColumnsOptions columns;
     MergeOptions merge;
 };
 

@@ -8,6 +8,8 @@
 #include <functional>
 #include <optional>
 
+#include "gpuhist/columns.hpp"
+
 namespace gpuhist::app {
 namespace {
 
@@ -54,7 +56,7 @@ class Painter {
     bool color_;
 };
 
-struct Column {
+struct TableColumn {
     std::string title;
     std::vector<std::string> cells;
     std::size_t width() const {
@@ -65,7 +67,7 @@ struct Column {
 };
 
 /// About six digits, the same number of decimals in the whole column, none where every value is whole.
-Column number_column(const char* title, const std::vector<std::optional<double>>& values) {
+TableColumn number_column(const char* title, const std::vector<std::optional<double>>& values) {
     double largest = 0;
     bool whole = true;
     for (const auto& value : values)
@@ -76,7 +78,7 @@ Column number_column(const char* title, const std::vector<std::optional<double>>
     const int exponent = largest > 0 ? static_cast<int>(std::floor(std::log10(largest))) : 0;
     const bool scientific = exponent > 8 || exponent < -4;
     const int decimals = whole ? 0 : exponent >= 0 ? std::clamp(5 - exponent, 1, 3) : 5 - exponent;
-    Column column{title, {}};
+    TableColumn column{title, {}};
     for (const auto& value : values)
         column.cells.push_back(!value       ? "-"
                                : scientific ? print_number("%.*g", 6, *value)
@@ -84,8 +86,8 @@ Column number_column(const char* title, const std::vector<std::optional<double>>
     return column;
 }
 
-Column percent_column(const char* title, const std::vector<std::optional<double>>& fractions) {
-    Column column{title, {}};
+TableColumn percent_column(const char* title, const std::vector<std::optional<double>>& fractions) {
+    TableColumn column{title, {}};
     for (const auto& fraction : fractions)
         column.cells.push_back(!fraction                                  ? "-"
                                : *fraction > 0 && *fraction * 100 < 0.005 ? "<0.01"
@@ -93,8 +95,26 @@ Column percent_column(const char* title, const std::vector<std::optional<double>
     return column;
 }
 
-std::vector<Column> number_columns(const std::vector<Statistics>& rows) {
-    std::vector<Column> columns;
+/// Percentiles for a narrow table: the first, the median and the 99th, as far as they were asked for; for a first or a
+/// 99th that was not, the lowest or the highest that was.
+std::vector<std::uint32_t> shown_percentiles(const std::vector<Statistics>& rows) {
+    if (rows.empty() || rows.front().percentiles.empty()) return {};
+    constexpr std::uint32_t one = 1'000'000;
+    const auto& asked = rows.front().percentiles;
+    const auto there = [&](std::uint32_t micro) {
+        return std::any_of(asked.begin(), asked.end(), [&](const Percentile& p) { return p.micro == micro; });
+    };
+    const auto [lowest, highest] = std::minmax_element(
+        asked.begin(), asked.end(), [](const Percentile& a, const Percentile& b) { return a.micro < b.micro; });
+    std::vector<std::uint32_t> shown{there(one) ? one : lowest->micro};
+    if (there(50 * one)) shown.push_back(50 * one);
+    shown.push_back(there(99 * one) ? 99 * one : highest->micro);
+    shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+    return shown;
+}
+
+std::vector<TableColumn> number_columns(const std::vector<Statistics>& rows) {
+    std::vector<TableColumn> columns;
     const auto collect = [&](const std::function<std::optional<double>(const Statistics&)>& field) {
         std::vector<std::optional<double>> values;
         for (const Statistics& row : rows) values.push_back(field(row));
@@ -105,9 +125,8 @@ std::vector<Column> number_columns(const std::vector<Statistics>& rows) {
     };
     const auto add = [&](const char* title, auto field) { columns.push_back(number_column(title, collect(field))); };
     add("min", [](const Statistics& row) { return row.min; });
-    add("p01", [](const Statistics& row) { return row.percentile(1); });
-    add("median", [](const Statistics& row) { return row.percentile(50); });
-    add("p99", [](const Statistics& row) { return row.percentile(99); });
+    for (const std::uint32_t micro : shown_percentiles(rows))
+        add(percentile_name(micro).c_str(), [micro](const Statistics& row) { return row.percentile(micro / 1e6); });
     add("max", [](const Statistics& row) { return row.max; });
     add("mean", [](const Statistics& row) { return row.mean; });
     add("std", [](const Statistics& row) { return row.std; });
@@ -196,23 +215,29 @@ std::string draw_histogram(const Histogram& histogram, const TableStyle& style, 
 
 }  // namespace
 
-TableHeading heading_of(const io::ImageInfo& image, int channels, std::string_view engine, const TableStyle& style) {
+TableHeading heading_of(const io::ImageResult& result, const TableStyle& style) {
+    const io::ImageInfo& image = result.info;
+    const auto samples = [&](Channel channel) {
+        return std::any_of(result.rows.begin(), result.rows.end(),
+                           [&](const Statistics& row) { return row.channel == channel; });
+    };
+    const int channels = samples(Channel::gray) ? 1 : samples(Channel::alpha) ? 4 : 3;
     return {image.path, std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) +
                             "  " + to_string(image.depth) + ", " + std::to_string(channels) +
-                            (channels == 1 ? " channel" : " channels") + "  on " + std::string(engine)};
+                            (channels == 1 ? " channel" : " channels") + "  on " + result.engine};
 }
 
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
                          std::string_view written, const TableStyle& style) {
     const Painter paint(style.color);
     std::string text = paint("\033[1m", printable(heading.name)) + "  " + heading.description + '\n';
-    const std::vector<Column> columns = number_columns(rows);
+    const std::vector<TableColumn> columns = number_columns(rows);
     std::string titles(label_columns, ' ');
-    for (const Column& column : columns) titles += "  " + pad_left(column.title, column.width());
+    for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
     text += paint("\033[2m", titles) + '\n';
     for (std::size_t row = 0; row < rows.size(); ++row) {
         text += paint(color_of(rows[row].channel), pad_right(to_string(rows[row].channel), label_columns));
-        for (const Column& column : columns) text += "  " + pad_left(column.cells[row], column.width());
+        for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
         text += '\n';
     }
     if (!histogram.columns.empty()) text += draw_histogram(histogram, style, paint);

@@ -21,7 +21,7 @@ struct TableStyle {
 struct TableHeading {
     std::string name, description;
 };
-TableHeading heading_of(const io::ImageInfo& image, int channels, std::string_view engine, const TableStyle& style);
+TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 
 /// One block: heading, a row a channel, the histogram with the axis of its values unless it is empty, and the files
 /// written, if any. Lines have at most 100 columns but for long paths.

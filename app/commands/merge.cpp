@@ -103,7 +103,7 @@ void allow_many_files() {
 
 /// Both files, complete but for their names.
 void write_rows(const io::ShardSet& shards, StreamedFile& stats, StreamedFile& errors) {
-    stats.write(io::stats_csv_header());
+    stats.write(io::stats_csv_header(shards.files.front().shard.percentiles));
     errors.write(io::errors_csv_header());
     io::merge_rows(
         shards, [&](const std::string& row) { stats.write(row); }, [&](const std::string& row) { errors.write(row); });
@@ -129,7 +129,8 @@ std::uint64_t merge_into(const MergeOptions& options) {
     // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
     output([&] {
         io::remove_dataset(options.output);
-        if (first.inputs > 1) io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts);
+        if (first.inputs > 1)
+            io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts, first.percentiles);
     });
     errors.keep(failed > 0);
     stats.keep(total(shards, &io::Shard::rows) > 0);  // last: with it all is there

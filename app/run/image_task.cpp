@@ -1,48 +1,16 @@
 #include "run/image_task.hpp"
 
 #include <algorithm>
-#include <future>
-#include <new>
 #include <opencv2/core.hpp>
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/opencv.hpp"
-#include "gpuhist/io/plot.hpp"
-#include "gpuhist/io/report.hpp"
-#include "gpuhist/io/shard.hpp"
+#include "run/set_summary.hpp"
 
 namespace gpuhist::app {
 namespace {
-
-namespace fs = std::filesystem;
-
-Failure failure_of(const IoError& error) {
-    return {word(error.kind()), error.what()};
-}
-
-/// What is being handled, as the failure of an input of that path.
-Failure current_failure(const std::string& path) {
-    try {
-        throw;
-    } catch (const IoError& error) {
-        return failure_of(error);
-    } catch (const CudaError& error) {
-        return {"engine", path + ": " + error.what()};
-    } catch (const InvalidArgument& error) {
-        return {"unsupported", path + ": " + error.what()};
-    } catch (const std::bad_alloc&) {
-        return {"memory", path + ": there is not enough memory"};
-    } catch (const cv::Exception& error) {
-        return {"decode", path + ": " + error.err};
-    } catch (const std::exception& error) {
-        return {"other", path + ": " + error.what()};
-    } catch (...) {
-        return {"other", path + ": an error without a name"};
-    }
-}
 
 /// Runs a step of the work for an input. Returns whether it went well; else the outcome says why it did not.
 template <class Step>
@@ -67,51 +35,13 @@ bool attempt(Outcome& outcome, Step step) {
 
 }  // namespace
 
-Summary& pool_of(std::vector<io::Group>& groups, const std::string& name) {
-    auto place = std::lower_bound(groups.begin(), groups.end(), name,
-                                  [](const io::Group& one, const std::string& other) { return one.name < other; });
-    if (place == groups.end() || place->name != name) place = groups.insert(place, {name, {}});
-    return place->summary;
-}
-
-const char* word(IoError::Kind kind) {
-    switch (kind) {
-        case IoError::Kind::missing:
-            return "missing";
-        case IoError::Kind::permission:
-            return "permission";
-        case IoError::Kind::truncated:
-            return "truncated";
-        case IoError::Kind::too_large:
-            return "too_large";
-        case IoError::Kind::unsupported:
-            return "unsupported";
-        case IoError::Kind::damaged:
-            return "decode";
-        case IoError::Kind::memory:
-            return "memory";
-        case IoError::Kind::no_space:
-            return "no_space";
-        case IoError::Kind::other:
-            break;
-    }
-    return "unreadable";
-}
-
-void make_directories(const fs::path& directory) {
-    std::error_code failure;
-    fs::create_directories(directory, failure);
-    if (failure)
-        throw IoError(directory.string() + ": cannot make this directory: " + failure.message(),
-                      failure == std::errc::no_space_on_device ? IoError::Kind::no_space : IoError::Kind::other);
-}
-
 Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines,
-                   MemoryBudget& budget, StageTimes& times, bool single)
+                   MemoryBudget& budget, const Sinks& sinks, StageTimes& times, bool single)
     : options_(options),
-      inputs_(std::move(inputs)),
+      files_(options, std::move(inputs), single),
       engines_(engines),
       budget_(budget),
+      sinks_(sinks),
       times_(times),
       single_(single) {}
 
@@ -127,19 +57,19 @@ struct Measurer::Image {
     ImageView view{};  ///< of `pixels`
     cv::Mat pixels{}, normalized{};
     Analysis analysis{};
-    std::vector<FrequencyTable> values{};  ///< of f32, for a pool
+    std::vector<FrequencyTable> values{};  ///< of f32, for a summary
     std::string engine{};
 
-    /// Of its pixels and counts: those of a small image of 16 bits are the larger part.
+    /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
-        const DepthTraits& traits = traits_of(view.depth);
-        const std::uint64_t counts = traits.floating ? bins : traits.values;
+        const DepthTraits& depth = traits_of(view.depth);
+        const std::uint64_t counts = depth.floating ? bins : depth.values;
         const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
         return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8;
     }
 };
 
-/// The images of a batch that is being measured. Small ones wait, since an engine is better asked for many at once.
+/// Images of a batch that is being measured. Small ones wait, since an engine is better asked for many at once.
 class Measurer::Images {
   public:
     Images(Measurer& measurer, StageClock& clock) : measurer_(measurer), clock_(clock), share_(measurer.budget_) {}
@@ -165,7 +95,7 @@ class Measurer::Images {
         if (!small || held_ >= most_held) finish();
     }
 
-    /// All that were read.
+    /// Finishes all that were read.
     void finish() {
         if (measurer_.pass_ == 1) analyze();
         for (Image& image : waiting_) {
@@ -184,13 +114,13 @@ class Measurer::Images {
         held_ = 0;
     }
 
-    /// Whether one of them ends the run.
+    /// Tells whether one of them ends the run.
     bool ended() const { return ended_; }
 
-    /// All are finished.
+    /// Finishes all, and gives their summaries to the last.
     void end() {
         finish();
-        give_pools();
+        give_summaries();
     }
 
   private:
@@ -213,7 +143,7 @@ class Measurer::Images {
     }
 
     void count_values_of(Image& image) {
-        if (!measurer_.pools_ || measurer_.pass_ == 2 || !traits_of(image.view.depth).floating) return;
+        if (!measurer_.summed_ || measurer_.pass_ == 2 || !traits_of(image.view.depth).floating) return;
         clock_.enter(Stage::memory);
         const std::uint64_t before = share_.bytes();
         share_.require(before + counting_bytes(image.view));
@@ -227,24 +157,24 @@ class Measurer::Images {
     }
 
     void add_up(const Image& image) {
-        if (!measurer_.pools_ || measurer_.pass_ == 2) return;
+        if (!measurer_.summed_ || measurer_.pass_ == 2) return;
         clock_.enter(Stage::analyze);
         if (last_ && std::any_of(last_ + 1, image.outcome,
                                  [](const Outcome& between) { return between.failure || between.end; }))
-            give_pools();
+            give_summaries();
         if (!first_) first_ = image.outcome;
         try {
             if (measurer_.options_.group_by_directory)
-                pool_of(pools_, image.outcome->input.group).add(image.analysis, image.values);
-            pool_of(pools_, "").add(image.analysis, image.values);
+                summary_of(summaries_, image.outcome->input.group).add(image.analysis, image.values);
+            summary_of(summaries_, "").add(image.analysis, image.values);
         } catch (const IoError& error) {
-            first_->end = failure_of(error);  // the pools are in doubt, and with them all that are in them
+            first_->end = failure_of(error);  // the summaries are in doubt, and with them all that are in them
             ended_ = true;
         }
         last_ = image.outcome;
     }
-    void give_pools() {
-        if (last_) last_->pools = std::exchange(pools_, {});
+    void give_summaries() {
+        if (last_) last_->summaries = std::exchange(summaries_, {});
         first_ = nullptr;
     }
 
@@ -254,8 +184,8 @@ class Measurer::Images {
     std::vector<Image> waiting_;
     std::uint64_t held_ = 0;       ///< bytes of these
     std::vector<Analysis> spare_;  ///< whose memory is used again
-    std::vector<io::Group> pools_;
-    Outcome* first_ = nullptr;  ///< that is in `pools_`
+    std::vector<io::Group> summaries_;
+    Outcome* first_ = nullptr;  ///< that is in `summaries_`
     Outcome* last_ = nullptr;
     bool ended_ = false;
 };
@@ -299,7 +229,7 @@ cv::Mat Measurer::read(const Input& input, bool normalized, std::uint64_t held, 
     return io::decode_image(bytes, input.path, decode);
 }
 
-/// What is written about an input in this pass.
+/// Files that are written about an input in this pass.
 Writes Measurer::writes_of(const Input& input) const {
     Writes writes = options_.writes_of(input);
     if (pass_ == 2) return {false, false, false, writes.normalized};
@@ -317,7 +247,7 @@ cv::Mat Measurer::like(const cv::Mat& pixels, NormalizeMode mode) const {
 
 cv::Mat Measurer::apply_luts(const cv::Mat& pixels) const {
     const ImageView image = io::view(pixels);
-    for (const LutSet& tables : *tables_)
+    for (const LutSet& tables : *luts_)
         if (tables.depth == image.depth) {
             cv::Mat normalized = like(pixels, tables.mode);
             gpuhist::apply_luts(tables, image, io::mutable_view(normalized));
@@ -326,7 +256,7 @@ cv::Mat Measurer::apply_luts(const cv::Mat& pixels) const {
     throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images");
 }
 
-/// To analyse it, and to normalise it where that is asked.
+/// The engine's task: to analyse the image, and to normalise it where that is asked.
 Task Measurer::task_of(Image& image) const {
     Task task;
     Job& job = task.job;
@@ -334,9 +264,11 @@ Task Measurer::task_of(Image& image) const {
     job.result = &image.analysis;
     if (options_.histogram.bins != 0) job.request.bins = options_.histogram.bins;
     job.request.range = options_.histogram.range;
-    if (traits_of(job.image.depth).floating && options_.histogram.bins == 0)
-        throw InvalidArgument("--bins full is one bin per value, which f32 does not have: give --bins N");
-    if (image.writes.normalized && !tables_) {
+    job.request.percentiles = options_.percentiles;
+    if (const DepthTraits& depth = traits_of(job.image.depth); depth.values == 0 && options_.histogram.bins == 0)
+        throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
+                              " does not have: give --bins N");
+    if (image.writes.normalized && !luts_) {
         image.normalized = like(image.pixels, options_.normalization.mode);
         job.normalization = options_.normalization;
         job.output = io::mutable_view(image.normalized);
@@ -348,103 +280,35 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     Outcome& outcome = *image.outcome;
     const Input& input = outcome.input;
     const Writes& writes = image.writes;
-    if (writes.normalized && tables_) {
+    if (writes.normalized && luts_) {
         clock.enter(Stage::analyze);
         image.normalized = apply_luts(image.pixels);
     }
     image.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
-        write_files(outcome, writes, {}, {}, image.normalized);
+        files_.write(outcome, writes, {}, image.normalized);
         return;
     }
 
     clock.enter(Stage::analyze);
-    const io::ImageInfo info{input.path, image.view.width, image.view.height, image.view.depth};
-    const std::string& engine = image.engine;
-    const std::vector<Statistics> rows = statistics(image.analysis);
+    io::ImageResult& result = outcome.result;
+    result.index = input.index;
+    result.info = {input.path, image.view.width, image.view.height, image.view.depth};
+    result.engine = image.engine;
+    result.rows = statistics(image.analysis, options_.percentiles);
+    const bool table = options_.table_of(input);
     Histogram histogram;
-    if (writes.histogram || writes.plot || options_.table_of(input))
-        histogram = gpuhist::histogram(image.analysis, options_.histogram);
+    if (writes.histogram || writes.plot || table) histogram = gpuhist::histogram(image.analysis, options_.histogram);
     clock.enter(Stage::write);
     std::string written;
-    for (const std::string& suffix : write_files(outcome, writes, histogram, rows, image.normalized))
+    for (const std::string& suffix : files_.write(outcome, writes, histogram, image.normalized))
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
-    if (writes.stats) {
-        outcome.rows = rows.size();
-        outcome.stats = options_.shard ? io::shard_stats_rows(input.index, info, rows) : io::stats_csv_rows(info, rows);
-    }
-    if (options_.format == Format::csv) outcome.printed = io::stats_csv_rows(info, rows);
-    if (options_.format == Format::json) outcome.printed = io::stats_json(info, engine, rows);
-    if (options_.table_of(input))
-        outcome.printed = format_table(heading_of(info, image.view.channels, engine, options_.style), rows, histogram,
-                                       written, options_.style);
-}
-
-/// Runs one writer. Returns what goes wrong.
-std::optional<Failure> Measurer::write(const fs::path& path, const std::function<void()>& writer) const {
-    try {
-        writer();
-        return std::nullopt;
-    } catch (const IoError& error) {
-        const bool full = error.kind() == IoError::Kind::no_space;
-        return Failure{full ? word(error.kind()) : "output", error.what()};
-    } catch (...) {
-        return Failure{"output", current_failure(path.string()).message};
-    }
-}
-
-/// Returns the suffixes of the files that were written.
-std::vector<std::string> Measurer::write_files(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                               const std::vector<Statistics>& rows, const cv::Mat& normalized) const {
-    if (!writes.histogram && !writes.plot && !writes.normalized) return {};
-    const Input& input = outcome.input;
-    const std::string stem = (options_.output / input.output_name).string();
-    std::vector<std::pair<std::string, std::function<void(const fs::path&)>>> files;
-    if (writes.histogram)
-        files.emplace_back(".histogram.csv",
-                           [&](const fs::path& path) { io::write_file(path, io::histogram_csv(histogram)); });
-    if (writes.plot)
-        files.emplace_back(".histogram.png", [&](const fs::path& path) {
-            io::PlotOptions plot;
-            plot.log_counts = options_.log_counts;
-            plot.title = printable(input.standard_input ? "standard input" : input.output_name);
-            io::write_image(path, io::plot_histogram(histogram, rows, plot));
-        });
-    if (writes.normalized)
-        files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth),
-                           [&](const fs::path& path) { io::write_image(path, normalized); });
-    const auto failed = [&](const std::optional<Failure>& failure) {
-        if (!failure) return false;
-        if (failure->kind == word(IoError::Kind::no_space) && !single_)
-            outcome.end = failure;
-        else
-            outcome.not_written.push_back(*failure);
-        return true;
-    };
-    const fs::path directory = fs::path(stem).parent_path();
-    if (failed(write(directory, [&] { make_directories(directory); }))) return {};
-    // The files of an image that is alone have a thread each but the last, which has this one: encoding takes longer
-    // than all else.
-    std::vector<std::pair<std::string, std::future<std::optional<Failure>>>> pending;
-    for (auto& [suffix, writer] : files) {
-        const bool own = !single_ || &suffix == &files.back().first;
-        pending.emplace_back(suffix, std::async(own ? std::launch::deferred : std::launch::async,
-                                                [this, path = fs::path(stem + suffix), &writer = writer] {
-                                                    return write(path, [&] {
-                                                        if (inputs_->includes(path))
-                                                            throw IoError(path.string() +
-                                                                          ": not written, it is one of the inputs; "
-                                                                          "name another --output");
-                                                        writer(path);
-                                                    });
-                                                }));
-    }
-    std::vector<std::string> written;
-    if (single_) pending.back().second.wait();
-    for (auto& [suffix, done] : pending)
-        if (!failed(done.get())) written.push_back(suffix);
-    return written;
+    if (sinks_.rows) outcome.rows = sinks_.rows->format(result);
+    if (sinks_.printed) outcome.printed = sinks_.printed->format(result);
+    if (table)
+        outcome.printed =
+            format_table(heading_of(result, options_.style), result.rows, histogram, written, options_.style);
 }
 
 }  // namespace gpuhist::app

@@ -16,9 +16,6 @@
 
 namespace gpuhist::app {
 
-/// Form of the results on standard output.
-enum class Format { none, table, csv, json };
-
 /// Files that are written.
 struct Writes {
     bool stats = false, histogram = false, plot = false, normalized = false;
@@ -36,13 +33,14 @@ struct Options {
     bool linked = false;                ///< all images are normalised by one table, that of the whole set
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
+    Percentiles percentiles;            ///< that have a column
     HistogramOptions histogram;
     bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
     std::string engine = "auto";
     EngineOptions engine_options;
     io::DecodeOptions decode;
-    Format format = Format::table;
-    bool table_of_each = false;  ///< of what a directory or list holds too, instead of one of the whole set
+    std::string format = "table";  ///< of standard output: `none`, `table`, or one of io::make_sink
+    bool table_of_each = false;    ///< of what a directory or list holds too, instead of one of the whole set
     TableStyle style;
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
@@ -56,9 +54,7 @@ struct Options {
         if (write) return *write;
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
-    bool table_of(const Input& input) const {
-        return format == Format::table && (table_of_each || !input.from_directory);
-    }
+    bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
 };
 
 }  // namespace gpuhist::app

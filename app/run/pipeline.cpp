@@ -77,12 +77,13 @@ class Run {
           engines_(options.engine, options.engine_options, make, console_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
           budget_(memory_),
-          measurer_(options, inputs_, engines_, budget_, summary.stages, single_),
-          results_(options, console_, single_) {
-        if (results_.pooled()) measurer_.pool_images(results_.values());
+          sinks_(make_sinks(options)),
+          measurer_(options, inputs_, engines_, budget_, sinks_, summary.stages, single_),
+          results_(options, sinks_, console_, single_) {
+        if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from);
-        measurer_.use_tables(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
+        measurer_.use_luts(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
     }
 
     int execute();
@@ -112,6 +113,7 @@ class Run {
     EnginePool engines_;
     const std::uint64_t memory_;
     MemoryBudget budget_;
+    const Sinks sinks_;
     Measurer measurer_;
     Results results_;
     std::unique_ptr<Progress> progress_;
@@ -274,7 +276,7 @@ void Run::measure_many() {
         results_.begin_second_pass();
         done = 0;
     }
-    measurer_.use_tables(results_.tables());
+    measurer_.use_luts(results_.luts());
     measurer_.begin_second_pass();
     pass_through(done);
 }

@@ -8,25 +8,35 @@
 #include <iterator>
 #include <utility>
 
+#include "dataset/json.hpp"
 #include "dataset/summary_file.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/frequency_file.hpp"
-#include "report/fields.hpp"
-#include "report/json.hpp"
+#include "report/csv.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 4";
+constexpr const char* format = "gpuhist part 5";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
 std::string name_of(ShardId id) {
     return "part-" + std::to_string(id.number) + "-of-" + std::to_string(id.count);
+}
+
+Percentiles read_percentiles(const JsonReader& list) {
+    std::vector<double> percents;
+    for (std::size_t i = 0; i < list.size(); ++i) percents.push_back(list[i].number());
+    try {
+        return Percentiles(percents);
+    } catch (const InvalidArgument& error) {
+        list.refuse(error.what());
+    }
 }
 
 std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& files) {
@@ -98,7 +108,7 @@ void check_same_run(const ShardFile& a, const ShardFile& b) {
     }
     const HistogramOptions &first = a.shard.histogram, &second = b.shard.histogram;
     if (a.shard.options.size() != b.shard.options.size() || first.bins != second.bins || first.range != second.range ||
-        a.shard.log_counts != b.shard.log_counts)
+        a.shard.log_counts != b.shard.log_counts || !(a.shard.percentiles == b.shard.percentiles))
         refuse_pair(a, b, "their options differ");
     if (a.shard.inputs != b.shard.inputs)
         refuse_pair(
@@ -132,7 +142,8 @@ struct CheckedRows {
     bool more;
     std::uint64_t stats = 0, errors = 0;
 
-    explicit CheckedRows(const ShardFile& file) : rows(file.rows_path), shard(file.shard), more(rows.next()) {
+    explicit CheckedRows(const ShardFile& file)
+        : rows(file.rows_path, file.shard.percentiles), shard(file.shard), more(rows.next()) {
         check();
     }
     void advance() {
@@ -162,6 +173,26 @@ std::string start_of_row(std::uint64_t index, bool is_error) {
     return std::to_string(index) + (is_error ? ",errors," : ",stats,");
 }
 
+class ShardSink final : public Sink {
+  public:
+    explicit ShardSink(const Percentiles& percentiles)
+        : rows_(ColumnFile::stats_csv, percentiles), header_(shard_rows_header(percentiles)) {}
+
+    std::string begin() override { return header_; }
+    std::string format(const ImageResult& image) const override {
+        std::string lines;
+        rows_.append(lines, image.info, image.rows, start_of_row(image.index, false));
+        return lines;
+    }
+    std::string append_failure(std::uint64_t index, const Failure& failure) override {
+        return shard_error_row(index, failure);
+    }
+
+  private:
+    CsvRows rows_;
+    std::string header_;
+};
+
 }  // namespace
 
 std::string shard_file_name(ShardId id) {
@@ -185,9 +216,12 @@ std::string shard_json(const Shard& shard) {
                {"rows", whole_number(shard.rows)},
                {"errors", whole_number(shard.errors)},
                {"options", Json::object()},
+               {"percentiles", Json::array()},
                {"histogram", Json::object()},
                {"groups", Json::array()}};
     for (const auto& [name, text] : shard.options) value["options"][name] = byte_string(text);
+    for (std::size_t i = 0; i < shard.percentiles.size(); ++i)
+        value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
     const auto& range = shard.histogram.range;
     value["histogram"] = Json{{"bins", shard.histogram.bins},
                               {"range", range ? Json::array({range->lower, range->upper}) : Json(nullptr)},
@@ -205,8 +239,8 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
                                    ? "'" + found + "', which another version of gpuhist wrote, while this one reads '" +
                                          format + "': run this shard again, or merge with that version"
                                    : "this is no shard: '" + std::string(format) + "' is wanted");
-    value.members(
-        {"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "histogram", "groups"});
+    value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "percentiles",
+                   "histogram", "groups"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -217,6 +251,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     shard.errors = value["errors"].whole();
     value["options"].each(
         [&](const std::string& option, const JsonReader& text) { shard.options[option] = text.bytes(); });
+    shard.percentiles = read_percentiles(value["percentiles"]);
     const JsonReader histogram = value["histogram"].members({"bins", "range", "log"});
     shard.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
@@ -244,23 +279,27 @@ void remove_shard(const fs::path& directory, ShardId id) {
     }
 }
 
-std::string shard_rows_header() {
-    return "index,file," + stats_csv_header();
+std::string shard_rows_header(const Percentiles& percentiles) {
+    return "index,file," + stats_csv_header(percentiles);
 }
 
-std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows) {
-    std::string lines;
-    for (const Statistics& row : rows) lines += start_of_row(index, false) + stats_csv_rows(image, {row});
-    return lines;
+std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
+                             const Percentiles& percentiles) {
+    return ShardSink(percentiles).format({index, image, {}, rows});
 }
 
 std::string shard_error_row(std::uint64_t index, const Failure& failure) {
     return start_of_row(index, true) + errors_csv_row(failure);
 }
 
-ShardRows::ShardRows(const fs::path& path) : name_(path.string()), file_(path, std::ios::binary) {
+std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
+    return std::make_unique<ShardSink>(percentiles);
+}
+
+ShardRows::ShardRows(const fs::path& path, const Percentiles& percentiles)
+    : name_(path.string()), file_(path, std::ios::binary) {
     if (!file_) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
-    if (!read_record() || row_ != shard_rows_header()) refuse("this is not the header of a shard's rows");
+    if (!read_record() || row_ != shard_rows_header(percentiles)) refuse("this is not the header of a shard's rows");
 }
 
 bool ShardRows::next() {

@@ -1,9 +1,9 @@
 // Summaries as JSON values, which several files hold.
 #pragma once
 
+#include "dataset/json.hpp"
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/io/dataset.hpp"
-#include "report/json.hpp"
 
 namespace gpuhist::io {
 

@@ -1,153 +1,140 @@
 #include "report/json.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "gpuhist/error.hpp"
-#include "report/fields.hpp"
+#include "report/dataset.hpp"
 
 namespace gpuhist::io {
 namespace {
 
-constexpr std::uint64_t exact_numbers = std::uint64_t{1} << 53;
+using Json = nlohmann::ordered_json;
 
-bool is_utf8(const std::string& bytes) {
-    try {
-        static_cast<void>(Json(bytes).dump());
-        return true;
-    } catch (const Json::type_error&) {
-        return false;
+constexpr int schema = 1;  ///< goes up when what a key means changes, or a key goes
+
+struct ToJson {
+    Json operator()(std::monostate) const { return nullptr; }
+    template <class T>
+    Json operator()(const T& value) const {
+        return value;
     }
+};
+
+/// Columns of a file: those of a channel, or the others.
+std::vector<Column> columns_of(ColumnFile file, bool of_channel, const Percentiles& percentiles) {
+    std::vector<Column> list = columns(percentiles, file);
+    list.erase(
+        std::remove_if(list.begin(), list.end(), [&](const Column& one) { return one.of_channel != of_channel; }),
+        list.end());
+    return list;
+}
+
+void add_columns(Json& object, const std::vector<Column>& list, const ColumnRow& row) {
+    for (const Column& column : list) object[column.name] = std::visit(ToJson{}, column.value(row));
+}
+
+std::string text_of(const Json& value) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+class JsonSink final : public Sink {
+  public:
+    explicit JsonSink(const Percentiles& percentiles)
+        : of_image_(columns_of(ColumnFile::stats_json, false, percentiles)),
+          of_channel_(columns_of(ColumnFile::stats_json, true, percentiles)) {}
+
+    std::string format(const ImageResult& image) const override { return line(image.info, image.engine, image.rows); }
+    std::string line(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows) const {
+        ColumnRow row;
+        row.depth = image.depth;
+        row.path = image.path;
+        row.engine = engine;
+        row.width = image.width;
+        row.height = image.height;
+        Json object{{"schema", schema}}, channels = Json::array();
+        add_columns(object, of_image_, row);
+        for (const Statistics& statistics : rows) {
+            row.statistics = &statistics;
+            if (statistics.channel == Channel::luma) object["luma"] = luma_formula(image.depth);
+            add_columns(channels.emplace_back(Json::object()), of_channel_, row);
+        }
+        object["channels"] = std::move(channels);
+        return text_of(object) + '\n';
+    }
+
+  private:
+    std::vector<Column> of_image_, of_channel_;
+};
+
+Json histogram_value(const Histogram& histogram) {
+    Json value{{"range", {histogram.range.lower, histogram.range.upper}}, {"channels", Json::array()}};
+    for (const Histogram::Column& column : histogram.columns)
+        value["channels"].push_back(Json{{"channel", to_string(column.channel)},
+                                         {"below", column.below},
+                                         {"above", column.above},
+                                         {"nan", column.nan},
+                                         {"counts", column.counts}});
+    return value;
+}
+
+/// Numbers that training code subtracts and divides by, one a channel.
+Json normalize_value(const std::vector<SummaryRow>& rows, Depth depth, std::initializer_list<Channel> channels) {
+    Json mean = Json::array(), std = Json::array();
+    const auto value = [&](const std::optional<double>& number) {
+        const auto scaled = unit_scale(number, depth);
+        return scaled ? Json(*scaled) : Json(nullptr);
+    };
+    for (Channel channel : channels)
+        for (const SummaryRow& row : rows)
+            if (row.depth == depth && row.statistics.channel == channel) {
+                mean.push_back(value(row.statistics.mean));
+                std.push_back(value(row.statistics.std));
+            }
+    return Json{{"mean", std::move(mean)}, {"std", std::move(std)}};
 }
 
 }  // namespace
 
-void add_fields(Json& object, const Statistics& row) {
-    visit_fields(row, [&](const char* name, const auto& value) {
-        if constexpr (std::is_same_v<decltype(value), const std::uint64_t&>) {
-            object[name] = value;
-        } else {
-            object[name] = value ? Json(*value) : Json(nullptr);
+std::unique_ptr<Sink> make_json_sink(const Percentiles& percentiles) {
+    return std::make_unique<JsonSink>(percentiles);
+}
+
+std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows,
+                       const Percentiles& percentiles) {
+    return JsonSink(percentiles).line(image, engine, rows);
+}
+
+std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles) {
+    const std::vector<Column> of_depth = columns_of(ColumnFile::dataset_json, false, percentiles),
+                              of_channel = columns_of(ColumnFile::dataset_json, true, percentiles);
+    const auto depth_value = [&](const GroupNumbers& group, std::size_t at) {
+        const DepthSummary& summary = group.summary->depths()[at];
+        const std::vector<SummaryRow>& rows = group.found.rows;
+        const bool colors = summary.find(Channel::red), gray = summary.find(Channel::gray);
+        ColumnRow source;
+        source.depth = summary.depth;
+        source.group = *group.name;
+        Json value{{"schema", schema}}, channels = Json::array();
+        add_columns(value, of_depth, source);
+        for (const SummaryRow& row : rows) {
+            if (row.depth != summary.depth) continue;
+            if (row.statistics.channel == Channel::luma) value["luma"] = luma_formula(row.depth);
+            add_columns(channels.emplace_back(Json::object()), of_channel, row_of(group, row));
         }
-    });
-}
-
-Json whole_number(std::uint64_t value) {
-    return value < exact_numbers ? Json(value) : Json(std::to_string(value));
-}
-
-Json byte_string(const std::string& bytes) {
-    if (is_utf8(bytes)) return bytes;
-    std::string hex;
-    for (const char byte : bytes) {
-        hex += "0123456789abcdef"[static_cast<unsigned char>(byte) >> 4];
-        hex += "0123456789abcdef"[static_cast<unsigned char>(byte) & 15];
-    }
-    return Json{{"hex", hex}};
-}
-
-Json JsonReader::parse(std::string_view text, const std::string& name) {
-    try {
-        return Json::parse(text.begin(), text.end());
-    } catch (const Json::exception& error) {
-        // "[json.exception.parse_error.101] parse error at line 1, column 5: …"
-        std::string what = error.what();
-        if (const auto end = what.find("] "); end != what.npos) what.erase(0, end + 2);
-        throw IoError(name + ": no JSON: " + what);
-    }
-}
-
-const JsonReader& JsonReader::members(std::initializer_list<const char*> names) const {
-    if (!value_.is_object()) refuse("an object is wanted");
-    for (const char* name : names)
-        if (!value_.contains(name)) refuse(std::string("'") + name + "' is missing");
-    for (const auto& item : value_.items())
-        if (std::find(names.begin(), names.end(), item.key()) == names.end())
-            refuse("'" + item.key() + "' does not belong here");
-    return *this;
-}
-
-JsonReader JsonReader::operator[](const char* member) const {
-    if (!value_.is_object() || !value_.contains(member)) refuse(std::string("'") + member + "' is missing");
-    return {value_[member], place_ + "/" + member};
-}
-
-void JsonReader::each(const std::function<void(const std::string&, const JsonReader&)>& visit) const {
-    if (!value_.is_object()) refuse("an object is wanted");
-    for (const auto& item : value_.items()) visit(item.key(), {item.value(), place_ + "/" + item.key()});
-}
-
-std::size_t JsonReader::size() const {
-    if (!value_.is_array()) refuse("an array is wanted");
-    return value_.size();
-}
-
-JsonReader JsonReader::operator[](std::size_t element) const {
-    if (element >= size()) refuse("element " + std::to_string(element) + " is missing");
-    return {value_[element], place_ + "/" + std::to_string(element)};
-}
-
-std::uint64_t JsonReader::whole(std::uint64_t most) const {
-    std::uint64_t number = 0;
-    if (value_.is_number_unsigned() && value_.get<std::uint64_t>() < exact_numbers) {
-        number = value_.get<std::uint64_t>();
-    } else {
-        const std::string digits = value_.is_string() ? value_.get<std::string>() : std::string();
-        const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-        if (status != std::errc() || end != digits.data() + digits.size() || number < exact_numbers ||
-            std::to_string(number) != digits)
-            refuse("a whole number is wanted, in quotes from 2^53 on");
-    }
-    if (number > most) refuse(std::to_string(number) + " is more than " + std::to_string(most));
-    return number;
-}
-
-double JsonReader::number() const {
-    if (!value_.is_number() || !std::isfinite(value_.get<double>())) refuse("a number is wanted");
-    return value_.get<double>();
-}
-
-bool JsonReader::truth() const {
-    if (!value_.is_boolean()) refuse("true or false is wanted");
-    return value_.get<bool>();
-}
-
-const std::string& JsonReader::text() const {
-    if (!value_.is_string()) refuse("a string is wanted");
-    return value_.get_ref<const std::string&>();
-}
-
-std::string JsonReader::bytes() const {
-    if (value_.is_string()) return text();
-    const std::string& hex = members({"hex"})["hex"].text();
-    std::string bytes;
-    for (std::size_t i = 0; i < hex.size(); i += 2) {
-        unsigned byte = 0;
-        const std::size_t pair = std::min<std::size_t>(2, hex.size() - i);
-        const auto [end, status] = std::from_chars(hex.data() + i, hex.data() + i + pair, byte, 16);
-        if (status != std::errc() || end != hex.data() + i + 2) refuse("two hexadecimal digits a byte are wanted");
-        bytes += static_cast<char>(byte);
-    }
-    if (is_utf8(bytes)) refuse("bytes that are UTF-8 are written as a string");
-    return bytes;
-}
-
-std::size_t JsonReader::one_of(std::initializer_list<const char*> words) const {
-    const auto found = std::find(words.begin(), words.end(), text());
-    if (found == words.end()) refuse("'" + text() + "' is not known here");
-    return static_cast<std::size_t>(found - words.begin());
-}
-
-void JsonReader::refuse(const std::string& what) const {
-    throw IoError(place_ + ": " + what);
-}
-
-Range read_range(const JsonReader& value) {
-    if (value.size() != 2) value.refuse("two numbers are wanted");
-    const Range range{value[std::size_t{0}].number(), value[1].number()};
-    if (!(range.lower < range.upper)) value.refuse("the lower number comes first");
-    return range;
+        if (colors)
+            value["normalize"] = normalize_value(rows, summary.depth, {Channel::red, Channel::green, Channel::blue});
+        if (gray)
+            value[colors ? "normalize_gray" : "normalize"] = normalize_value(rows, summary.depth, {Channel::gray});
+        value["channels"] = std::move(channels);
+        const auto& histogram = group.found.histograms[at];
+        value["histogram"] = histogram ? histogram_value(*histogram) : Json(nullptr);
+        return value;
+    };
+    std::string lines;
+    for (const GroupNumbers& group : groups)
+        for (std::size_t at = 0; at < group.found.histograms.size(); ++at)
+            lines += (lines.empty() ? "" : ",\n") + text_of(depth_value(group, at));
+    return "[\n" + lines + "\n]\n";
 }
 
 }  // namespace gpuhist::io

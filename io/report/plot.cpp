@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpuhist/columns.hpp"
 #include "gpuhist/error.hpp"
 #include "report/text.hpp"
 
@@ -320,6 +321,23 @@ const Statistics* find(const std::vector<Statistics>& rows, Channel channel) {
     return row == rows.end() ? nullptr : &*row;
 }
 
+constexpr std::uint32_t median = 50'000'000;
+
+/// Percentiles that are marked: 1, 25, 50, 75 and 99 where all were asked for, else those that were, ascending, and of
+/// many as many, from the lowest to the highest.
+std::vector<Percentile> marked(std::vector<Percentile> asked) {
+    constexpr std::array<std::uint32_t, 5> usual{1'000'000, 25'000'000, median, 75'000'000, 99'000'000};
+    std::sort(asked.begin(), asked.end(), [](const Percentile& a, const Percentile& b) { return a.micro < b.micro; });
+    std::vector<Percentile> chosen;
+    for (const Percentile& one : asked)
+        if (std::find(usual.begin(), usual.end(), one.micro) != usual.end()) chosen.push_back(one);
+    if (chosen.size() == usual.size()) return chosen;
+    if (asked.size() <= usual.size()) return asked;
+    chosen.clear();
+    for (std::size_t i = 0; i < usual.size(); ++i) chosen.push_back(asked[i * (asked.size() - 1) / (usual.size() - 1)]);
+    return chosen;
+}
+
 /// One plot in the making: the parts are drawn in the order of `draw`, each over those before it.
 class Plot {
   public:
@@ -459,12 +477,12 @@ class Plot {
         if (!row) row = find(rows_, Channel::gray);
         if (!row) return;
         std::vector<Label> labels;
-        for (const int percent : {1, 25, 50, 75, 99}) {
-            const auto value = row->percentile(percent);
+        for (const Percentile& percentile : marked(row->percentiles)) {
+            const auto& value = percentile.value;
             if (!value || *value < range_.lower || *value > range_.upper) continue;
             Label label;
-            label.important = percent == 50;
-            label.name = label.important ? "median " : (percent < 10 ? "p0" : "p") + std::to_string(percent) + " ";
+            label.important = percentile.micro == median;
+            label.name = percentile_name(percentile.micro) + " ";
             label.value = brief(*value, digits_over(range_));
             label.x = std::min(x_of(*value), area_.right - 1);
             label.half = (type_.width(label.name, small_size) + type_.width(label.value, small_size)) / 2;

@@ -5,6 +5,7 @@
 #include "support/command.hpp"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <opencv2/imgproc.hpp>
 #include <sstream>
 
@@ -106,6 +107,23 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--on-truncated", "ignore"}, "'ignore' is none of error, accept"},
         {{"x.png", "--color", "sometimes"}, "'sometimes' is none of auto, always, never"},
         {{"x.png", "--engine", "cpu", "--engine", "cpu"}, "--engine"},
+        {{"x.png", "--percentile-columns", ""}, "'' is no number"},
+        {{"x.png", "--percentile-columns", "1,,2"}, "'' is no number"},
+        {{"x.png", "--percentile-columns", "1,many"}, "'many' is no number: percentiles are listed as 1,50,99.9"},
+        {{"x.png", "--percentile-columns", "nan"}, "'nan' is no number"},
+        {{"x.png", "--percentile-columns", "1,101"}, "percentile 101.000000: 0 to 100 are supported"},
+        {{"x.png", "--percentile-columns", "-1"}, "0 to 100 are supported"},
+        {{"x.png", "--percentile-columns", "1,50,1"}, "percentile p01 is there twice"},
+        {{"x.png", "--percentile-columns",
+          "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,"
+          "28,29,30,31,32"},
+         "33 percentiles: 1 to 32 are supported"},
+        {{"x.png", "--percentile-columns", "1", "--write", "histogram", "-q"}, "--percentile-columns is about stats"},
+        {{"columns", "x.png"}, "x.png"},
+        {{"x.png", "columns"}, "'columns' comes first"},
+        {{"columns", "--format", "csv"}, "'csv' is none of table, json, markdown"},
+        {{"columns", "--percentile-columns", "1,1"}, "percentile p01 is there twice"},
+        {{"colums"}, "did you mean 'columns'?"},
         {{"devcies"}, "no such file or command 'devcies': did you mean 'devices'?"},
         {{"device"}, "did you mean 'devices'?"},
         {{"devices", "x.png"}, "'devices' takes no images"},
@@ -172,6 +190,85 @@ TEST_F(Command, ThreadsDoNotChangeTheResult) {
     EXPECT_EQ(one.code, all_done) << one.err;
     EXPECT_EQ(one.out, four.out);
     EXPECT_EQ(std::count(one.out.begin(), one.out.end(), '\n'), 6);
+}
+
+// -------------------------------------------------------------------------------------------------------- columns
+
+TEST_F(Command, ColumnsSayWhatTheyMean) {
+    const Outcome table = run({"columns"});
+    EXPECT_EQ(table.code, all_done);
+    EXPECT_EQ(table.err, "");
+    EXPECT_EQ(table.out.rfind("name            unit", 0), 0u) << table.out;
+    const auto json = nlohmann::ordered_json::parse(run({"columns", "--format", "json"}).out);
+    std::string names;
+    std::istringstream lines(table.out);
+    std::string line;
+    std::getline(lines, line);
+    for (const auto& column : json) {
+        std::vector<std::string> keys;
+        for (const auto& item : column.items()) keys.push_back(item.key());
+        EXPECT_EQ(keys, (std::vector<std::string>{"name", "unit", "type", "definition", "source", "for"}));
+        ASSERT_TRUE(std::getline(lines, line));
+        EXPECT_EQ(line.rfind(column["name"].get<std::string>() + ' ', 0), 0u) << line;
+        for (const char* key : {"unit", "type", "definition", "source", "for"})
+            EXPECT_TRUE(contains(line, column[key].get<std::string>())) << line;
+        names.append(",").append(column["name"].get<std::string>());
+    }
+    EXPECT_FALSE(std::getline(lines, line)) << line;
+    EXPECT_TRUE(contains(names, ",entropy,p01,p05,p25,median,p75,p95,p99,clipped_low")) << names;
+    EXPECT_TRUE(contains(names, ",effective_bits,mean_01,std_01")) << names;
+    EXPECT_TRUE(contains(run({"columns", "--format", "markdown"}).out, "| `p01`, `p05`, `p25`, `median`,"));
+    const Outcome other = run({"columns", "--percentile-columns", "0.5,99.9"});
+    EXPECT_TRUE(contains(other.out, "\np0.5 ") && contains(other.out, "\np99.9 ")) << other.out;
+    EXPECT_FALSE(contains(other.out, "median ")) << other.out;
+    EXPECT_EQ(run({"columns"}, {Out::full_device}).code, output_failed);
+    EXPECT_TRUE(contains(run({"columns", "--help"}).out, "--percentile-columns"));
+}
+
+TEST_F(Command, PercentileColumnsFollowTheList) {
+    cv::Mat image(1, 101, CV_8UC1), floats(1, 11, CV_32FC1);
+    for (int i = 0; i < image.cols; ++i) image.at<std::uint8_t>(0, i) = static_cast<std::uint8_t>(2 * i);
+    for (int i = 0; i < floats.cols; ++i) floats.at<float>(0, (i * 7) % 11) = static_cast<float>(i) / 2;
+    save("x.png", image);
+    save("y.tiff", floats);
+    const auto between = [](const std::string& line) {  // the fields after entropy, before clipped_low, by their number
+        std::vector<std::string> fields{""};
+        for (const char c : line) c == ',' ? fields.emplace_back() : fields.back() += c;
+        fields.erase(fields.begin(), fields.begin() + 16);
+        return std::vector<std::string>(fields.begin(), fields.end() - 4);
+    };
+    using Fields = std::vector<std::string>;
+    const std::string list = "99.9,50,0.25,100,0";
+    const Outcome csv = run({"x.png", "--write", "none", "--format", "csv", "--percentile-columns", list});
+    ASSERT_EQ(csv.code, all_done) << csv.err;
+    const std::size_t end = csv.out.find('\n');
+    EXPECT_EQ(between(csv.out.substr(0, end)), (Fields{"p99.9", "median", "p0.25", "p100", "p00"}));
+    EXPECT_EQ(between(csv.out.substr(end + 1, csv.out.size() - end - 2)), (Fields{"199.8", "100", "0.5", "200", "0"}));
+    const Outcome json = run({"x.png", "--write", "none", "--format", "json", "--percentile-columns", list});
+    EXPECT_TRUE(contains(json.out, R"("p99.9":199.8,"median":100.0,"p0.25":0.5,"p100":200.0,"p00":0.0)")) << json.out;
+
+    const Outcome seven = run({"y.tiff", "--write", "none", "--format", "csv", "--engine", "cpu",
+                               "--percentile-columns", "0,2.5,10,50,97.5,99,100"});
+    ASSERT_EQ(seven.code, all_done) << seven.err;
+    EXPECT_EQ(between(seven.out.substr(seven.out.find('\n') + 1)),
+              (Fields{"0", "0.125", "0.5", "2.5", "4.875", "4.95", "5"}));
+    // The table shows the lowest and the highest where the 1st and the 99th were not asked for.
+    const Outcome table = run({"x.png", "--write", "none", "--percentile-columns", "10,50,90"});
+    EXPECT_TRUE(contains(table.out, " min  p10  median  p90  max ")) << table.out;
+    const Outcome one = run({"x.png", "--write", "plot", "--percentile-columns", "75"});
+    EXPECT_TRUE(contains(one.out, " min  p75  max ")) << one.out;
+}
+
+TEST_F(Command, PercentileColumnsOfFloatsMayBeMany) {
+    cv::Mat floats(1, 101, CV_32FC3);
+    for (int i = 0; i < 3 * floats.cols; ++i) floats.ptr<float>(0)[i] = static_cast<float>((i * 37) % 101);
+    save("y.pfm", floats);
+    const Outcome outcome = run({"y.pfm", "--write", "none", "--format", "csv", "--engine", "cpu",
+                                 "--percentile-columns", "0.5,1,2,5,10,25,50,75,90,95,99,99.5"});
+    ASSERT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_TRUE(contains(outcome.out, "entropy,p0.5,p01,p02,p05,p10,p25,median,p75,p90,p95,p99,p99.5,clipped_low"))
+        << outcome.out;
+    EXPECT_TRUE(contains(outcome.out, ",0.5,1,2,5,10,25,50,75,90,95,99,99.5,,")) << outcome.out;
 }
 
 // ------------------------------------------------------------------------------------------------- golden outputs

@@ -85,7 +85,7 @@ class FailingGpu : public testing::Test {
         options.output = root_ / output;
         options.engine = engine;
         options.engine_options.threads = 5;
-        options.format = Format::csv;
+        options.format = "csv";
         options.group_by_directory = true;
         return options;
     }

@@ -61,6 +61,9 @@ TEST_F(Directory, InterruptedSaysHowToResume) {
     const Outcome other = run({"dir", "--write", "stats", "-q", "--resume", "--max-pixels", "1000000"});
     EXPECT_EQ(other.code, usage_error);
     EXPECT_TRUE(contains(other.err, "differs in --max-pixels")) << other.err;
+    const Outcome columns = run({"dir", "--write", "stats", "-q", "--resume", "--percentile-columns", "1,50"});
+    EXPECT_EQ(columns.code, usage_error);
+    EXPECT_TRUE(contains(columns.err, "differs in --percentile-columns")) << columns.err;
     fs::rename(at("dir"), at("moved"));
     make_tree("dir", 30, 2);
     const Outcome fewer = run({"dir", "--write", "stats", "-q", "--resume"});

@@ -283,6 +283,7 @@ TEST_F(Merge, PartsOfOtherRunsAreRefused) {
     with("\"--bins\":\"64\"", "\"--bins\":\"65\"", "--bins is 64 in one and 65 in the other");
     with("\"--bins\":\"64\",", "", "--bins is 64 in one and not given in the other");
     with("\"bins\":64", "\"bins\":65", "their options differ");
+    with("\"percentiles\":[1.0,", "\"percentiles\":[2.0,", "their options differ");
     with("\"inputs\":7", "\"inputs\":8", "one is of 7 inputs, the other of 8");
     with("cafe", "cafd", "the paths of their inputs differ");
 }

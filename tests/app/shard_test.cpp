@@ -21,6 +21,27 @@ TEST_F(Directory, PartsOfARunMergeToTheSameBytes) {
     EXPECT_EQ(run({"dir", "--shard", "1/2", "--write", "normalized"}).code, usage_error);
 }
 
+TEST_F(Directory, PercentileColumnsAreThoseOfEveryFileAndPart) {
+    make_tree("dir", 60);
+    const auto with = [&](Names words, const std::string& list) {
+        words.insert(words.end(), {"-q", "--write", "stats", "--percentile-columns", list});
+        return run(words).code;
+    };
+    ASSERT_LE(with({"dir", "-o", "whole"}, "0.5,50,99.5"), inputs_failed);
+    for (const char* part : {"1/2", "2/2"})
+        ASSERT_LE(with({"dir", "-o", "parts", "--shard", part}, "0.5,50,99.5"), inputs_failed);
+    EXPECT_LE(run({"merge", "-q", "-o", "merged", "parts"}).code, inputs_failed);
+    expect_same_files("merged", "whole");
+    for (const char* file : {"whole/stats.csv", "whole/dataset.csv"})
+        EXPECT_TRUE(contains(read_text(at(file)), ",entropy,p0.5,median,p99.5,clipped_low,")) << file;
+    EXPECT_TRUE(contains(read_text(at("whole/dataset.json")), "\"p99.5\":"));
+    ASSERT_LE(with({"dir", "-o", "parts", "--shard", "2/2"}, "1,50"), inputs_failed);
+    const Outcome refused = run({"merge", "-q", "-o", "again", "parts"});
+    EXPECT_EQ(refused.code, inputs_failed);
+    EXPECT_TRUE(contains(refused.err, "--percentile-columns is 0.5,50,99.5 in one and 1,50 in the other"))
+        << refused.err;
+}
+
 TEST_F(Directory, ASingleInputIsSharedOutToo) {
     save_gray("a.png");
     for (const char* part : {"1/2", "2/2"})

@@ -94,7 +94,7 @@ Passage whole(const std::string& directory, const std::string& engine, int threa
     options.output = output;
     options.engine = engine;
     options.engine_options.threads = threads;
-    options.format = app::Format::none;
+    options.format = "none";
     options.quiet = true;
     app::RunSummary summary;
     const int code = app::run(options, &summary);

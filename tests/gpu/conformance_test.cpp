@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 

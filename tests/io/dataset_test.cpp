@@ -475,6 +475,7 @@ Shard small_part() {
     part.rows = 4;
     part.errors = 2;
     part.options = {{"engine", "cpu"}, {"version", "1"}};
+    part.percentiles = Percentiles({0.1, 50, 99.999999});
     part.histogram.range = Range{0.5, 100};
     part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
     return part;
@@ -492,6 +493,7 @@ TEST(ShardFile, ReadsBackTheSameShard) {
     EXPECT_EQ(read.errors, 2U);
     EXPECT_EQ(read.options, part.options);
     EXPECT_EQ(read.histogram.range, part.histogram.range);
+    EXPECT_TRUE(read.percentiles == part.percentiles);
     ASSERT_EQ(read.groups.size(), 2U);
     EXPECT_EQ(read.groups[1].name, "a\xff");
     EXPECT_TRUE(read.groups[1].summary == part.groups[1].summary);
@@ -506,10 +508,10 @@ TEST(ShardFile, IsReadStrictly) {
     };
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
-        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 4': "
+        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 5': "
         "run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p/format: this is no shard: 'gpuhist part 4' is wanted");
+              "p/format: this is no shard: 'gpuhist part 5' is wanted");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: shards are counted from 1");
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
@@ -527,6 +529,11 @@ TEST(ShardFile, IsReadStrictly) {
                   part["histogram"]["range"] = {2, 1};
               }),
               "p/histogram/range: the lower number comes first");
+    EXPECT_EQ(changed([](auto& part) {
+                  part["percentiles"] = {50, 50};
+              }),
+              "p/percentiles: percentile median is there twice");
+    EXPECT_EQ(changed([](auto& part) { part["percentiles"] = {"50"}; }), "p/percentiles/0: a number is wanted");
     EXPECT_EQ(changed([](auto& part) { part["options"]["engine"] = 5; }), "p/options/engine: an object is wanted");
 }
 

@@ -165,6 +165,24 @@ TEST(Plot, MarksPercentilesAndTitle) {
     EXPECT_EQ(differing(titled, with, {0, 45, 1200, 555}), 0);
 }
 
+TEST(Plot, MarksThePercentilesThatWereAskedFor) {
+    const auto histogram = gray(bell(256, 0.5, 0.2, 1000));
+    const auto with = [&](const std::vector<int>& percents) {
+        auto rows = rows_of(histogram);
+        rows[0].percentiles.clear();
+        for (const int percent : percents)
+            rows[0].percentiles.push_back({static_cast<std::uint32_t>(percent) * 1'000'000, 256 * percent / 100.0});
+        return plot_histogram(histogram, rows);
+    };
+    const cv::Rect whole(0, 0, 1200, 600);
+    EXPECT_GT(differing(with({10, 90}), with({10}), whole), 100);
+    EXPECT_GT(differing(with({10}), with({}), whole), 100);
+    // The usual five where they are there, whatever else is.
+    EXPECT_EQ(differing(with({1, 5, 25, 50, 75, 95, 99}), with({99, 75, 50, 25, 1}), whole), 0);
+    // Of many others as many, from the lowest to the highest.
+    EXPECT_EQ(differing(with({2, 4, 6, 8, 10, 12, 14, 16, 18}), with({2, 6, 10, 14, 18}), whole), 0);
+}
+
 TEST(Plot, AlphaDoesNotChangeTheCurves) {
     auto histogram = colors();
     const cv::Mat without = plot_histogram(histogram, {});

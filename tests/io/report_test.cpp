@@ -136,6 +136,8 @@ TEST(Report, JsonParsesBack) {
     const std::string text = stats_json(image, "cpu", {full_row(), empty});
     EXPECT_EQ(text.find('\n'), text.size() - 1);
     const auto json = nlohmann::ordered_json::parse(text);
+    EXPECT_EQ(json.at("schema"), 1);
+    EXPECT_EQ(json.at("luma"), "(9798 R + 19235 G + 3735 B + 16384) >> 15");
     EXPECT_EQ(json.at("path"), image.path);
     EXPECT_EQ(json.at("width"), 4);
     EXPECT_EQ(json.at("height"), 3);

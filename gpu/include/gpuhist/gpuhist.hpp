@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/columns.hpp"
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"

@@ -59,7 +59,7 @@ struct AnalysisRequest {
     std::optional<Range> range;    ///< f32: absent means the finite minimum and maximum over all rows, with the
                                    ///< maximum counted in the last bin
     Detail detail = Detail::full;  ///< f32; 8 and 16 bits ignore it
-    Percentiles percentiles;       ///< f32 in full: those whose order statistics are found; of 8 and 16 bits any follow
+    Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of 8 and 16 bits any follow
 };
 
 }  // namespace gpuhist

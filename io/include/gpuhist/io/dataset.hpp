@@ -18,21 +18,26 @@ struct Group {
     Summary summary;
 };
 
-/// dataset.csv: `group,depth,channel,images,`, the columns of stats.csv from `pixels` on, `mean_01,std_01`, which are
-/// mean and std over the type's highest value (255, 65535; f32 unchanged). Groups in byte order of their names.
-std::string dataset_csv(const std::vector<Group>& groups);
+/// dataset.csv: the columns of ColumnFile::dataset_csv. Groups in byte order of their names.
+std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& percentiles = {});
 
-/// dataset.json: an array with an object, and a line, a group and depth: `"normalize": {"mean": [red, green, blue],
+/// dataset.json: an array with an object, and a line, a group and depth: `schema`, which is 1; `luma`, the formula,
+/// where there is such a row; `"normalize": {"mean": [red, green, blue],
 /// "std": [...]}` on the 0–1 scale, ready to paste into training code (of grey images one number each, under
 /// `normalize_gray` where there are colours too); the rows of dataset.csv; and the histogram in the bins of `options`,
 /// null where there is none: 8 and 16 bits take a range of whole numbers only, else that of the type; f32 that was
 /// counted over a given range stays in those bins. Bytes of names that are not UTF-8 are replaced by U+FFFD.
-std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {});
+std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {},
+                         const Percentiles& percentiles = {});
 
 /// The histograms as pictures, each with its file's name: `dataset.histogram.png` of the depth with most samples, of
 /// further depths `dataset.u8.histogram.png`, …. A depth without a histogram (f32) has none.
 std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& pool, const HistogramOptions& options = {},
-                                                           bool log_counts = false);
+                                                           bool log_counts = false,
+                                                           const Percentiles& percentiles = {});
+
+/// The names of all of these files, whichever a set has.
+std::vector<std::string> dataset_file_names();
 
 /// Removes these files where an earlier run has left them. Throws IoError.
 void remove_dataset(const std::filesystem::path& directory);
@@ -42,12 +47,13 @@ struct SetNumbers {
     std::vector<SummaryRow> rows;
     std::vector<std::optional<Histogram>> histograms;
 };
-SetNumbers set_numbers(const Summary& pool, const HistogramOptions& options = {});
+SetNumbers set_numbers(const Summary& pool, const HistogramOptions& options = {}, const Percentiles& percentiles = {});
 
 /// Writes all of these into a directory that exists. Returns what they say of the whole set. Throws IoError naming the
 /// file that cannot be written.
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                         const HistogramOptions& options = {}, bool log_counts = false);
+                         const HistogramOptions& options = {}, bool log_counts = false,
+                         const Percentiles& percentiles = {});
 
 /// A summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
 /// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a FrequencyStorage.

@@ -1,6 +1,9 @@
-/// Results as text: CSV (RFC 4180, LF, shortest numbers that read back to the same double) and JSON.
+/// Results as text: CSV (RFC 4180, LF, shortest numbers that read back to the same double) and JSON. What the columns
+/// are called and hold stands in gpuhist/columns.hpp.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,13 +22,13 @@ struct ImageInfo {
     Depth depth = Depth::u8;
 };
 
-/// The header line of stats.csv, with its LF:
-/// path,width,height,depth,channel,pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,p01,p05,p25,
-/// median,p75,p95,p99,clipped_low,clipped_high,unique,effective_bits
-std::string stats_csv_header();
-
-/// One line a row, each with its LF. What is undefined is an empty field.
-std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows);
+/// The results of one image.
+struct ImageResult {
+    std::uint64_t index = 0;  ///< of the input, counted from 0
+    ImageInfo info;
+    std::string engine;            ///< that measured it
+    std::vector<Statistics> rows;  ///< of `statistics()`
+};
 
 /// An input that could not be measured, or one of whose files could not be written.
 struct Failure {
@@ -34,6 +37,43 @@ struct Failure {
     std::string message;
 };
 
+/// A format of the results of many images. An image is formatted on any thread, several at a time; what that gives is
+/// appended in the order of the inputs, by one thread at a time. What `begin`, `append`, `append_failure` and `end`
+/// return are the bytes that come next in the output, which is the caller's: a file, or standard output.
+class Sink {
+  public:
+    virtual ~Sink() = default;
+
+    /// The first bytes.
+    virtual std::string begin() { return {}; }
+    /// What `append` is to be given with the image. Safe to call from several threads.
+    virtual std::string format(const ImageResult& image) const = 0;
+    virtual std::string append(const ImageResult& image, std::string formatted) {
+        static_cast<void>(image);
+        return formatted;
+    }
+    /// Takes an input that failed, or a file that could not be written: a format without a place for it has no bytes.
+    virtual std::string append_failure(std::uint64_t index, const Failure& failure) {
+        static_cast<void>(index), static_cast<void>(failure);
+        return {};
+    }
+    /// The last bytes.
+    virtual std::string end() { return {}; }
+};
+
+/// The formats that `make_sink` knows: `csv`, the lines of stats.csv, and `json`, an object a line.
+std::vector<std::string> sink_formats();
+
+/// The sink of a format. Throws InvalidArgument, which names the formats, for another.
+std::unique_ptr<Sink> make_sink(std::string_view format, const Percentiles& percentiles = {});
+
+/// The header line of stats.csv, with its LF: the columns of `columns(percentiles, ColumnFile::stats_csv)`.
+std::string stats_csv_header(const Percentiles& percentiles = {});
+
+/// One line a row, each with its LF. What is undefined is an empty field.
+std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
+                           const Percentiles& percentiles = {});
+
 /// errors.csv: `path,kind,message`, and a line a failure.
 std::string errors_csv_header();
 std::string errors_csv_row(const Failure& failure);
@@ -41,9 +81,11 @@ std::string errors_csv_row(const Failure& failure);
 /// bin,lower,upper, and a column a channel; then rows `below`, `above`, `nan` where any is not zero.
 std::string histogram_csv(const Histogram& histogram);
 
-/// One JSON object on one line with its LF: the image's info, `engine`, and `channels`, an object a row with the names
-/// of stats.csv; what is undefined is null. Bytes of the path that are not UTF-8 are replaced by U+FFFD.
-std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows);
+/// One JSON object on one line with its LF: `schema`, which is 1; the columns of
+/// ColumnFile::stats_json, those of the image as members; `luma`, the formula, where there is such a row; and
+/// `channels`, an object a row; what is undefined is null. Bytes of the path that are not UTF-8 are replaced by U+FFFD.
+std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows,
+                       const Percentiles& percentiles = {});
 
 /// A finite double in the fewest digits that read back to it.
 std::string shortest(double value);

@@ -32,6 +32,7 @@ struct Shard {
     std::string inputs_hash;                     ///< of all inputs' paths
     std::uint64_t rows = 0, errors = 0;          ///< of stats.csv and of errors.csv, in its rows file
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all shards
+    Percentiles percentiles;                     ///< that have a column; alike in all shards
     HistogramOptions histogram;                  ///< of dataset.json and the plots; alike in all shards
     bool log_counts = false;
     std::vector<Group> groups;  ///< in byte order, "" first
@@ -59,15 +60,19 @@ void remove_shard(const std::filesystem::path& directory, ShardId id);
 
 /// Lines of a shard's rows file: those of stats.csv and of errors.csv, in the order of the inputs, after the columns
 /// `index`, of the input, and `file`, which is `stats` or `errors`. The header is that of stats.csv.
-std::string shard_rows_header();
-std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows);
+std::string shard_rows_header(const Percentiles& percentiles = {});
+std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
+                             const Percentiles& percentiles = {});
 std::string shard_error_row(std::uint64_t index, const Failure& failure);
+
+/// The sink that gives these lines.
+std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
 
 /// Reads a shard's rows file row by row, whose quoted fields may hold line ends.
 class ShardRows {
   public:
     /// Throws IoError where the file cannot be opened or its header is another.
-    explicit ShardRows(const std::filesystem::path& path);
+    explicit ShardRows(const std::filesystem::path& path, const Percentiles& percentiles = {});
 
     /// Goes to the next row; false at the end. Throws IoError, with the line, for a row without the first two columns
     /// or without end, one of more than 16 MiB, and where reading fails.

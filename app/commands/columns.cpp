@@ -1,0 +1,124 @@
+#include "commands/columns.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "gpuhist/columns.hpp"
+#include "run/exit_code.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+/// Columns that are told apart by their names alone.
+struct Entry {
+    std::vector<std::string> names;
+    Column column;
+};
+
+std::vector<Entry> entries_of(const Percentiles& percentiles) {
+    std::vector<Entry> entries;
+    for (const Column& column : columns(percentiles)) {
+        if (entries.empty() || std::string_view(entries.back().column.definition) != column.definition)
+            entries.push_back({{}, column});
+        entries.back().names.push_back(column.name);
+    }
+    return entries;
+}
+
+std::string joined(const std::vector<std::string>& names, const std::string& quote) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + quote + name + quote;
+    return text;
+}
+
+std::string as_text(const Percentiles& percentiles) {
+    using Line = std::array<std::string, 6>;
+    std::vector<Line> lines{{"name", "unit", "type", "for", "source", "definition"}};
+    for (const Column& column : columns(percentiles))
+        lines.push_back(
+            {column.name, column.unit, to_string(column.type), column.images, column.source, column.definition});
+    std::array<std::size_t, 6> widths{};
+    for (const Line& line : lines)
+        for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+    std::string text;
+    for (const Line& line : lines) {
+        for (std::size_t i = 0; i + 1 < line.size(); ++i)
+            text += line[i] + std::string(widths[i] - line[i].size() + 2, ' ');
+        text += line.back() + '\n';
+    }
+    return text;
+}
+
+std::string as_json(const Percentiles& percentiles) {
+    using Json = nlohmann::ordered_json;
+    Json list = Json::array();
+    for (const Column& column : columns(percentiles))
+        list.push_back(Json{{"name", column.name},
+                            {"unit", column.unit},
+                            {"type", to_string(column.type)},
+                            {"definition", column.definition},
+                            {"source", column.source},
+                            {"for", column.images}});
+    return list.dump(2) + '\n';
+}
+
+std::string as_markdown(const Percentiles& percentiles) {
+    std::string text = "| column | unit | definition | equals | for |\n|---|---|---|---|---|\n";
+    for (const Entry& entry : entries_of(percentiles))
+        text += "| " + joined(entry.names, "`") + " | " + entry.column.unit + " | " + entry.column.definition + " | " +
+                entry.column.source + " | " + entry.column.images + " |\n";
+    return text;
+}
+
+}  // namespace
+
+std::string definition(const std::string& name, const std::string& text) {
+    constexpr std::size_t indent = 15, width = 100;
+    std::string lines = "  " + name;
+    std::size_t at = lines.size();
+    const auto next_line = [&] {
+        lines += "\n" + std::string(indent, ' ');
+        at = indent;
+    };
+    if (at + 1 > indent) {
+        next_line();
+    } else {
+        lines += std::string(indent - at, ' ');
+        at = indent;
+    }
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (at > indent && at + 1 + word.size() > width) next_line();
+        if (at > indent) lines += ' ', ++at;
+        lines += word;
+        at += word.size();
+    }
+    return lines + '\n';
+}
+
+std::string column_definitions(const Percentiles& percentiles) {
+    std::string text;
+    for (const Entry& entry : entries_of(percentiles)) {
+        const std::string_view source = entry.column.source;
+        text += definition(joined(entry.names, ""), source == "gpuhist" ? entry.column.definition
+                                                                        : std::string(entry.column.definition) +
+                                                                              " As " + entry.column.source + ".");
+    }
+    return text;
+}
+
+int show_columns(const ColumnsOptions& options) {
+    Console console(true);
+    console.print(options.format == "json"       ? as_json(options.percentiles)
+                  : options.format == "markdown" ? as_markdown(options.percentiles)
+                                                 : as_text(options.percentiles));
+    return console.failed() ? output_failed : all_done;
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,58 @@
+/// Outcome of an input, on its way from the thread that measures it to the one that records it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/report.hpp"
+#include "run/inputs.hpp"
+
+namespace gpuhist::app {
+
+struct Failure {
+    std::string kind;     ///< a word: missing, permission, truncated, …
+    std::string message;  ///< begins with the path
+};
+
+/// The failure that an error is.
+Failure failure_of(const IoError& error);
+/// The exception being handled, as the failure of an input of that path.
+Failure current_failure(const std::string& path);
+
+/// The word for a kind of failure in errors.csv.
+const char* word(IoError::Kind kind);
+
+/// Sinks that take the results; null where nobody wants them.
+struct Sinks {
+    std::unique_ptr<io::Sink> rows;     ///< of stats.csv, or of a shard's rows
+    std::unique_ptr<io::Sink> printed;  ///< of standard output
+};
+
+/// An input, and what came of it.
+struct Outcome {
+    Input input;
+    bool left_out = false;           ///< another shard's, or nothing is to be done for it in this pass
+    std::optional<Failure> failure;  ///< why it could not be measured; then only this is set
+    /// Reason why the run cannot go on: nothing of this input counts, nor of those after it.
+    std::optional<Failure> end;
+    bool engine_ended = false;  ///< it is the engine, rather than a full disk
+
+    std::uint64_t pixels = 0;
+    io::ImageResult result;
+    std::string rows;                  ///< the result as `Sinks::rows` formats it
+    std::string printed;               ///< as `Sinks::printed` does, or as a table
+    std::vector<Failure> not_written;  ///< files that could not be
+    /// Sums of this image and of those before it in its batch that have none, where they are wanted. Images after a
+    /// failure are apart, so that a run can end there.
+    std::vector<io::Group> summaries;
+};
+
+/// Inputs that follow each other, which one thread takes at once.
+using Batch = std::vector<Outcome>;
+
+}  // namespace gpuhist::app

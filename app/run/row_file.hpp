@@ -1,0 +1,46 @@
+/// Files of rows, which grow while a run lasts.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace gpuhist::app {
+
+/// Text file that grows under a name of its own, NAME.partial, and gets its name when it is complete. A short one
+/// appears at once.
+class RowFile {
+  public:
+    explicit RowFile(std::filesystem::path path);
+    ~RowFile();
+    RowFile(const RowFile&) = delete;
+    RowFile& operator=(const RowFile&) = delete;
+
+    // The functions throw IoError.
+    void append(const std::string& text);
+    std::uint64_t bytes() const { return written_ + buffer_.size(); }
+    const std::filesystem::path& partial() const { return partial_; }
+    /// Brings to disk what was appended.
+    void sync();
+    /// Goes on after the first `bytes` of an interrupted run.
+    void resume(std::uint64_t bytes);
+    void complete();
+    /// Takes the name for this run, and keeps other runs from it.
+    void begin();
+    /// Removes what is there under the temporary name. Throws IoError where another run is writing it.
+    void discard();
+
+  private:
+    void open();
+    void flush();
+
+    std::filesystem::path path_, partial_;
+    std::string buffer_;
+    int file_ = -1;
+    std::uint64_t written_ = 0;
+};
+
+/// Throws IoError: the file cannot be written, for this reason (errno).
+[[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);
+
+}  // namespace gpuhist::app

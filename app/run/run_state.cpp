@@ -1,0 +1,118 @@
+#include "run/run_state.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <opencv2/core.hpp>
+#include <system_error>
+#include <utility>
+
+#include "gpuhist/io/report.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string join(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
+    return text;
+}
+
+std::string percents(const Percentiles& percentiles) {
+    std::string text;
+    for (std::size_t i = 0; i < percentiles.size(); ++i)
+        text.append(text.empty() ? "" : ",").append(io::shortest(percentiles.micro(i) / 1e6));
+    return text;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> fingerprint(const Options& options) {
+    const Normalization& normalization = options.normalization;
+    const auto number = [](double value) { return io::shortest(value); };
+    const auto& range = options.histogram.range;
+    std::map<std::string, std::string> all{
+        {"the inputs", join(options.inputs.arguments)},
+        {"--files-from", options.inputs.files_from.value_or("")},
+        {"--no-recursive", options.inputs.walk.recursive ? "no" : "yes"},
+        {"--include", join(options.inputs.walk.include)},
+        {"--exclude", join(options.inputs.walk.exclude)},
+        {"--group-by", options.group_by_directory ? "dir" : ""},
+        {"--percentile-columns", percents(options.percentiles)},
+        {"--bins", std::to_string(options.histogram.bins)},
+        {"--range", range ? number(range->lower) + "," + number(range->upper) : ""},
+        {"--log", options.log_counts ? "yes" : "no"},
+        {"--max-pixels", std::to_string(options.decode.max_pixels)},
+        {"--on-truncated", options.decode.on_truncated == io::OnTruncated::accept ? "accept" : "error"},
+        {"--normalize", std::to_string(static_cast<int>(normalization.mode)) + "," + number(normalization.low) + "," +
+                            number(normalization.high) + (normalization.joint ? ",joint" : ",separate")},
+        {"the version of gpuhist", GPUHIST_VERSION},
+        {"the version of OpenCV", cv::getVersionString()},
+    };
+    std::string& write = all["--write"];
+    if (const auto& writes = options.write)
+        for (const auto& [wanted, name] :
+             {std::pair(writes->stats, "stats "), std::pair(writes->histogram, "histogram "),
+              std::pair(writes->plot, "plot "), std::pair(writes->normalized, "normalized ")})
+            if (wanted) write += name;
+    if (!options.write && options.normalize) write = "normalized of directories too";
+    all["--link"] = options.linked ? "dataset" : "";
+    all["--lut-in"] = options.tables_from.string();
+    all["--lut-out"] = options.tables_to.string();
+    return all;
+}
+
+void PathsHash::add(const std::string& path) {
+    // Two FNV-1a hashes, of the bytes and of their complements, with a zero byte after each path.
+    const auto step = [&](unsigned char byte) {
+        constexpr std::uint64_t prime = 0x100000001b3u;
+        high_ = (high_ ^ byte) * prime;
+        low_ = (low_ ^ static_cast<unsigned char>(~byte)) * prime;
+    };
+    for (const char byte : path) step(static_cast<unsigned char>(byte));
+    step(0);
+}
+
+std::string PathsHash::text() const {
+    std::array<char, 33> text{};
+    std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(high_),
+                  static_cast<unsigned long long>(low_));
+    return text.data();
+}
+
+std::optional<Checkpoint::Output> standard_output() {
+    struct stat status {};
+    const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return Checkpoint::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
+}
+
+void cut_standard_output(const Checkpoint::Output& output) {
+    struct stat status {};
+    const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == output.device &&
+                      status.st_ino == output.file && static_cast<std::uint64_t>(status.st_size) >= output.bytes;
+    if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
+}
+
+void remove_temporary_files(const fs::path& directory, const std::string& prefix) {
+    if (prefix.rfind(".gpuhist.", 0) != 0) return;
+    std::error_code failed;
+    for (auto entry = fs::recursive_directory_iterator(directory, failed); !failed && entry != fs::end(entry);
+         entry.increment(failed))
+        if (entry->path().filename().string().rfind(prefix, 0) == 0) {
+            std::error_code ignored;
+            fs::remove(entry->path(), ignored);
+        }
+}
+
+fs::path temporary_directory() {
+    std::error_code failure;
+    const fs::path path = fs::temp_directory_path(failure);
+    return failure ? "/tmp" : path;
+}
+
+}  // namespace gpuhist::app

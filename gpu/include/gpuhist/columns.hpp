@@ -1,0 +1,75 @@
+/// The columns of the results: one table that the files, the help and the documentation are made from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "gpuhist/image.hpp"
+#include "gpuhist/request.hpp"
+#include "gpuhist/statistics.hpp"
+
+namespace gpuhist {
+
+/// What a row of results is made of: numbers, and the image or the set that they are about.
+struct ColumnRow {
+    const Statistics* statistics = nullptr;  ///< never null where a column is read
+    Depth depth = Depth::u8;
+
+    // An image.
+    std::string_view path{}, engine{};
+    std::int64_t width = 0, height = 0;
+
+    // A set.
+    std::string_view group{};
+    std::uint64_t images = 0;
+};
+
+/// What stands in a column; nothing where the number is undefined. Text is not copied: it is the row's.
+using ColumnValue = std::variant<std::monostate, std::uint64_t, double, std::string_view>;
+
+enum class ColumnType : std::uint8_t { text, integer, number };
+
+enum class ColumnFile : std::uint8_t {
+    stats_csv = 1,     ///< a row a channel of each image
+    stats_json = 2,    ///< an object an image
+    dataset_csv = 4,   ///< a row a channel of each group and depth
+    dataset_json = 8,  ///< an object a group and depth
+};
+
+struct Column {
+    std::string name;        ///< in CSV, and the key in JSON
+    const char* unit;        ///< `none` of text, `1` of a number without dimension
+    ColumnType type;         ///< of its values
+    const char* definition;  ///< a sentence, ASCII
+    const char* source;      ///< the tool or formula whose value it equals, or `gpuhist`
+    const char* images;      ///< the images, or sets, that have a value
+    std::uint8_t files;      ///< the files that have it: bits of ColumnFile
+    bool of_channel;         ///< a value a channel; else one an image, or a group and depth
+    std::uint32_t micro;     ///< percentiles: in units of 1e-6 percent
+    ColumnValue (*read)(const ColumnRow& row, const Column& column);
+
+    ColumnValue value(const ColumnRow& row) const { return read(row, *this); }
+};
+
+/// All columns, or those of a file, in the order of the table, which is that of each file. The percentiles' stand in
+/// the order of the list.
+std::vector<Column> columns(const Percentiles& percentiles = {});
+std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file);
+
+/// The name of a type: `text`, `integer`, `number`.
+const char* to_string(ColumnType type);
+
+/// The name of a percentile's column, given it in units of 1e-6 percent; as Percentiles::name.
+std::string percentile_name(std::uint32_t micro);
+
+/// The formula of luma in images of a depth.
+const char* luma_formula(Depth depth);
+
+/// A value on the 0-1 scale: over the type's highest; floats stay as they are.
+std::optional<double> unit_scale(const std::optional<double>& value, Depth depth);
+
+}  // namespace gpuhist

@@ -1,0 +1,158 @@
+#include "gpuhist/columns.hpp"
+
+#include <algorithm>
+
+namespace gpuhist {
+namespace {
+
+template <class T>
+ColumnValue value_of(const std::optional<T>& value) {
+    if (!value) return {};
+    return *value;
+}
+ColumnValue value_of(std::uint64_t value) {
+    return value;
+}
+
+/// The value of a member of Statistics.
+template <auto Member>
+ColumnValue statistic(const ColumnRow& row, const Column&) {
+    return value_of(row.statistics->*Member);
+}
+
+/// The value of a member of Statistics on the 0-1 scale.
+template <auto Member>
+ColumnValue on_unit_scale(const ColumnRow& row, const Column&) {
+    return value_of(unit_scale(row.statistics->*Member, row.depth));
+}
+
+ColumnValue percentile(const ColumnRow& row, const Column& column) {
+    for (const Percentile& one : row.statistics->percentiles)
+        if (one.micro == column.micro) return value_of(one.value);
+    return {};
+}
+
+constexpr std::uint8_t of_image = 1 | 2, json_of_image = 2, of_set = 4 | 8, everywhere = 15;  // bits of ColumnFile
+constexpr const char *every = "every image and set", *finite = "channels with a finite sample",
+                     *varied = "channels whose finite samples differ", *integers = "u8 u16";
+
+using Type = ColumnType;
+
+// The table. A column is a line; new ones go to the end of their part, so that those who read by place are not misled.
+
+const Column before_percentiles[] = {
+    {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "every image", of_image,
+     false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
+    {"width", "pixels", Type::integer, "Pixels in a row.", "the decoder", "every image", of_image, false, 0,
+     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.width)); }},
+    {"height", "pixels", Type::integer, "Rows of pixels.", "the decoder", "every image", of_image, false, 0,
+     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.height)); }},
+    {"group", "none", Type::text, "The directory whose images are measured together; empty: the whole set.", "gpuhist",
+     "every set", of_set, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.group; }},
+    {"depth", "none", Type::text, "Type of the samples: u8, u16 or f32.", "the decoder", every, everywhere, false, 0,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.depth); }},
+    {"engine", "none", Type::text, "The engine that measured the image: cuda or cpu; in JSON only.", "gpuhist",
+     "every image", json_of_image, false, 0,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.engine; }},
+    {"channel", "none", Type::text,
+     "gray; or red, green, blue, luma (brightness), all (the colors' samples as one population) and alpha.", "gpuhist",
+     every, everywhere, true, 0,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.statistics->channel); }},
+    {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "every set", of_set, true, 0,
+     [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
+    {"pixels", "samples", Type::integer, "Samples of the channel, NaN and Inf included; of all, the colors' together.",
+     "width x height", every, everywhere, true, 0, statistic<&Statistics::pixels>},
+    {"nan", "samples", Type::integer, "NaN samples, which count in nothing else.", "numpy.isnan; 0 of u8 u16", every,
+     everywhere, true, 0, statistic<&Statistics::nan>},
+    {"inf", "samples", Type::integer, "+Inf and -Inf samples, which count in nothing else.", "numpy.isinf; 0 of u8 u16",
+     every, everywhere, true, 0, statistic<&Statistics::inf>},
+    {"min", "sample value", Type::number, "The lowest finite sample.", "numpy.min", finite, everywhere, true, 0,
+     statistic<&Statistics::min>},
+    {"max", "sample value", Type::number, "The highest finite sample.", "numpy.max", finite, everywhere, true, 0,
+     statistic<&Statistics::max>},
+    {"mean", "sample value", Type::number, "sum x / n, exact, rounded once (floats: to about 1e-15 of their spread).",
+     "numpy.mean to rounding", finite, everywhere, true, 0, statistic<&Statistics::mean>},
+    {"std", "sample value", Type::number,
+     "Standard deviation of the population, sqrt(n sum x^2 - (sum x)^2) / n, from exact integers.",
+     "numpy.std, OpenCV, GDAL, Pillow; not ImageMagick, libvips (n - 1)", finite, everywhere, true, 0,
+     statistic<&Statistics::std>},
+    {"std_sample", "sample value", Type::number, "Standard deviation with n - 1 in place of n.",
+     "numpy.std(ddof=1), ImageMagick, libvips", "channels with two finite samples", everywhere, true, 0,
+     statistic<&Statistics::std_sample>},
+    {"skewness", "1", Type::number, "m3 / m2^1.5 of the population, mk the k-th central moment.",
+     "scipy.stats.skew; not ImageMagick (sample form)", varied, everywhere, true, 0, statistic<&Statistics::skewness>},
+    {"kurtosis", "1", Type::number, "Excess kurtosis of the population, m4 / m2^2 - 3.",
+     "scipy.stats.kurtosis; not ImageMagick (sample form)", varied, everywhere, true, 0,
+     statistic<&Statistics::kurtosis>},
+    {"entropy", "bits", Type::number, "-sum p log2 p, one bin per possible value.",
+     "scikit-image, libvips, Pillow a channel; not ImageMagick (over log2 of the bins used)", integers, everywhere,
+     true, 0, statistic<&Statistics::entropy>},
+};
+
+const Column any_percentile = {
+    "",
+    "sample value",
+    Type::number,
+    "Percentile q: linear interpolation at index q / 100 (n - 1) of the finite samples in order; median: q = 50.",
+    "numpy.percentile; not vips percent",
+    finite,
+    everywhere,
+    true,
+    0,
+    percentile};
+
+const Column after_percentiles[] = {
+    {"clipped_low", "fraction", Type::number, "Fraction of the samples at the type's lowest value.", "gpuhist",
+     integers, everywhere, true, 0, statistic<&Statistics::clipped_low>},
+    {"clipped_high", "fraction", Type::number, "Fraction of the samples at the type's highest value.", "gpuhist",
+     integers, everywhere, true, 0, statistic<&Statistics::clipped_high>},
+    {"unique", "values", Type::integer, "Different values that occur.", "numpy.unique", "u8 u16; of f32 sets",
+     everywhere, true, 0, statistic<&Statistics::unique>},
+    {"effective_bits", "bits", Type::integer,
+     "From the lowest to the highest bit of or & ~and of the values that occur, inclusive: of the bits set in some and "
+     "not in all; 0 of a constant channel. 12-bit data in 16 bits: 12, low or shifted left.",
+     "gpuhist", integers, everywhere, true, 0, statistic<&Statistics::effective_bits>},
+    {"mean_01", "fraction", Type::number, "mean over the type's highest value: 255, 65535; floats as they are.",
+     "torchvision's normalize", "sets with a finite sample", of_set, true, 0, on_unit_scale<&Statistics::mean>},
+    {"std_01", "fraction", Type::number, "std over the type's highest value: 255, 65535; floats as they are.",
+     "torchvision's normalize", "sets with a finite sample", of_set, true, 0, on_unit_scale<&Statistics::std>},
+};
+
+}  // namespace
+
+std::vector<Column> columns(const Percentiles& percentiles) {
+    std::vector<Column> list(std::begin(before_percentiles), std::end(before_percentiles));
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        Column& column = list.emplace_back(any_percentile);
+        column.name = percentiles.name(i);
+        column.micro = percentiles.micro(i);
+    }
+    list.insert(list.end(), std::begin(after_percentiles), std::end(after_percentiles));
+    return list;
+}
+
+std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file) {
+    std::vector<Column> list = columns(percentiles);
+    const auto other = [&](const Column& column) { return (column.files & static_cast<std::uint8_t>(file)) == 0; };
+    list.erase(std::remove_if(list.begin(), list.end(), other), list.end());
+    return list;
+}
+
+const char* to_string(ColumnType type) {
+    constexpr const char* names[] = {"text", "integer", "number"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+std::string percentile_name(std::uint32_t micro) {
+    return Percentiles({micro / 1e6}).name(0);
+}
+
+const char* luma_formula(Depth depth) {
+    return traits_of(depth).floating ? "0.299 R + 0.587 G + 0.114 B" : "(9798 R + 19235 G + 3735 B + 16384) >> 15";
+}
+
+std::optional<double> unit_scale(const std::optional<double>& value, Depth depth) {
+    return value ? std::optional(*value / traits_of(depth).highest) : std::nullopt;
+}
+
+}  // namespace gpuhist

@@ -1,0 +1,142 @@
+#include "dataset/json.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::uint64_t exact_numbers = std::uint64_t{1} << 53;
+
+bool is_utf8(const std::string& bytes) {
+    try {
+        static_cast<void>(Json(bytes).dump());
+        return true;
+    } catch (const Json::type_error&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+Json whole_number(std::uint64_t value) {
+    return value < exact_numbers ? Json(value) : Json(std::to_string(value));
+}
+
+Json byte_string(const std::string& bytes) {
+    if (is_utf8(bytes)) return bytes;
+    std::string hex;
+    for (const char byte : bytes) {
+        hex += "0123456789abcdef"[static_cast<unsigned char>(byte) >> 4];
+        hex += "0123456789abcdef"[static_cast<unsigned char>(byte) & 15];
+    }
+    return Json{{"hex", hex}};
+}
+
+Json JsonReader::parse(std::string_view text, const std::string& name) {
+    try {
+        return Json::parse(text.begin(), text.end());
+    } catch (const Json::exception& error) {
+        // "[json.exception.parse_error.101] parse error at line 1, column 5: …"
+        std::string what = error.what();
+        if (const auto end = what.find("] "); end != what.npos) what.erase(0, end + 2);
+        throw IoError(name + ": no JSON: " + what);
+    }
+}
+
+const JsonReader& JsonReader::members(std::initializer_list<const char*> names) const {
+    if (!value_.is_object()) refuse("an object is wanted");
+    for (const char* name : names)
+        if (!value_.contains(name)) refuse(std::string("'") + name + "' is missing");
+    for (const auto& item : value_.items())
+        if (std::find(names.begin(), names.end(), item.key()) == names.end())
+            refuse("'" + item.key() + "' does not belong here");
+    return *this;
+}
+
+JsonReader JsonReader::operator[](const char* member) const {
+    if (!value_.is_object() || !value_.contains(member)) refuse(std::string("'") + member + "' is missing");
+    return {value_[member], place_ + "/" + member};
+}
+
+void JsonReader::each(const std::function<void(const std::string&, const JsonReader&)>& visit) const {
+    if (!value_.is_object()) refuse("an object is wanted");
+    for (const auto& item : value_.items()) visit(item.key(), {item.value(), place_ + "/" + item.key()});
+}
+
+std::size_t JsonReader::size() const {
+    if (!value_.is_array()) refuse("an array is wanted");
+    return value_.size();
+}
+
+JsonReader JsonReader::operator[](std::size_t element) const {
+    if (element >= size()) refuse("element " + std::to_string(element) + " is missing");
+    return {value_[element], place_ + "/" + std::to_string(element)};
+}
+
+std::uint64_t JsonReader::whole(std::uint64_t most) const {
+    std::uint64_t number = 0;
+    if (value_.is_number_unsigned() && value_.get<std::uint64_t>() < exact_numbers) {
+        number = value_.get<std::uint64_t>();
+    } else {
+        const std::string digits = value_.is_string() ? value_.get<std::string>() : std::string();
+        const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (status != std::errc() || end != digits.data() + digits.size() || number < exact_numbers ||
+            std::to_string(number) != digits)
+            refuse("a whole number is wanted, in quotes from 2^53 on");
+    }
+    if (number > most) refuse(std::to_string(number) + " is more than " + std::to_string(most));
+    return number;
+}
+
+double JsonReader::number() const {
+    if (!value_.is_number() || !std::isfinite(value_.get<double>())) refuse("a number is wanted");
+    return value_.get<double>();
+}
+
+bool JsonReader::truth() const {
+    if (!value_.is_boolean()) refuse("true or false is wanted");
+    return value_.get<bool>();
+}
+
+const std::string& JsonReader::text() const {
+    if (!value_.is_string()) refuse("a string is wanted");
+    return value_.get_ref<const std::string&>();
+}
+
+std::string JsonReader::bytes() const {
+    if (value_.is_string()) return text();
+    const std::string& hex = members({"hex"})["hex"].text();
+    std::string bytes;
+    for (std::size_t i = 0; i < hex.size(); i += 2) {
+        unsigned byte = 0;
+        const std::size_t pair = std::min<std::size_t>(2, hex.size() - i);
+        const auto [end, status] = std::from_chars(hex.data() + i, hex.data() + i + pair, byte, 16);
+        if (status != std::errc() || end != hex.data() + i + 2) refuse("two hexadecimal digits a byte are wanted");
+        bytes += static_cast<char>(byte);
+    }
+    if (is_utf8(bytes)) refuse("bytes that are UTF-8 are written as a string");
+    return bytes;
+}
+
+std::size_t JsonReader::one_of(std::initializer_list<const char*> words) const {
+    const auto found = std::find(words.begin(), words.end(), text());
+    if (found == words.end()) refuse("'" + text() + "' is not known here");
+    return static_cast<std::size_t>(found - words.begin());
+}
+
+void JsonReader::refuse(const std::string& what) const {
+    throw IoError(place_ + ": " + what);
+}
+
+Range read_range(const JsonReader& value) {
+    if (value.size() != 2) value.refuse("two numbers are wanted");
+    const Range range{value[std::size_t{0}].number(), value[1].number()};
+    if (!(range.lower < range.upper)) value.refuse("the lower number comes first");
+    return range;
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,60 @@
+// JSON of the files that runs leave for each other: numbers and bytes in it, and its strict reading.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "gpuhist/statistics.hpp"
+
+namespace gpuhist::io {
+
+using Json = nlohmann::ordered_json;
+
+/// A whole number that every reader of JSON keeps: from 2^53 on in a string.
+Json whole_number(std::uint64_t value);
+
+/// Any bytes: a string where they are UTF-8, else {"hex": "…"}.
+Json byte_string(const std::string& bytes);
+
+/// A value and its place. Every function throws IoError with both where the value is not what is asked for.
+class JsonReader {
+  public:
+    /// The root of a text; `name` is for messages. Throws IoError for what is no JSON.
+    static Json parse(std::string_view text, const std::string& name);
+    JsonReader(const Json& value, std::string place) : value_(value), place_(std::move(place)) {}
+
+    /// The object has these members and no others.
+    const JsonReader& members(std::initializer_list<const char*> names) const;
+    JsonReader operator[](const char* member) const;
+    /// Calls visit(name, value) for the members of an object.
+    void each(const std::function<void(const std::string&, const JsonReader&)>& visit) const;
+    bool is_null() const { return value_.is_null(); }
+    bool is_text() const { return value_.is_string(); }
+
+    std::size_t size() const;  ///< of an array
+    JsonReader operator[](std::size_t element) const;
+
+    std::uint64_t whole(std::uint64_t most = ~std::uint64_t{0}) const;  ///< as `whole_number` writes it
+    double number() const;                                              ///< finite
+    bool truth() const;
+    const std::string& text() const;
+    std::string bytes() const;  ///< as `byte_string` writes them
+
+    /// One of the words' numbers, counted from 0.
+    std::size_t one_of(std::initializer_list<const char*> words) const;
+
+    [[noreturn]] void refuse(const std::string& what) const;
+
+  private:
+    const Json& value_;
+    std::string place_;
+};
+
+/// [lower, upper]
+Range read_range(const JsonReader& value);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,152 @@
+#include "report/csv.hpp"
+
+#include <array>
+#include <charconv>
+
+#include "report/dataset.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+/// Field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end.
+void append_field(std::string& line, std::string_view field) {
+    if (field.find_first_of(",\"\r\n") == field.npos) {
+        line += field;
+        return;
+    }
+    line += '"';
+    for (const char c : field) line.append(c == '"' ? 2 : 1, c);
+    line += '"';
+}
+
+/// A value's field. Doubles are written as by `shortest`, which writes whole numbers of up to five digits without an
+/// exponent; these are quicker as integers.
+struct AppendValue {
+    std::string& line;
+
+    void operator()(std::monostate) const {}
+    void operator()(std::string_view text) const { append_field(line, text); }
+    void operator()(std::uint64_t value) const {
+        std::array<char, 20> digits;
+        line.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+    }
+    void operator()(double value) const {
+        if (value > 0 && value < 1e5 && value == static_cast<double>(static_cast<std::uint32_t>(value)))
+            return (*this)(static_cast<std::uint64_t>(value));
+        std::array<char, 32> text;
+        line.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
+    }
+};
+
+class CsvSink final : public Sink {
+  public:
+    explicit CsvSink(const Percentiles& percentiles) : rows_(ColumnFile::stats_csv, percentiles) {}
+    std::string begin() override { return rows_.header(); }
+    std::string format(const ImageResult& image) const override {
+        std::string lines;
+        rows_.append(lines, image.info, image.rows);
+        return lines;
+    }
+
+  private:
+    CsvRows rows_;
+};
+
+}  // namespace
+
+std::string CsvRows::header() const {
+    std::string line;
+    for (const Column& column : columns_) line.append(line.empty() ? "" : ",").append(column.name);
+    return line + '\n';
+}
+
+void CsvRows::append(std::string& lines, const ColumnRow& row) const {
+    for (const Column& column : columns_) {
+        if (&column != &columns_.front()) lines += ',';
+        std::visit(AppendValue{lines}, column.value(row));
+    }
+    lines += '\n';
+}
+
+void CsvRows::append(std::string& lines, const ImageInfo& image, const std::vector<Statistics>& rows,
+                     std::string_view start) const {
+    ColumnRow row;
+    row.depth = image.depth;
+    row.path = image.path;
+    row.width = image.width;
+    row.height = image.height;
+    for (const Statistics& statistics : rows) {
+        row.statistics = &statistics;
+        append(lines += start, row);
+    }
+}
+
+std::unique_ptr<Sink> make_csv_sink(const Percentiles& percentiles) {
+    return std::make_unique<CsvSink>(percentiles);
+}
+
+std::string stats_csv_header(const Percentiles& percentiles) {
+    return CsvRows(ColumnFile::stats_csv, percentiles).header();
+}
+
+std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
+                           const Percentiles& percentiles) {
+    std::string lines;
+    CsvRows(ColumnFile::stats_csv, percentiles).append(lines, image, rows);
+    return lines;
+}
+
+std::string dataset_csv(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles) {
+    const CsvRows rows(ColumnFile::dataset_csv, percentiles);
+    std::string lines = rows.header();
+    for (const GroupNumbers& group : groups)
+        for (const SummaryRow& found : group.found.rows) rows.append(lines, row_of(group, found));
+    return lines;
+}
+
+std::string shortest(double value) {
+    std::array<char, 32> buffer;
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    return {buffer.data(), end};
+}
+
+std::string errors_csv_header() {
+    return "path,kind,message\n";
+}
+
+std::string errors_csv_row(const Failure& failure) {
+    std::string line;
+    append_field(line, failure.path);
+    append_field(line += ',', failure.kind);
+    append_field(line += ',', failure.message);
+    return line + '\n';
+}
+
+std::string histogram_csv(const Histogram& histogram) {
+    std::string lines = "bin,lower,upper";
+    for (const auto& column : histogram.columns) lines.append(",").append(to_string(column.channel));
+    lines += '\n';
+    const std::size_t bins = histogram.columns.empty() ? 0 : histogram.columns.front().counts.size();
+    std::string lower = shortest(histogram.edge(0));
+    for (std::size_t bin = 0; bin < bins; ++bin) {
+        std::string upper = shortest(histogram.edge(bin + 1));
+        lines.append(std::to_string(bin)).append(",").append(lower).append(",").append(upper);
+        for (const auto& column : histogram.columns) lines.append(",").append(std::to_string(column.counts[bin]));
+        lines += '\n';
+        lower = std::move(upper);
+    }
+    const auto append_outside = [&](const char* name, std::uint64_t Histogram::Column::*count) {
+        bool any = false;
+        for (const auto& column : histogram.columns) any = any || column.*count != 0;
+        if (!any) return;
+        lines.append(name).append(",,");
+        for (const auto& column : histogram.columns) lines.append(",").append(std::to_string(column.*count));
+        lines += '\n';
+    };
+    append_outside("below", &Histogram::Column::below);
+    append_outside("above", &Histogram::Column::above);
+    append_outside("nan", &Histogram::Column::nan);
+    return lines;
+}
+
+}  // namespace gpuhist::io

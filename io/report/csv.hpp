@@ -1,0 +1,33 @@
+// CSV's lines, made from the table of columns.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpuhist/columns.hpp"
+#include "gpuhist/io/report.hpp"
+
+namespace gpuhist::io {
+
+/// The lines of a file that has a row a channel.
+class CsvRows {
+  public:
+    CsvRows(ColumnFile file, const Percentiles& percentiles) : columns_(columns(percentiles, file)) {}
+
+    /// The names, with their LF.
+    std::string header() const;
+    /// Appends a line.
+    void append(std::string& lines, const ColumnRow& row) const;
+    /// Appends the lines of an image, each after `start`.
+    void append(std::string& lines, const ImageInfo& image, const std::vector<Statistics>& rows,
+                std::string_view start = {}) const;
+
+  private:
+    std::vector<Column> columns_;
+};
+
+std::unique_ptr<Sink> make_csv_sink(const Percentiles& percentiles);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,182 @@
+// The table of columns, and that every file is made from it.
+#include "gpuhist/columns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/report.hpp"
+#include "gpuhist/io/shard.hpp"
+
+namespace {
+
+using namespace gpuhist;
+using Names = std::vector<std::string>;
+
+Names names_of(const std::vector<Column>& list, bool of_channel_only = false) {
+    Names names;
+    for (const Column& column : list)
+        if (column.of_channel || !of_channel_only) names.push_back(column.name);
+    return names;
+}
+
+std::string joined(const Names& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+    return text;
+}
+
+std::string first_line(const std::string& text) {
+    return text.substr(0, text.find('\n'));
+}
+
+Names keys(const nlohmann::ordered_json& object) {
+    Names names;
+    for (const auto& item : object.items()) names.push_back(item.key());
+    return names;
+}
+
+Analysis analyze(const std::vector<std::uint8_t>& samples, int channels = 1) {
+    ImageView image;
+    image.data = samples.data();
+    image.channels = channels;
+    image.width = static_cast<std::int64_t>(samples.size()) / channels;
+    image.height = 1;
+    image.row_bytes = image.packed_row_bytes();
+    return make_engine("cpu", {.threads = 1})->analyze(image);
+}
+
+TEST(Columns, AreToldInFull) {
+    std::set<std::string> names;
+    for (const Column& column : columns()) {
+        EXPECT_TRUE(names.insert(column.name).second) << column.name << " is there twice";
+        for (const std::string text : {column.unit, column.definition, column.source, column.images}) {
+            EXPECT_FALSE(text.empty()) << column.name;
+            EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '|'; }))
+                << text;
+        }
+        EXPECT_EQ(column.definition[std::string(column.definition).size() - 1], '.') << column.name;
+        EXPECT_NE(column.files, 0) << column.name;
+    }
+}
+
+TEST(Columns, HaveTheNamesAndTheOrderOfTheFiles) {
+    const std::string numbers =
+        "pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,p01,p05,p25,median,p75,p95,p99,"
+        "clipped_low,clipped_high,unique,effective_bits";
+    EXPECT_EQ(joined(names_of(columns({}, ColumnFile::stats_csv))), "path,width,height,depth,channel," + numbers);
+    EXPECT_EQ(joined(names_of(columns({}, ColumnFile::stats_json))),
+              "path,width,height,depth,engine,channel," + numbers);
+    for (const ColumnFile file : {ColumnFile::dataset_csv, ColumnFile::dataset_json})
+        EXPECT_EQ(joined(names_of(columns({}, file))), "group,depth,channel,images," + numbers + ",mean_01,std_01");
+}
+
+TEST(Columns, OfPercentilesFollowTheList) {
+    const Percentiles list({99.9, 50, 0.5});
+    const std::string names = joined(names_of(columns(list)));
+    EXPECT_NE(names.find("entropy,p99.9,median,p0.5,clipped_low"), names.npos) << names;
+    EXPECT_EQ(names.find("p01"), names.npos);
+    EXPECT_EQ(percentile_name(500'000), "p0.5");
+    EXPECT_EQ(percentile_name(50'000'000), "median");
+    // Ten samples 0 to 9: index q (n - 1), interpolated.
+    const auto rows = statistics(analyze({3, 1, 0, 2, 9, 8, 4, 5, 7, 6}), list);
+    const io::ImageInfo image{"x", 10, 1, Depth::u8};
+    const std::string line = io::stats_csv_rows(image, rows, list);
+    EXPECT_NE(line.find(",8.991,4.5,0.045,0.1,0,10,"), line.npos) << line;
+    const auto json = nlohmann::ordered_json::parse(io::stats_json(image, "cpu", rows, list));
+    EXPECT_EQ(json["channels"][0]["p99.9"], 8.991);
+    EXPECT_EQ(json["channels"][0]["median"], 4.5);
+    EXPECT_FALSE(json["channels"][0].contains("p01"));
+    // A row that was made for another list has no values for this one.
+    const auto others = statistics(analyze({1, 2}));
+    for (const Column& column : columns(list)) {
+        ColumnRow row;
+        row.statistics = &others.front();
+        if (column.name == "p0.5") {
+            EXPECT_TRUE(std::holds_alternative<std::monostate>(column.value(row)));
+        }
+        if (column.name == "median") {
+            EXPECT_EQ(std::get<double>(column.value(row)), 1.5);
+        }
+    }
+}
+
+TEST(Columns, MakeEveryFile) {
+    const Percentiles list({10, 50});
+    const Analysis analysis = analyze({1, 2, 3, 4, 5, 6}, 3);
+    const auto rows = statistics(analysis, list);
+    io::Group group{"a", {}}, whole;
+    group.summary.add(analysis);
+    whole.summary.add(analysis);
+    EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats_csv))));
+    const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, "cpu", rows, list));
+    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,engine,luma,channels");
+    EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats_json), true));
+    EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)),
+              joined(names_of(columns(list, ColumnFile::dataset_csv))));
+    const auto set = nlohmann::ordered_json::parse(io::dataset_json({whole, group}, {}, list));
+    EXPECT_EQ(joined(keys(set[0])), "schema,group,depth,luma,normalize,channels,histogram");
+    EXPECT_EQ(keys(set[0]["channels"][0]), names_of(columns(list, ColumnFile::dataset_json), true));
+    EXPECT_EQ(set[1]["group"], "a");
+    EXPECT_EQ(set[1]["channels"][0]["median"], 4.5);  // red, last of B, G, R: 3 and 6
+}
+
+TEST(Columns, LumaIsNamedWhereItIs) {
+    const std::string integers = "(9798 R + 19235 G + 3735 B + 16384) >> 15", floats = "0.299 R + 0.587 G + 0.114 B";
+    EXPECT_EQ(luma_formula(Depth::u8), integers);
+    EXPECT_EQ(luma_formula(Depth::u16), integers);
+    EXPECT_EQ(luma_formula(Depth::f32), floats);
+    const auto json = [](Depth depth, Channel channel) {
+        Statistics row;
+        row.channel = channel;
+        return nlohmann::json::parse(io::stats_json({"x", 1, 1, depth}, "cpu", {row}));
+    };
+    EXPECT_EQ(json(Depth::u16, Channel::luma)["luma"], integers);
+    EXPECT_EQ(json(Depth::f32, Channel::luma)["luma"], floats);
+    EXPECT_FALSE(json(Depth::f32, Channel::gray).contains("luma"));
+    EXPECT_EQ(json(Depth::u8, Channel::gray)["schema"], 1);
+}
+
+TEST(Columns, OnTheUnitScaleAreOverTheTypesHighest) {
+    EXPECT_EQ(unit_scale(255.0, Depth::u8), 1.0);
+    EXPECT_EQ(unit_scale(65535.0, Depth::u16), 1.0);
+    EXPECT_EQ(unit_scale(7.5, Depth::f32), 7.5);
+    EXPECT_EQ(unit_scale(std::nullopt, Depth::u8), std::nullopt);
+}
+
+TEST(Sinks, GiveTheLinesOfTheirFormats) {
+    const Percentiles list({50});
+    io::ImageResult image;
+    image.index = 3;
+    image.info = {"a,b", 2, 1, Depth::u8};
+    image.engine = "cpu";
+    image.rows = statistics(analyze({1, 2}), list);
+    const io::Failure failure{"bad", "decode", "why"};
+    const auto csv = io::make_sink("csv", list), json = io::make_sink("json", list), shard = io::make_shard_sink(list);
+    EXPECT_EQ(csv->begin(), io::stats_csv_header(list));
+    EXPECT_EQ(csv->append(image, csv->format(image)), io::stats_csv_rows(image.info, image.rows, list));
+    EXPECT_EQ(csv->append_failure(3, failure), "");
+    EXPECT_EQ(json->begin() + json->append(image, json->format(image)) + json->end(),
+              io::stats_json(image.info, "cpu", image.rows, list));
+    EXPECT_EQ(shard->begin(), "index,file," + io::stats_csv_header(list));
+    EXPECT_EQ(shard->append(image, shard->format(image)), "3,stats," + csv->format(image));
+    EXPECT_EQ(shard->append_failure(4, failure), "4,errors,bad,decode,why\n");
+    for (const std::string& format : io::sink_formats()) EXPECT_TRUE(io::make_sink(format)) << format;
+    try {
+        io::make_sink("xml");
+        ADD_FAILURE();
+    } catch (const InvalidArgument& error) {
+        EXPECT_STREQ(error.what(), "format 'xml' is none of csv, json");
+    }
+}
+
+}  // namespace
