@@ -232,12 +232,14 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
         "LIST");
     add_choice(app, "--group-by", options.group_by_directory, {{"dir", true}}, "dir: dataset.* of each directory too",
                "WHAT");
-    add_choice(app, "--normalize", options.normalization.mode,
-               {{"minmax", NormalizeMode::minmax},
-                {"percentile", NormalizeMode::percentile},
-                {"equalize", NormalizeMode::equalize},
-                {"zscore", NormalizeMode::zscore}},
-               "minmax [default], percentile, equalize or zscore", "MODE");
+    std::vector<std::pair<std::string, NormalizeMode>> modes;
+    std::string mode_names;
+    for (const NormalizeTraits& traits : all_normalize_modes) {
+        modes.emplace_back(traits.name, traits.mode);
+        const bool first = traits.mode == NormalizeMode{}, last = &traits == std::end(all_normalize_modes) - 1;
+        mode_names += (first ? "" : last ? " or " : ", ") + std::string(traits.name) + (first ? " [default]" : "");
+    }
+    add_choice(app, "--normalize", options.normalization.mode, modes, mode_names, "MODE");
     add_text("--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
     const auto parse_columns = [](Percentiles& percentiles) {
         return [&percentiles](const std::string& text) { percentiles = parse_percentile_columns(text); };

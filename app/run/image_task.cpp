@@ -218,7 +218,7 @@ cv::Mat Measurer::read(const Input& input, bool normalized, std::uint64_t held, 
     decode.admit = [&](std::uint64_t bytes) {
         clock.enter(Stage::memory);
         // The copy is as large as the pixels, as floats up to four times.
-        const bool floats = options_.normalization.mode == NormalizeMode::zscore;
+        const bool floats = traits_of(options_.normalization.mode).real;
         share.require(held + (header_known && normalized ? bytes * (floats ? 5 : 2) : bytes));
         clock.enter(header_known ? Stage::decode : Stage::read);
         header_known = true;

@@ -12,13 +12,15 @@
 namespace gpuhist::io {
 namespace {
 
-/// Names of the depths, in their order.
-constexpr auto depths = [] {
-    std::array<const char*, std::size(all_depths)> names{};
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = all_depths[i].name;
+/// Names in a table of traits, in its order.
+template <class Traits, std::size_t count>
+constexpr std::array<const char*, count> names_of(const Traits (&all)[count]) {
+    std::array<const char*, count> names{};
+    for (std::size_t i = 0; i < count; ++i) names[i] = all[i].name;
     return names;
-}();
-constexpr std::array<const char*, 4> modes{"minmax", "percentile", "equalize", "zscore"};  // in the order of the modes
+}
+constexpr auto depths = names_of(all_depths);
+constexpr auto modes = names_of(all_normalize_modes);
 constexpr std::array<const char*, 2> joints{"separate", "joint"};
 constexpr std::size_t float_bins = 65536;  // that equalize gives f32
 
@@ -210,7 +212,7 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
     std::string lines;
     for (const LutSet& one : tables) {
         lines.append("# gpuhist tables: depth ").append(to_string(one.depth));
-        lines.append(", mode ").append(modes[static_cast<std::size_t>(one.mode)]);
+        lines.append(", mode ").append(to_string(one.mode));
         lines.append(", channels ").append(joints[one.joint]).append("\n");
         const auto row = [&](const std::string& name, auto field) {
             lines += name;
