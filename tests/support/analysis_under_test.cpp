@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "gpuhist/histogram.hpp"
 #include "gpuhist/statistics.hpp"
 
 namespace gpuhist::test {
