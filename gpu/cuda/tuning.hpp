@@ -77,8 +77,9 @@ constexpr int apply_unroll_of(int channels) {
     return channels == 3 ? 6 : 4;
 }
 
-/// Groups of a thread of u16 grey below which they are looked at one by one, since the unrolled loop's instructions
-/// take longer to fetch than it saves: 24 MB, normalized, 50.9 µs for 55.8.
+/// Groups of a thread of u16 grey, or of f32 colors in brief, below which they are looked at one by one, since the
+/// unrolled loop's instructions take longer to fetch than it saves: 24 MB of u16, normalized, 50.9 µs for 55.8, of f32
+/// BGR 76.9 for 82.1.
 inline constexpr int few_groups = 16;
 
 }  // namespace gpuhist::cuda

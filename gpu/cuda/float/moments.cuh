@@ -10,7 +10,7 @@ namespace {
 template <int powers>
 struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
-    std::uint64_t low[powers];  ///< Σ of the bits of l; of RawSums Σ rint(r)
+    std::uint64_t low[powers];  ///< Σ of the bits of l; of RawSums Σ rint(r) and the rests
 
     /// Sum of power k, less `zeros`, the bits that its low parts began with.
     __device__ core::i128 sum(int k, std::uint64_t zeros) const {
@@ -32,12 +32,6 @@ struct alignas(16) MomentScale {
 
 __device__ inline std::uint64_t bits_of(double value) {
     return static_cast<std::uint64_t>(__double_as_longlong(value));
-}
-/// Adds a term to S; returns the bits of l, see CentralSums.
-__device__ inline std::uint64_t split(double term, double& sum, double low_base) {
-    const double next = sum + term, taken = next - sum;
-    sum = next;
-    return bits_of((term - taken) + low_base);
 }
 
 /// Sums over one row's samples of rint(u^k · 2^80), k = 1 to 4, with u = (x − pivot)/R, as FloatMoments defines them.
@@ -77,6 +71,12 @@ struct CentralSums {
             low[k] = 0;
         }
     }
+    /// Adds a term to S; returns the bits of l.
+    __device__ static std::uint64_t split(double term, double& sum) {
+        const double next = sum + term, taken = next - sum;
+        sum = next;
+        return bits_of((term - taken) + low_base);
+    }
     template <int N>
     __device__ void add(const double (&values)[N], const MomentScale& scale) {
 #pragma unroll
@@ -84,7 +84,7 @@ struct CentralSums {
             const double u = fma(values[i], scale.first, scale.second);
             double power = u;
 #pragma unroll
-            for (int k = 0; k < powers; ++k, power *= u) low[k] += split(power, sum[k], low_base);
+            for (int k = 0; k < powers; ++k, power *= u) low[k] += split(power, sum[k]);
         }
     }
     /// Adds them to what was summed up before: every `fold_every` samples, and at the end.
@@ -101,50 +101,65 @@ struct CentralSums {
     }
 };
 
-/// Sums of a brief analysis, whose pivot is 0, for k = 1 and 2, to the same bits. All is R or R² times as large as in
-/// CentralSums, so that no sample is scaled.
+/// Sums of a brief analysis, whose pivot is 0, for k = 1 and 2, to the same bits.
 ///
-/// A square has 48 digits at most and is thus a double. It is never looked at: S + x² and x² − q are one operation
-/// each; and r is added to the sum of the rests at once. That stays within [2^-28, 2^-27) R² for 2047 samples, where
-/// doubles are 2^-80 R² apart, so it rounds r to a whole number of these. r never lies halfway between two, since the
-/// last digit of a square has an even place, in R² too, so that what was added before does not show.
+/// k = 1: samples that come together are added to 12 R, rounding down. Between 8 R and 16 R doubles are R · 2^-49
+/// apart, so the bits of the sum are those of 12 R plus Σ floor(u · 2^49). A float x has 24 digits: only where
+/// 0 < |x| < R · 2^-26 can any lie below that, and where one is so small the rests, rounded, are added on their own.
+/// Split as a square is, Σx would take three more operations a sample.
+///
+/// k = 2: as in CentralSums, but that all is R² times as large, so that no sample is scaled; that the square, of 48
+/// digits at most and thus a double, is never looked at: S + x² and x² − q are one operation each; and that r is added
+/// to the sum of the rests at once. That stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R²
+/// apart, so it rounds r to a whole number of these. r never lies halfway between two, since the last digit of a square
+/// has an even place, in R² too, so that what was added before does not show.
 struct RawSums {
     static constexpr int powers = 2;
     static constexpr std::uint32_t fold_every = CentralSums::fold_every;
 
-    double sum[powers];  ///< S
-    std::uint64_t low;   ///< k = 1: Σ of the bits of l, less those of 1.5 · 2^-28 R
-    double rests;        ///< k = 2: 1.5 · 2^-28 R² + Σ rint(r)
+    std::uint64_t chains;  ///< k = 1: Σ of the bits of 12 R + Σx, less those of 12 R
+    double sum, rests;     ///< k = 2: S, and 1.5 · 2^-28 R² + Σ rint(r)
 
-    /// 1.5 · 2^-28 R and R²
+    /// 12 R and 1.5 · 2^-28 R²
     __device__ static MomentScale scale_of(int exponent) {
-        return {CentralSums::low_base * core::power_of_two(exponent),
-                CentralSums::low_base * core::power_of_two(2 * exponent)};
+        return {12 * core::power_of_two(exponent), CentralSums::low_base * core::power_of_two(2 * exponent)};
     }
-    __device__ static double base(int k, const MomentScale& scale) {
-        return (k == 0 ? scale.first : scale.second) * 0x1p40;
+    __device__ static double base(const MomentScale& scale) { return scale.second * 0x1p40; }
+    /// Rank of a sample: it may have a rest, which 0 has not, where its rank is below that of R · 2^-26.
+    __device__ static std::uint32_t rank(float value) { return (__float_as_uint(value) << 1) - 1; }
+    __device__ static std::uint32_t small_rank(int exponent) {
+        const auto limit = static_cast<float>(core::power_of_two(exponent - 26));
+        return limit == 0 ? 0 : rank(limit);
     }
     __device__ void clear(const MomentScale& scale) {
-#pragma unroll
-        for (int k = 0; k < powers; ++k) sum[k] = base(k, scale);
-        low = 0;
+        chains = 0;
+        sum = base(scale);
         rests = scale.second;
     }
     template <int N>
     __device__ void add(const double (&values)[N], const MomentScale& scale) {
+        static_assert(N <= 4);
+        double chain = scale.first;
+#pragma unroll
+        for (int i = 0; i < N; ++i) chain = __dadd_rd(chain, values[i]);
+        chains += bits_of(chain) - bits_of(scale.first);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            low += split(values[i], sum[0], scale.first) - bits_of(scale.first);
-            const double next = fma(values[i], values[i], sum[1]), left = sum[1] - next;
-            sum[1] = next;
+            const double next = fma(values[i], values[i], sum), left = sum - next;
+            sum = next;
             rests += fma(values[i], values[i], left);
         }
     }
+    /// Rest that rounding down took from a sample, in units of R · 2^-80.
+    __device__ static std::uint64_t rest_of(double value, const MomentScale& scale) {
+        const double base = scale.first * 0x1p-31, rest = value - (__dadd_rd(scale.first, value) - scale.first);
+        return bits_of(rest + base) - bits_of(base);
+    }
     __device__ void add_to(MomentTotals<powers>& totals, const MomentScale& scale) const {
-#pragma unroll
-        for (int k = 0; k < powers; ++k)
-            totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base(k, scale));
-        totals.low[0] += low;
+        const auto chained = static_cast<std::int64_t>(chains);
+        totals.high[0] += chained >> 9;
+        totals.low[0] += static_cast<std::uint64_t>(chained & 511) << 31;
+        totals.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
         totals.low[1] += bits_of(rests) - bits_of(scale.second);
     }
     static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t) {
@@ -204,6 +219,7 @@ struct AddToRows {
 /// Plan of a row tells how it is summed up.
 struct RowPlan {
     MomentScale scale;
+    std::uint32_t small;  ///< RawSums::small_rank
     std::int32_t exponent;
     double pivot;
     float fill;  ///< rejected samples are summed up as this, and taken back afterwards
@@ -227,6 +243,7 @@ __device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row)
         row.exponent = exponent_of(row.facts);
         row.scale = RawSums::scale_of(row.exponent);
     }
+    row.small = RawSums::small_rank(row.exponent);
     row.fill = row.facts.minimum;
 }
 

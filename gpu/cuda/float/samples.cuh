@@ -86,17 +86,17 @@ __device__ inline void widen(const float (&values)[N], double (&wide)[N]) {
 }
 
 /// Shows `visit` all pixels of this thread's share, see sweep_one_row. `Unroll` groups are loaded before any is looked
-/// at. `tile`: a Tile with all groups of the image, where there is one.
-template <int C, int Unroll, class Visit, class OfImage = NoTile>
+/// at, but for fewer than `Few`, see Loads. `tile`: a Tile with all groups of the image, where there is one.
+template <int C, int Unroll, int Few = 0, class Visit, class OfImage = NoTile>
 __device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
                                              const OfImage& tile = {}) {
     if constexpr (is_kept<OfImage>) {
         tile.template sweep<C, Unroll>(visit);
         tile.template sweep_end<C>(image, visit);
     } else if (in_one_row<float, C>(image)) {
-        sweep_one_row<float, C>(image, share, Loads<Unroll>{}, visit);
+        sweep_one_row<float, C>(image, share, Loads<Unroll, false, Few>{}, visit);
     } else {
-        sweep_rows<float, C>(image, share, Loads<Unroll>{}, visit);
+        sweep_rows<float, C>(image, share, Loads<Unroll, false, Few>{}, visit);
     }
 }
 

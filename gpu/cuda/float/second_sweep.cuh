@@ -64,27 +64,37 @@ struct DetailCounter {
     using Sums = std::conditional_t<Full, CentralSums, RawSums>;
     static constexpr int rows = Full ? 1 : rows_of(C), powers = Sums::powers;
 
-    /// Totals of each row, from the first `fold_every` samples on. In memory, which is far away once the sweep has
-    /// passed through the caches; that of a caller, or else the compiler takes registers for it.
-    using Totals = MomentTotals<powers>[rows];
+    /// Sums of each row that it seldom needs. In memory, which is far away once the sweep has passed through the
+    /// caches; that of a caller, or else the compiler takes registers for it.
+    struct Seldom {
+        MomentTotals<powers> totals[rows];  ///< from the first `fold_every` samples on
+        std::uint64_t rests[rows];          ///< of small samples, k = 1, see RawSums, from the first one on
+    };
     Sums sums[rows];
     std::uint32_t samples = 0;
     MomentScale scale;
+    std::uint32_t small;
     std::uint32_t scales;  ///< shared address of the first row's
     int row;               ///< full
     bool rgb;
+    bool small_found = false;  ///< a small sample
     LowDigitQueue<float_threads_of(C, Full)> low;
-    Totals& folded;
+    Seldom& seldom;
 
-    __device__ DetailCounter(const BlockPlan& plan, int of, Totals& memory)
-        : row(of), rgb(plan.rgb), low(&plan.low), folded(memory) {
+    __device__ DetailCounter(const BlockPlan& plan, int of, Seldom& memory)
+        : row(of), rgb(plan.rgb), low(&plan.low), seldom(memory) {
         scale = plan.rows[of].scale;
+        small = plan.rows[of].small;
         scales = shared_address(&plan.rows[0].scale);
 #pragma unroll
         for (int r = 0; r < rows; ++r) sums[r].clear(scale_of(r));
     }
     __device__ MomentScale scale_of(int r) const {
         return rows == 1 ? scale : MomentScale::load(scales + r * static_cast<int>(sizeof(RowPlan)));
+    }
+    __device__ std::uint32_t small_of(int r) const {
+        constexpr std::uint32_t place = offsetof(RowPlan, small) - offsetof(RowPlan, scale);
+        return rows == 1 ? small : shared_load(scales + place + r * static_cast<int>(sizeof(RowPlan)), 0u);
     }
     template <class Pixels, int N>
     __device__ void values_of(const Pixels& pixels, int r, float (&values)[N]) const {
@@ -100,6 +110,26 @@ struct DetailCounter {
         sums[r].add(wide, scale_of(r));
         if constexpr (Full) low.add(values);
     }
+    /// Adds the rests of small samples, which are seldom, in brief analyses.
+    template <int N, int each>
+    __device__ void add_rests(int r, const float (&values)[N][each]) {
+        std::uint32_t smallest = ~0u;
+#pragma unroll
+        for (int i = 0; i < N * each; ++i) smallest = min(smallest, RawSums::rank(values[i / each][i % each]));
+        if (smallest >= small_of(r)) return;
+        const MomentScale s = scale_of(r);
+        std::uint64_t rests = 0;
+#pragma unroll
+        for (int i = 0; i < N * each; ++i) {
+            float value;  // hidden from the compiler: it would convert all of them ahead, for both branches
+            asm volatile("mov.f32 %0, %1;" : "=f"(value) : "f"(values[i / each][i % each]));
+            rests += RawSums::rest_of(value, s);
+        }
+        if (!small_found)
+            for (std::uint64_t& of_row : seldom.rests) of_row = 0;
+        small_found = true;
+        seldom.rests[r] += rests;
+    }
     /// Ends the adding of N samples to each row.
     template <int N>
     __device__ void counted() {
@@ -109,14 +139,14 @@ struct DetailCounter {
     __device__ void fold() {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            folded[r] = totals_of(r, samples >= 2 * Sums::fold_every);
+            seldom.totals[r] = totals_of(r, samples >= 2 * Sums::fold_every);
             sums[r].clear(scale_of(r));
             one_row_after_the_other();
         }
     }
     /// `some`: were folded before.
     __device__ MomentTotals<powers> totals_of(int r, bool some) const {
-        MomentTotals<powers> totals = some ? folded[r] : MomentTotals<powers>{};
+        MomentTotals<powers> totals = some ? seldom.totals[r] : MomentTotals<powers>{};
         sums[r].add_to(totals, scale_of(r));
         return totals;
     }
@@ -127,7 +157,10 @@ struct DetailCounter {
         MomentTotals<powers> totals;
         merge_moments<rows, powers>(
             [&](int r, int k) {
-                if (k == 0) totals = totals_of(r, samples >= Sums::fold_every);
+                if (k == 0) {
+                    totals = totals_of(r, samples >= Sums::fold_every);
+                    if (!Full && small_found) totals.low[0] += seldom.rests[r];
+                }
                 return Sums::total(totals, k, samples - left_out[r]);
             },
             add);
@@ -152,8 +185,8 @@ struct SlotCounter : DetailCounter<C, Full> {
     Samples allowed;
 
     __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Samples& may_be,
-                           typename Base::Totals& folded)
-        : Base(plan, row, folded),
+                           typename Base::Seldom& seldom)
+        : Base(plan, row, seldom),
           slots(table, plan.position[threadIdx.x % 2], plan.bins.bins),
           plans(plan.rows),
           allowed(may_be) {}
@@ -184,6 +217,7 @@ struct SlotCounter : DetailCounter<C, Full> {
             if (!allowed.allows(r, values, this->scales)) return;
             one_row_after_the_other();
         }
+        if constexpr (!Full) this->add_rests(r, values);
         std::uint32_t nearest[all / together], nearest_of_all = ~0u;
 #pragma unroll
         for (int k = 0; k < all / together; ++k) {
@@ -273,9 +307,10 @@ __device__ __noinline__ void count_value(const Task<C, Full>& task, const BlockP
 template <int C, bool Full, class Samples, class Add, class OfImage = NoTile>
 __device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
                                          const std::uint32_t* table, int row, const Samples& samples,
-                                         typename DetailCounter<C, Full>::Totals& folded, Add add, OfImage tile = {}) {
-    SlotCounter<C, Full, Samples> counter(plan, table, row, samples, folded);
-    sweep_floats<C, detail_unroll<C, Full, Samples, OfImage>>(image, share, counter, tile);
+                                         typename DetailCounter<C, Full>::Seldom& seldom, Add add, OfImage tile = {}) {
+    SlotCounter<C, Full, Samples> counter(plan, table, row, samples, seldom);
+    constexpr int few = counter.rows > 1 ? few_groups : 0;
+    sweep_floats<C, detail_unroll<C, Full, Samples, OfImage>, few>(image, share, counter, tile);
     counter.finish({}, add);
 }
 
@@ -292,8 +327,8 @@ struct BinCounter : DetailCounter<C, Full> {
     Word below[Base::rows] = {}, above[Base::rows] = {};
 
     __device__ BinCounter(const Task<C, Full>& task, const BlockPlan& plan, std::uint32_t* table, int row,
-                          typename Base::Totals& folded)
-        : Base(plan, row, folded),
+                          typename Base::Seldom& seldom)
+        : Base(plan, row, seldom),
           bins(&plan.bins),
           replica(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
           columns_log2(task.work->columns_log2),
@@ -310,9 +345,10 @@ struct BinCounter : DetailCounter<C, Full> {
             atomicAdd(replica + ((r * count + bin) << columns_log2), 1u);
         else
             global_add(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
-        const float one[1] = {value};
+        const float one[1][1] = {{value}};
         const double wide[1] = {value};
-        this->add(r, one, wide);
+        if constexpr (!Full) this->add_rests(r, one);
+        this->add(r, one[0], wide);
     }
     template <class Pixels, class Valid = EveryPixel>
     __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
@@ -352,9 +388,9 @@ struct BinCounter : DetailCounter<C, Full> {
 
 template <int C, bool Full, class OfImage>
 __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& share, const BlockPlan& plan,
-                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Totals& folded,
+                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Seldom& seldom,
                                         OfImage tile) {
-    BinCounter<C, Full> counter(task, plan, table, row, folded);
+    BinCounter<C, Full> counter(task, plan, table, row, seldom);
     sweep_floats<C, 1>(task.image, share, counter, tile);
     counter.finish(counter.left_out, AddToRows{&task.row(row)});
     counter.merge_outside(&task.row(row));
@@ -386,14 +422,14 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
         for (std::uint32_t i = threadIdx.x; i < rows * bins << columns_log2; i += blockDim.x) table[i] = 0;
     __syncthreads();
 
-    typename DetailCounter<C, Full>::Totals folded;
+    typename DetailCounter<C, Full>::Seldom seldom;
     const AddToRows add{&task.row(row)};
     if (!plan.slots)
-        count_bins(task, share, plan, table, row, folded, tile);
+        count_bins(task, share, plan, table, row, seldom, tile);
     else if (Full || !plan.plain)
-        count_slots<C, Full>(task.image, share, plan, table, row, AnySamples{}, folded, add, tile);
+        count_slots<C, Full>(task.image, share, plan, table, row, AnySamples{}, seldom, add, tile);
     else
-        count_slots<C, Full>(task.image, share, plan, table, row, PlainSamples{}, folded, add, tile);
+        count_slots<C, Full>(task.image, share, plan, table, row, PlainSamples{}, seldom, add, tile);
     if constexpr (Full) plan.low.merge();
     if (plan.slots) {
         gather_slots<rows>(task, plan, table, row);

@@ -260,12 +260,12 @@ __device__ __noinline__ void count_speculatively(const Task<C, false>& task, con
     constexpr int rows = rows_of(C);
     Slots<rows>::prepare(dynamic_shared, plan.bins.bins);
     __syncthreads();  // clear memory
-    typename DetailCounter<C, false>::Totals folded;
+    typename DetailCounter<C, false>::Seldom seldom;
     const auto count = [&](auto samples) {
         const auto add = [sums = speculation.sums](int r, int power, int part, Word sum) {
             sums[r][power][part] = sum;
         };
-        count_slots<C, false>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, samples, folded, add);
+        count_slots<C, false>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, samples, seldom, add);
     };
     if (speculation.window == 0)
         count(SpeculativeSamples<false>{shared_address(&speculation)});
@@ -277,6 +277,12 @@ __device__ __noinline__ void count_speculatively(const Task<C, false>& task, con
         if (speculation.listed[threadIdx.x] > speculation.capacity)
             *static_cast<volatile std::uint32_t*>(speculation.mispredicted) = 1;
     }
+    if (speculation.window == 0) return;
+    // What the sweep has driven out of L2 is there again once all blocks have come.
+    constexpr int in_a_line = 128 / sizeof(uint4);
+    for (int row = 0; row < rows; ++row)
+        for (std::uint32_t i = threadIdx.x * in_a_line; i < speculation.listed_of(row); i += blockDim.x * in_a_line)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(speculation.list_of(row) + i));
 }
 
 /// Plans sweep 2 as if there were one. Whether its edges are where they were expected, so far as this thread looks.
