@@ -69,8 +69,8 @@ TEST_P(StreamBehaviorTest, small_any_kind_of_stream) {
     }
 }
 
-// Calls come back while the stream is still busy with what was before them, the first of all too: run alone, as ctest
-// does, the first round loads the kernels.
+// Calls come back while the stream is still busy with what was before them, the first of all too: the analyser has
+// loaded its kernels when it is made.
 TEST_P(StreamBehaviorTest, enqueue_does_not_wait_for_its_stream) {
     for (Depth depth : depths) {
         SCOPED_TRACE(to_string(depth));

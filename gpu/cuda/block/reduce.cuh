@@ -132,10 +132,4 @@ __device__ inline std::uint64_t scan_warps(std::uint64_t value, std::uint64_t* s
     return before;
 }
 
-/// Exclusive prefix sum over the block's threads; `total` is the sum of all. `scratch` holds a value a warp.
-__device__ inline std::uint64_t exclusive_scan(std::uint64_t value, std::uint64_t* scratch, std::uint64_t& total) {
-    const std::uint64_t inclusive = scan_lanes(value);
-    return scan_warps(inclusive, scratch, total) + inclusive - value;
-}
-
 }  // namespace gpuhist::cuda

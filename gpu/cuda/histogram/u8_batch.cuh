@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
         __syncthreads();  // the warps' parts of the sums
         write_sums<C>(common, index, image.pixels(), rows, kept.partial, luma);
         if constexpr (!std::is_void_v<O>) {
-            make_luts<C>(common.normalization, kept.counts, kept.luts);
+            make_luts<C>(common.normalization, {kept.counts, kept.partial, image.pixels()}, kept.luts);
             write_luts<C>(common, index, kept.luts);
             apply_luts<C>(common, kept.luts, image,
                           {threadIdx.x, pieces_of_samples<std::uint8_t, C>(image), blockDim.x},

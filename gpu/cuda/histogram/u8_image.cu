@@ -89,9 +89,13 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
             __threadfence();
         }
         __syncthreads();
-        for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x)
-            kept.counts[bin] = counted(total, bin);
-        make_luts<C>(common.normalization, kept.counts, kept.luts);
+        const bool narrow = is_narrow(image.pixels());
+        for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
+            const Word samples = counted(total, bin);
+            kept.counts[bin] = samples;
+            sum_up(narrow, bin, samples, kept.partial);
+        }
+        make_luts<C>(common.normalization, {kept.counts, kept.partial, image.pixels()}, kept.luts);
         apply_luts<C>(common, kept.luts, image, dealt(pieces_of_samples<std::uint8_t, C>(image), blockIdx.x, gridDim.x),
                       output, tile);
         if (threadIdx.x == 0) kept.completes = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;

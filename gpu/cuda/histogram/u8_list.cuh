@@ -49,7 +49,7 @@ struct BlockOfImages {
         __syncthreads();  // the warps' parts of the sums
         write_sums<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, luma);
         if constexpr (!std::is_void_v<O>) {
-            make_luts<C>(p.common.normalization, kept.counts, kept.luts);
+            make_luts<C>(p.common.normalization, {kept.counts, kept.partial, images.image(index).pixels()}, kept.luts);
             write_luts<C>(p.common, index, kept.luts);
         }
     }

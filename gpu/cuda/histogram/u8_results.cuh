@@ -19,17 +19,19 @@ __device__ inline bool is_narrow(std::int64_t pixels) {
     return pixels <= most;
 }
 
-/// Writes the count of a bin, each lane of a warp that of the next one. The warp's part of its row's sums goes to
-/// `partial`. `narrow`: see is_narrow.
+/// Sums up a warp's part of a row, of which each lane has the next bin, to `partial`. `narrow`: see is_narrow.
+__device__ inline void sum_up(bool narrow, std::uint32_t bin, Word samples, BrightnessSums* partial) {
+    BrightnessSums sums{};
+    sums.add(bin % values, samples);
+    sums.reduce_over_warp(narrow);
+    if (bin % warp_lanes == 0) partial[bin / warp_lanes] = sums;
+}
+/// Writes the count of a bin, and sums it up.
 template <int C>
 __device__ inline void write_count(const Common& common, std::int64_t index, bool narrow, std::uint32_t bin,
                                    Word samples, BrightnessSums* partial) {
-    const std::uint32_t value = bin % values;
-    counts_of(common, index, counted_row(static_cast<int>(bin / values), C, common.rgb))[value] = samples;
-    BrightnessSums sums{};
-    sums.add(value, samples);
-    sums.reduce_over_warp(narrow);
-    if (bin % warp_lanes == 0) partial[bin / warp_lanes] = sums;
+    counts_of(common, index, counted_row(static_cast<int>(bin / values), C, common.rgb))[bin % values] = samples;
+    sum_up(narrow, bin, samples, partial);
 }
 /// Writes an image's counts: `count(bin)` of every row's values.
 template <int C, class Count>
@@ -60,23 +62,22 @@ template <typename O>
 __device__ inline O* written_luts(const Common& common, std::int64_t index) {
     return reinterpret_cast<O*>(reinterpret_cast<char*>(result_of(common, index)) + common.layout.tables_offset);
 }
-/// Counts of an image in shared memory, as build_luts asks for them.
+/// Counts of an image of `pixels` pixels in shared memory, and the parts of its rows' sums, as build_luts asks for
+/// them.
+template <int C>
 struct BlockCounts {
     const Word* counts;
+    const BrightnessSums* partial;
+    std::int64_t pixels;
 
     __device__ Word count(int row, int value) const { return counts[row * values + value]; }
-    template <class Rows>
-    __device__ LutNumbers numbers(const Rows& rows) const {
+    __device__ LutNumbers numbers(const LutRows<C>& rows) const {
+        const int lane = threadIdx.x % warp_lanes, together = rows.together ? 3 : 1;
         BrightnessSums sums{};
-        Word samples = 0;
-#pragma unroll 1
-        for (int v = threadIdx.x % warp_lanes; v < values; v += warp_lanes) {
-            const Word n = rows.sum([&](int row) { return count(row, v); });
-            sums.add(v, n);
-            samples += n;
-        }
+        if (lane < together * warps_of_row) sums = partial[rows.row * warps_of_row + lane];
         sums.reduce_over_warp();
-        return {~sums.complement_minimum, sums.maximum, sum_over_warp(samples), sums.sum, sums.squares};
+        return {~sums.complement_minimum, sums.maximum, static_cast<std::uint64_t>(together * counted_samples(pixels)),
+                sums.sum, sums.squares};
     }
 };
 /// LUTs of an image, as a block keeps them.
@@ -87,13 +88,13 @@ struct BlockLuts {
     LutRecipe<std::uint8_t> recipes[colors_of(C)];
     bool by_line;
 };
-/// Makes them from the image's counts, by one block; they are there for all its threads afterwards. Barriers: the
-/// counts, the recipes and the LUTs, for all.
+/// Makes them from the image's counts and their sums, by one block; they are there for all its threads afterwards.
+/// Barriers: the counts, the recipes and the LUTs, for all.
 template <int C, typename O>
-__device__ __noinline__ void make_luts(const Normalization& normalization, const Word* counts,
+__device__ __noinline__ void make_luts(const Normalization& normalization, const BlockCounts<C> counts,
                                        BlockLuts<C, O>& tables) {
     __syncthreads();
-    build_luts<std::uint8_t, C>(normalization, BlockCounts{counts}, tables.recipes, tables.lines, tables.value, 0, 1);
+    build_luts<std::uint8_t, C>(normalization, counts, tables.recipes, tables.lines, tables.value, 0, 1);
     if (threadIdx.x == 0) tables.by_line = is_stretch(normalization.mode);
     __syncthreads();
 }

@@ -188,6 +188,42 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
     });
 }
 
+void Analyzer::load_kernels() {
+    // Which kernel is launched follows from the number of images, whether each is one row, and from what is asked.
+    constexpr std::int64_t image_bytes = 4096;
+    ImageView view{workspace_, 64, 1, plan_.channels, plan_.depth, 0, ChannelOrder::bgr, Memory::device};
+    view.row_bytes = view.packed_row_bytes();
+    ImageView rows = view;
+    rows.height = 2;
+    rows.row_bytes *= 2;
+    const Tensor one = tensor_of({view, 1, image_bytes}, nullptr);
+    list_->count = 1;
+    list_->before[0] = 0;
+    list_->before[1] = one.pieces;
+    list_->images[0] = one.first;
+    list_->outputs[0] = {};
+    const Normalization to_same{NormalizeMode::minmax}, to_floats{NormalizeMode::zscore};
+    AnalysisRequest request;
+    request.bins = plan_.bins;
+    launch_.only_loads = true;
+    for (const Normalization* normalization : {static_cast<const Normalization*>(nullptr), &to_same, &to_floats}) {
+        if (normalization && !plan_.normalize) continue;
+        for (bool luma : {false, true})
+            for (Detail detail : {Detail::brief, Detail::full}) {
+                request.luma_histogram = luma;
+                request.detail = detail;
+                auto load = [&](const auto& images) {
+                    launch(images, ChannelOrder::bgr, request, normalization, nullptr, nullptr);
+                };
+                load(one);
+                load(tensor_of({view, 2, image_bytes}, nullptr));
+                load(tensor_of({rows, 2, image_bytes}, nullptr));
+                load(*list_);
+            }
+    }
+    launch_.only_loads = false;
+}
+
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,
                        void* results, cudaStream_t stream) {
     for (std::int64_t i = 0; i < views.count; ++i) check(views.images[i], views.output(i), request);

@@ -32,6 +32,10 @@ class Analyzer {
     const StreamPlan& plan() const { return plan_; }
     ResultLayout layout(const AnalysisRequest& request, const Normalization* normalization) const;
 
+    /// Loads all kernels that calls may launch. CUDA else does so when a kernel is first needed, and may then wait for
+    /// whatever the GPU is doing.
+    void load_kernels();
+
     /// Enqueues the analysis of valid views; `normalization` null: no copies. See StreamAnalyzer.
     void enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization, void* results,
                  cudaStream_t stream);

@@ -69,11 +69,13 @@ inline int resident_blocks(const Launch& launch, const void* kernel, const Shape
     return at->second;
 }
 
-/// Enqueues a kernel. `cooperative`: it waits for its grid, all blocks of which are resident.
+/// Enqueues a kernel, which resident_blocks has loaded. `cooperative`: it waits for its grid, all blocks of which are
+/// resident.
 template <class Kernel, class... Arguments>
 void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const Shape& shape,
                    const Arguments&... arguments) {
     const int resident = resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
+    if (launch.only_loads) return;
     const auto blocks = static_cast<unsigned>(
         std::clamp<std::int64_t>(shape.blocks, 1, std::int64_t{resident} * launch.multiprocessors));
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};

@@ -154,6 +154,7 @@ struct Launch {
     int gpu = 0;
     int multiprocessors = 0;
     std::size_t shared_bytes = 0;  ///< that a block may ask for
+    bool only_loads = false;       ///< kernels are loaded, and not launched
 };
 
 /// Calls `function` with the number of channels as a constant.

@@ -14,7 +14,9 @@ using cuda::CurrentDevice;
 
 class StreamAnalyzer::Implementation {
   public:
-    Implementation(const StreamPlan& plan, void* workspace) : gpu_(plan.gpu), analyzer_(plan, workspace) {}
+    Implementation(const StreamPlan& plan, void* workspace) : gpu_(plan.gpu), analyzer_(plan, workspace) {
+        analyzer_.load_kernels();
+    }
     static std::unique_ptr<Implementation> make(const StreamPlan& plan, void* workspace) {
         cuda::validate(plan);
         const std::string why = cuda::why_unavailable(plan.gpu);

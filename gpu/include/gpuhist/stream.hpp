@@ -81,9 +81,9 @@ struct StreamPlan {
     int gpu = 0;
 };
 
-/// Analyser of images in device memory. Made once; `enqueue` then only puts one kernel launch on a stream (one for
-/// every `list_images` views of a list, and where their channel order changes; of f32 in full one for every seven
-/// percentiles), so that it can be captured in a graph, which may be replayed on new pixels.
+/// Analyser of images in device memory. Made once, with its kernels loaded; `enqueue` then only puts one kernel launch
+/// on a stream (one for every `list_images` views of a list, and where their channel order changes; of f32 in full one
+/// for every seven percentiles), so that it can be captured in a graph, which may be replayed on new pixels.
 ///
 /// Pixels, results and the analyser must stay until the work is done. The launches of one analyser share its workspace:
 /// they must follow each other, in one stream or by events. Different analysers do not meet: each may run on a stream
