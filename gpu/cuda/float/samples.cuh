@@ -70,13 +70,17 @@ __device__ inline bool is_counted(float value, const Valid& valid, int pixel) {
     return is_finite(value) && (Valid::every || valid[pixel]);
 }
 
-/// Value i, which need not be a constant, out of registers.
+/// Value i, which need not be a constant, out of registers, by the bits of i.
 template <int N>
 __device__ inline float picked(const float (&values)[N], int i) {
-    float value = values[0];
+    float left[N];
 #pragma unroll
-    for (int k = 1; k < N; ++k) value = i == k ? values[k] : value;
-    return value;
+    for (int k = 0; k < N; ++k) left[k] = values[k];
+#pragma unroll
+    for (int step = 1; step < N; step *= 2)
+#pragma unroll
+        for (int k = 0; k + step < N; k += 2 * step) left[k] = i & step ? left[k + step] : left[k];
+    return left[0];
 }
 
 template <int N>

@@ -70,11 +70,12 @@ struct SpeculativeSamples {
     /// the sample are loaded at every use.
     template <int N, int each>
     __device__ __forceinline__ bool allows(int r, const float (&values)[N][each], std::uint32_t plans) const {
-        float low = INFINITY, high = -INFINITY;
+        float all[N * each], low = INFINITY, high = -INFINITY;
 #pragma unroll
         for (int i = 0; i < N * each; ++i) {
-            low = min_or_nan(low, values[i / each][i % each]);
-            high = fmaxf(high, values[i / each][i % each]);
+            all[i] = values[i / each][i % each];
+            low = min_or_nan(low, all[i]);
+            high = fmaxf(high, all[i]);
         }
         constexpr std::uint32_t place = offsetof(RowPlan, facts) + offsetof(RowFacts, minimum);
         static_assert(offsetof(RowPlan, scale) == 0 && place % sizeof(float2) == 0);
@@ -85,12 +86,7 @@ struct SpeculativeSamples {
         bool allowed = true;
         if (__builtin_expect(!(low >= sampled.x && high <= sampled.y), 0)) {
 #pragma unroll 1
-            for (int i = 0; i < N * each; ++i) {
-                float value = values[0][0];
-#pragma unroll
-                for (int k = 1; k < N * each; ++k) value = i == k ? values[k / each][k % each] : value;
-                allowed = allows_one(address, r, value) && allowed;
-            }
+            for (int i = 0; i < N * each; ++i) allowed = allows_one(address, r, picked(all, i)) && allowed;
         }
         return allowed;
     }
