@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts the figures of a run into the GPU tables of the project's README, of the one beside this and of the ladder's.
+"""Puts the figures of a run into the GPU tables of the page beside this and of the ladder's.
 
     gpuhist-bench kernels --image data/rocket.jpg --csv kernels.csv
     gpuhist-bench ladder --image data/rocket.jpg --csv ladder.csv
@@ -158,7 +158,7 @@ def rewritten(run, lines):
 def main():
     run = Run(sys.argv[1:])
     here = pathlib.Path(__file__).resolve().parent
-    for folder in (here.parents[1], here, here / "ladder"):
+    for folder in (here, here / "ladder"):
         readme = folder / "README.md"
         readme.write_text("".join(rewritten(run, readme.read_text().splitlines(keepends=True))))
     for row in run.rows:
