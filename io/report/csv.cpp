@@ -70,11 +70,7 @@ void CsvRows::append(std::string& lines, const ColumnRow& row) const {
 
 void CsvRows::append(std::string& lines, const ImageInfo& image, const std::vector<Statistics>& rows,
                      std::string_view start) const {
-    ColumnRow row;
-    row.depth = image.depth;
-    row.path = image.path;
-    row.width = image.width;
-    row.height = image.height;
+    ColumnRow row = row_of(image);
     for (const Statistics& statistics : rows) {
         row.statistics = &statistics;
         append(lines += start, row);

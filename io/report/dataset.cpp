@@ -86,6 +86,16 @@ ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row) {
     return source;
 }
 
+ColumnRow row_of(const ImageInfo& image, std::string_view engine) {
+    ColumnRow row;
+    row.depth = image.depth;
+    row.path = image.path;
+    row.engine = engine;
+    row.width = image.width;
+    row.height = image.height;
+    return row;
+}
+
 SetNumbers set_numbers(const Summary& pool, const HistogramOptions& options, const Percentiles& percentiles) {
     SetNumbers all;
     for (const DepthSummary& part : pool.depths()) {

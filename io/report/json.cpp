@@ -45,12 +45,7 @@ class JsonSink final : public Sink {
 
     std::string format(const ImageResult& image) const override { return line(image.info, image.engine, image.rows); }
     std::string line(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows) const {
-        ColumnRow row;
-        row.depth = image.depth;
-        row.path = image.path;
-        row.engine = engine;
-        row.width = image.width;
-        row.height = image.height;
+        ColumnRow row = row_of(image, engine);
         Json object{{"schema", schema}}, channels = Json::array();
         add_columns(object, of_image_, row);
         for (const Statistics& statistics : rows) {

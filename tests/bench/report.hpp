@@ -118,7 +118,7 @@ class Report {
 
 /// Lines of name and value: processor, threads, GPU, driver, CUDA, compiler, OpenCV, date. `gpu` < 0: none.
 std::vector<std::pair<std::string, std::string>> machine(int gpu = -1);
-/// Those lines as text.
+/// Lines of `machine` as text.
 std::string machine_text(int gpu = -1);
 
 /// Throws unless the program was compiled with optimisation and without assertions.

@@ -179,7 +179,7 @@ TEST(Plot, MarksThePercentilesThatWereAskedFor) {
     EXPECT_GT(differing(with({10}), with({}), whole), 100);
     // The usual five where they are there, whatever else is.
     EXPECT_EQ(differing(with({1, 5, 25, 50, 75, 95, 99}), with({99, 75, 50, 25, 1}), whole), 0);
-    // Of many others as many, from the lowest to the highest.
+    // Five of many others, from the lowest to the highest.
     EXPECT_EQ(differing(with({2, 4, 6, 8, 10, 12, 14, 16, 18}), with({2, 6, 10, 14, 18}), whole), 0);
 }
 

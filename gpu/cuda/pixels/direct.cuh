@@ -49,7 +49,7 @@ struct Loads {
     /// registers must not be crowded out: so in the loop lives little else.
     template <class Walk, class Visit>
     __device__ void sweep(Walk walk, int count, Visit& visit) const {
-        // As many as every thread of the warp has: so far it stays together. The last lane has the fewest.
+        // Groups that every thread of the warp has: so far it stays together. The last lane has the fewest.
         int together = __shfl_sync(0xFFFFFFFFu, count, 31), left = count - together;
         if constexpr (Ahead) {
             typename Walk::G next;
