@@ -1,6 +1,7 @@
 // Lookup tables from counts, for one image's and for a summary's. Host only.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -25,11 +26,13 @@ void identity(Out* table) {
     for (std::int64_t value = lowest; value <= highest; ++value) *table++ = static_cast<Out>(value);
 }
 
-/// Table of a normalisation from the counts of all values of a sample, which are not all zero: a value for each. `Out`
-/// is what the mode writes: the sample's type, or float.
+/// Table of a normalisation from the counts of all values of a sample: a value for each, as it is where nothing was
+/// counted. `Out` is what the mode writes: the sample's type, or float.
 template <class Sample, class Out>
 void fill_table(const std::vector<std::uint64_t>& counts, const Normalization& normalization, Out* table) {
     constexpr auto lowest = std::int64_t{std::numeric_limits<Sample>::lowest()};
+    if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; }))
+        return identity<Sample>(table);
     with_mode(normalization.mode, [&](auto mode) {
         using Mode = decltype(mode);
         constexpr bool real = traits_of(Mode::mode).real;

@@ -11,6 +11,7 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/lut_file.hpp"
+#include "normalize/lut.hpp"
 #include "normalize/modes.hpp"
 #include "support/oracle.hpp"
 
@@ -86,6 +87,21 @@ TEST(Line, OfOneValueLeavesAllAsTheyAre) {
     for (std::uint32_t v : {0u, 1u, 255u, 32768u, 65535u}) {
         const auto line = core::Line<std::uint16_t>::between(65535, 65535);
         EXPECT_EQ(line.map(v), v);
+    }
+}
+
+TEST(FillTable, OfNoSamplesLeavesAllAsTheyAre) {
+    const std::vector<std::uint64_t> none(256);
+    for (const NormalizeTraits& mode : all_normalize_modes) {
+        const Normalization normalization{mode.mode};
+        std::vector<std::uint8_t> whole(256, 7);
+        std::vector<float> real(256, 7);
+        core::fill_table<std::uint8_t>(none, normalization, whole.data());
+        core::fill_table<std::uint8_t>(none, normalization, real.data());
+        for (std::size_t v = 0; v < 256; ++v) {
+            ASSERT_EQ(whole[v], v) << mode.name;
+            ASSERT_EQ(real[v], static_cast<float>(v)) << mode.name;
+        }
     }
 }
 
