@@ -37,10 +37,7 @@ struct JobBatch {
 
     bool takes(const Job& job) const {
         const auto wants = [](const Job& one) {
-            const AnalysisRequest& request = one.request;
-            return std::tuple(one.image.depth, one.image.channels, request.luma_histogram, request.bins,
-                              request.range.has_value(), request.range.value_or(Range{}), request.detail,
-                              request.percentiles, one.normalization.has_value());
+            return std::tuple(one.image.depth, one.image.channels, one.request, one.normalization.has_value());
         };
         const auto how = [](const Job& one) {
             const Normalization normalization = one.normalization.value_or(Normalization{});

@@ -60,6 +60,11 @@ struct AnalysisRequest {
                                    ///< maximum counted in the last bin
     Detail detail = Detail::full;  ///< f32; 8 and 16 bits ignore it
     Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of 8 and 16 bits any follow
+
+    friend bool operator==(const AnalysisRequest& a, const AnalysisRequest& b) {
+        return a.luma_histogram == b.luma_histogram && a.bins == b.bins && a.range == b.range && a.detail == b.detail &&
+               a.percentiles == b.percentiles;
+    }
 };
 
 }  // namespace gpuhist
