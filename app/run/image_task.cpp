@@ -56,6 +56,7 @@ struct Measurer::Image {
     Writes writes;
     ImageView view{};  ///< of `pixels`
     cv::Mat pixels{}, normalized{};
+    AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< of f32, for a summary
     std::string engine{};
@@ -149,7 +150,7 @@ class Measurer::Images {
         share_.require(before + counting_bytes(image.view));
         clock_.enter(Stage::analyze);
         try {
-            image.values = count_frequencies(image.view, measurer_.values_);
+            image.values = count_frequencies(image.view, measurer_.values_, image.request);
         } catch (const IoError& error) {
             image.outcome->end = failure_of(error);  // of the file of values, which others need as well
         }
@@ -262,9 +263,10 @@ Task Measurer::task_of(Image& image) const {
     Job& job = task.job;
     job.image = image.view;
     job.result = &image.analysis;
-    if (options_.histogram.bins != 0) job.request.bins = options_.histogram.bins;
-    job.request.range = options_.histogram.range;
-    job.request.percentiles = options_.percentiles;
+    if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
+    image.request.range = options_.histogram.range;
+    image.request.percentiles = options_.percentiles;
+    job.request = image.request;
     if (const DepthTraits& depth = traits_of(job.image.depth); depth.values == 0 && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
                               " does not have: give --bins N");

@@ -49,6 +49,7 @@ Analysis& Analysis::operator+=(const Analysis& other) {
             throw InvalidArgument("analyses of different channels cannot be merged");
     for (std::size_t c = 0; c < channels.size(); ++c) {
         channels[c].pixels += other.channels[c].pixels;
+        channels[c].masked += other.channels[c].masked;
         std::transform(channels[c].counts.begin(), channels[c].counts.end(), other.channels[c].counts.begin(),
                        channels[c].counts.begin(), std::plus<>());
     }
@@ -88,6 +89,13 @@ void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::siz
         fresh.order_statistics = std::move(result.channels[c].order_statistics);
         fresh.order_statistics.clear();
         result.channels[c] = std::move(fresh);
+    }
+}
+
+void core::set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted) {
+    for (ChannelAnalysis& channel : result.channels) {
+        channel.pixels = pixels;
+        channel.masked = pixels - counted;
     }
 }
 

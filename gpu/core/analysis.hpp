@@ -18,9 +18,14 @@ constexpr int rows_of_channels(int channels) {
     return channels == 1 ? 1 : channels + 1;
 }
 
-/// Samples that are neither NaN nor infinite.
+/// Samples of pixels that count.
+inline std::uint64_t counted(const ChannelAnalysis& channel) {
+    return channel.pixels - channel.masked;
+}
+
+/// Samples that count and are neither NaN nor infinite.
 inline std::uint64_t finite(const ChannelAnalysis& channel) {
-    return channel.pixels - channel.nan - channel.infinite;
+    return counted(channel) - channel.nan - channel.infinite;
 }
 
 /// Range of the counts of a depth whose values are counted one by one.
@@ -31,6 +36,9 @@ constexpr Range counted_range(const DepthTraits& traits) {
 /// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is
 /// left out. Storage is reused.
 void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins);
+
+/// Sets the numbers of samples of every channel: an image's pixels, and how many of them count.
+void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
 
 /// Counts of red, green and blue, which are there, added up; `sum` is overwritten.
 void sum_of_colors(const Analysis& analysis, std::vector<std::uint64_t>& sum);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/analysis.hpp"
 #include "core/float_details.hpp"
 #include "gpuhist/error.hpp"
 
@@ -38,7 +39,7 @@ void read_float_details(const ImageResult& result, const FloatDetails& details, 
 }  // namespace
 
 void read(const ImageResult& result, Analysis& analysis) {
-    constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
+    constexpr Channel names[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
     const char* base = reinterpret_cast<const char*>(&result);
     const auto* counts = reinterpret_cast<const std::uint64_t*>(base + result.counts_offset);
     const bool floats = traits_of(result.depth).floating;
@@ -57,7 +58,7 @@ void read(const ImageResult& result, Analysis& analysis) {
     analysis.channels.resize(static_cast<std::size_t>(result.rows - (result.rows > 1 && !result.luma_counted)));
     std::size_t at = 0;
     for (int row = 0; row < result.rows; ++row) {
-        const Channel name = result.rows == 1 ? Channel::gray : colors[row];
+        const Channel name = result.rows == 1 ? Channel::gray : names[row];
         if (name == Channel::luma && !result.luma_counted) continue;
         const ChannelResult& found = result.channels[row];
         ChannelAnalysis& channel = analysis.channels[at++];
@@ -65,7 +66,6 @@ void read(const ImageResult& result, Analysis& analysis) {
         channel = {};
         channel.counts = std::move(storage);
         channel.channel = name;
-        channel.pixels = result.pixels;
         channel.counts.assign(counts + std::size_t(row) * result.bins, counts + std::size_t(row + 1) * result.bins);
         if (!floats) continue;
         channel.nan = found.nan;
@@ -75,6 +75,7 @@ void read(const ImageResult& result, Analysis& analysis) {
         channel.minimum = static_cast<float>(found.minimum);
         channel.maximum = static_cast<float>(found.maximum);
     }
+    set_pixels(analysis, result.pixels, result.pixels);  // no kernel leaves pixels out
     if (floats)
         read_float_details(result, *reinterpret_cast<const FloatDetails*>(base + result.details_offset), analysis);
 }

@@ -44,6 +44,11 @@ void validate(const AnalysisRequest& request) {
     if (request.range) validate(*request.range);
 }
 
+void validate(const ImageView& image, const AnalysisRequest& request) {
+    validate(image);
+    validate(request);
+}
+
 void validate(const Normalization& normalization) {
     if (traits_of(normalization.mode).needs == NormalizeNeeds::ranks &&
         !(normalization.low >= 0 && normalization.low < normalization.high && normalization.high <= 100))

@@ -10,6 +10,8 @@ namespace gpuhist::core {
 /// Checks of one argument. Each throws InvalidArgument naming it, its value and what is allowed.
 void validate(const ImageView& image);
 void validate(const AnalysisRequest& request);
+/// `request` must be one for `image`; both are checked.
+void validate(const ImageView& image, const AnalysisRequest& request);
 void validate(const Normalization& normalization);
 void validate(const Range& range);
 /// `output` must be what `normalize` writes for `image`.

@@ -20,8 +20,7 @@ int allowed_threads() {
 }
 
 void validate_request(const ImageView& image, const AnalysisRequest& request) {
-    core::validate(image);
-    core::validate(request);
+    core::validate(image, request);
     if (image.memory != Memory::host)
         throw InvalidArgument("engine cpu: the image lies in device memory; copy it to the host or use engine cuda");
 }
@@ -39,7 +38,7 @@ class CpuEngine final : public Engine {
         if (traits_of(image.depth).floating)
             analyze_floats(image, request, std::nullopt, result);
         else
-            integers_.analyze(workers_, image, request.luma_histogram, result);
+            integers_.analyze(workers_, image, request, result);
     }
 
     void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
@@ -52,11 +51,12 @@ class CpuEngine final : public Engine {
             std::optional<Stretch> stretch;
             if (mode.needs == NormalizeNeeds::ranks) stretch = {normalization.low, normalization.high};
             analyze_floats(image, request, stretch, result);
-            normalizer_.apply_floats(workers_, image, result, normalization, *floats_, output);
+            normalizer_.apply_floats(workers_, image, request, result, normalization, *floats_, output);
             return;
         }
-        const bool luma = mode.joint_by_luma && normalization.joint;  // then even where its counts are not wanted
-        integers_.analyze(workers_, image, request.luma_histogram || luma, result);
+        AnalysisRequest needed = request;  // with luma where it decides, even if its counts are not wanted
+        needed.luma_histogram = request.luma_histogram || (mode.joint_by_luma && normalization.joint);
+        integers_.analyze(workers_, image, needed, result);
         normalizer_.apply_integers(workers_, image, result, normalization, output);
         if (!request.luma_histogram && result.find(Channel::luma))
             result.channels.erase(

@@ -397,10 +397,10 @@ void FloatAnalyzer::run(Workers& workers, const Source& source, const AnalysisRe
                                                      all.any() ? core::key_float(all.maximum) : 0);
     count_and_sum(workers, source, result);
     if (!brief_) sum_again(workers, source);
+    core::set_pixels(result, static_cast<std::uint64_t>(source.image.pixels()), pixels_);
     for (int row = 0; row < rows_; ++row) {
         const RowState& state = *states_[row];
         ChannelAnalysis& channel = result.channels[row];
-        channel.pixels = pixels_;
         channel.nan = state.extremes.nan;
         channel.infinite = state.extremes.minus_infinity + state.extremes.plus_infinity;
         channel.below += state.extremes.minus_infinity;
@@ -426,7 +426,7 @@ void FloatAnalyzer::run(Workers& workers, const Source& source, const AnalysisRe
 
 void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                             const std::optional<Stretch>& stretch, Analysis& result) {
-    with_pixel_source(image, [&](const auto& source) { run(workers, source, request, stretch, result); });
+    with_pixel_source(image, request, [&](const auto& source) { run(workers, source, request, stretch, result); });
 }
 
 template <class Source>
@@ -461,9 +461,9 @@ void FloatAnalyzer::count_into(Workers& workers, const Source& source, const cor
     workers.sweep_rounds(image.pixels(), workers.threads(), look, gather);
 }
 
-void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-                          const std::array<std::uint64_t*, color_rows>& counts) {
-    with_pixel_source(image, [&](const auto& source) { count_into(workers, source, bins, counts); });
+void FloatAnalyzer::count(Workers& workers, const ImageView& image, const AnalysisRequest& request,
+                          const core::FloatBins& bins, const std::array<std::uint64_t*, color_rows>& counts) {
+    with_pixel_source(image, request, [&](const auto& source) { count_into(workers, source, bins, counts); });
 }
 
 }  // namespace gpuhist::cpu

@@ -140,12 +140,13 @@ std::size_t counting_bytes(const ImageView& image) {
     return (cpu::rows_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t);
 }
 
-std::vector<FrequencyTable> count_frequencies(const ImageView& image,
-                                              const std::shared_ptr<FrequencyStorage>& storage) {
-    core::validate(image);
+std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std::shared_ptr<FrequencyStorage>& storage,
+                                              const AnalysisRequest& request) {
+    core::validate(image, request);
     if (!traits_of(image.depth).floating) throw InvalidArgument("counts of values are for f32 images");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
-    return cpu::with_pixel_source(image, [&](const auto& source) { return cpu::count_pixels(source, storage); });
+    return cpu::with_pixel_source(image, request,
+                                  [&](const auto& source) { return cpu::count_pixels(source, storage); });
 }
 
 }  // namespace gpuhist

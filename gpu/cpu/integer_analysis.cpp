@@ -174,10 +174,10 @@ Brightness brightness_of(const std::vector<std::uint64_t>& counts) {
 }  // namespace
 
 template <class Sample, class Source>
-void IntegerAnalyzer::run(Workers& workers, const Source& source, bool luma, Analysis& result) {
+void IntegerAnalyzer::run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result) {
     constexpr int values = Table<Sample>::values, copies = Table<Sample>::copies;
     const ImageView& image = source.image;
-    luma = luma && image.channels >= 3;
+    const bool luma = request.luma_histogram && image.channels >= 3;
     core::lay_out(result, image, luma, values);
     result.range = core::counted_range(traits_of(image.depth));
 
@@ -242,7 +242,7 @@ void IntegerAnalyzer::run(Workers& workers, const Source& source, bool luma, Ana
         workers.sweep_rounds(image.pixels(), workers.threads(), count, gather);
     }
 
-    for (ChannelAnalysis& channel : result.channels) channel.pixels = pixels;
+    core::set_pixels(result, static_cast<std::uint64_t>(image.pixels()), pixels);
     if (image.channels == 1) {
         result.brightness = brightness_of(result.channels[0].counts);
     } else if (luma) {
@@ -254,10 +254,12 @@ void IntegerAnalyzer::run(Workers& workers, const Source& source, bool luma, Ana
     }
 }
 
-void IntegerAnalyzer::analyze(Workers& workers, const ImageView& image, bool luma, Analysis& result) {
-    with_pixel_source(image, [&](const auto& source) {
+void IntegerAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
+                              Analysis& result) {
+    with_pixel_source(image, request, [&](const auto& source) {
         with_depth(image.depth, [&](auto sample) {
-            if constexpr (std::is_integral_v<decltype(sample)>) run<decltype(sample)>(workers, source, luma, result);
+            if constexpr (std::is_integral_v<decltype(sample)>)
+                run<decltype(sample)>(workers, source, request, result);
         });
     });
 }

@@ -14,8 +14,8 @@ namespace gpuhist::cpu {
 /// Analyser of images whose values are counted one by one. Owns its workspace and reuses it.
 class IntegerAnalyzer {
   public:
-    /// Counts an image, a luma row beside three colours where `luma`.
-    void analyze(Workers& workers, const ImageView& image, bool luma, Analysis& result);
+    /// Counts an image as a request wants it.
+    void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);
 
     /// Sums within a round of pixels; a cache line of its own for each worker.
     struct alignas(64) Sums {
@@ -26,7 +26,7 @@ class IntegerAnalyzer {
 
   private:
     template <class Sample, class Source>
-    void run(Workers& workers, const Source& source, bool luma, Analysis& result);
+    void run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result);
 
     std::vector<std::uint32_t> tables_;  ///< a worker's after another's; all zero between calls
     std::vector<Sums> sums_;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/request.hpp"
 
 // Loops worth compiling for wider registers too, the best picked at load time. Sanitizers must start before the code
 // that picks; they get the plain loops, as do other compilers and processors.
@@ -60,9 +61,10 @@ struct PixelSource {
     Validity counts;
 };
 
-/// Choice of the pixels that count, made in this place alone: calls `use` with an image's source.
+/// Choice of the pixels that count, made in this place alone: calls `use` with the source of an image. So far no
+/// request leaves pixels out.
 template <class Use>
-decltype(auto) with_pixel_source(const ImageView& image, const Use& use) {
+decltype(auto) with_pixel_source(const ImageView& image, const AnalysisRequest&, const Use& use) {
     return use(PixelSource<EveryPixel>{image, {}});
 }
 

@@ -168,7 +168,7 @@ DepthSummary summary_of(const Analysis& image) {
         ChannelSummary channel;
         channel.channel = found.channel;
         channel.images = 1;
-        channel.samples = found.pixels;
+        channel.samples = core::counted(found);
         if (traits_of(image.depth).floating) {
             channel.nan = found.nan;
             channel.infinite = found.infinite;
@@ -176,9 +176,9 @@ DepthSummary summary_of(const Analysis& image) {
             channel.above = found.above;
             channel.minimum = found.minimum + 0.0F;  // -0 equals 0 and would be told apart in a file
             channel.maximum = found.maximum + 0.0F;
-            if (found.nan > found.pixels || found.infinite > found.pixels - found.nan)
+            if (found.nan > channel.samples || found.infinite > channel.samples - found.nan)
                 refuse("more NaN or infinite samples than there are");
-            channel.power_sums = core::power_sums(found.pixels - found.nan - found.infinite, found.moments);
+            channel.power_sums = core::power_sums(core::finite(found), found.moments);
             if (image.detail == Detail::brief) drop_high_powers(channel);
         }
         summary.channels.push_back(std::move(channel));

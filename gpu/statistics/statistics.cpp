@@ -54,7 +54,7 @@ namespace {
 
 Statistics from_floats(const ChannelAnalysis& channel, Detail detail, const Percentiles& percentiles) {
     Statistics row = empty_row(channel.channel, percentiles);
-    row.pixels = channel.pixels;
+    row.pixels = core::counted(channel);
     row.nan = channel.nan;
     row.inf = channel.infinite;
     const std::uint64_t n = core::finite(channel);
@@ -72,7 +72,7 @@ Statistics colors_from_floats(const Analysis& analysis, const Percentiles& perce
     std::uint64_t n = 0;
     for (const Channel color : core::colors) {
         const ChannelAnalysis& part = *analysis.find(color);
-        row.pixels += part.pixels;
+        row.pixels += core::counted(part);
         row.nan += part.nan;
         row.inf += part.infinite;
         if (core::finite(part) == 0) continue;

@@ -44,7 +44,7 @@ TEST(PixelSource, ShowsThePixelsThatCountInTheirOrder) {
             int largest = 0;
             EXPECT_EQ(shown(cpu::PixelSource<TwoOfThree>{image, {}}, begin, end, largest), some);
             EXPECT_LE(largest, cpu::block_pixels);
-            cpu::with_pixel_source(image, [&](const auto& source) {
+            cpu::with_pixel_source(image, {}, [&](const auto& source) {
                 EXPECT_EQ(shown(source, begin, end, largest), every);
                 EXPECT_LE(largest, cpu::block_pixels);
             });

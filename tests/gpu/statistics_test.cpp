@@ -322,6 +322,39 @@ TEST(Statistics, AlphaIsARowOfItsOwn) {
     EXPECT_EQ(rows[0].mean, 10);  // not weighted by alpha
 }
 
+TEST(Statistics, MaskedSamplesAreInNothingButPixels) {
+    Analysis whole;
+    ChannelAnalysis& gray = whole.channels.emplace_back();
+    gray.pixels = 5;
+    gray.masked = 3;
+    gray.counts.assign(256, 0);
+    gray.counts[10] = gray.counts[20] = 1;
+    EXPECT_EQ(statistics(whole).at(0).pixels, 2u);
+    EXPECT_EQ(statistics(whole).at(0).mean, 15);
+    const Analysis other = whole;
+    whole += other;
+    EXPECT_EQ(whole.channels[0].pixels, 10u);
+    EXPECT_EQ(whole.channels[0].masked, 6u);
+    whole.channels[0] = other.channels[0];
+    EXPECT_EQ(whole, other);
+    whole.channels[0].masked = 0;
+    EXPECT_FALSE(whole == other);
+
+    Analysis floats = other;
+    floats.depth = Depth::f32;
+    floats.detail = Detail::brief;
+    floats.range = {0, 256};
+    floats.channels[0].minimum = floats.channels[0].maximum = 20;
+    floats.channels[0].nan = 1;
+    floats.channels[0].counts[10] = 0;
+    EXPECT_EQ(statistics(floats).at(0).pixels, 2u);
+    Summary summary;
+    summary.add(floats);
+    const ChannelSummary& summed = *summary.find(Depth::f32)->find(Channel::gray);
+    EXPECT_EQ(summed.samples, 2u);
+    EXPECT_EQ(summed.nan, 1u);
+}
+
 TEST(Statistics, NoLumaHistogramNoLumaRow) {
     const std::vector<std::uint8_t> samples{10, 20, 30};
     const ImageView image{samples.data(), 1, 1, 3, Depth::u8, 3, ChannelOrder::rgb, Memory::host};

@@ -206,7 +206,7 @@ TEST_P(StreamLargeTest, off_alignment) {
             EXPECT_EQ(row.std, 0.0);
         }
         for (const ChannelAnalysis& channel : found.channels) {
-            std::uint64_t sum = channel.below + channel.above + channel.nan;
+            std::uint64_t sum = channel.below + channel.above + channel.nan + channel.masked;
             for (std::uint64_t count : channel.counts) sum += count;
             EXPECT_EQ(sum, static_cast<std::uint64_t>(samples)) << to_string(channel.channel);
         }

@@ -75,6 +75,7 @@ void poison(Analysis& analysis) {
         auto garbage = [&seed] { return seed = scramble(seed); };
         channel.channel = static_cast<Channel>(garbage() % 7);
         channel.pixels = garbage();
+        channel.masked = garbage();
         channel.counts.resize(garbage() % 700);
         for (std::uint64_t& count : channel.counts) count = garbage();
         channel.nan = garbage();
@@ -121,6 +122,7 @@ std::string difference(const Analysis& got, const Analysis& expected) {
         const std::string name = to_string(b.channel);
         if (a.channel != b.channel) differ("channel " + std::to_string(i), to_string(a.channel), name);
         compare(name + " pixels", a.pixels, b.pixels);
+        compare(name + " masked", a.masked, b.masked);
         compare(name + " bins", a.counts.size(), b.counts.size());
         for (std::size_t v = 0; v < std::min(a.counts.size(), b.counts.size()) && a.counts != b.counts; ++v)
             compare(name + " count of " + std::to_string(v), a.counts[v], b.counts[v]);

@@ -25,7 +25,8 @@ struct Int128 {
     friend bool operator==(const Int128& a, const Int128& b) { return a.low == b.low && a.high == b.high; }
 };
 
-/// Brightness (luma; of a 1-channel image the samples themselves) reduced beside the histograms. 8 and 16 bits only.
+/// Brightness (luma; of a 1-channel image the samples themselves) reduced beside the histograms. Integers only, in
+/// codes: values less the depth's lowest, which are the values themselves where that is 0.
 struct Brightness {
     std::uint64_t sum = 0;
     Int128 sum_squares;
@@ -59,11 +60,12 @@ struct FloatMoments {
     }
 };
 
-/// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan == pixels.
+/// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan + masked == pixels.
 struct ChannelAnalysis {
     Channel channel = Channel::gray;
-    std::uint64_t pixels = 0;           ///< samples that were counted
-    std::vector<std::uint64_t> counts;  ///< u8: 256, u16: 65536, one per value; f32: `bins` over the range
+    std::uint64_t pixels = 0;           ///< samples of the image
+    std::uint64_t masked = 0;           ///< those of pixels that do not count, and are in nothing else; so far none
+    std::vector<std::uint64_t> counts;  ///< integers: one per value of the depth, ascending; f32: `bins` over the range
 
     // f32 only, zero otherwise. ±Inf are counted in `above` and `below` too: they lie outside every range.
     std::uint64_t nan = 0;
@@ -76,9 +78,10 @@ struct ChannelAnalysis {
     std::vector<OrderStatistic> order_statistics;  ///< ascending ranks, those that `statistics()` needs
 
     friend bool operator==(const ChannelAnalysis& a, const ChannelAnalysis& b) {
-        return a.channel == b.channel && a.pixels == b.pixels && a.counts == b.counts && a.nan == b.nan &&
-               a.infinite == b.infinite && a.below == b.below && a.above == b.above && a.minimum == b.minimum &&
-               a.maximum == b.maximum && a.moments == b.moments && a.order_statistics == b.order_statistics;
+        return a.channel == b.channel && a.pixels == b.pixels && a.masked == b.masked && a.counts == b.counts &&
+               a.nan == b.nan && a.infinite == b.infinite && a.below == b.below && a.above == b.above &&
+               a.minimum == b.minimum && a.maximum == b.maximum && a.moments == b.moments &&
+               a.order_statistics == b.order_statistics;
     }
 };
 
@@ -86,10 +89,10 @@ struct ChannelAnalysis {
 struct Analysis {
     Depth depth = Depth::u8;
     std::vector<ChannelAnalysis> channels;  ///< `gray`; or `red green blue luma`, then `alpha` where there is one
-    std::optional<Brightness> brightness;   ///< u8 and u16
-    Range range;                            ///< that `counts` cover: [0, 256), [0, 65536), or the f32 range
+    std::optional<Brightness> brightness;   ///< integers
+    Range range;                            ///< that `counts` cover: all values of integers, or the f32 range
     bool upper_closed = false;              ///< f32, range found rather than given: upper itself is in the last bin
-    Detail detail = Detail::full;           ///< f32: how much was found out; 8 and 16 bits: full
+    Detail detail = Detail::full;           ///< f32: how much was found out; integers: full
     std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`, ascending ranks
 
     /// Findings in a channel, or null.
