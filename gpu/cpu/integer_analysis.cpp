@@ -259,7 +259,7 @@ void IntegerAnalyzer::analyze(Workers& workers, const ImageView& image, const An
     with_pixel_source(image, request, [&](const auto& source) {
         with_depth(image.depth, [&](auto sample) {
             if constexpr (std::is_integral_v<decltype(sample)>)
-                run<decltype(sample)>(workers, source, request, result);
+                run<Code<decltype(sample)>>(workers, source, request, result);
         });
     });
 }

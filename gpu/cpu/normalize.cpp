@@ -48,7 +48,7 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
 template <int channels, class In, class Out>
 void map_pixels(const In* in, Out* out, std::int64_t pixels, const std::array<const Out*, 4>& tables) {
     for (std::int64_t i = 0; i < pixels; ++i)
-        for (int c = 0; c < channels; ++c) out[i * channels + c] = tables[c][in[i * channels + c]];
+        for (int c = 0; c < channels; ++c) out[i * channels + c] = tables[c][code_of(in[i * channels + c])];
 }
 
 /// Looks every sample up in the table at its position.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "gpuhist/image.hpp"
@@ -47,6 +48,16 @@ void for_pieces(const BasicImageView<Void>& image, std::int64_t begin, std::int6
     }
 }
 
+/// Codes of an integer type: by them its samples are counted and looked up.
+template <class Sample>
+using Code = std::make_unsigned_t<Sample>;
+
+/// Code of a sample: its distance from the lowest value of its type.
+template <class Sample>
+constexpr Code<Sample> code_of(Sample sample) {
+    return static_cast<Code<Sample>>(sample - std::numeric_limits<Sample>::lowest());
+}
+
 /// Validity of which every pixel counts: the question compiles to nothing. Another one answers for pixel number p, row
 /// after row, and has `every` false.
 struct EveryPixel {
@@ -69,7 +80,7 @@ decltype(auto) with_pixel_source(const ImageView& image, const AnalysisRequest&,
 }
 
 /// Walk over those of the pixels [begin, end) that count. Where not all do, pieces are copies without the others, of at
-/// most `block_pixels`.
+/// most `block_pixels`. `Sample` is float, or the type of codes, which unsigned samples are themselves.
 template <class Sample, class Validity, class Piece>
 void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Piece& piece) {
     if constexpr (Validity::every) {

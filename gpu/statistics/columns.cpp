@@ -1,6 +1,7 @@
 #include "gpuhist/columns.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace gpuhist {
 namespace {
@@ -34,7 +35,26 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
 
 constexpr std::uint8_t of_image = 1 | 2, json_of_image = 2, of_set = 4 | 8, everywhere = 15;  // bits of ColumnFile
 constexpr const char *every = "every image and set", *finite = "channels with a finite sample",
-                     *varied = "channels whose finite samples differ", *integers = "u8 u16";
+                     *varied = "channels whose finite samples differ";
+
+/// Names of the depths that are floating, or of those that are not.
+std::string names(bool floating) {
+    return list_depths([&](const DepthTraits& depth) { return depth.floating == floating ? depth.name : ""; }, " ",
+                       " ");
+}
+std::string highest_values() {
+    const auto highest = [](const DepthTraits& depth) {
+        return depth.floating ? "" : std::to_string(static_cast<std::int64_t>(depth.highest));
+    };
+    return list_depths(highest, ", ");
+}
+
+// Texts about the depths follow from their table.
+const std::string types = "Type of the samples: " + depth_names(" or ") + ".";
+const std::string integers = names(false), countable = integers + "; of " + names(true) + " sets";
+const std::string nan_source = "numpy.isnan; 0 of " + integers, inf_source = "numpy.isinf; 0 of " + integers;
+const std::string on_unit = " over the type's highest value: " + highest_values() + "; floats as they are.";
+const std::string mean_01 = "mean" + on_unit, std_01 = "std" + on_unit;
 
 using Type = ColumnType;
 
@@ -49,7 +69,7 @@ const Column before_percentiles[] = {
      [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.height)); }},
     {"group", "none", Type::text, "The directory whose images are measured together; empty: the whole set.", "gpuhist",
      "every set", of_set, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.group; }},
-    {"depth", "none", Type::text, "Type of the samples: u8, u16 or f32.", "the decoder", every, everywhere, false, 0,
+    {"depth", "none", Type::text, types.c_str(), "the decoder", every, everywhere, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.depth); }},
     {"engine", "none", Type::text, "The engine that measured the image: cuda or cpu; in JSON only.", "gpuhist",
      "every image", json_of_image, false, 0,
@@ -62,10 +82,10 @@ const Column before_percentiles[] = {
      [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
     {"pixels", "samples", Type::integer, "Samples of the channel, NaN and Inf included; of all, the colors' together.",
      "width x height", every, everywhere, true, 0, statistic<&Statistics::pixels>},
-    {"nan", "samples", Type::integer, "NaN samples, which count in nothing else.", "numpy.isnan; 0 of u8 u16", every,
+    {"nan", "samples", Type::integer, "NaN samples, which count in nothing else.", nan_source.c_str(), every,
      everywhere, true, 0, statistic<&Statistics::nan>},
-    {"inf", "samples", Type::integer, "+Inf and -Inf samples, which count in nothing else.", "numpy.isinf; 0 of u8 u16",
-     every, everywhere, true, 0, statistic<&Statistics::inf>},
+    {"inf", "samples", Type::integer, "+Inf and -Inf samples, which count in nothing else.", inf_source.c_str(), every,
+     everywhere, true, 0, statistic<&Statistics::inf>},
     {"min", "sample value", Type::number, "The lowest finite sample.", "numpy.min", finite, everywhere, true, 0,
      statistic<&Statistics::min>},
     {"max", "sample value", Type::number, "The highest finite sample.", "numpy.max", finite, everywhere, true, 0,
@@ -85,8 +105,8 @@ const Column before_percentiles[] = {
      "scipy.stats.kurtosis; not ImageMagick (sample form)", varied, everywhere, true, 0,
      statistic<&Statistics::kurtosis>},
     {"entropy", "bits", Type::number, "-sum p log2 p, one bin per possible value.",
-     "scikit-image, libvips, Pillow a channel; not ImageMagick (over log2 of the bins used)", integers, everywhere,
-     true, 0, statistic<&Statistics::entropy>},
+     "scikit-image, libvips, Pillow a channel; not ImageMagick (over log2 of the bins used)", integers.c_str(),
+     everywhere, true, 0, statistic<&Statistics::entropy>},
 };
 
 const Column any_percentile = {
@@ -103,19 +123,19 @@ const Column any_percentile = {
 
 const Column after_percentiles[] = {
     {"clipped_low", "fraction", Type::number, "Fraction of the samples at the type's lowest value.", "gpuhist",
-     integers, everywhere, true, 0, statistic<&Statistics::clipped_low>},
+     integers.c_str(), everywhere, true, 0, statistic<&Statistics::clipped_low>},
     {"clipped_high", "fraction", Type::number, "Fraction of the samples at the type's highest value.", "gpuhist",
-     integers, everywhere, true, 0, statistic<&Statistics::clipped_high>},
-    {"unique", "values", Type::integer, "Different values that occur.", "numpy.unique", "u8 u16; of f32 sets",
-     everywhere, true, 0, statistic<&Statistics::unique>},
+     integers.c_str(), everywhere, true, 0, statistic<&Statistics::clipped_high>},
+    {"unique", "values", Type::integer, "Different values that occur.", "numpy.unique", countable.c_str(), everywhere,
+     true, 0, statistic<&Statistics::unique>},
     {"effective_bits", "bits", Type::integer,
      "From the lowest to the highest bit of or & ~and of the values that occur, inclusive: of the bits set in some and "
      "not in all; 0 of a constant channel. 12-bit data in 16 bits: 12, low or shifted left.",
-     "gpuhist", integers, everywhere, true, 0, statistic<&Statistics::effective_bits>},
-    {"mean_01", "fraction", Type::number, "mean over the type's highest value: 255, 65535; floats as they are.",
-     "torchvision's normalize", "sets with a finite sample", of_set, true, 0, on_unit_scale<&Statistics::mean>},
-    {"std_01", "fraction", Type::number, "std over the type's highest value: 255, 65535; floats as they are.",
-     "torchvision's normalize", "sets with a finite sample", of_set, true, 0, on_unit_scale<&Statistics::std>},
+     "gpuhist", integers.c_str(), everywhere, true, 0, statistic<&Statistics::effective_bits>},
+    {"mean_01", "fraction", Type::number, mean_01.c_str(), "torchvision's normalize", "sets with a finite sample",
+     of_set, true, 0, on_unit_scale<&Statistics::mean>},
+    {"std_01", "fraction", Type::number, std_01.c_str(), "torchvision's normalize", "sets with a finite sample", of_set,
+     true, 0, on_unit_scale<&Statistics::std>},
 };
 
 }  // namespace

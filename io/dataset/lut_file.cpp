@@ -102,7 +102,8 @@ class TablesReader {
         read_header(tables);
         const DepthTraits& traits = traits_of(tables.depth);
         if (traits.floating) read_float_rows(tables);
-        for (std::size_t value = 0; value < traits.values; ++value) read_row(tables, value);
+        const auto lowest = static_cast<std::int64_t>(traits.lowest);
+        for (std::int64_t code = 0; code < traits.values; ++code) read_row(tables, lowest + code);
         next();
         return tables;
     }
@@ -182,19 +183,22 @@ class TablesReader {
         }
     }
 
-    void read_row(LutSet& tables, std::size_t value) {
+    void read_row(LutSet& tables, std::int64_t value) {
         const auto fields = row_of(tables, std::to_string(value));
-        const auto top = static_cast<std::uint32_t>(traits_of(tables.depth).highest);
+        const DepthTraits& traits = traits_of(tables.depth);
+        const auto lowest = static_cast<std::int64_t>(traits.lowest), top = static_cast<std::int64_t>(traits.highest);
         for (std::size_t i = 0; i < tables.luts.size(); ++i) {
             const std::string_view field = fields[i + 1];
             const char* end = field.data() + field.size();
             if (tables.mode == NormalizeMode::zscore) {
                 read_number(field, tables.luts[i].values.emplace_back());
             } else {
-                std::uint32_t number = 0;
+                std::int64_t number = 0;
                 const auto read = std::from_chars(field.data(), end, number);
-                if (read.ec != std::errc() || read.ptr != end || number > top)
-                    refuse(quoted(field) + " is no whole number from 0 to " + std::to_string(top));
+                if (read.ec != std::errc() || read.ptr != end || number < lowest || number > top ||
+                    field.substr(0, 2) == "-0")
+                    refuse(quoted(field) + " is no whole number from " + std::to_string(lowest) + " to " +
+                           std::to_string(top));
                 tables.luts[i].values.push_back(static_cast<float>(number));
             }
         }
@@ -222,6 +226,7 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
         row(first_column(one), [](const LutSet::Lut& lut) { return std::string(to_string(lut.channel)); });
         const DepthTraits& traits = traits_of(one.depth);
         std::size_t values = traits.values;
+        const std::int64_t first = traits.floating ? 0 : static_cast<std::int64_t>(traits.lowest);
         if (traits.floating && one.mode == NormalizeMode::zscore) {
             row("mean", [](const LutSet::Lut& lut) { return io::shortest(lut.mean); });
             row("std", [](const LutSet::Lut& lut) { return io::shortest(lut.std); });
@@ -231,9 +236,9 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
             row("upper", [](const LutSet::Lut& lut) { return shortest_float(lut.upper); });
             values = one.mode == NormalizeMode::equalize ? float_bins : 0;
         }
-        for (std::size_t value = 0; value < values; ++value)
-            row(std::to_string(value), [&](const LutSet::Lut& lut) {
-                return lut.values.empty() ? std::string() : shortest_float(lut.values[value]);
+        for (std::size_t code = 0; code < values; ++code)
+            row(std::to_string(first + static_cast<std::int64_t>(code)), [&](const LutSet::Lut& lut) {
+                return lut.values.empty() ? std::string() : shortest_float(lut.values[code]);
             });
     }
     return lines;

@@ -227,7 +227,7 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
         if (const JsonReader range = value["range"]; !range.is_null()) summary.range = read_range(range);
     } else {
         value.members({"depth", "channels"});
-        summary.range = Range{0, static_cast<double>(bins)};
+        summary.range = Range{traits.lowest, traits.lowest + traits.values};
     }
     const JsonReader channels = value["channels"];
     if (channels.size() > 6) channels.refuse("there are at most six channels");
@@ -261,7 +261,8 @@ Json summary_value(const Summary& summary) {
 }
 
 Summary read_summary(const JsonReader& value, const FrequencyFiles& files) {
-    if (value.size() > std::size(all_depths)) value.refuse("there are at most three depths");
+    constexpr std::size_t most = std::size(all_depths);
+    if (value.size() > most) value.refuse("there are at most " + std::to_string(most) + " depths");
     std::vector<DepthSummary> depths;
     for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i], files));
     try {

@@ -40,7 +40,7 @@ void check_decoded(const cv::Mat& image, const std::string& name) {
     if (!depth_of(image.depth()))
         fail(name,
              std::string("depth ") + depths.at(static_cast<std::size_t>(image.depth())) +
-                 " is not supported: gpuhist reads u8, u16 and f32",
+                 " is not supported: gpuhist reads " + depth_names(),
              Kind::unsupported);
     const int channels = image.channels();
     if (channels != 1 && channels != 3 && channels != 4)

@@ -7,6 +7,7 @@
 #include "decode/formats.hpp"
 #include "decode/opencv_codecs.hpp"
 #include "files/failure.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -123,7 +124,7 @@ std::string unsupported_tiff(const TiffDirectory& directory, std::uint64_t bits,
     const bool whole = format == format_uint || format == format_void;
     if (!(whole && bits <= 16) && !(format == format_float && bits == 32)) {
         const char* prefix = whole ? "u" : format == format_int ? "s" : format == format_float ? "f" : "complex ";
-        return "depth " + (prefix + std::to_string(bits)) + " is not supported: gpuhist reads u8, u16 and f32";
+        return "depth " + (prefix + std::to_string(bits)) + " is not supported: gpuhist reads " + depth_names();
     }
     if (samples != 1 && samples != 3 && samples != 4)
         return std::to_string(samples) + " channels are not supported: gpuhist reads 1, 3 or 4";

@@ -11,7 +11,8 @@
 namespace gpuhist::io {
 
 const char* lossless_extension(Depth depth) {
-    return traits_of(depth).floating ? ".tiff" : ".png";
+    const DepthTraits& traits = traits_of(depth);
+    return traits.floating || traits.lowest < 0 ? ".tiff" : ".png";  // PNG has neither fractions nor signs
 }
 
 void write_image(const std::filesystem::path& path, const cv::Mat& image) {

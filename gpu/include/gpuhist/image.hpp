@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 namespace gpuhist {
@@ -19,7 +20,7 @@ enum class Memory : std::uint8_t { host, device };
 /// Depth's facts, one row of a table: whatever depends on the depth asks here, or is chosen by `with_depth`.
 struct DepthTraits {
     Depth depth;
-    const char* name;        ///< in files: `u8`, `u16`, `f32`
+    const char* name;        ///< in files and messages
     std::size_t bytes;       ///< of one sample
     bool floating;           ///< IEEE numbers, which may be NaN and infinite
     std::uint32_t values;    ///< different values, where each is counted in a bin of its own; else 0
@@ -60,6 +61,24 @@ constexpr std::size_t sample_bytes(Depth depth) {
 /// Name written in files.
 constexpr const char* to_string(Depth depth) {
     return traits_of(depth).name;
+}
+
+/// List in a sentence of what `name` calls each depth, which is nothing for those that are left out.
+template <class Name>
+std::string list_depths(const Name& name, const char* last = " and ", const char* comma = ", ") {
+    std::string list, held;  // the last one waits until it is known to be that
+    for (const DepthTraits& depth : all_depths) {
+        const std::string next = name(depth);
+        if (next.empty()) continue;
+        if (!held.empty()) list += list.empty() ? held : comma + held;
+        held = next;
+    }
+    return list.empty() ? held : list + last + held;
+}
+
+/// Names of all depths in a sentence: `u8, u16 and f32`.
+inline std::string depth_names(const char* last = " and ") {
+    return list_depths([](const DepthTraits& depth) { return depth.name; }, last);
 }
 
 /// View of interleaved pixels, row after row. It owns nothing: the pixels must outlive the call it is passed to.

@@ -41,8 +41,9 @@ BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory mem
     view.memory = memory;
     const std::optional<Depth> depth = depth_of(image.depth());
     if (!depth)
-        throw InvalidArgument(std::string(name) + " of depth " + cv::depthToString(image.depth()) +
-                              ": gpuhist reads CV_8U, CV_16U and CV_32F");
+        throw InvalidArgument(
+            std::string(name) + " of depth " + cv::depthToString(image.depth()) + ": gpuhist reads " +
+            list_depths([](const DepthTraits& traits) { return cv::depthToString(opencv_depth(traits.depth)); }));
     view.depth = *depth;
     if (image.empty()) throw InvalidArgument(std::string(name) + ": an image has two dimensions and pixels");
     if (view.channels != 1 && view.channels != 3 && view.channels != 4)
@@ -61,7 +62,7 @@ using if_gpu_mat = std::enable_if_t<std::is_same_v<GpuMat, cv::cuda::GpuMat>, Re
 }  // namespace detail
 
 /// The pixels of a matrix (channels B, G, R, A, as OpenCV keeps them), region of interest included. The matrix must
-/// outlive the view. Throws InvalidArgument for depths other than 8U, 16U, 32F and for 2 channels or more than 4.
+/// outlive the view. Throws InvalidArgument for other depths than those above and for 2 channels or more than 4.
 inline ImageView view(const cv::Mat& image) {
     return detail::host_view<const void>(image);
 }
