@@ -9,11 +9,13 @@ namespace gpuhist::app {
 namespace {
 
 /// Trouble that kept a GPU from doing a job, whatever is wrong with the job itself.
-enum class Trouble { none, memory, gpu };
+enum class Trouble { none, depth, memory, gpu };
 
 std::pair<Trouble, std::string> trouble_of(const Task& task) {
     try {
         if (task.job.error) std::rethrow_exception(task.job.error);
+    } catch (const UnsupportedDepth& error) {
+        return {Trouble::depth, error.what()};
     } catch (const OutOfMemory& error) {
         return {Trouble::memory, error.what()};
     } catch (const CudaError& error) {
@@ -166,7 +168,8 @@ void EnginePool::try_again(Task& task, bool alone, StageClock& clock) {
     if (trouble_of(task).first == Trouble::memory) once_more([&] { return take_whole_gpu(); });
     const auto [trouble, why] = trouble_of(task);
     if (trouble == Trouble::none || !automatic()) return;
-    trouble == Trouble::memory ? pass_over_gpu(why) : abandon_gpu(why);
+    if (trouble == Trouble::memory) pass_over_gpu(why);
+    if (trouble == Trouble::gpu) abandon_gpu(why);
     once_more([&] { return take_cpu(alone); });
 }
 

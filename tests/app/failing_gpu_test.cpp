@@ -275,6 +275,23 @@ TEST_F(FailingGpu, PassesOverWhatIsTooLarge) {
     EXPECT_EQ(times(text(root_ / "named/errors.csv"), ",engine,"), large);
 }
 
+TEST_F(FailingGpu, LeavesDepthsThatItHasNotToTheCpu) {
+    make_images(images);
+    const Result expected = truth(options("cuda", ""));
+    gpu.look = [](int, const ImageView& image) {
+        if (image.depth == Depth::u16) throw UnsupportedDepth("engine cuda: no kernels for u16");
+    };
+    const Result result = run_with(options("auto", "out"));
+    EXPECT_EQ(result.code, inputs_failed) << result.err;
+    EXPECT_EQ(result.out, expected.out);
+    EXPECT_EQ(times(result.err, "no kernels"), 0) << result.err;
+    expect_the_truth("out");
+
+    const Result named = run_with(options("cuda", "named"));
+    EXPECT_EQ(named.code, inputs_failed) << named.err;
+    EXPECT_EQ(times(named.err, "no kernels for u16"), (images + 2) / 3 - bad) << named.err;  // the bad one is no image
+}
+
 // Small images that lack memory in a batch are told apart too.
 TEST_F(FailingGpu, OneOfABatchFailsAlone) {
     make_images(images);

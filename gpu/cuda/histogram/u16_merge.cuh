@@ -134,7 +134,7 @@ __device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i
                       s.sum, static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
                       ~s.complement_minimum, s.maximum);
     }
-    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, Depth::u16, rows_of(C));
+    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, p.common.depth, rows_of(C));
     __syncwarp();
 }
 

@@ -35,6 +35,18 @@ std::size_t workspace_of(float, const StreamPlan& plan, const Launch&) {
     return floats_workspace<C>(plan.bins);
 }
 
+/// Whether kernels are built for a sample type: it has an overload of its own.
+template <class Sample>
+constexpr bool has_kernels = requires(const StreamPlan& plan, const Launch& launch) {
+    workspace_of<1>(Sample{}, plan, launch);
+};
+
+void validate(Depth depth) {
+    if (!with_depth(depth, [](auto sample) { return has_kernels<decltype(sample)>; }))
+        throw UnsupportedDepth(std::string("engine cuda: no kernels are built for ") + to_string(depth) +
+                               " images; engine cpu measures them");
+}
+
 CountParameters count_parameters(const Common& common, void* workspace, int channels, const AnalysisRequest& request) {
     CountParameters p{};
     p.common = common;
@@ -94,7 +106,10 @@ Launch launch_on(const StreamPlan& plan) {
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
     return with_channels(plan.channels, [&](auto constant) {
         constexpr int C = decltype(constant)::value;
-        return place_after(with_depth(plan.depth, [&](auto sample) { return workspace_of<C>(sample, plan, launch); }));
+        return place_after(with_depth(plan.depth, [&](auto sample) {
+            if constexpr (has_kernels<decltype(sample)>) return workspace_of<C>(sample, plan, launch);
+            return std::size_t{0};
+        }));
     });
 }
 
@@ -118,14 +133,15 @@ void validate(const StreamPlan& plan) {
     if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
         throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
     if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
+    validate(plan.depth);
     AnalysisRequest request;
     request.bins = plan.bins;
     core::validate(request);
 }
 void validate(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
               const MutableImageView* output) {
-    core::validate(image);
-    core::validate(request);
+    core::validate(image, request);
+    validate(image.depth);
     if (!normalization) return;
     core::validate(*normalization);
     core::validate_output(image, *normalization, *output);
@@ -175,6 +191,7 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
     Common common{};
     common.results = results;
     common.layout = layout(request, normalization);
+    common.depth = plan_.depth;
     common.rgb = order == ChannelOrder::rgb;
     common.bins = bins_of(plan_.depth, request.bins);
     common.report_luma = plan_.channels > 1 && (request.luma_histogram || traits_of(plan_.depth).floating);
@@ -183,8 +200,10 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
     Launch launch = launch_;
     launch.stream = stream;
     with_channels(plan_.channels, [&](auto constant) {
-        with_depth(plan_.depth,
-                   [&](auto sample) { launch_one<constant()>(sample, images, common, workspace_, request, launch); });
+        with_depth(plan_.depth, [&](auto sample) {
+            if constexpr (has_kernels<decltype(sample)>)
+                launch_one<constant()>(sample, images, common, workspace_, request, launch);
+        });
     });
 }
 

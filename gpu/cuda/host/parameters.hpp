@@ -106,6 +106,7 @@ GPUHIST_HD constexpr int counted_row(int row, int channels, bool rgb) {
 struct Common {
     char* results;        ///< ImageResult, counts, tables, details
     ResultLayout layout;  ///< of each
+    Depth depth;          ///< of the images
     bool rgb;             ///< red first, not blue
     std::uint32_t bins;   ///< counts in a row
     bool report_luma;     ///< ImageResult::luma_counted

@@ -41,7 +41,8 @@ class Engine {
     /// Counts an image. Returns when `result`, whose storage is reused, is complete; no pixel is read after that.
     /// Pixels in device memory: what the legacy default stream was given before is waited for; of other streams' work
     /// the caller makes sure. Throws InvalidArgument (a view that breaks its own rules or lies in memory the engine
-    /// cannot read; a request out of bounds), CudaError, OutOfMemory; `result` is then unspecified but destructible.
+    /// cannot read; a request out of bounds), UnsupportedDepth, CudaError, OutOfMemory; `result` is then unspecified
+    /// but destructible.
     virtual void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) = 0;
 
     /// Counts an image and writes its normalised copy: `output` has the input's width, height, channels and order, and

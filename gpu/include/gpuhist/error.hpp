@@ -17,6 +17,11 @@ class InvalidArgument : public Error {
     using Error::Error;
 };
 
+/// Image of a depth for which an engine has nothing built; another engine may.
+class UnsupportedDepth : public InvalidArgument {
+    using InvalidArgument::InvalidArgument;
+};
+
 /// Engine that was asked for by name and cannot run here.
 class EngineUnavailable : public Error {
     using Error::Error;
