@@ -229,6 +229,8 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
         if (decides.finite == 0) continue;
         core::FloatFacts& found = facts[c].emplace();
         switch (needs) {
+            case NormalizeNeeds::nothing:
+                break;
             case NormalizeNeeds::extremes:
                 found.low = decides.minimum;
                 found.high = decides.maximum;

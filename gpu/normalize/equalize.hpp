@@ -36,7 +36,6 @@ struct EqualizeMode {
         bool keep;
         std::uint64_t skipped;  ///< samples of the lowest value
         float scale;
-        Table() = default;
         GPUHIST_HD explicit Table(const IntegerFacts& facts)
             : keep(facts.low == facts.high),
               skipped(facts.lowest_samples),
@@ -49,7 +48,6 @@ struct EqualizeMode {
     struct FloatMap {
         FloatBins bins;
         const float* table = nullptr;  ///< a value a bin
-        FloatMap() = default;
         GPUHIST_HD explicit FloatMap(const FloatFacts& facts)
             : bins(facts.low, facts.high, equalize_float_bins, true), table(facts.table) {}
         GPUHIST_HD static bool keeps(const FloatFacts& facts) {

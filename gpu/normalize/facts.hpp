@@ -12,6 +12,9 @@
 //         explicit FloatMap(const FloatFacts&);
 //         float operator()(float) const;
 //
+// Both are trivially copyable. The GPU has ways of its own, which are faster, for a Table that derives from Line, for a
+// FloatMap that derives from Quotient, and for floats where the mode needs counts.
+//
 // A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
 // of `all_normalize_modes`; the file is named in normalize/modes.hpp.
 #pragma once
@@ -39,6 +42,16 @@ struct FloatFacts {
                                ///< of the bins
     double mean = 0, std = 1;
     const float* table = nullptr;  ///< `counts`: a value a bin; null: samples stay as they are
+};
+
+/// Quotient (v − low) / divisor as a float: what a FloatMap may derive from. Where a mode lets the divisor be 0, all
+/// values but NaN become 0.
+struct Quotient {
+    double low, divisor;
+
+    GPUHIST_HD float operator()(float v) const { return static_cast<float>((v - low) / divisor); }
+    /// Value written for a quotient.
+    GPUHIST_HD static float written(float quotient) { return quotient; }
 };
 
 }  // namespace gpuhist::core

@@ -38,6 +38,7 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, std::int64_t low
     facts.high = static_cast<std::uint32_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), some) - 1);
     facts.lowest_samples = counts[facts.low];
     switch (traits_of(normalization.mode).needs) {
+        case NormalizeNeeds::nothing:
         case NormalizeNeeds::extremes:
         case NormalizeNeeds::counts:
             break;
@@ -78,8 +79,9 @@ void validate_integers(const LutSet& tables, const LutSet::Lut& lut, const std::
 void validate_floats(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
     const NormalizeNeeds needs = traits_of(tables.mode).needs;
     const bool mean_std = needs == NormalizeNeeds::mean_std, counts = needs == NormalizeNeeds::counts;
+    const bool range = counts || needs == NormalizeNeeds::extremes || needs == NormalizeNeeds::ranks;
     if (!std::isfinite(lut.lower) || !std::isfinite(lut.upper) || lut.lower > lut.upper ||
-        (mean_std && (lut.lower != 0 || lut.upper != 0)))
+        (!range && (lut.lower != 0 || lut.upper != 0)))
         refuse("'" + name + "' has a lower and an upper value that are none");
     if (!std::isfinite(lut.mean) || !std::isfinite(lut.std) || lut.std < 0 ||
         (!mean_std && (lut.mean != 0 || lut.std != 1)))
@@ -151,6 +153,8 @@ LutSet::Lut float_lut(Channel name, const ChannelSummary& channel, const Channel
     const std::uint64_t n = core::finite(channel);
     if (n == 0) return lut;
     switch (traits_of(normalization.mode).needs) {
+        case NormalizeNeeds::nothing:
+            break;
         case NormalizeNeeds::extremes:
             lut.lower = channel.minimum;
             lut.upper = channel.maximum;

@@ -39,28 +39,18 @@ struct Line {
     }
 };
 
-/// f32: [lo, hi] to [0, 1]; lo < hi.
-GPUHIST_HD inline float stretch(float v, double lo, double hi) {
-    return static_cast<float>((v - lo) / (hi - lo));
-}
-
 struct MinmaxMode {
     static constexpr NormalizeMode mode = NormalizeMode::minmax;
 
     template <typename T>
-    struct Table {
-        Line<T> line;
-        Table() = default;
-        GPUHIST_HD explicit Table(const IntegerFacts& facts) : line(Line<T>::between(facts.low, facts.high)) {}
-        GPUHIST_HD std::uint32_t operator()(std::uint32_t code, std::uint64_t) const { return line.map(code); }
+    struct Table : Line<T> {
+        GPUHIST_HD explicit Table(const IntegerFacts& facts) : Line<T>(Line<T>::between(facts.low, facts.high)) {}
+        GPUHIST_HD std::uint32_t operator()(std::uint32_t code, std::uint64_t) const { return this->map(code); }
     };
 
-    struct FloatMap {
-        double low, high;
-        FloatMap() = default;
-        GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : low(facts.low), high(facts.high) {}
+    struct FloatMap : Quotient {
+        GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : Quotient{facts.low, facts.high - facts.low} {}
         GPUHIST_HD static bool keeps(const FloatFacts& facts) { return !(facts.low < facts.high); }
-        GPUHIST_HD float operator()(float v) const { return stretch(v, low, high); }
     };
 };
 

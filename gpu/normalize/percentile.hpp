@@ -7,11 +7,6 @@
 
 namespace gpuhist::core {
 
-/// f32: clamped to [0, 1]; NaN stays NaN.
-GPUHIST_HD constexpr float clamp_unit(float v) {
-    return v < 0 ? 0 : v > 1 ? 1 : v;
-}
-
 struct PercentileMode {
     static constexpr NormalizeMode mode = NormalizeMode::percentile;
 
@@ -20,7 +15,9 @@ struct PercentileMode {
 
     struct FloatMap : MinmaxMode::FloatMap {
         using MinmaxMode::FloatMap::FloatMap;
-        GPUHIST_HD float operator()(float v) const { return clamp_unit(stretch(v, low, high)); }
+        /// Clamped to [0, 1]; NaN stays NaN.
+        GPUHIST_HD static float written(float quotient) { return quotient < 0 ? 0 : quotient > 1 ? 1 : quotient; }
+        GPUHIST_HD float operator()(float v) const { return written(Quotient::operator()(v)); }
     };
 };
 

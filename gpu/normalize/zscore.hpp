@@ -20,19 +20,16 @@ struct ZscoreMode {
     struct Table {
         double lowest;
         MeanStd mean_std;
-        Table() = default;
         GPUHIST_HD explicit Table(const IntegerFacts& facts) : lowest(facts.lowest), mean_std(facts.mean_std) {}
         GPUHIST_HD float operator()(std::uint32_t code, std::uint64_t) const {
             return zscore(lowest + code, mean_std.mean, mean_std.std);
         }
     };
 
-    struct FloatMap {
-        double mean, std;
-        FloatMap() = default;
-        GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : mean(facts.mean), std(facts.std) {}
+    struct FloatMap : Quotient {
+        GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : Quotient{facts.mean, facts.std} {}
         GPUHIST_HD static bool keeps(const FloatFacts&) { return false; }
-        GPUHIST_HD float operator()(float v) const { return zscore(v, mean, std); }
+        GPUHIST_HD float operator()(float v) const { return zscore(v, low, divisor); }
     };
 };
 

@@ -36,7 +36,7 @@ void launch_detail(const Images& images, FloatWork work, const Launch& launch) {
 
     std::size_t bytes = low_bytes() + std::max(work.slots_fit ? slot_bytes : 0,
                                                work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
-    if (Full || (work.common.normalize && work.common.normalization.mode == NormalizeMode::equalize))
+    if (Full || work.common.needs == NormalizeNeeds::counts)
         bytes = std::max(bytes, (std::size_t{131072} >> work.parts_log2) + hot_bins_bytes + DigitFilter::bytes);
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < images.count; ++i) largest = std::max(largest, images.image(i).pixels());

@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
         analyze(task, block, tile);
         if (!work.common.normalize) continue;
         wait_for_grid();
-        if (work.common.normalization.mode == NormalizeMode::equalize) {
+        if (work.common.needs == NormalizeNeeds::counts) {
             count_equalized(task);
             wait_for_grid();
             equalize(task);

@@ -34,7 +34,6 @@ void launch_u16(const Images& images, CountParameters p, const Launch& launch) {
     p.alone_pixels = images.count >= 4 * launch.multiprocessors ? INT64_MAX : images.count == 1 ? 0 : u16_pixels_alone;
     p.shared_images = 0;
     for (std::int64_t i = 0; i < images.count; ++i) p.shared_images += images.image(i).pixels() > p.alone_pixels;
-    p.to_floats = traits_of(normalized_depth(p.common.depth, p.common.normalization.mode)).floating;
     with_layout<C>(launch, [&](auto layout) {
         using L = decltype(layout);
         // All blocks add up what few have counted, however few pixels are shared.

@@ -41,12 +41,15 @@ __device__ inline O* luts_of(const Common& common, std::int64_t i) {
     return reinterpret_cast<O*>(common.results + i * common.layout.bytes + common.layout.tables_offset);
 }
 /// Builds an image's LUTs by blocks of which this one has the given rank.
-template <int C, typename O>
+template <int C>
 __device__ __noinline__ void make_luts(const Common& common, std::int64_t i, const Word (*pages)[page_count],
                                        core::Line<std::uint16_t>* lines, int rank, int blocks) {
-    __shared__ LutRecipe<std::uint16_t> recipes[3];
-    build_luts<std::uint16_t, C>(common.normalization, ImageCounts<C>{common, i, pages}, recipes, lines,
-                                 luts_of<O>(common, i), rank, blocks);
+    __shared__ TableRoom room[3];
+    core::with_mode(common.normalization.mode, [&](auto mode) {
+        using Mode = decltype(mode);
+        build_luts<Mode, std::uint16_t, C>(common.normalization, ImageCounts<C>{common, i, pages}, room, lines,
+                                           luts_of<Written<Mode, std::uint16_t>>(common, i), rank, blocks);
+    });
 }
 
 /// Steps of u16_kernel.
@@ -89,10 +92,10 @@ class U16Steps {
         write_rows<C>(p_, i, image.pixels(), sums);
         __syncthreads();
         if (p_.common.normalize) {
-            for (int row = 0; needs_pages(p_.common.normalization.mode) && row < rows_; ++row)
+            for (int row = 0; needs_pages(p_.common.needs) && row < rows_; ++row)
                 write_pages(counts_of(p_.common, i, counted_row(row, C, p_.common.rgb)), partial.pages[row]);
             __syncthreads();  // the pages, for all
-            build(i, partial.pages, 0, 1);
+            make_luts<C>(p_.common, i, partial.pages, lines_, 0, 1);
         }
         __syncthreads();
         if (threadIdx.x == 0) publish(result_of(p_.common, i));
@@ -137,7 +140,9 @@ class U16Steps {
         if (threadIdx.x == 0 && !p_.common.normalize) publish(result_of(p_.common, i));
     }
 
-    __device__ void build_shared(std::int64_t i) const { build(i, workspace_.blocks[0].pages, blockIdx.x, gridDim.x); }
+    __device__ void build_shared(std::int64_t i) const {
+        make_luts<C>(p_.common, i, workspace_.blocks[0].pages, lines_, blockIdx.x, gridDim.x);
+    }
 
     __device__ void apply_shared(std::int64_t i) const {
         if (blockIdx.x == 0 && threadIdx.x == 0) publish(result_of(p_.common, i));
@@ -183,36 +188,32 @@ class U16Steps {
                                               Carries{carrier.carries[at], counting.carried});
         __syncthreads();
     }
-    __device__ void build(std::int64_t i, const Word (*pages)[page_count], int rank, int blocks) const {
-        if (p_.to_floats)
-            make_luts<C, float>(p_.common, i, pages, lines_, rank, blocks);
-        else
-            make_luts<C, std::uint16_t>(p_.common, i, pages, lines_, rank, blocks);
-    }
     __device__ void apply(std::int64_t i, int rank, int blocks) const {
         const Image image = images_.image(i);
         const Output output = images_.output_of(i);
         const Share share = dealt(pieces_of_samples<std::uint16_t, C>(image), rank, blocks);
-        auto with = [&](auto written, auto map) {
-            using O = decltype(written);
-            write_mapped(image, share, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
-        };
-        const NormalizeMode mode = p_.common.normalization.mode;
-        if (mode == NormalizeMode::minmax) return with(std::uint16_t{}, LineMap<std::uint16_t, false>{lines_});
-        if (mode == NormalizeMode::percentile) return with(std::uint16_t{}, LineMap<std::uint16_t, true>{lines_});
         const bool separate = tables_of(C, p_.common.normalization) > 1;
-        if (p_.to_floats)
-            return with(float{}, LutMap<std::uint16_t, float, false>(luts_of<float>(p_.common, i), separate));
-        const std::uint16_t* table = luts_of<std::uint16_t>(p_.common, i);
-        // One table for all is copied into shared memory where it fits; others are read through the caches.
-        if (separate || L::words < values / 2)
-            return with(std::uint16_t{}, LutMap<std::uint16_t, std::uint16_t, false>(table, separate));
-        const auto* from = reinterpret_cast<const uint4*>(table);
-        auto* near = reinterpret_cast<uint4*>(dynamic_shared);
-        for (int w = threadIdx.x; w < values / 8; w += blockDim.x) near[w] = __ldcg(from + w);
-        __syncthreads();
-        with(std::uint16_t{}, LutMap<std::uint16_t, std::uint16_t, true>(
-                                  reinterpret_cast<const std::uint16_t*>(dynamic_shared), separate));
+        core::with_mode(p_.common.normalization.mode, [&](auto mode) {
+            using Mode = decltype(mode);
+            using O = Written<Mode, std::uint16_t>;
+            auto write = [&](auto map) {
+                write_mapped(image, share, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
+            };
+            const O* table = luts_of<O>(p_.common, i);
+            constexpr int words = values * sizeof(O) / 4;
+            if constexpr (is_stretch<Mode>) {
+                write(LineMap<std::uint16_t, Mode>{lines_});
+            } else if (separate || L::words < words) {
+                write(LutMap<std::uint16_t, O, false>(table, separate));
+            } else if constexpr (L::words >= words) {
+                // One table for all is copied into shared memory where it fits; others are read through the caches.
+                const auto* from = reinterpret_cast<const uint4*>(table);
+                auto* near = reinterpret_cast<uint4*>(dynamic_shared);
+                for (int w = threadIdx.x; w < words / 4; w += blockDim.x) near[w] = __ldcg(from + w);
+                __syncthreads();
+                write(LutMap<std::uint16_t, O, true>(reinterpret_cast<const O*>(dynamic_shared), separate));
+            }
+        });
     }
 
     const Images& images_;
@@ -255,7 +256,7 @@ __global__ void __launch_bounds__(L::threads, 1)
         kernel.merge_shared(i, sums, &last_block);
         if (!p.common.normalize) continue;
         wait_for_grid();
-        if (is_stretch(p.common.normalization.mode)) {
+        if (core::with_mode(p.common.normalization.mode, [](auto mode) { return is_stretch<decltype(mode)>; })) {
             kernel.build_and_apply_shared(i);
             continue;
         }

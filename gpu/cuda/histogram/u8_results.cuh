@@ -85,7 +85,7 @@ template <int C, typename O>
 struct BlockLuts {
     O value[colors_of(C) * values];
     core::Line<std::uint8_t> lines[colors_of(C)];  ///< one a colour: what the LUTs say, where `by_line`
-    LutRecipe<std::uint8_t> recipes[colors_of(C)];
+    TableRoom room[colors_of(C)];
     bool by_line;
 };
 /// Makes them from the image's counts and their sums, by one block; they are there for all its threads afterwards.
@@ -94,8 +94,12 @@ template <int C, typename O>
 __device__ __noinline__ void make_luts(const Normalization& normalization, const BlockCounts<C> counts,
                                        BlockLuts<C, O>& tables) {
     __syncthreads();
-    build_luts<std::uint8_t, C>(normalization, counts, tables.recipes, tables.lines, tables.value, 0, 1);
-    if (threadIdx.x == 0) tables.by_line = is_stretch(normalization.mode);
+    core::with_mode(normalization.mode, [&](auto mode) {
+        using Mode = decltype(mode);
+        if constexpr (std::is_same_v<O, Written<Mode, std::uint8_t>>)
+            build_luts<Mode, std::uint8_t, C>(normalization, counts, tables.room, tables.lines, tables.value, 0, 1);
+        if (threadIdx.x == 0) tables.by_line = is_stretch<Mode>;
+    });
     __syncthreads();
 }
 template <int C, typename O>
@@ -119,9 +123,10 @@ __device__ inline void apply_luts(const Common& common, const BlockLuts<C, O>& t
     };
     if constexpr (std::is_same_v<O, std::uint8_t>)
         if (tables.by_line)
-            return common.normalization.mode == NormalizeMode::minmax
-                       ? apply(LineMap<std::uint8_t, false>{tables.lines})
-                       : apply(LineMap<std::uint8_t, true>{tables.lines});
+            return core::with_mode(common.normalization.mode, [&](auto mode) {
+                using Mode = decltype(mode);
+                if constexpr (is_stretch<Mode>) apply(LineMap<std::uint8_t, Mode>{tables.lines});
+            });
     apply(LutMap<std::uint8_t, O, true>(tables.value, !common.normalization.joint));
 }
 

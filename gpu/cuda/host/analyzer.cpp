@@ -51,8 +51,9 @@ CountParameters count_parameters(const Common& common, void* workspace, int chan
     CountParameters p{};
     p.common = common;
     p.workspace = workspace;
-    p.count_luma = channels > 1 && (request.luma_histogram || (common.normalize && common.normalization.joint &&
-                                                               common.normalization.mode == NormalizeMode::equalize));
+    const Normalization& of = common.normalization;
+    p.count_luma =
+        channels > 1 && (request.luma_histogram || (common.normalize && of.joint && traits_of(of.mode).joint_by_luma));
     return p;
 }
 template <int C, class Images>
@@ -75,7 +76,7 @@ void launch_one(float, const Images& images, const Common& common, void* workspa
     p.has_range = request.range.has_value();
     p.range = request.range.value_or(Range{});
     const Normalization& normalization = common.normalization;
-    const bool stretch = common.normalize && normalization.mode == NormalizeMode::percentile;
+    const bool stretch = common.needs == NormalizeNeeds::ranks;
     p.groups = request.detail == Detail::full || stretch ? core::RankRequest::groups(request.percentiles) : 1;
     p.detail = Detail::full;
     p.common.normalize = false;
@@ -197,6 +198,7 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
     common.report_luma = plan_.channels > 1 && (request.luma_histogram || traits_of(plan_.depth).floating);
     common.normalize = normalization != nullptr;
     if (normalization) common.normalization = *normalization;
+    if (normalization) common.needs = traits_of(normalization->mode).needs;
     Launch launch = launch_;
     launch.stream = stream;
     with_channels(plan_.channels, [&](auto constant) {

@@ -114,8 +114,7 @@ inline std::int64_t blocks_for(std::int64_t pixels, std::int64_t pixels_per_bloc
 template <typename T, class Function>
 void with_output(const Common& common, Function function) {
     if (!common.normalize) return function(static_cast<void*>(nullptr));
-    if (traits_of(normalized_depth(Depth::u8, common.normalization.mode)).floating)
-        return function(static_cast<float*>(nullptr));
+    if (traits_of(common.normalization.mode).real) return function(static_cast<float*>(nullptr));
     function(static_cast<T*>(nullptr));
 }
 

@@ -112,6 +112,7 @@ struct Common {
     bool report_luma;     ///< ImageResult::luma_counted
     bool normalize;
     Normalization normalization;
+    NormalizeNeeds needs;  ///< of it; nothing without one
 };
 
 GPUHIST_HD inline ImageResult* result_of(const Common& common, std::int64_t image) {
@@ -128,7 +129,6 @@ struct CountParameters {
     void* workspace;
     bool count_luma;             ///< false: of luma only the brightness sums
     int columns_log2;            ///< u8: copies of each bin that a block keeps
-    bool to_floats;              ///< u16: the normalised copy is of floats
     bool rings;                  ///< u16: a block's shared memory has room for rings
     int tile_rounds;             ///< u8: of a Tile
     std::int64_t alone_pixels;   ///< u16: larger images are shared by all blocks

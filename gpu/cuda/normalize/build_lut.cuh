@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "core/integers.hpp"
 #include "cuda/block/rank_search.cuh"
@@ -16,60 +18,25 @@ __device__ inline int tables_of(int channels, const Normalization& normalization
     return normalization.joint ? 1 : colors_of(channels);
 }
 
-/// Modes whose LUTs are a core::Line.
-constexpr bool is_stretch(NormalizeMode mode) {
-    return mode == NormalizeMode::minmax || mode == NormalizeMode::percentile;
-}
+/// Whether a mode's LUTs are a core::Line.
+template <class Mode>
+constexpr bool is_stretch = std::is_base_of_v<core::Line<std::uint8_t>, typename Mode::template Table<std::uint8_t>>;
+
+/// Type of the samples that a mode writes for those of type T.
+template <class Mode, typename T>
+using Written = std::conditional_t<traits_of(Mode::mode).real, float, T>;
 
 /// Numbers of all samples that a LUT is for.
 struct LutNumbers {
-    std::uint32_t low, high;  ///< extremes, or percentiles
+    std::uint32_t low, high;  ///< extremes
     std::uint64_t samples, sum;
     core::u128 squares;
 };
 
-/// Recipe by which a LUT's values follow from what is known of a colour channel, or of all together.
-template <typename T>
-struct LutRecipe {
-    NormalizeMode mode;
-    core::Line<T> line;      ///< stretch
-    core::MeanStd mean_std;  ///< z-score
-    bool keep;               ///< equalisation: samples stay as they are
-    std::uint64_t skipped;   ///< likewise: samples of the lowest value
-    float scale;             ///< likewise
-
-    static constexpr std::uint32_t top = (1u << 8 * sizeof(T)) - 1;
-
-    /// `lowest_samples`: those of the lowest value, for an equalisation.
-    __device__ void set(NormalizeMode of, const LutNumbers& n, std::uint64_t lowest_samples) {
-        mode = of;
-        if (mode == NormalizeMode::zscore) {
-            mean_std = core::mean_std(n.samples, n.sum, n.squares);
-        } else if (mode == NormalizeMode::equalize) {
-            keep = n.low == n.high;
-            skipped = lowest_samples;
-            scale = keep ? 0 : core::equalize_scale(n.samples, skipped, top);
-        } else {
-            line = core::Line<T>::between(n.low, n.high);
-        }
-    }
-    /// `through`: samples up to this value, for an equalisation.
-    template <typename O>
-    __device__ O value(std::uint32_t v, std::uint64_t through) const {
-        if (mode == NormalizeMode::zscore) return static_cast<O>(core::zscore(v, mean_std.mean, mean_std.std));
-        if (mode != NormalizeMode::equalize) return static_cast<O>(line.map(v));
-        if (keep) return static_cast<O>(v);
-        return static_cast<O>(core::equalize(through > skipped ? through - skipped : 0, scale, top));
-    }
+/// Room for any mode's Table.
+struct alignas(8) TableRoom {
+    char bytes[32];
 };
-
-/// Sets the line of each colour that LUT t is for, where its mode is a stretch. By one thread.
-template <int C, typename T>
-__device__ inline void set_lines(const Normalization& normalization, int t, const core::Line<T>& line,
-                                 core::Line<T>* lines) {
-    if (!is_stretch(normalization.mode)) return;
-    for (int c = t; c < (C > 1 && normalization.joint ? 3 : t + 1); ++c) lines[c] = line;
-}
 
 /// Rows of counts that LUT t is for, in the order in which u8 and u16 are counted: a colour's, luma's, or those of
 /// three colours together.
@@ -78,9 +45,9 @@ struct LutRows {
     bool together;
     int row;
 
-    __device__ LutRows(const Normalization& normalization, int t) {
+    __device__ LutRows(const Normalization& normalization, bool by_luma, int t) {
         const bool joint = C > 1 && normalization.joint;
-        together = joint && normalization.mode != NormalizeMode::equalize;
+        together = joint && !by_luma;
         row = together ? 0 : joint ? C : t;
     }
     /// `of(row)` of the row, or of the rows together.
@@ -93,21 +60,24 @@ struct LutRows {
 /// Values that share the high byte: of u8 all, of u16 those whose samples are added up too, for what needs running
 /// sums.
 constexpr int page_values = 256;
-constexpr bool needs_pages(NormalizeMode mode) {
-    return mode == NormalizeMode::percentile || mode == NormalizeMode::equalize;
+constexpr bool needs_pages(NormalizeNeeds needs) {
+    return needs == NormalizeNeeds::ranks || needs == NormalizeNeeds::counts;
 }
 
-/// Makes the recipe of a LUT, by a warp. `counts`: see build_luts.
-template <typename T, int C, class Counts>
-__device__ inline void make_recipe(const Normalization& normalization, const Counts& counts, const LutRows<C>& rows,
-                                   LutRecipe<T>& recipe) {
-    LutNumbers numbers = counts.numbers(rows);
+/// Facts that a LUT's values follow from, by a warp. `counts`: see build_luts.
+template <class Mode, typename T, int C, class Counts>
+__device__ inline core::IntegerFacts lut_facts(const Normalization& normalization, const Counts& counts,
+                                               const LutRows<C>& rows) {
+    constexpr NormalizeNeeds needs = traits_of(Mode::mode).needs;
+    const LutNumbers numbers = counts.numbers(rows);
+    core::IntegerFacts facts{std::numeric_limits<T>::lowest(), numbers.low, numbers.high, numbers.samples};
     auto count = [&](int value) { return rows.sum([&](int row) { return counts.count(row, value); }); };
-    const Word lowest_samples =
-        normalization.mode == NormalizeMode::equalize ? count(static_cast<int>(numbers.low)) : 0;
-    if (normalization.mode == NormalizeMode::percentile) {
+    if constexpr (needs == NormalizeNeeds::counts) facts.lowest_samples = count(static_cast<int>(facts.low));
+    if constexpr (needs == NormalizeNeeds::mean_std)
+        facts.mean_std = core::mean_std(numbers.samples, numbers.sum, numbers.squares);
+    if constexpr (needs == NormalizeNeeds::ranks) {
         auto find = [&](double percent) {
-            std::uint64_t rank = core::nearest_rank(percent, numbers.samples) - 1;
+            std::uint64_t rank = core::nearest_rank(percent, facts.samples) - 1;
             std::uint32_t first = 0;
             if constexpr (sizeof(T) > 1) {
                 auto count_page = [&](int page) {
@@ -120,35 +90,45 @@ __device__ inline void make_recipe(const Normalization& normalization, const Cou
             auto count_value = [&](int k) { return count(first + k); };
             return first + WarpBins<page_values / warp_lanes, decltype(count_value)>(count_value).locate(rank).bin;
         };
-        numbers.low = find(normalization.low);
-        numbers.high = find(normalization.high);
+        facts.low = find(normalization.low);
+        facts.high = find(normalization.high);
     }
-    if (threadIdx.x % warp_lanes == 0) recipe.set(normalization.mode, numbers, lowest_samples);
+    return facts;
 }
 
 /// Builds an image's LUTs, one behind the other in `luts`, together with other blocks, of which this one has the given
-/// rank: a warp 32 values at a time. Recipes and lines, a line a colour, each block makes for itself; they are there
-/// for all its threads behind the barrier inside. `counts` knows, of the rows as they are counted,
+/// rank: a warp 32 values at a time. Tables and lines, a line a colour where the mode is a stretch, each block makes
+/// for itself; they are there for all its threads behind the barrier inside. `counts` knows, of the rows as they are
+/// counted,
 ///     count(row, value)      samples of a value,
 ///     count_page(row, page)  samples of the values that share a page; u16,
 ///     numbers(rows)          LutNumbers with the extremes, by a warp.
-template <typename T, int C, typename O, class Counts>
-__device__ inline void build_luts(const Normalization& normalization, const Counts& counts, LutRecipe<T>* recipes,
-                                  core::Line<T>* lines, O* luts, int rank, int blocks) {
+template <class Mode, typename T, int C, class Counts>
+__device__ inline void build_luts(const Normalization& normalization, const Counts& counts, TableRoom* room,
+                                  core::Line<T>* lines, Written<Mode, T>* luts, int rank, int blocks) {
+    using Table = typename Mode::template Table<T>;
+    static_assert(sizeof(Table) <= sizeof(TableRoom) && std::is_trivially_copyable_v<Table>);
+    constexpr bool by_luma = traits_of(Mode::mode).joint_by_luma;
     constexpr int values = 1 << 8 * sizeof(T), items = values / warp_lanes;
-    const int tables = tables_of(C, normalization), warps = static_cast<int>(blockDim.x) / warp_lanes,
+    auto* tables = reinterpret_cast<Table*>(room);
+    const int count_of_tables = tables_of(C, normalization), warps = static_cast<int>(blockDim.x) / warp_lanes,
               warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = threadIdx.x % warp_lanes;
-    if (warp < tables) {
-        make_recipe(normalization, counts, LutRows<C>(normalization, warp), recipes[warp]);
-        if (lane == 0) set_lines<C>(normalization, warp, recipes[warp].line, lines);
+    if (warp < count_of_tables) {
+        const core::IntegerFacts facts =
+            lut_facts<Mode, T>(normalization, counts, LutRows<C>(normalization, by_luma, warp));
+        if (lane == 0) {
+            tables[warp] = Table(facts);
+            if constexpr (is_stretch<Mode>)
+                for (int c = warp; c < (C > 1 && normalization.joint ? 3 : warp + 1); ++c) lines[c] = tables[warp];
+        }
     }
-    __syncthreads();  // the recipes and lines, for all
+    __syncthreads();  // the tables and lines, for all
 #pragma unroll 1
-    for (int item = warp * blocks + rank; item < tables * items; item += warps * blocks) {
+    for (int item = warp * blocks + rank; item < count_of_tables * items; item += warps * blocks) {
         const int t = item / items, first = item % items * warp_lanes;
         Word through = 0;
-        if (normalization.mode == NormalizeMode::equalize) {
-            const LutRows<C> rows(normalization, t);
+        if constexpr (traits_of(Mode::mode).needs == NormalizeNeeds::counts) {
+            const LutRows<C> rows(normalization, by_luma, t);
             auto count = [&](int value) { return rows.sum([&](int row) { return counts.count(row, value); }); };
             const int page = first / page_values;
             Word before = 0;
@@ -162,7 +142,7 @@ __device__ inline void build_luts(const Normalization& normalization, const Coun
                 if (const int v = page * page_values + k * warp_lanes + lane; v < first) before += count(v);
             through = reduce_warp(before, Sum{}) + scan_lanes(count(first + lane));
         }
-        luts[item * warp_lanes + lane] = recipes[t].template value<O>(first + lane, through);
+        luts[item * warp_lanes + lane] = static_cast<Written<Mode, T>>(tables[t](first + lane, through));
     }
     __syncwarp();  // what follows a call may be a barrier
 }

@@ -1,6 +1,8 @@
 // Normalized copies of f32 images: what their values are mapped by, an equalization's counts and tables, the writing.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <type_traits>
 
 #include "cuda/float/bins.cuh"
@@ -12,20 +14,9 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Calls `function` with the mode as a constant: the one place that tells modes apart at run time.
-template <class Function>
-__device__ inline void with_mode(NormalizeMode mode, Function function) {
-    switch (mode) {
-        case NormalizeMode::minmax:
-            return function(std::integral_constant<NormalizeMode, NormalizeMode::minmax>{});
-        case NormalizeMode::percentile:
-            return function(std::integral_constant<NormalizeMode, NormalizeMode::percentile>{});
-        case NormalizeMode::equalize:
-            return function(std::integral_constant<NormalizeMode, NormalizeMode::equalize>{});
-        case NormalizeMode::zscore:
-            return function(std::integral_constant<NormalizeMode, NormalizeMode::zscore>{});
-    }
-}
+/// Whether a FloatMap is a quotient, of which a Mapping has the numbers; else the Mapping begins with the map itself.
+template <class Map>
+constexpr bool is_quotient = std::is_base_of_v<core::Quotient, Map>;
 
 /// Plans what color channel `c`, in memory order, is mapped by. By one thread.
 template <int C, bool Full>
@@ -42,30 +33,35 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
         low = fminf(low, facts[i].minimum);
         high = fmaxf(high, facts[i].maximum);
     }
-    Mapping map{};
-    map.keep = finite == 0;
-    const auto map_by = [&map](double low, double divisor, bool keep, bool flat) {
-        map = {low, 1 / divisor, divisor, keep, flat};
-    };
-    with_mode(normalization.mode, [&](auto constant) {
-        constexpr NormalizeMode mode = decltype(constant)::value;
-        if (map.keep) return;
-        if constexpr (mode == NormalizeMode::minmax) map_by(low, double{high} - low, low == high, false);
-        if constexpr (mode == NormalizeMode::percentile && Full) {
+    Mapping mapping{};
+    mapping.keep = finite == 0;
+    core::with_mode(normalization.mode, [&](auto mode) {
+        using Map = typename decltype(mode)::FloatMap;
+        constexpr NormalizeNeeds needs = traits_of(decltype(mode)::mode).needs;
+        if (mapping.keep) return;
+        core::FloatFacts found{low, high};
+        if constexpr (needs == NormalizeNeeds::ranks && Full) {
             const FloatRow& source = task.row(joint ? core::pooled_row : c);
-            const double from = order_statistic(source, normalization.low, finite),
-                         to = order_statistic(source, normalization.high, finite);
-            map_by(from, to - from, from == to, false);
+            found = {order_statistic(source, normalization.low, finite),
+                     order_statistic(source, normalization.high, finite)};
         }
-        if constexpr (mode == NormalizeMode::zscore) {
+        if constexpr (needs == NormalizeNeeds::mean_std) {
             core::CentralMoments parts[colors], all = moments[c];
             for (int i = 0; i < colors; ++i) parts[result_row(i, C, task.common().rgb)] = moments[i];
             if (joint) all = core::combine(parts, colors);
-            const double std = sqrt(all.m2);
-            map_by(all.mean, std, false, !(std > 0));
+            found.mean = all.mean;
+            found.std = sqrt(all.m2);
+        }
+        const Map map(found);
+        if constexpr (is_quotient<Map>) {
+            mapping = {map.low, 1 / map.divisor, map.divisor, Map::keeps(found), !(map.divisor > 0)};
+        } else if constexpr (needs != NormalizeNeeds::counts) {
+            static_assert(sizeof map <= offsetof(Mapping, keep) && std::is_trivially_copyable_v<Map>);
+            memcpy(&mapping, &map, sizeof map);
+            mapping.keep = Map::keeps(found);
         }
     });
-    task.state().maps[c] = map;
+    task.state().maps[c] = mapping;
 }
 
 /// Counts one row's finite values into the bins of an equalization.
@@ -163,11 +159,13 @@ __device__ void equalize(const Task<C, Full>& task) {
     for (int row = blockIdx.x; row < of.rows; row += gridDim.x) equalize_row(task, of.first + row);
 }
 
-/// Writer of mapped samples, by the formulas of core::stretch and core::zscore. Each mode has its own loop: together
-/// they would be too long for the instruction cache.
-template <int C, NormalizeMode mode>
+/// Writer of mapped samples, by the formulas of the mode's FloatMap. Each mode has its own loop: together they would be
+/// too long for the instruction cache.
+template <int C, class Mode>
 struct FloatWriter {
+    using Map = typename Mode::FloatMap;
     static constexpr int W = written_channels<C>;
+    static constexpr bool looks_up = traits_of(Mode::mode).needs == NormalizeNeeds::counts;
     const Mapping* maps;  ///< in shared memory, as the bins
     EstimatedBins bins;
     const float* tables;  ///< of the first row equalized
@@ -182,12 +180,12 @@ struct FloatWriter {
         if (bin == core::FloatBins::above) return 1;
         return __ldcg(tables + channel * table_stride + bin);
     }
-    static __device__ float within(float value) {
-        return mode == NormalizeMode::percentile ? core::clamp_unit(value) : value;
-    }
     static __device__ __noinline__ float exactly(const Mapping& map, float value) {
         if (map.keep || value != value) return value;
-        return map.flat ? 0 : within(static_cast<float>((value - map.low) / map.divisor));
+        if constexpr (is_quotient<Map>)
+            return map.flat ? 0 : Map::written(core::Quotient{map.low, map.divisor}(value));
+        else
+            return reinterpret_cast<const Map&>(map)(value);
     }
     /// Samples from x on; alpha is left alone.
     template <class Pixels, int N>
@@ -204,15 +202,15 @@ struct FloatWriter {
             const float value = sample_of<W>(pixels, i);
             if (is_alpha(i)) {
                 mapped[i] = value;
-            } else if constexpr (mode == NormalizeMode::equalize) {
+            } else if constexpr (looks_up) {
                 mapped[i] = equalized(channel(i), value);
-            } else {  // of NaN too: a branch would be dearer
-                const float estimate = within(maps[channel(i)].estimate(value, sure));
+            } else if constexpr (is_quotient<Map>) {  // of NaN too: a branch would be dearer
+                const float estimate = Map::written(maps[channel(i)].estimate(value, sure));
                 mapped[i] = value != value ? value : estimate;
             }
         }
-        if constexpr (mode != NormalizeMode::equalize) {
-            if (sure) return;
+        if constexpr (!looks_up) {
+            if (is_quotient<Map> && sure) return;
 #pragma unroll
             for (int i = 0; i < N; ++i)
                 if (!is_alpha(i)) mapped[i] = exactly(maps[channel(i)], sample_of<W>(pixels, i));
@@ -231,13 +229,13 @@ struct FloatWriter {
     }
 };
 
-template <int C, NormalizeMode mode, class OfImage>
+template <int C, class Mode, class OfImage>
 __device__ __noinline__ void apply_mode(const Image& image, const Share& share, const Mapping* maps,
                                         const core::FloatBins* bins, const float* tables, int table_stride,
                                         const Output& output, OfImage tile) {
     bool estimated = true;
     for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
-    FloatWriter<C, mode> writer{maps, EstimatedBins(bins), tables, table_stride, output, estimated};
+    FloatWriter<C, Mode> writer{maps, EstimatedBins(bins), tables, table_stride, output, estimated};
     sweep_floats<written_channels<C>, apply_unroll_of(C)>(image, share, writer, tile);
 }
 
@@ -255,9 +253,9 @@ __device__ void apply(const Task<C, Full>& task, OfImage tile) {
     const EqualizedRows<C> of(task.common().normalization);
     Share share = task.share_of_grid();
     share.last = pieces_of_samples<float, C>(task.image);
-    with_mode(task.common().normalization.mode, [&](auto mode) {
-        apply_mode<C, decltype(mode)::value>(samples_of<C>(task.image), share, maps, &bins, task.table(of.first),
-                                             of.rows == 1 ? 0 : 65536, task.output, tile);
+    core::with_mode(task.common().normalization.mode, [&](auto mode) {
+        apply_mode<C, decltype(mode)>(samples_of<C>(task.image), share, maps, &bins, task.table(of.first),
+                                      of.rows == 1 ? 0 : 65536, task.output, tile);
     });
 }
 

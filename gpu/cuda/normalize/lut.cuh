@@ -74,16 +74,17 @@ struct LutMap {
     }
 };
 
-/// Map of samples by lines. `clamped`: some may lie outside.
-template <typename T, bool clamped>
+/// Map of samples by lines, of a mode that is a stretch.
+template <typename T, class Mode>
 struct LineMap {
     using Channel = core::Line<T>;
     static constexpr int byte = 4 - sizeof(T);
+    static constexpr bool may_lie_outside = traits_of(Mode::mode).needs != NormalizeNeeds::extremes;
     const core::Line<T>* lines;  ///< one a colour, in shared memory
 
     __device__ Channel channel(int c) const { return lines[c]; }
     __device__ std::uint32_t operator()(const Channel& line, std::uint32_t value) const {
-        return static_cast<std::uint32_t>(line(clamped ? line.clamp(value) : value) >>
+        return static_cast<std::uint32_t>(line(may_lie_outside ? line.clamp(value) : value) >>
                                           (core::Line<T>::digits - 8 * byte));
     }
     static __device__ std::uint32_t same(std::uint32_t value) { return value << 8 * byte; }

@@ -25,7 +25,7 @@ struct DepthTraits {
     bool floating;           ///< IEEE numbers, which may be NaN and infinite
     std::uint32_t values;    ///< different values, where each is counted in a bin of its own; else 0
     double lowest, highest;  ///< what a normalized copy is stretched to: the type's values, of floats 0 to 1
-    Depth real;              ///< of copies that hold real numbers (NormalizeMode::zscore)
+    Depth real;              ///< of copies that hold real numbers, see NormalizeTraits::real
 };
 
 inline constexpr DepthTraits all_depths[] = {

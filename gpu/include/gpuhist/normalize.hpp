@@ -26,6 +26,7 @@ enum class NormalizeMode : std::uint8_t { minmax, percentile, equalize, zscore }
 
 /// Findings from which a mode's table follows.
 enum class NormalizeNeeds : std::uint8_t {
+    nothing,   ///< the table is the same for all images
     extremes,  ///< the smallest and the largest value
     ranks,     ///< the values at the two nearest ranks; f32 is then analysed in full
     mean_std,  ///< mean and population std
