@@ -156,7 +156,9 @@ class TablesReader {
             const auto fields = row_of(tables, name);
             for (std::size_t i = 0; i < tables.luts.size(); ++i) read_number(fields[i + 1], tables.luts[i].*member);
         };
-        if (tables.mode == NormalizeMode::zscore) {
+        const NormalizeNeeds needs = traits_of(tables.mode).needs;
+        if (needs == NormalizeNeeds::nothing) return;
+        if (needs == NormalizeNeeds::mean_std) {
             read("mean", &LutSet::Lut::mean);
             read("std", &LutSet::Lut::std);
             for (const LutSet::Lut& lut : tables.luts)
@@ -167,7 +169,7 @@ class TablesReader {
         read("upper", &LutSet::Lut::upper);
         for (const LutSet::Lut& lut : tables.luts)
             if (lut.lower > lut.upper) refuse("an upper value is not below the lower one");
-        if (tables.mode != NormalizeMode::equalize) return;
+        if (needs != NormalizeNeeds::counts) return;
         for (std::size_t bin = 0; bin < float_bins; ++bin) {
             const auto fields = row_of(tables, std::to_string(bin));
             for (std::size_t i = 0; i < tables.luts.size(); ++i) {
@@ -190,7 +192,7 @@ class TablesReader {
         for (std::size_t i = 0; i < tables.luts.size(); ++i) {
             const std::string_view field = fields[i + 1];
             const char* end = field.data() + field.size();
-            if (tables.mode == NormalizeMode::zscore) {
+            if (traits_of(tables.mode).real) {
                 read_number(field, tables.luts[i].values.emplace_back());
             } else {
                 std::int64_t number = 0;
@@ -225,17 +227,16 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
         };
         row(first_column(one), [](const LutSet::Lut& lut) { return std::string(to_string(lut.channel)); });
         const DepthTraits& traits = traits_of(one.depth);
-        std::size_t values = traits.values;
         const std::int64_t first = traits.floating ? 0 : static_cast<std::int64_t>(traits.lowest);
-        if (traits.floating && one.mode == NormalizeMode::zscore) {
+        const NormalizeNeeds needs = traits_of(one.mode).needs;
+        if (traits.floating && needs == NormalizeNeeds::mean_std) {
             row("mean", [](const LutSet::Lut& lut) { return io::shortest(lut.mean); });
             row("std", [](const LutSet::Lut& lut) { return io::shortest(lut.std); });
-            values = 0;
-        } else if (traits.floating) {
+        } else if (traits.floating && needs != NormalizeNeeds::nothing) {
             row("lower", [](const LutSet::Lut& lut) { return shortest_float(lut.lower); });
             row("upper", [](const LutSet::Lut& lut) { return shortest_float(lut.upper); });
-            values = one.mode == NormalizeMode::equalize ? float_bins : 0;
         }
+        const std::size_t values = !traits.floating ? traits.values : needs == NormalizeNeeds::counts ? float_bins : 0;
         for (std::size_t code = 0; code < values; ++code)
             row(std::to_string(first + static_cast<std::int64_t>(code)), [&](const LutSet::Lut& lut) {
                 return lut.values.empty() ? std::string() : shortest_float(lut.values[code]);
