@@ -411,7 +411,7 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
     for (const char* option : {"--link", "--lut-out"})
         if (given(option) && given("--shard"))
             throw contradiction(std::string(option) + " is about the whole set, of which --shard sees a part");
-    if (given("--percentiles") && options.normalization.mode != NormalizeMode::percentile)
+    if (given("--percentiles") && traits_of(options.normalization.mode).needs != NormalizeNeeds::ranks)
         throw contradiction("--percentiles belongs to --normalize percentile");
     const bool drawn = options.format == "table";
     for (const char* option : {"--bins", "--range"})

@@ -48,7 +48,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--log", options.log_counts ? "yes" : "no"},
         {"--max-pixels", std::to_string(options.decode.max_pixels)},
         {"--on-truncated", options.decode.on_truncated == io::OnTruncated::accept ? "accept" : "error"},
-        {"--normalize", std::to_string(static_cast<int>(normalization.mode)) + "," + number(normalization.low) + "," +
+        {"--normalize", std::string(to_string(normalization.mode)) + "," + number(normalization.low) + "," +
                             number(normalization.high) + (normalization.joint ? ",joint" : ",separate")},
         {"the version of gpuhist", GPUHIST_VERSION},
         {"the version of OpenCV", cv::getVersionString()},
