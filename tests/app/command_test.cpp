@@ -9,6 +9,8 @@
 #include <opencv2/imgproc.hpp>
 #include <sstream>
 
+#include "support/modes.hpp"
+
 namespace {
 
 using namespace command;
@@ -62,7 +64,7 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
     save("dir/y.png", make_image(16, 16, CV_8UC1));
     const struct {
         std::vector<std::string> arguments;
-        const char* message;
+        std::string message;
     } cases[] = {
         {{"--frobnicate", "x.png"}, "--frobnicate"},
         {{"-q"}, "no input"},
@@ -72,7 +74,7 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--write", "stats,frob"}, "'frob' is none of stats,histogram,plot,normalized,none"},
         {{"x.png", "--write", "stats,none"}, "'none' stands alone"},
         {{"x.png", "--write", ""}, "--write"},
-        {{"x.png", "--normalize", "zcore"}, "'zcore' is none of minmax, percentile, equalize, zscore"},
+        {{"x.png", "--normalize", "zcore"}, "'zcore' is none of " + gpuhist::test::mode_names()},
         {{"x.png", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
         {{"dir", "--normalize", "zscore", "--write", "stats"}, "which --write leaves out"},
         {{"x.png", "--percentiles", "2,98"}, "--percentiles belongs to --normalize percentile"},

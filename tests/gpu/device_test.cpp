@@ -8,6 +8,7 @@
 
 #include "gpuhist/error.hpp"
 #include "support/engines_under_test.hpp"
+#include "support/modes.hpp"
 #include "support/oracle.hpp"
 
 namespace gpuhist::test {
@@ -147,8 +148,7 @@ TEST_P(DeviceTest, small_analyze) {
 TEST_P(DeviceTest, small_normalize) {
     for (Depth depth : {Depth::u8, Depth::u16, Depth::f32})
         for (int channels : {1, 3, 4})
-            for (NormalizeMode mode :
-                 {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+            for (NormalizeMode mode : all_modes)
                 for (bool joint : {true, false}) {
                     const Normalization normalization{mode, 1, 99, joint};
                     const Shape shape{83, 41, channels, depth, ChannelOrder::bgr};

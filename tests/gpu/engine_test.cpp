@@ -10,6 +10,7 @@
 
 #include "gpuhist/error.hpp"
 #include "support/engines_under_test.hpp"
+#include "support/modes.hpp"
 #include "support/oracle.hpp"
 
 namespace gpuhist::test {
@@ -194,8 +195,7 @@ TEST(EngineThreads, their_number_does_not_show) {
     for (Depth depth : {Depth::u8, Depth::u16, Depth::f32})
         for (const Layout& layout : {packed, layouts[3]}) {
             const Picture picture({701, 503, 3, depth}, layout, Content::natural);
-            for (NormalizeMode mode :
-                 {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore}) {
+            for (NormalizeMode mode : all_modes) {
                 Shape shape = picture.shape();
                 shape.depth = normalized_depth(depth, mode);
                 Picture expected(shape, packed), output(shape, packed);

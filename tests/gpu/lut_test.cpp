@@ -13,6 +13,7 @@
 #include "gpuhist/io/lut_file.hpp"
 #include "normalize/lut.hpp"
 #include "normalize/modes.hpp"
+#include "support/modes.hpp"
 #include "support/oracle.hpp"
 
 namespace gpuhist::test {
@@ -109,8 +110,7 @@ TEST_F(TablesTest, OfAnImageGiveItsNormalizedCopy) {
     for (Depth depth : {Depth::u8, Depth::u16})
         for (int channels : {1, 3, 4})
             for (ChannelOrder order : {ChannelOrder::bgr, ChannelOrder::rgb})
-                for (NormalizeMode mode :
-                     {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+                for (NormalizeMode mode : all_modes)
                     for (bool joint : {true, false})
                         for (Content content :
                              {Content::constant, Content::two_values, Content::gaussian, Content::natural}) {
@@ -138,8 +138,7 @@ TEST_F(TablesTest, OfASetAreThoseOfOneImageOfAllPixels) {
     for (std::int64_t y = 0; y < 20; ++y)
         for (std::int64_t x = 0; x < 20; ++x)
             for (int c = 0; c < 3; ++c) both.set(x, y, c, sample((y < 10 ? left : right).view(), x, y % 10, c));
-    for (NormalizeMode mode :
-         {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+    for (NormalizeMode mode : all_modes)
         for (bool joint : {true, false}) {
             const Normalization normalization{mode, 1, 99, joint};
             const LutSet tables = make_luts(pool_of({&left, &right}), Depth::u8, normalization);
@@ -154,7 +153,7 @@ TEST_F(TablesTest, OfASetAreThoseOfOneImageOfAllPixels) {
 /// The place where f32 images differ by more than the last digits, which the mean and std of a pool may leave to be
 /// otherwise.
 std::string large_difference(const Picture& got, const Picture& wanted, NormalizeMode mode) {
-    if (mode != NormalizeMode::zscore) return difference(got.view(), wanted.view());
+    if (traits_of(mode).needs != NormalizeNeeds::mean_std) return difference(got.view(), wanted.view());
     const ImageView a = got.view(), b = wanted.view();
     for (std::int64_t y = 0; y < a.height; ++y)
         for (std::int64_t i = 0; i < a.width * a.channels; ++i) {
@@ -172,8 +171,7 @@ std::string large_difference(const Picture& got, const Picture& wanted, Normaliz
 
 TEST_F(TablesTest, OfFloatsNormalizeASetAsOneImageOfAllPixels) {
     for (int channels : {1, 3, 4})
-        for (NormalizeMode mode :
-             {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+        for (NormalizeMode mode : all_modes)
             for (bool joint : {true, false})
                 for (Content content : contents_of(Depth::f32)) {
                     SCOPED_TRACE(std::to_string(channels) + " mode " + std::to_string(static_cast<int>(mode)) +
@@ -315,8 +313,7 @@ TEST_F(TablesTest, FilesAreReadStrictly) {
     };
     EXPECT_EQ(message(""), "my.csv: line 1: '# gpuhist tables: depth …' is wanted, and the file ends");
     EXPECT_EQ(changed("u8", "u9"), "my.csv: line 1: '# gpuhist tables: depth ' and one of u8, u16, f32 are wanted");
-    EXPECT_EQ(changed("minmax", "min"),
-              "my.csv: line 1: ', mode ' and one of minmax, percentile, equalize, zscore are wanted");
+    EXPECT_EQ(changed("minmax", "min"), "my.csv: line 1: ', mode ' and one of " + mode_names() + " are wanted");
     EXPECT_EQ(changed("joint", "joint, more"), "my.csv: line 1: more than is wanted there: ', more'");
     EXPECT_EQ(changed("value,gray", "value,grey"),
               "my.csv: line 2: a header 'value', then 'gray', 'all' or both is wanted");
@@ -340,7 +337,7 @@ TEST_F(TablesTest, FilesAreReadStrictly) {
             const auto read = io::parse_luts(text, "t");
             Picture out(picture.shape(), packed);
             for (const LutSet& each : read)
-                if (each.mode != NormalizeMode::zscore) apply_luts(each, picture.view(), out.mutable_view());
+                if (!traits_of(each.mode).real) apply_luts(each, picture.view(), out.mutable_view());
         } catch (const IoError&) {
         }
     }

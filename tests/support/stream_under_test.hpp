@@ -18,6 +18,7 @@
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
 #include "support/engines_under_test.hpp"
+#include "support/modes.hpp"
 #include "support/oracle.hpp"
 
 namespace gpuhist::test {
@@ -290,8 +291,7 @@ inline std::string describe(const Shape& shape) {
            " " + to_string(shape.depth) + (shape.order == ChannelOrder::bgr ? " bgr" : " rgb");
 }
 inline std::string describe(const Normalization& normalization) {
-    const char* const names[] = {"minmax", "percentile", "equalize", "zscore"};
-    return std::string(names[static_cast<int>(normalization.mode)]) + (normalization.joint ? " joint" : " separate");
+    return std::string(to_string(normalization.mode)) + (normalization.joint ? " joint" : " separate");
 }
 inline std::string describe(const AnalysisRequest& request) {
     std::ostringstream out;
@@ -302,8 +302,7 @@ inline std::string describe(const AnalysisRequest& request) {
 
 inline std::vector<Normalization> normalizations(int channels) {
     std::vector<Normalization> all;
-    for (NormalizeMode mode :
-         {NormalizeMode::minmax, NormalizeMode::percentile, NormalizeMode::equalize, NormalizeMode::zscore})
+    for (NormalizeMode mode : all_modes)
         for (bool joint : {true, false})
             if (joint || channels > 1) all.push_back({mode, 1, 99, joint});
     return all;
