@@ -58,7 +58,7 @@ const std::string mean_01 = "mean" + on_unit, std_01 = "std" + on_unit;
 
 using Type = ColumnType;
 
-// The table. A column is a line; new ones go to the end of their part, so that those who read by place are not misled.
+// The table: a column is a line. A new one goes to the end, so that those who read by place are not misled.
 
 const Column before_percentiles[] = {
     {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "every image", of_image,

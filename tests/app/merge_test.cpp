@@ -22,26 +22,15 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/text_files.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace gpuhist;
+using test::read_text, test::write_text;
 
 constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, output_failed = 4;
-
-std::string read_text(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file) << path;
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    EXPECT_TRUE(file) << path;
-}
 
 struct Outcome {
     int code = -1;

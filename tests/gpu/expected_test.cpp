@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "gpuhist/gpuhist.hpp"
@@ -67,38 +69,26 @@ std::map<std::string, std::vector<Row>> expected_statistics() {
     return images;
 }
 
-/// Absent where the field is empty; else equal to 1e-12 of the value, or of `scale` where that is more.
-void expect_number(const Row& row, const char* column, std::optional<double> value, double scale = 0) {
-    const std::string& field = row.at(column);
-    if (field.empty()) {
-        EXPECT_FALSE(value) << column << " is " << *value << ", should be undefined";
-        return;
-    }
-    ASSERT_TRUE(value) << column << " is undefined, should be " << field;
-    const auto expected = parse<double>(field);
-    EXPECT_NEAR(*value, expected, 1e-12 * std::max(std::abs(expected), scale)) << column;
-}
-
+/// Numbers are equal to 1e-12 of the value, pure ones (their unit is 1) of 1 where that is more; all else is the same.
 void expect_row(const Row& expected, const Statistics& row) {
-    EXPECT_EQ(to_string(row.channel), expected.at("channel"));
-    EXPECT_EQ(row.pixels, parse<std::uint64_t>(expected.at("pixels")));
-    EXPECT_EQ(row.nan, parse<std::uint64_t>(expected.at("nan")));
-    EXPECT_EQ(row.inf, parse<std::uint64_t>(expected.at("inf")));
-    EXPECT_EQ(row.min, parse<double>(expected.at("min")));
-    EXPECT_EQ(row.max, parse<double>(expected.at("max")));
-    expect_number(expected, "mean", row.mean);
-    expect_number(expected, "std", row.std);
-    expect_number(expected, "std_sample", row.std_sample);
-    expect_number(expected, "skewness", row.skewness, 1);  // pure numbers: their scale is 1
-    expect_number(expected, "kurtosis", row.kurtosis, 1);
-    expect_number(expected, "entropy", row.entropy);
-    const char* names[] = {"p01", "p05", "p25", "median", "p75", "p95", "p99"};
-    for (std::size_t i = 0; i < row.percentiles.size(); ++i)
-        expect_number(expected, names[i], row.percentiles[i].value);
-    expect_number(expected, "clipped_low", row.clipped_low);
-    expect_number(expected, "clipped_high", row.clipped_high);
-    EXPECT_EQ(row.unique ? std::to_string(*row.unique) : "", expected.at("unique"));
-    EXPECT_EQ(row.effective_bits ? std::to_string(*row.effective_bits) : "", expected.at("effective_bits"));
+    for (const Column& column : columns()) {
+        const auto field = expected.find(column.name);
+        if (!column.of_channel || field == expected.end()) continue;
+        SCOPED_TRACE(column.name);
+        const ColumnValue value = column.value(ColumnRow{&row});
+        if (field->second.empty()) {
+            EXPECT_TRUE(std::holds_alternative<std::monostate>(value));
+        } else if (column.type == ColumnType::text) {
+            EXPECT_EQ(std::get<std::string_view>(value), field->second);
+        } else if (column.type == ColumnType::integer) {
+            EXPECT_EQ(std::get<std::uint64_t>(value), parse<std::uint64_t>(field->second));
+        } else {
+            const bool sample = column.name == "min" || column.name == "max";
+            const auto number = parse<double>(field->second);
+            const double scale = std::max(std::abs(number), std::string(column.unit) == "1" ? 1.0 : 0.0);
+            EXPECT_NEAR(std::get<double>(value), number, sample ? 0 : 1e-12 * scale);
+        }
+    }
 }
 
 void expect_histogram(const fs::path& file, const Histogram& histogram) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/wide.hpp"
+#include "gpuhist/columns.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
@@ -227,23 +228,9 @@ TEST(Summary, OneBriefAnalysisMakesThePoolBrief) {
 // ---- integers: one image of all pixels --------------------------------------------------------------------------
 
 void expect_same(const Statistics& got, const Statistics& expected) {
-    EXPECT_EQ(got.channel, expected.channel);
-    EXPECT_EQ(got.pixels, expected.pixels);
-    EXPECT_EQ(got.nan, expected.nan);
-    EXPECT_EQ(got.inf, expected.inf);
-    EXPECT_EQ(got.min, expected.min);
-    EXPECT_EQ(got.max, expected.max);
-    EXPECT_EQ(got.mean, expected.mean);
-    EXPECT_EQ(got.std, expected.std);
-    EXPECT_EQ(got.std_sample, expected.std_sample);
-    EXPECT_EQ(got.skewness, expected.skewness);
-    EXPECT_EQ(got.kurtosis, expected.kurtosis);
-    EXPECT_EQ(got.entropy, expected.entropy);
-    EXPECT_EQ(got.percentiles, expected.percentiles);
-    EXPECT_EQ(got.clipped_low, expected.clipped_low);
-    EXPECT_EQ(got.clipped_high, expected.clipped_high);
-    EXPECT_EQ(got.unique, expected.unique);
-    EXPECT_EQ(got.effective_bits, expected.effective_bits);
+    const ColumnRow got_row{&got}, expected_row{&expected};
+    for (const Column& column : columns())
+        EXPECT_TRUE(column.value(got_row) == column.value(expected_row)) << column.name;
 }
 
 /// All pixels of some pictures of one shape but for their sizes.

@@ -1,6 +1,6 @@
 // What is written about a set of images: numbers, pictures, and the files in which pools and parts are kept.
 //
-// Environment: GPUHIST_GOLDEN, the folder of expected outputs, which GPUHIST_UPDATE_GOLDEN=1 rewrites.
+// Environment: GPUHIST_GOLDEN, the folder of expected outputs.
 #include "gpuhist/io/dataset.hpp"
 
 #include <gtest/gtest.h>
@@ -21,12 +21,14 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "support/golden.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace {
 
 using namespace gpuhist;
 using namespace gpuhist::io;
+using test::expect_golden, test::read_text, test::write_text;
 namespace fs = std::filesystem;
 
 template <class Sample>
@@ -75,26 +77,6 @@ std::vector<Group> mixed_groups() {
     Group all;
     for (const Group* group : {&dogs, &cats, &bytes}) all.summary.merge(group->summary);
     return {dogs, all, bytes, cats};
-}
-
-std::string read_text(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    EXPECT_TRUE(file) << path;
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_text(const fs::path& path, const std::string& text) {
-    std::ofstream(path, std::ios::binary) << text;
-}
-
-void expect_golden(const std::string& name, const std::string& actual) {
-    const char* folder = std::getenv("GPUHIST_GOLDEN");
-    ASSERT_TRUE(folder) << "GPUHIST_GOLDEN is not set";
-    const fs::path path = fs::path(folder) / name;
-    if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1")
-        write_text(path, actual);
-    else
-        EXPECT_EQ(actual, read_text(path)) << "expected output: " << path;
 }
 
 /// What the function says when it fails.

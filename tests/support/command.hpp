@@ -20,8 +20,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <stdexcept>
@@ -30,10 +28,12 @@
 #include <vector>
 
 #include "support/temporary_directory.hpp"
+#include "support/text_files.hpp"
 
 namespace command {
 
 namespace fs = std::filesystem;
+using gpuhist::test::read_text, gpuhist::test::write_text;
 
 inline constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, engine_failed = 3, output_failed = 4,
                      was_interrupted = 130;
@@ -42,19 +42,6 @@ inline std::string from_environment(const char* variable) {
     const char* value = std::getenv(variable);
     if (!value || !*value) throw std::runtime_error(std::string(variable) + " is not set");
     return value;
-}
-
-inline std::string read_text(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-inline void write_text(const fs::path& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) throw std::runtime_error("cannot write " + path.string());
 }
 
 inline bool contains(const std::string& text, const std::string& part) {
