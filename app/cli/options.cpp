@@ -152,7 +152,7 @@ io::ShardId parse_shard_of(const std::string& text) {
     return shard;
 }
 
-/// An option that takes one of a few words.
+/// Option that takes one of a few words.
 template <class Value>
 void add_choice(CLI::App& app, const std::string& option, Value& value,
                 const std::vector<std::pair<std::string, Value>>& choices, const std::string& description,
@@ -169,6 +169,15 @@ void add_choice(CLI::App& app, const std::string& option, Value& value,
         throw CLI::ValidationError(option, "'" + word + "' is none of " + words);
     };
     app.add_option_function<std::string>(option, choose, description)->type_name(type_name);
+}
+
+/// Words of choices, as a sentence lists them.
+template <class Value>
+std::string listed(const std::vector<std::pair<std::string, Value>>& choices, const char* after_first = "") {
+    std::string words = choices.front().first + after_first;
+    for (std::size_t i = 1; i < choices.size(); ++i)
+        words += (i + 1 < choices.size() ? ", " : " or ") + choices[i].first;
+    return words;
 }
 
 /// Words that the parser leaves for afterwards, because what they mean depends on more than one option.
@@ -233,13 +242,8 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     add_choice(app, "--group-by", options.group_by_directory, {{"dir", true}}, "dir: dataset.* of each directory too",
                "WHAT");
     std::vector<std::pair<std::string, NormalizeMode>> modes;
-    std::string mode_names;
-    for (const NormalizeTraits& traits : all_normalize_modes) {
-        modes.emplace_back(traits.name, traits.mode);
-        const bool first = traits.mode == NormalizeMode{}, last = &traits == std::end(all_normalize_modes) - 1;
-        mode_names += (first ? "" : last ? " or " : ", ") + std::string(traits.name) + (first ? " [default]" : "");
-    }
-    add_choice(app, "--normalize", options.normalization.mode, modes, mode_names, "MODE");
+    for (const NormalizeTraits& traits : all_normalize_modes) modes.emplace_back(traits.name, traits.mode);
+    add_choice(app, "--normalize", options.normalization.mode, modes, listed(modes, " [default]"), "MODE");
     add_text("--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
     const auto parse_columns = [](Percentiles& percentiles) {
         return [&percentiles](const std::string& text) { percentiles = parse_percentile_columns(text); };
@@ -268,8 +272,7 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     std::vector<std::pair<std::string, std::string>> formats{{"table", "table"}};
     for (const std::string& format : io::sink_formats()) formats.emplace_back(format, format);
     add_choice(app, "--format", options.format, formats,
-               "Standard output: table, csv, or json, an object a line\n"
-               "[a table; of what a directory holds, one of the whole set]",
+               "Standard output: " + listed(formats) + "\n[a table; of what a directory holds, one of the whole set]",
                "FORM");
     app.add_option("--max-pixels", options.decode.max_pixels, "Refuse images of more pixels [1073741824]")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62).description(""))

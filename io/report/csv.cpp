@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "report/dataset.hpp"
+#include "report/formats.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -54,6 +55,8 @@ class CsvSink final : public Sink {
 
 }  // namespace
 
+const SinkFormat csv_sink{"csv", make_sink_of<CsvSink>};
+
 std::string CsvRows::header() const {
     std::string line;
     for (const Column& column : columns_) line.append(line.empty() ? "" : ",").append(column.name);
@@ -75,10 +78,6 @@ void CsvRows::append(std::string& lines, const ImageInfo& image, const std::vect
         row.statistics = &statistics;
         append(lines += start, row);
     }
-}
-
-std::unique_ptr<Sink> make_csv_sink(const Percentiles& percentiles) {
-    return std::make_unique<CsvSink>(percentiles);
 }
 
 std::string stats_csv_header(const Percentiles& percentiles) {

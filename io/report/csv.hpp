@@ -1,7 +1,6 @@
-// CSV's lines, made from the table of columns.
+// Lines of CSV, made from the table of columns.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +10,7 @@
 
 namespace gpuhist::io {
 
-/// The lines of a file that has a row a channel.
+/// Lines of a file that has a row a channel.
 class CsvRows {
   public:
     CsvRows(ColumnFile file, const Percentiles& percentiles) : columns_(columns(percentiles, file)) {}
@@ -27,7 +26,5 @@ class CsvRows {
   private:
     std::vector<Column> columns_;
 };
-
-std::unique_ptr<Sink> make_csv_sink(const Percentiles& percentiles);
 
 }  // namespace gpuhist::io

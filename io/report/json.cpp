@@ -1,9 +1,8 @@
-#include "report/json.hpp"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "report/dataset.hpp"
+#include "report/formats.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -90,9 +89,7 @@ Json normalize_value(const std::vector<SummaryRow>& rows, Depth depth, std::init
 
 }  // namespace
 
-std::unique_ptr<Sink> make_json_sink(const Percentiles& percentiles) {
-    return std::make_unique<JsonSink>(percentiles);
-}
+const SinkFormat json_sink{"json", make_sink_of<JsonSink>};
 
 std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows,
                        const Percentiles& percentiles) {
