@@ -7,6 +7,7 @@
 
 namespace gpuhist::app {
 
+/// Terminal, or the files that stand for it: standard output and standard error.
 class Console {
   public:
     /// `quiet`: no notes and no progress; errors are always said.
@@ -23,7 +24,7 @@ class Console {
     bool closed() const { return closed_; }  ///< the reader has seen enough
     bool failed() const { return failed_; }
 
-    /// Whether `show` shows anything: standard error is a terminal, and not quiet.
+    /// Tells whether `show` shows anything: standard error is a terminal, and not quiet.
     bool shows_progress() const { return progress_; }
     /// Redraws the line, as much of it as the terminal is wide.
     void show(const std::string& progress_line);

@@ -23,7 +23,7 @@ struct TableHeading {
 };
 TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 
-/// One block: heading, a row a channel, the histogram with the axis of its values unless it is empty, and the files
+/// Block of text: heading, a row a channel, the histogram with the axis of its values unless it is empty, and the files
 /// written, if any. Lines have at most 100 columns but for long paths.
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
                          std::string_view written, const TableStyle& style);

@@ -101,7 +101,7 @@ void allow_many_files() {
     static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-/// Both files, complete but for their names.
+/// Writes both files, complete but for their names.
 void write_rows(const io::ShardSet& shards, StreamedFile& stats, StreamedFile& errors) {
     stats.write(io::stats_csv_header(shards.files.front().shard.percentiles));
     errors.write(io::errors_csv_header());

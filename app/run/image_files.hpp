@@ -14,7 +14,7 @@
 
 namespace gpuhist::app {
 
-/// Safe to use from several threads.
+/// Writer of the files about one image each. Safe to use from several threads.
 class ImageFiles {
   public:
     /// `single`: there is one input, whose files are written at the same time.

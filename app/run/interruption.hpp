@@ -5,7 +5,7 @@ namespace gpuhist::app {
 
 /// Notes the first SIGINT, SIGTERM or SIGHUP, from now on; the second ends the process as ever.
 void watch_for_interruption();
-/// Whether one was noted.
+/// Tells whether one was noted.
 bool interrupted();
 
 }  // namespace gpuhist::app

@@ -31,8 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// Throws IoError where `directory` can be neither written nor made. Makes nothing yet: a run whose engine or inputs
-/// fail leaves no empty directory.
+/// Checks a directory: throws IoError where it can be neither written nor made. Makes nothing yet: a run whose engine
+/// or inputs fail leaves no empty directory.
 void check_output_directory(const fs::path& directory) {
     std::error_code ignored;
     fs::path existing = directory;
@@ -59,7 +59,7 @@ int threads_of(const Options& options) {
                                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Why a run ends before its inputs do.
+/// Reason why a run ends before its inputs do.
 enum class End { none, interrupted, errors, output, engine, reader };
 
 /// Inputs in, results out.
@@ -159,7 +159,7 @@ void Run::record(Outcome& outcome) {
     if (nobody_reads && options_.write && !options_.write->any()) end(End::reader);
 }
 
-/// One image has all cores, and no thread is started that it does not need.
+/// Measures one image, which has all cores, and no thread is started that it does not need.
 void Run::measure_one() {
     // A CUDA context takes longer than most images: it is made while the image is read.
     auto engine =

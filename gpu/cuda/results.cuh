@@ -40,9 +40,9 @@ __device__ inline void write_header(const Common& common, std::int64_t image, st
     result.details_offset = common.layout.details_offset;
 }
 
-/// Whether this block is the last of `blocks` to arrive, by one thread, behind a barrier that follows what the block
-/// wrote; everything that any of them wrote before is then visible to the last. `arrived` begins at zero; the last
-/// leaves it so.
+/// Tells whether this block is the last of `blocks` to arrive, by one thread, behind a barrier that follows what the
+/// block wrote; everything that any of them wrote before is then visible to the last. `arrived` begins at zero; the
+/// last leaves it so.
 __device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
     __threadfence();  // what all threads wrote before the barrier is visible before this block counts as arrived
     const bool last = atomicAdd(arrived, 1u) + 1 == blocks;
@@ -52,8 +52,8 @@ __device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
     }
     return last;
 }
-/// Whether this block is the last to arrive, for all its threads, by a barrier before and one behind. `last` is in
-/// shared memory.
+/// Tells whether this block is the last to arrive, for all its threads, by a barrier before and one behind. `last` is
+/// in shared memory.
 __device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool* last) {
     __syncthreads();
     if (threadIdx.x == 0) *last = arrives_last(arrived, blocks);

@@ -2,11 +2,12 @@
 //
 // A statistic from counts is a class in its family's file:
 //
-//     explicit Entropy(const CountedSamples&);                    // n > 0; number of samples, their sums, what is
-//     asked void accumulate(std::int64_t value, std::uint64_t count);  // each value that occurs, ascending; may be
-//     left out void finish(Statistics& row) const;
+//     explicit Entropy(const CountedSamples&);
+//     void accumulate(std::int64_t value, std::uint64_t count);
+//     void finish(Statistics& row) const;
 //
-// and a name in the list `FromCounts` of statistics.cpp. All accumulate in one walk over the counts.
+// and a name in the list `FromCounts` of statistics.cpp. There is a sample at least. `accumulate`, which may be
+// missing, is shown each value that occurs, ascending; all statistics accumulate in one walk over the counts.
 #pragma once
 
 #include <cstdint>

@@ -14,13 +14,13 @@ namespace gpuhist::io {
 
 using Json = nlohmann::ordered_json;
 
-/// A whole number that every reader of JSON keeps: from 2^53 on in a string.
+/// Whole number that every reader of JSON keeps: from 2^53 on in a string.
 Json whole_number(std::uint64_t value);
 
-/// Any bytes: a string where they are UTF-8, else {"hex": "…"}.
+/// Bytes of any value: a string where they are UTF-8, else {"hex": "…"}.
 Json byte_string(const std::string& bytes);
 
-/// A value and its place. Every function throws IoError with both where the value is not what is asked for.
+/// Value and its place. Every function throws IoError with both where the value is not what is asked for.
 class JsonReader {
   public:
     /// The root of a text; `name` is for messages. Throws IoError for what is no JSON.

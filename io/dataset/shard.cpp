@@ -51,7 +51,7 @@ std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& fil
     return groups;
 }
 
-/// Whether it is a name like "part-3-of-7.json", nothing else.
+/// Tells whether it is a name like "part-3-of-7.json", nothing else.
 bool is_shard_file_name(const std::string& name) {
     ShardId id{0, 0};
     const char* end = name.data() + name.size();

@@ -9,7 +9,7 @@ namespace gpuhist::io {
 
 Json summary_value(const Summary& summary);
 
-/// Throws IoError naming the place.
+/// Reads it back. Throws IoError naming the place.
 Summary read_summary(const JsonReader& value, const FrequencyFiles& files);
 
 }  // namespace gpuhist::io

@@ -21,12 +21,13 @@ struct EncodedImage {
     cv::MatAllocator* allocator;
 };
 
-/// A format: how a file of it is known, inspected and decoded.
+/// Format: how a file of it is known, inspected and decoded.
 struct ImageFormat {
     const char* name;                            ///< with its article, for messages: "a JPEG"
     std::array<std::string_view, 6> extensions;  ///< lower case, with the dot: what a walk takes for such a file
     std::uint64_t pixel_bytes;                   ///< the most that a decoded pixel takes
-    /// Whether a file is one, by its magic number. Never reads outside the bytes and never throws, nor does `inspect`.
+    /// Tells whether a file is one, by its magic number. Never reads outside the bytes and never throws, nor does
+    /// `inspect`.
     bool (*matches)(const Bytes& file);
     /// Reads the header of a file that matches, without memory in proportion to the image.
     void (*inspect)(const Bytes& file, Probe& probe);
@@ -42,7 +43,7 @@ inline constexpr std::array image_formats{&jpeg_format,     &png_format, &tiff_f
                                           &webp_format,     &sun_format, &jpeg2000_format, &openexr_format,
                                           &radiance_format, &pam_format, &pnm_format,      &pfm_format};
 
-/// Whether a file's name ends in an extension of one of them, in any case.
+/// Tells whether a file's name ends in an extension of one of them, in any case.
 bool has_image_extension(std::string_view name);
 
 }  // namespace gpuhist::io

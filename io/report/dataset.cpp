@@ -44,9 +44,10 @@ std::string plot_name(const std::string& depth) {
     return "dataset" + (depth.empty() ? "" : "." + depth) + ".histogram.png";
 }
 
-std::vector<std::pair<std::string, cv::Mat>> plots_of(const Summary& pool, const SetNumbers& numbers, bool log_counts) {
+std::vector<std::pair<std::string, cv::Mat>> plots_of(const Summary& summary, const SetNumbers& numbers,
+                                                      bool log_counts) {
     std::vector<std::pair<std::string, cv::Mat>> plots;
-    const std::vector<DepthSummary>& depths = pool.depths();
+    const std::vector<DepthSummary>& depths = summary.depths();
     const auto samples = [](const DepthSummary& part) {
         std::uint64_t sum = 0;
         for (const ChannelSummary& channel : part.channels) sum += channel.samples;
@@ -96,10 +97,10 @@ ColumnRow row_of(const ImageInfo& image, std::string_view engine) {
     return row;
 }
 
-SetNumbers set_numbers(const Summary& pool, const HistogramOptions& options, const Percentiles& percentiles) {
+SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, const Percentiles& percentiles) {
     SetNumbers all;
-    for (const DepthSummary& part : pool.depths()) {
-        SummaryNumbers found = pool.numbers(part.depth, possible(part, options), percentiles);
+    for (const DepthSummary& part : summary.depths()) {
+        SummaryNumbers found = summary.numbers(part.depth, possible(part, options), percentiles);
         all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
         all.histograms.push_back(std::move(found.histogram));
     }
@@ -115,9 +116,9 @@ std::string dataset_json(const std::vector<Group>& groups, const HistogramOption
     return dataset_json(numbers_of(groups, options, percentiles), percentiles);
 }
 
-std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& pool, const HistogramOptions& options,
+std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& summary, const HistogramOptions& options,
                                                            bool log_counts, const Percentiles& percentiles) {
-    return plots_of(pool, set_numbers(pool, options, percentiles), log_counts);
+    return plots_of(summary, set_numbers(summary, options, percentiles), log_counts);
 }
 
 std::vector<std::string> dataset_file_names() {

@@ -11,7 +11,7 @@
 
 namespace gpuhist::io {
 
-/// A group and what all files say of it.
+/// Group, and what all files say of it.
 struct GroupNumbers {
     const std::string* name;
     const Summary* summary;

@@ -26,8 +26,8 @@ constexpr double title_size = 23, text_size = 16, small_size = 15;
 constexpr float outline_width = 1.5F;
 constexpr const char *ellipsis = "\u2026", *legend_key = "mean \u00b1 std";
 
-/// How a channel is drawn. Fills multiply what is under them, as glass does, so their order does not matter and where
-/// red, green and blue overlap the fill is grey.
+/// Style in which a channel is drawn. Fills multiply what is under them, as glass does, so their order does not matter
+/// and where red, green and blue overlap the fill is grey.
 struct Style {
     Color outline;
     cv::Vec3f tint;  ///< B, G, R; 1 for no fill
@@ -81,7 +81,7 @@ std::string scientific(double value, int digits) {
     return signed_text(value < 0, mantissa + std::to_string(std::abs(std::atoi(text.c_str() + e + 1))));
 }
 
-/// So many significant digits, without the zeros at the end.
+/// Number with `digits` significant digits, without the zeros at the end.
 std::string brief(double value, int digits = 4) {
     if (value == 0) return "0";
     const double magnitude = std::abs(value);
@@ -208,7 +208,7 @@ std::vector<std::uint64_t> column_maxima(const std::vector<std::uint64_t>& count
     return maxima;
 }
 
-/// One channel: for each pixel column of the area, the y of its top; `area.bottom` where the count is zero.
+/// Curve of a channel: for each pixel column of the area, the y of its top; `area.bottom` where the count is zero.
 struct Curve {
     Channel channel;
     std::vector<float> top;
@@ -338,7 +338,7 @@ std::vector<Percentile> marked(std::vector<Percentile> asked) {
     return chosen;
 }
 
-/// One plot in the making: the parts are drawn in the order of `draw`, each over those before it.
+/// Plot in the making: the parts are drawn in the order of `draw`, each over those before it.
 class Plot {
   public:
     Plot(const Histogram& histogram, const std::vector<Statistics>& rows, const PlotOptions& options)
@@ -545,7 +545,7 @@ class Plot {
                            (area_.top + area_.bottom) / 2.0, text_size, ink);
     }
 
-    /// What the picture leaves out.
+    /// Notes what the picture leaves out.
     void draw_note() {
         std::uint64_t below = 0, above = 0, nan = 0;
         for (const auto* column : columns_) {

@@ -1,4 +1,4 @@
-// For processors with AVX2: luma of bytes. What compilers make of samples that lie three apart took a third of the time
+// Luma of bytes, on processors with AVX2. What compilers make of samples that lie three apart took a third of the time
 // of all counting.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where ranks lie among counts, by warps.
+// Search for the places of ranks among counts, by warps.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ __device__ inline int lane_of_rank(std::uint64_t rank, std::uint64_t through) {
     return (__ffs(__ballot_sync(0xFFFFFFFFu, rank < through)) - 1) & (warp_lanes - 1);
 }
 
-/// Which of the bins [first, last), counted by `count`, holds the rank; the last where none does, as of pixels that
+/// Bin of [first, last), counted by `count`, that holds the rank; the last where none does, as of pixels that
 /// somebody changes meanwhile. By a warp; the same for all lanes.
 template <class Count>
 __device__ Located locate_by_warp(Count count, std::uint32_t first, std::uint32_t last, std::uint64_t rank) {

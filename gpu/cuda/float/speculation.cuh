@@ -141,9 +141,9 @@ struct SpeculativeSamples {
     }
 };
 
-/// How far an image may go beyond a sample of it at one end; 0: not at all. By a warp each of whose lanes has the key
-/// of what a part of the sample found there, the larger the further out, the complement of a minimum's; 0 where it
-/// found nothing. `furthest`: of all.
+/// Reach of an image beyond a sample of it at one end; 0: none. By a warp each of whose lanes has the key of what a
+/// part of the sample found there, the larger the further out, the complement of a minimum's; 0 where it found nothing.
+/// `furthest`: of all.
 ///
 /// Where values are about as dense near the image's extreme as a little before it, those of n parts lie independent
 /// exponential distances from it. The outermost then lies E / n from it, and the m-th Σ E_k / k from the outermost, for

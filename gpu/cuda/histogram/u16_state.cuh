@@ -18,9 +18,9 @@ namespace {
 constexpr int values = 65536;
 constexpr int page_count = values / page_values;
 
-/// How rows of counts share the shared memory: `rows` of them at a time, in counters of `bits` bits. Wide where a block
-/// has 160 KiB or more: grey counts into 16 bits; of colours two rows fit at once, so that pixels are read half as
-/// often, and 8 bits wrap rarely enough. Narrow fits all GPUs.
+/// Layout of rows of counts in the shared memory: `rows` of them at a time, in counters of `bits` bits. Wide where a
+/// block has 160 KiB or more: grey counts into 16 bits; of colours two rows fit at once, so that pixels are read half
+/// as often, and 8 bits wrap rarely enough. Narrow fits all GPUs.
 template <int C, bool Wide>
 struct Layout {
     static constexpr bool wide = Wide;

@@ -88,14 +88,14 @@ __device__ inline BrightnessSums found_by_warps(const BrightnessSums* warp_luma,
         if (warp + part < static_cast<int>(blockDim.x) / warp_lanes) sums.add(warp_luma[warp + part]);
     return sums;
 }
-/// This thread's part of them, for write_sums.
+/// Part of them for this thread, for write_sums.
 template <int C>
 __device__ inline BrightnessSums luma_part(const BrightnessSums* warp_luma) {
     const int part = part_of_thread<C>() - C * warps_of_row;
     if (C == 1 || part < 0) return {};
     return found_by_warps(warp_luma, part % warps_of_row);
 }
-/// This thread's part of sums that others have added to.
+/// Part for this thread of sums that others have added to.
 template <int C>
 __device__ inline BrightnessSums luma_part(const BrightnessSums& all) {
     if (C == 1 || part_of_thread<C>() != C * warps_of_row) return {};

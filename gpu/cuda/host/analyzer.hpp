@@ -19,7 +19,7 @@ std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch);
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization);
 
-/// Each throws InvalidArgument. `output` matters where there is a normalisation.
+/// Validation: each throws InvalidArgument. `output` matters where there is a normalisation.
 void validate(const StreamPlan& plan);
 void validate(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
               const MutableImageView* output);

@@ -8,8 +8,8 @@
 
 namespace gpuhist::cuda {
 
-/// Throws CudaError (OutOfMemory for memory) naming the call, its place and CUDA's own words; clears the error that
-/// CUDA would otherwise report again.
+/// Checks a call: throws CudaError (OutOfMemory for memory) naming the call, its place and CUDA's own words; clears the
+/// error that CUDA would otherwise report again.
 void check(cudaError_t status, const char* call, const char* file, int line);
 
 /// Drops an error, in destructors: there it means that the context is already gone or was reported before.
@@ -21,7 +21,7 @@ inline void ignore(cudaError_t) noexcept {
 
 int attribute(cudaDeviceAttr name, int gpu);
 
-/// Why a GPU cannot be used; empty where it can.
+/// Reason why a GPU cannot be used; empty where it can.
 std::string why_unavailable(int gpu);
 
 /// Makes a GPU current, and the former one again at the end.

@@ -1,4 +1,4 @@
-/// The columns of the results: one table that the files, the help and the documentation are made from.
+/// Columns of the results: one table that the files, the help and the documentation are made from.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace gpuhist {
 
-/// What a row of results is made of: numbers, and the image or the set that they are about.
+/// Row of results, as columns read it: numbers, and the image or the set that they are about.
 struct ColumnRow {
     const Statistics* statistics = nullptr;  ///< never null where a column is read
     Depth depth = Depth::u8;
@@ -28,11 +28,13 @@ struct ColumnRow {
     std::uint64_t images = 0;
 };
 
-/// What stands in a column; nothing where the number is undefined. Text is not copied: it is the row's.
+/// Value in a column; nothing where the number is undefined. Text is not copied: it is the row's.
 using ColumnValue = std::variant<std::monostate, std::uint64_t, double, std::string_view>;
 
+/// Type of a column's values.
 enum class ColumnType : std::uint8_t { text, integer, number };
 
+/// File that has columns.
 enum class ColumnFile : std::uint8_t {
     stats_csv = 1,     ///< a row a channel of each image
     stats_json = 2,    ///< an object an image
@@ -40,6 +42,7 @@ enum class ColumnFile : std::uint8_t {
     dataset_json = 8,  ///< an object a group and depth
 };
 
+/// Column of results: one row of the table.
 struct Column {
     std::string name;        ///< in CSV, and the key in JSON
     const char* unit;        ///< `none` of text, `1` of a number without dimension
@@ -55,21 +58,21 @@ struct Column {
     ColumnValue value(const ColumnRow& row) const { return read(row, *this); }
 };
 
-/// All columns, or those of a file, in the order of the table, which is that of each file. The percentiles' stand in
+/// Columns, all or those of a file, in the order of the table, which is that of each file. The percentiles' stand in
 /// the order of the list.
 std::vector<Column> columns(const Percentiles& percentiles = {});
 std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file);
 
-/// The name of a type: `text`, `integer`, `number`.
+/// Name of a type: `text`, `integer`, `number`.
 const char* to_string(ColumnType type);
 
-/// The name of a percentile's column, given it in units of 1e-6 percent; as Percentiles::name.
+/// Name of a percentile's column, given it in units of 1e-6 percent; as Percentiles::name.
 std::string percentile_name(std::uint32_t micro);
 
-/// The formula of luma in images of a depth.
+/// Formula of luma in images of a depth.
 const char* luma_formula(Depth depth);
 
-/// A value on the 0-1 scale: over the type's highest; floats stay as they are.
+/// Value on the 0-1 scale: over the type's highest; floats stay as they are.
 std::optional<double> unit_scale(const std::optional<double>& value, Depth depth);
 
 }  // namespace gpuhist

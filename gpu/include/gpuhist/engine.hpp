@@ -72,6 +72,7 @@ class Engine {
     Engine() = default;
 };
 
+/// Options of engines, each for the one that it names.
 struct EngineOptions {
     int threads = 0;  ///< cpu: threads to use; 0: as many as the process may run on
     int gpu = 0;      ///< cuda: which GPU, in the order of `gpus()`

@@ -20,9 +20,9 @@ struct Percentile {
 };
 
 /// Row of `stats.csv`: the numbers of one channel, in units of the stored values unless said otherwise. Absent means
-/// undefined: no finite sample, a constant channel (skewness, kurtosis), one sample (std_sample), or f32 (entropy,
-/// clipped_*, effective_bits); or not found out: unique of one f32 image, skewness, kurtosis and percentiles of a brief
-/// analysis. NaN and ±Inf are counted and left out of all the rest.
+/// undefined: no finite sample, a constant channel (skewness, kurtosis), one sample (std_sample), or f32, where a
+/// column is for u8 and u16 alone (columns.hpp); or not found out: unique of one f32 image, skewness, kurtosis and
+/// percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
 struct Statistics {
     Channel channel = Channel::gray;
     std::uint64_t pixels = 0;  ///< samples of this row; of `all`, the colour channels' together

@@ -1,4 +1,4 @@
-/// What is written about a whole set of images, and how its pools are kept in files.
+/// Files about a whole set of images, and those in which its summaries are kept.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace gpuhist::io {
 
-/// A part of the set with results of its own. The group "" is the whole set.
+/// Part of the set with results of its own. The group "" is the whole set.
 struct Group {
     std::string name;  ///< any bytes
     Summary summary;
@@ -30,24 +30,25 @@ std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& per
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {},
                          const Percentiles& percentiles = {});
 
-/// The histograms as pictures, each with its file's name: `dataset.histogram.png` of the depth with most samples, of
+/// Histograms as pictures, each with its file's name: `dataset.histogram.png` of the depth with most samples, of
 /// further depths `dataset.u8.histogram.png`, …. A depth without a histogram (f32) has none.
-std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& pool, const HistogramOptions& options = {},
+std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& summary, const HistogramOptions& options = {},
                                                            bool log_counts = false,
                                                            const Percentiles& percentiles = {});
 
-/// The names of all of these files, whichever a set has.
+/// Names of all of these files, whichever a set has.
 std::vector<std::string> dataset_file_names();
 
 /// Removes these files where an earlier run has left them. Throws IoError.
 void remove_dataset(const std::filesystem::path& directory);
 
-/// What is said of a set: the rows of `Summary::statistics`, and a histogram of each of its depths, as in dataset.json.
+/// Numbers of a set: the rows of `Summary::statistics`, and a histogram of each of its depths, as in dataset.json.
 struct SetNumbers {
     std::vector<SummaryRow> rows;
     std::vector<std::optional<Histogram>> histograms;
 };
-SetNumbers set_numbers(const Summary& pool, const HistogramOptions& options = {}, const Percentiles& percentiles = {});
+SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options = {},
+                       const Percentiles& percentiles = {});
 
 /// Writes all of these into a directory that exists. Returns what they say of the whole set. Throws IoError naming the
 /// file that cannot be written.
@@ -55,7 +56,7 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
                          const HistogramOptions& options = {}, bool log_counts = false,
                          const Percentiles& percentiles = {});
 
-/// A summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
+/// Summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
 /// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a FrequencyStorage.
 /// Equal summaries that come from `Summary::merged_values`, or have no values, have the same text.
 std::string summary_json(const Summary& summary);

@@ -18,11 +18,11 @@ namespace gpuhist::io {
 /// `give_back` throws IoError, which names the file. Safe to use from several threads.
 class FrequencyFile : public FrequencyStorage {
   public:
-    /// A file of that name, which no other process may be writing. What is there is overwritten.
+    /// File of that name, which no other process may be writing. What is there is overwritten.
     static std::shared_ptr<FrequencyFile> named(std::filesystem::path path);
-    /// A file without a name in a directory: it is gone with the last who uses it.
+    /// File without a name in a directory: it is gone with the last who uses it.
     static std::shared_ptr<FrequencyFile> temporary(std::filesystem::path directory);
-    /// A file that is only read, and open only while it is.
+    /// File that is only read, and open only while it is.
     static std::shared_ptr<FrequencyFile> existing(std::filesystem::path path);
 
     ~FrequencyFile() override;

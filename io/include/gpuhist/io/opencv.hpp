@@ -61,8 +61,8 @@ template <class GpuMat, class Result>
 using if_gpu_mat = std::enable_if_t<std::is_same_v<GpuMat, cv::cuda::GpuMat>, Result>;
 }  // namespace detail
 
-/// The pixels of a matrix (channels B, G, R, A, as OpenCV keeps them), region of interest included. The matrix must
-/// outlive the view. Throws InvalidArgument for other depths than those above and for 2 channels or more than 4.
+/// View of the pixels of a matrix (channels B, G, R, A, as OpenCV keeps them), region of interest included. The matrix
+/// must outlive the view. Throws InvalidArgument for depths other than those above and for 2 channels or more than 4.
 inline ImageView view(const cv::Mat& image) {
     return detail::host_view<const void>(image);
 }

@@ -14,7 +14,7 @@
 
 namespace gpuhist::io {
 
-/// What is written about one image beside its numbers.
+/// Facts about one image that are written beside its numbers.
 struct ImageInfo {
     std::string path;  ///< as the user gave it; any bytes
     std::int64_t width = 0;
@@ -22,7 +22,7 @@ struct ImageInfo {
     Depth depth = Depth::u8;
 };
 
-/// The results of one image.
+/// Results of one image.
 struct ImageResult {
     std::uint64_t index = 0;  ///< of the input, counted from 0
     ImageInfo info;
@@ -30,23 +30,23 @@ struct ImageResult {
     std::vector<Statistics> rows;  ///< of `statistics()`
 };
 
-/// An input that could not be measured, or one of whose files could not be written.
+/// Input that could not be measured, or one of whose files could not be written.
 struct Failure {
     std::string path;  ///< any bytes
     std::string kind;
     std::string message;
 };
 
-/// A format of the results of many images. An image is formatted on any thread, several at a time; what that gives is
-/// appended in the order of the inputs, by one thread at a time. What `begin`, `append`, `append_failure` and `end`
-/// return are the bytes that come next in the output, which is the caller's: a file, or standard output.
+/// Sink: a format of the results of many images. An image is formatted on any thread, several at a time; what that
+/// gives is appended in the order of the inputs, by one thread at a time. What `begin`, `append`, `append_failure` and
+/// `end` return are the bytes that come next in the output, which is the caller's: a file, or standard output.
 class Sink {
   public:
     virtual ~Sink() = default;
 
-    /// The first bytes.
+    /// Begins the output: its first bytes.
     virtual std::string begin() { return {}; }
-    /// What `append` is to be given with the image. Safe to call from several threads.
+    /// Formats what `append` is to be given with the image. Safe to call from several threads.
     virtual std::string format(const ImageResult& image) const = 0;
     virtual std::string append(const ImageResult& image, std::string formatted) {
         static_cast<void>(image);
@@ -57,20 +57,20 @@ class Sink {
         static_cast<void>(index), static_cast<void>(failure);
         return {};
     }
-    /// The last bytes.
+    /// Ends the output: its last bytes.
     virtual std::string end() { return {}; }
 };
 
-/// The formats that `make_sink` knows: `csv`, the lines of stats.csv, and `json`, an object a line.
+/// Words of the formats that `make_sink` knows; `csv` gives the lines of stats.csv.
 std::vector<std::string> sink_formats();
 
-/// The sink of a format. Throws InvalidArgument, which names the formats, for another.
+/// Sink of a format. Throws InvalidArgument, which names the formats, for another.
 std::unique_ptr<Sink> make_sink(std::string_view format, const Percentiles& percentiles = {});
 
-/// The header line of stats.csv, with its LF: the columns of `columns(percentiles, ColumnFile::stats_csv)`.
+/// Header line of stats.csv, with its LF: the columns of `columns(percentiles, ColumnFile::stats_csv)`.
 std::string stats_csv_header(const Percentiles& percentiles = {});
 
-/// One line a row, each with its LF. What is undefined is an empty field.
+/// Lines of an image, one a row, each with its LF. What is undefined is an empty field.
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
                            const Percentiles& percentiles = {});
 
@@ -81,13 +81,13 @@ std::string errors_csv_row(const Failure& failure);
 /// bin,lower,upper, and a column a channel; then rows `below`, `above`, `nan` where any is not zero.
 std::string histogram_csv(const Histogram& histogram);
 
-/// One JSON object on one line with its LF: `schema`, which is 1; the columns of
-/// ColumnFile::stats_json, those of the image as members; `luma`, the formula, where there is such a row; and
-/// `channels`, an object a row; what is undefined is null. Bytes of the path that are not UTF-8 are replaced by U+FFFD.
+/// JSON object on one line with its LF: `schema`, which is 1; the columns of ColumnFile::stats_json, those of the image
+/// as members; `luma`, the formula, where there is such a row; and `channels`, an object a row; what is undefined is
+/// null. Bytes of the path that are not UTF-8 are replaced by U+FFFD.
 std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows,
                        const Percentiles& percentiles = {});
 
-/// A finite double in the fewest digits that read back to it.
+/// Text of a finite double, in the fewest digits that read back to it.
 std::string shortest(double value);
 
 }  // namespace gpuhist::io

@@ -44,7 +44,7 @@ std::string shard_file_name(ShardId id);
 std::string shard_rows_file_name(ShardId id);
 std::string shard_frequency_file_name(ShardId id);
 
-/// A shard as one line of JSON.
+/// Shard as one line of JSON.
 std::string shard_json(const Shard& shard);
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what
@@ -65,13 +65,13 @@ std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const 
                              const Percentiles& percentiles = {});
 std::string shard_error_row(std::uint64_t index, const Failure& failure);
 
-/// The sink that gives these lines.
+/// Sink that gives these lines.
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
 
-/// Reads a shard's rows file row by row, whose quoted fields may hold line ends.
+/// Reader of a shard's rows file, row by row, whose quoted fields may hold line ends.
 class ShardRows {
   public:
-    /// Throws IoError where the file cannot be opened or its header is another.
+    /// Opens the file. Throws IoError where it cannot, or where the header is another.
     explicit ShardRows(const std::filesystem::path& path, const Percentiles& percentiles = {});
 
     /// Goes to the next row; false at the end. Throws IoError, with the line, for a row without the first two columns
@@ -94,13 +94,13 @@ class ShardRows {
     std::string row_;
 };
 
-/// A shard and its files. Its groups are not here but in ShardSet.
+/// Shard and its files. Its groups are not here but in ShardSet.
 struct ShardFile {
     std::filesystem::path path, rows_path, frequency_path;
     Shard shard;
 };
 
-/// All shards of one run.
+/// Shards of one run, all of them.
 struct ShardSet {
     std::vector<ShardFile> files;  ///< shard 1, 2, …
     std::vector<Group> groups;     ///< of all shards, merged

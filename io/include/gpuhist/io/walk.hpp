@@ -1,4 +1,4 @@
-/// The images below a directory, found one after the other.
+/// Images below a directory, found one after the other.
 #pragma once
 
 #include <filesystem>
@@ -19,12 +19,12 @@ struct WalkOptions {
     std::vector<std::string> exclude;  ///< a file or directory that matches one is left out, with all below it
 };
 
-/// Whether a walk with these options finds a file of that path (relative to its root), as far as the path tells: an
-/// extension of a format that is decoded, in any case; an included name; nothing hidden, nothing excluded, no deeper
+/// Tells whether a walk with these options finds a file of that path (relative to its root), as far as the path does:
+/// an extension of a format that is decoded, in any case; an included name; nothing hidden, nothing excluded, no deeper
 /// than allowed.
 bool walk_finds(const std::string& relative, const WalkOptions& options);
 
-/// Walks through a directory and those below it, in byte order of the paths. It finds regular files, or links to such,
+/// Walk through a directory and those below it, in byte order of the paths. It finds regular files, or links to such,
 /// whose names `walk_finds`. Links to directories are not followed. A directory is listed when the walk comes to
 /// it; memory is taken for the names in the directories from the root to where the walk stands.
 class Walk {
@@ -39,7 +39,7 @@ class Walk {
     Walk(Walk&&) noexcept;
     Walk& operator=(Walk&&) noexcept;
 
-    /// The next image or failure; absent at the end.
+    /// Next image or failure; absent at the end.
     std::optional<Found> next();
 
     /// Tells the walk not to enter this directory, by its path relative to the root.
@@ -56,7 +56,7 @@ class Walk {
     bool started_ = false;
 };
 
-/// All that a walk through a directory finds. Throws IoError where a directory cannot be listed.
+/// Images that a walk through a directory finds. Throws IoError where a directory cannot be listed.
 std::vector<std::filesystem::path> list_images(const std::filesystem::path& directory);
 
 }  // namespace gpuhist::io
