@@ -5,6 +5,7 @@
 
 #include <cctype>
 
+#include "gpuhist/columns.hpp"
 #include "support/directory.hpp"
 
 namespace {
@@ -132,24 +133,13 @@ TEST_F(Directory, TheSetIsMeasuredAsOneImageOfAllPixels) {
         ASSERT_EQ(run({"dir", "-o", "set", "--engine", "cpu"}).code, all_done);
         const Outcome whole = run({"all.png", "-o", "one", "--engine", "cpu", "--write", "stats"});
         ASSERT_EQ(whole.code, all_done) << whole.err;
-        std::istringstream set(read_text(at("set/dataset.csv"))), one(read_text(at("one/stats.csv")));
-        std::map<std::string, std::string> expected;  // channel, numbers
-        const auto cut = [](const std::string& line, int fields) {
-            std::size_t place = 0;
-            while (fields-- > 0) place = line.find(',', place) + 1;
-            return line.substr(place);
-        };
-        for (std::string line; std::getline(one, line);) {
-            const std::string rest = cut(line, 4);
-            expected[rest.substr(0, rest.find(','))] = cut(line, 5);
-        }
-        std::size_t rows = 0;
-        for (std::string line; std::getline(set, line); ++rows) {
-            const std::string rest = cut(line, 2), channel = rest.substr(0, rest.find(','));
-            const std::string numbers = cut(line, 4), &wanted = expected.at(channel);
-            EXPECT_EQ(numbers.substr(0, wanted.size()), wanted) << channel;
-        }
-        EXPECT_EQ(rows, expected.size());
+        const auto set = table(read_text(at("set/dataset.csv"))), one = table(read_text(at("one/stats.csv")));
+        ASSERT_EQ(set.size(), one.size());
+        for (std::size_t i = 0; i < set.size(); ++i)
+            for (const gpuhist::Column& column : gpuhist::columns({}, gpuhist::ColumnFile::stats_csv))
+                if (column.of_channel) {
+                    EXPECT_EQ(set[i].at(column.name), one[i].at(column.name)) << column.name;
+                }
     }
 }
 

@@ -1,4 +1,4 @@
-// What is written about a set of images: numbers, pictures, and the files in which pools and parts are kept.
+// Files about a set of images: numbers, pictures, and those in which summaries and shards are kept.
 //
 // Environment: GPUHIST_GOLDEN, the folder of expected outputs.
 #include "gpuhist/io/dataset.hpp"
@@ -79,7 +79,7 @@ std::vector<Group> mixed_groups() {
     return {dogs, all, bytes, cats};
 }
 
-/// What the function says when it fails.
+/// Message of the function when it fails.
 std::string failure_of(const std::function<void()>& function) {
     try {
         function();
