@@ -1,7 +1,6 @@
 #include "cuda/host/analyzer.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,31 +19,23 @@ std::uint32_t bins_of(Depth depth, std::uint32_t requested) {
     return values != 0 ? values : requested;
 }
 
-// What each depth has of its own: an overload a sample type.
-
-template <int C>
-std::size_t workspace_of(std::uint8_t, const StreamPlan&, const Launch& launch) {
-    return u8_workspace<C>(launch);
-}
-template <int C>
-std::size_t workspace_of(std::uint16_t, const StreamPlan&, const Launch& launch) {
-    return u16_workspace<C>(launch);
-}
-template <int C>
-std::size_t workspace_of(float, const StreamPlan& plan, const Launch&) {
-    return floats_workspace<C>(plan.bins);
-}
-
-/// Whether kernels are built for a sample type: it has an overload of its own.
-template <class Sample>
-constexpr bool has_kernels = requires(const StreamPlan& plan, const Launch& launch) {
-    workspace_of<1>(Sample{}, plan, launch);
+/// Overloads of several functions.
+template <class... Functions>
+struct Overloads : Functions... {
+    using Functions::operator()...;
 };
-
-void validate(Depth depth) {
-    if (!with_depth(depth, [](auto sample) { return has_kernels<decltype(sample)>; }))
-        throw UnsupportedDepth(std::string("engine cuda: no kernels are built for ") + to_string(depth) +
-                               " images; engine cpu measures them");
+/// Dispatch on a depth: calls the one of `functions`, one for each depth with kernels, that takes its samples. Throws
+/// UnsupportedDepth where there is none.
+template <class... Functions>
+auto with_kernels(Depth depth, const Functions&... functions) {
+    const Overloads<Functions...> all{functions...};
+    return with_depth(depth, [&](auto sample) -> decltype(all(std::uint8_t{})) {
+        if constexpr (requires { all(sample); })
+            return all(sample);
+        else
+            throw UnsupportedDepth(std::string("engine cuda: no kernels are built for ") + to_string(depth) +
+                                   " images; engine cpu measures them");
+    });
 }
 
 CountParameters count_parameters(const Common& common, void* workspace, int channels, const AnalysisRequest& request) {
@@ -56,20 +47,10 @@ CountParameters count_parameters(const Common& common, void* workspace, int chan
         channels > 1 && (request.luma_histogram || (common.normalize && of.joint && traits_of(of.mode).joint_by_luma));
     return p;
 }
-template <int C, class Images>
-void launch_one(std::uint8_t, const Images& images, const Common& common, void* workspace,
-                const AnalysisRequest& request, const Launch& launch) {
-    launch_u8<C>(images, count_parameters(common, workspace, C, request), launch);
-}
-template <int C, class Images>
-void launch_one(std::uint16_t, const Images& images, const Common& common, void* workspace,
-                const AnalysisRequest& request, const Launch& launch) {
-    launch_u16<C>(images, count_parameters(common, workspace, C, request), launch);
-}
 /// The ranks of a launch are one group of percentiles; the first group's comes last, with everything else.
 template <int C, class Images>
-void launch_one(float, const Images& images, const Common& common, void* workspace, const AnalysisRequest& request,
-                const Launch& launch) {
+void launch_groups(const Images& images, const Common& common, void* workspace, const AnalysisRequest& request,
+                   const Launch& launch) {
     FloatParameters p{};
     p.common = common;
     p.workspace = workspace;
@@ -94,8 +75,7 @@ void launch_one(float, const Images& images, const Common& common, void* workspa
 
 }  // namespace
 
-Launch launch_on(const StreamPlan& plan) {
-    const int gpu = plan.gpu;
+Launch launch_on(int gpu) {
     Launch launch;
     launch.gpu = gpu;
     launch.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, gpu);
@@ -105,12 +85,12 @@ Launch launch_on(const StreamPlan& plan) {
 }
 
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
-    return with_channels(plan.channels, [&](auto constant) {
-        constexpr int C = decltype(constant)::value;
-        return place_after(with_depth(plan.depth, [&](auto sample) {
-            if constexpr (has_kernels<decltype(sample)>) return workspace_of<C>(sample, plan, launch);
-            return std::size_t{0};
-        }));
+    return with_channels(plan.channels, [&](auto channels) {
+        constexpr int C = decltype(channels)::value;
+        return place_after(with_kernels(
+            plan.depth, [&](std::uint8_t) { return u8_workspace<C>(launch); },
+            [&](std::uint16_t) { return u16_workspace<C>(launch); },
+            [&](float) { return floats_workspace<C>(plan.bins); }));
     });
 }
 
@@ -130,26 +110,18 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     return layout;
 }
 
-void validate(const StreamPlan& plan) {
-    if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
-        throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
-    if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
-    validate(plan.depth);
-    AnalysisRequest request;
-    request.bins = plan.bins;
-    core::validate(request);
-}
-void validate(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
-              const MutableImageView* output) {
-    core::validate(image, request);
-    validate(image.depth);
-    if (!normalization) return;
-    core::validate(*normalization);
-    core::validate_output(image, *normalization, *output);
+void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization) {
+    if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
+    for (std::int64_t i = 0; i < views.count; ++i) {
+        core::validate(views.images[i], request);
+        if (!normalization) continue;
+        core::validate(*normalization);
+        core::validate_output(views.images[i], *normalization, views.outputs[i]);
+    }
 }
 
 Analyzer::Analyzer(const StreamPlan& plan, void* workspace)
-    : plan_(plan), launch_(launch_on(plan)), workspace_(workspace), list_(std::make_unique<List>()) {
+    : plan_(plan), launch_(launch_on(plan.gpu)), workspace_(workspace), list_(std::make_unique<List>()) {
     const std::size_t bytes = workspace_bytes(plan, launch_);
     if (!workspace_) workspace_ = owned_.reserve(bytes);
     GPUHIST_CUDA(cudaMemset(workspace_, 0, bytes));
@@ -160,28 +132,29 @@ ResultLayout Analyzer::layout(const AnalysisRequest& request, const Normalizatio
     return layout_of(plan_.depth, plan_.channels, request, normalization);
 }
 
-void Analyzer::check(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request) const {
-    if (image.depth != plan_.depth || image.channels != plan_.channels)
-        throw InvalidArgument(std::string("image of ") + std::to_string(image.channels) + " channels " +
-                              to_string(image.depth) + ": the analyser was planned for " +
-                              std::to_string(plan_.channels) + " channels " + to_string(plan_.depth));
-    if (image.memory != Memory::device)
-        throw InvalidArgument("image in host memory: a stream-level analyser reads device memory");
-    if (traits_of(plan_.depth).values == 0 && request.bins > plan_.bins)
-        throw InvalidArgument("request for " + std::to_string(request.bins) + " bins: the analyser was planned for " +
-                              std::to_string(plan_.bins));
-    // Counters of a block have 32 bits, and the blocks share the pixels evenly.
-    if (image.pixels() / launch_.multiprocessors >= std::int64_t{1} << 31)
-        throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: this GPU counts fewer than " +
-                              std::to_string((std::int64_t{1} << 31) * launch_.multiprocessors));
-    if (!one_row(image, output) && image.width * image.channels >= std::int64_t{1} << 30)
-        throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
-                              " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
-    if (output && !plan_.normalize) throw InvalidArgument("the analyser was not planned to normalise");
-}
-
-void Analyzer::check_results(const void* results, std::int64_t images) {
-    if (images > 0 && !results) throw InvalidArgument("results: a null pointer");
+void Analyzer::check(const Views& views, const AnalysisRequest& request, const void* results) const {
+    for (std::int64_t i = 0; i < views.count; ++i) {
+        const ImageView& image = views.images[i];
+        if (image.depth != plan_.depth || image.channels != plan_.channels)
+            throw InvalidArgument(std::string("image of ") + std::to_string(image.channels) + " channels " +
+                                  to_string(image.depth) + ": the analyser was planned for " +
+                                  std::to_string(plan_.channels) + " channels " + to_string(plan_.depth));
+        if (image.memory != Memory::device)
+            throw InvalidArgument("image in host memory: a stream-level analyser reads device memory");
+        if (traits_of(plan_.depth).values == 0 && request.bins > plan_.bins)
+            throw InvalidArgument("request for " + std::to_string(request.bins) +
+                                  " bins: the analyser was planned for " + std::to_string(plan_.bins));
+        // Counters of a block have 32 bits, and the blocks share the pixels evenly.
+        if (image.pixels() / launch_.multiprocessors >= std::int64_t{1} << 31)
+            throw InvalidArgument("image of " + std::to_string(image.pixels()) +
+                                  " pixels: this GPU counts fewer than " +
+                                  std::to_string((std::int64_t{1} << 31) * launch_.multiprocessors));
+        if (!one_row(image, views.output(i)) && image.width * image.channels >= std::int64_t{1} << 30)
+            throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
+                                  " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
+        if (views.outputs && !plan_.normalize) throw InvalidArgument("the analyser was not planned to normalise");
+    }
+    if (views.count > 0 && !results) throw InvalidArgument("results: a null pointer");
     if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
         throw InvalidArgument("results are not aligned to 16 bytes");
 }
@@ -201,54 +174,45 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
     if (normalization) common.needs = traits_of(normalization->mode).needs;
     Launch launch = launch_;
     launch.stream = stream;
-    with_channels(plan_.channels, [&](auto constant) {
-        with_depth(plan_.depth, [&](auto sample) {
-            if constexpr (has_kernels<decltype(sample)>)
-                launch_one<constant()>(sample, images, common, workspace_, request, launch);
-        });
+    with_channels(plan_.channels, [&](auto channels) {
+        constexpr int C = decltype(channels)::value;
+        const auto counting = [&] { return count_parameters(common, workspace_, C, request); };
+        with_kernels(
+            plan_.depth, [&](std::uint8_t) { launch_u8<C>(images, counting(), launch); },
+            [&](std::uint16_t) { launch_u16<C>(images, counting(), launch); },
+            [&](float) { launch_groups<C>(images, common, workspace_, request, launch); });
     });
 }
 
 void Analyzer::load_kernels() {
     // Which kernel is launched follows from the number of images, whether each is one row, and from what is asked.
-    constexpr std::int64_t image_bytes = 4096;
-    ImageView view{workspace_, 64, 1, plan_.channels, plan_.depth, 0, ChannelOrder::bgr, Memory::device};
-    view.row_bytes = view.packed_row_bytes();
-    ImageView rows = view;
-    rows.height = 2;
-    rows.row_bytes *= 2;
-    const Tensor one = tensor_of({view, 1, image_bytes}, nullptr);
+    const Image row{workspace_, 64, 1, 0}, rows{workspace_, 64, 2, 0};
     list_->count = 1;
-    list_->before[0] = 0;
-    list_->before[1] = one.pieces;
-    list_->images[0] = one.first;
-    list_->outputs[0] = {};
+    list_->images[0] = row;
     const Normalization to_same{NormalizeMode::minmax}, to_floats{NormalizeMode::zscore};
-    AnalysisRequest request;
-    request.bins = plan_.bins;
     launch_.only_loads = true;
     for (const Normalization* normalization : {static_cast<const Normalization*>(nullptr), &to_same, &to_floats}) {
         if (normalization && !plan_.normalize) continue;
-        for (bool luma : {false, true})
-            for (Detail detail : {Detail::brief, Detail::full}) {
-                request.luma_histogram = luma;
-                request.detail = detail;
-                auto load = [&](const auto& images) {
-                    launch(images, ChannelOrder::bgr, request, normalization, nullptr, nullptr);
-                };
-                load(one);
-                load(tensor_of({view, 2, image_bytes}, nullptr));
-                load(tensor_of({rows, 2, image_bytes}, nullptr));
-                load(*list_);
-            }
+        for (const bool all : {false, true}) {  // luma is asked of u8 and u16, details of f32
+            AnalysisRequest request;
+            request.bins = plan_.bins;
+            request.luma_histogram = all;
+            request.detail = all ? Detail::full : Detail::brief;
+            const auto load = [&](const auto& images) {
+                launch(images, ChannelOrder::bgr, request, normalization, nullptr, nullptr);
+            };
+            load(Tensor{row, {}, 1, 0, 0, 1});
+            load(Tensor{row, {}, 2, 0, 0, 1});
+            load(Tensor{rows, {}, 2, 0, 0, 1});
+            load(*list_);
+        }
     }
     launch_.only_loads = false;
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,
                        void* results, cudaStream_t stream) {
-    for (std::int64_t i = 0; i < views.count; ++i) check(views.images[i], views.output(i), request);
-    check_results(results, views.count);
+    check(views, request, results);
     const auto bytes = static_cast<std::int64_t>(layout(request, normalization).bytes);
     for_each_launch(views, *list_, [&](const auto& images, std::int64_t first) {
         launch(images, views.images[first].order, request, normalization, static_cast<char*>(results) + first * bytes,
@@ -267,8 +231,7 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
             throw InvalidArgument(std::string(what) + ": image_bytes is " + std::to_string(view.image_bytes) +
                                   ", at least an image's " + std::to_string(own) + " and whole samples are needed");
     };
-    check(batch.first, output ? &output->first : nullptr, request);
-    check_results(results, batch.images);
+    check({&batch.first, output ? &output->first : nullptr, 1}, request, results);
     check_batch(batch, "batch");
     if (output) {
         check_batch(*output, "output batch");

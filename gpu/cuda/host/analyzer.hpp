@@ -12,17 +12,16 @@
 
 namespace gpuhist::cuda {
 
-/// Launch on the GPU of a plan, without a stream. Makes no context.
-Launch launch_on(const StreamPlan& plan);
+/// Launch on a GPU, without a stream. Makes no context.
+Launch launch_on(int gpu);
 
+/// Bytes of an analyser's workspace. Throws UnsupportedDepth for a depth without kernels.
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch);
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization);
 
-/// Validation: each throws InvalidArgument. `output` matters where there is a normalisation.
-void validate(const StreamPlan& plan);
-void validate(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
-              const MutableImageView* output);
+/// Checks views: throws InvalidArgument. `outputs` matter where there is a normalisation.
+void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization);
 
 /// Analyser of images of one type, with one workspace. The GPU of the plan must be current in every call.
 class Analyzer {
@@ -43,8 +42,7 @@ class Analyzer {
                  const Normalization* normalization, void* results, cudaStream_t stream);
 
   private:
-    void check(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request) const;
-    static void check_results(const void* results, std::int64_t images);
+    void check(const Views& views, const AnalysisRequest& request, const void* results) const;
     template <class Images>
     void launch(const Images& images, ChannelOrder order, const AnalysisRequest& request,
                 const Normalization* normalization, char* results, cudaStream_t stream) const;

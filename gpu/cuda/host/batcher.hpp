@@ -1,4 +1,4 @@
-// Batcher: the one place that makes batches, of jobs that share an upload, and of images that share a launch.
+// Batcher: which jobs share an upload, and which images share a launch.
 #pragma once
 
 #include <algorithm>
@@ -50,31 +50,6 @@ struct JobBatch {
                down >= most_bytes;
     }
 };
-
-/// Deals valid jobs without an error to batches, which `do_batch` does as they fill up and at the end; large ones come
-/// alone and at once. `result_bytes(job)`: of its ImageResult.
-template <class ResultBytes, class DoBatch>
-void batch_jobs(Job* jobs, std::size_t count, ResultBytes result_bytes, DoBatch do_batch) {
-    std::vector<JobBatch> open;
-    for (Job* job = jobs; job != jobs + count; ++job) {
-        if (job->error) continue;
-        const std::size_t up = place_after(packed_bytes(job->image)),
-                          down = result_bytes(*job) + (job->normalization ? place_after(packed_bytes(job->output)) : 0);
-        if (up > static_cast<std::size_t>(Engine::small_image_bytes) || down > JobBatch::most_job_bytes) {
-            do_batch(JobBatch{{job}, up, down});
-            continue;
-        }
-        auto batch = std::find_if(open.begin(), open.end(), [&](const JobBatch& one) { return one.takes(*job); });
-        if (batch == open.end()) batch = open.insert(open.end(), JobBatch{});
-        batch->jobs.push_back(job);
-        batch->up += up;
-        batch->down += down;
-        if (!batch->full()) continue;
-        do_batch(*batch);
-        open.erase(batch);
-    }
-    for (const JobBatch& batch : open) do_batch(batch);
-}
 
 /// Images of one type in device memory, with outputs or, where `outputs` is null, without.
 struct Views {

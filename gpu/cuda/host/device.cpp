@@ -7,13 +7,6 @@
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::cuda {
-namespace {
-
-/// The oldest GPUs that CUDA 13 compiles for.
-constexpr int oldest_major = 7, oldest_minor = 5;
-
-}  // namespace
-
 void check(cudaError_t status, const char* call, const char* file, int line) {
     if (status == cudaSuccess) return;
     (void)cudaGetLastError();
@@ -33,22 +26,19 @@ int attribute(cudaDeviceAttr name, int gpu) {
 std::string why_unavailable(int gpu) {
     int count = 0;
     const cudaError_t status = cudaGetDeviceCount(&count);
+    ignore(status);
     if (status == cudaErrorInsufficientDriver) {
-        (void)cudaGetLastError();
         int driver = 0;
-        (void)cudaDriverGetVersion(&driver);
+        ignore(cudaDriverGetVersion(&driver));
         return driver == 0 ? "no CUDA driver is installed" : "the CUDA driver is older than this program needs";
     }
-    if (status != cudaSuccess) {
-        (void)cudaGetLastError();
-        return cudaGetErrorString(status);
-    }
+    if (status != cudaSuccess) return cudaGetErrorString(status);
     if (count == 0) return "no GPU is visible";
     if (gpu < 0 || gpu >= count)
         return "there is no GPU " + std::to_string(gpu) + ": they are numbered 0 to " + std::to_string(count - 1);
     const int major = attribute(cudaDevAttrComputeCapabilityMajor, gpu),
               minor = attribute(cudaDevAttrComputeCapabilityMinor, gpu);
-    if (major * 10 + minor < oldest_major * 10 + oldest_minor)
+    if (major * 10 + minor < 75)  // the oldest that CUDA 13 compiles for
         return "GPU " + std::to_string(gpu) + " has compute capability " + std::to_string(major) + "." +
                std::to_string(minor) + ", at least 7.5 is needed";
     if (attribute(cudaDevAttrCooperativeLaunch, gpu) == 0)
@@ -58,10 +48,7 @@ std::string why_unavailable(int gpu) {
 
 std::vector<GpuInfo> gpus() {
     int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return {};
-    }
+    ignore(cudaGetDeviceCount(&count));
     std::vector<GpuInfo> result;
     for (int gpu = 0; gpu < count; ++gpu) {
         cudaDeviceProp properties;

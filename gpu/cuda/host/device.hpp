@@ -12,9 +12,9 @@ namespace gpuhist::cuda {
 /// error that CUDA would otherwise report again.
 void check(cudaError_t status, const char* call, const char* file, int line);
 
-/// Drops an error, in destructors: there it means that the context is already gone or was reported before.
-inline void ignore(cudaError_t) noexcept {
-    (void)cudaGetLastError();
+/// Drops an error. In destructors it means that the context is already gone or was reported before.
+inline void ignore(cudaError_t status) noexcept {
+    if (status != cudaSuccess) (void)cudaGetLastError();
 }
 
 #define GPUHIST_CUDA(call) ::gpuhist::cuda::check((call), #call, __FILE__, __LINE__)
@@ -56,26 +56,6 @@ class Stream {
     cudaStream_t stream_ = nullptr;
 };
 
-/// Guard of a scope that has work on a stream: it is left, by an exception too, when no work is under way on memory of
-/// the caller's.
-class StreamWork {
-  public:
-    explicit StreamWork(cudaStream_t stream) : stream_(stream) {}
-    ~StreamWork() {
-        if (!done_) ignore(cudaStreamSynchronize(stream_));
-    }
-    StreamWork(const StreamWork&) = delete;
-    StreamWork& operator=(const StreamWork&) = delete;
-    void wait() {
-        done_ = true;  // whatever comes of it
-        GPUHIST_CUDA(cudaStreamSynchronize(stream_));
-    }
-
-  private:
-    cudaStream_t stream_;
-    bool done_ = false;
-};
-
 /// Memory that only grows: what was there before `reserve` is lost, and nothing is allocated once it is large enough.
 template <cudaError_t (*Allocate)(void**, std::size_t), cudaError_t (*Free)(void*)>
 class Buffer {
@@ -85,13 +65,13 @@ class Buffer {
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
 
-    void* reserve(std::size_t bytes) {
+    char* reserve(std::size_t bytes) {
         if (bytes > bytes_) {
             release();
             GPUHIST_CUDA(Allocate(&data_, bytes));
             bytes_ = bytes;
         }
-        return data_;
+        return static_cast<char*>(data_);
     }
     std::size_t bytes() const { return bytes_; }
 
@@ -105,13 +85,7 @@ class Buffer {
     std::size_t bytes_ = 0;
 };
 
-inline cudaError_t allocate_device(void** data, std::size_t bytes) {
-    return cudaMalloc(data, bytes);
-}
-inline cudaError_t allocate_pinned(void** data, std::size_t bytes) {
-    return cudaMallocHost(data, bytes);
-}
-using DeviceBuffer = Buffer<allocate_device, cudaFree>;
-using PinnedBuffer = Buffer<allocate_pinned, cudaFreeHost>;
+using DeviceBuffer = Buffer<cudaMalloc, cudaFree>;
+using PinnedBuffer = Buffer<cudaMallocHost, cudaFreeHost>;
 
 }  // namespace gpuhist::cuda

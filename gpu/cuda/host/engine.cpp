@@ -1,12 +1,12 @@
 // Engine on the GPU: moves the pixels there where they are not, has them analysed, fetches the results.
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
-#include <iterator>
-#include <optional>
+#include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
@@ -20,20 +20,13 @@ namespace gpuhist::cuda {
 
 namespace {
 
-void copy_rows(void* to, std::int64_t to_row_bytes, const void* from, std::int64_t from_row_bytes,
-               const ImageView& image) {
-    const auto bytes = static_cast<std::size_t>(image.packed_row_bytes());
-    for (std::int64_t row = 0; row < image.height; ++row)
-        std::memcpy(static_cast<char*>(to) + row * to_row_bytes, static_cast<const char*>(from) + row * from_row_bytes,
-                    bytes);
+void validate(const Job& job) {
+    cuda::validate(Views{&job.image, &job.output, 1}, job.request, normalization_of(job));
 }
 
-template <class View>
-View packed_on_gpu(View view, void* data) {
-    view.data = data;
-    view.row_bytes = view.packed_row_bytes();
-    view.memory = Memory::device;
-    return view;
+/// View of an image of the same kind, without gaps between rows.
+MutableImageView packed_at(void* data, Memory memory, const ImageView& like) {
+    return {data, like.width, like.height, like.channels, like.depth, like.packed_row_bytes(), like.order, memory};
 }
 
 class CudaEngine final : public Engine {
@@ -42,177 +35,170 @@ class CudaEngine final : public Engine {
     std::string_view name() const override { return "cuda"; }
 
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
-        validate(image, request, nullptr, nullptr);
-        do_one(image, request, nullptr, nullptr, result);
+        do_one({image, request, {}, {}, &result, {}});
     }
     void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                    const MutableImageView& output, Analysis& result) override {
-        validate(image, request, &normalization, &output);
-        do_one(image, request, &normalization, &output, result);
+        do_one({image, request, normalization, output, &result, {}});
     }
     void run(Job* jobs, std::size_t count) override;
 
   private:
-    void do_one(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
-                const MutableImageView* output, Analysis& result);
-    void do_one(const Job& job);
-    void do_batch(const JobBatch& batch);
-    void launch(const JobBatch& batch);
-    void* reserve_results(std::size_t bytes);
+    void do_one(Job job) {
+        validate(job);
+        Job* const one = &job;
+        launch({&one, 1});
+    }
+    void do_batch(std::span<Job* const> jobs);
+    void launch(std::span<Job* const> jobs);
+    void copy(const MutableImageView& to, const ImageView& from);
     Analyzer& analyzer_for(const ImageView& image, const AnalysisRequest& request);
 
     const int gpu_;
     Stream stream_;
-    std::array<std::optional<Analyzer>, 3 * std::size(all_depths)>
-        analyzers_;  ///< one for each type of image met so far
-    DeviceBuffer input_, output_, device_result_;
-    PinnedBuffer result_, packed_;
+    std::map<std::pair<Depth, int>, Analyzer> analyzers_;  ///< one for each type of image met so far
+    DeviceBuffer pixels_, results_;
+    PinnedBuffer packed_, fetched_;
+    std::vector<ImageView> sources_;
+    std::vector<MutableImageView> targets_;
 };
 
 Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest& request) {
-    const int kind = image.channels == 1 ? 0 : image.channels - 2;
-    auto& analyzer = analyzers_[static_cast<std::size_t>(static_cast<int>(image.depth) * 3 + kind)];
-    if (!analyzer || analyzer->plan().bins < request.bins) {
-        StreamPlan plan;
-        plan.depth = image.depth;
-        plan.channels = image.channels;
-        plan.bins = request.bins;
-        plan.normalize = true;
-        plan.gpu = gpu_;
-        analyzer.reset();
-        analyzer.emplace(plan);
+    const std::pair type(image.depth, image.channels);
+    const auto at = analyzers_.find(type);
+    if (at != analyzers_.end() && at->second.plan().bins >= request.bins) return at->second;
+    analyzers_.erase(type);
+    return analyzers_.try_emplace(type, StreamPlan{image.depth, image.channels, request.bins, true, gpu_})
+        .first->second;
+}
+
+/// Copies rows: within the host's memory at once, else as work of the stream.
+void CudaEngine::copy(const MutableImageView& to, const ImageView& from) {
+    const auto bytes = static_cast<std::size_t>(from.packed_row_bytes());
+    if (to.memory == from.memory) {
+        for (std::int64_t row = 0; row < from.height; ++row)
+            std::memcpy(static_cast<char*>(to.data) + row * to.row_bytes,
+                        static_cast<const char*>(from.data) + row * from.row_bytes, bytes);
+        return;
     }
-    return *analyzer;
+    const auto pitch = [&](const ImageView& view) {  // of a single row row_bytes says nothing
+        return view.height == 1 ? bytes : static_cast<std::size_t>(view.row_bytes);
+    };
+    GPUHIST_CUDA(
+        cudaMemcpy2DAsync(to.data, pitch(to), from.data, pitch(from), bytes, static_cast<std::size_t>(from.height),
+                          to.memory == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, stream_));
 }
 
-/// Room for results. What lies between their parts is fetched with them, and must have been written once.
-void* CudaEngine::reserve_results(std::size_t bytes) {
-    const bool fresh = device_result_.bytes() < bytes;
-    void* results = device_result_.reserve(bytes);
-    if (fresh) GPUHIST_CUDA(cudaMemsetAsync(results, 0, bytes, stream_));
-    return results;
-}
-
-void CudaEngine::do_one(const ImageView& image, const AnalysisRequest& request, const Normalization* normalization,
-                        const MutableImageView* output, Analysis& result) {
+/// Does jobs that are asked the same. Pixels on the host go up, results and normalised copies come back: of one job
+/// from and to the caller's memory, of several by way of pinned memory, in one piece. It is left, by an exception too,
+/// when no work is under way on memory of the caller's.
+void CudaEngine::launch(std::span<Job* const> jobs) try {
+    const Job& first = *jobs.front();
+    const Normalization* normalization = normalization_of(first);
+    const bool alone = jobs.size() == 1;
     const CurrentDevice current(gpu_);
-    Analyzer& analyzer = analyzer_for(image, request);
-    StreamWork work(stream_);
-    const auto rows = static_cast<std::size_t>(image.height);
-    const bool upload = image.memory == Memory::host;
+    Analyzer& analyzer = analyzer_for(first.image, first.request);
+    const ResultLayout layout = analyzer.layout(first.request, normalization);
 
-    // Uploaded pixels lie packed on the GPU.
-    ImageView source = image;
-    MutableImageView target = output ? *output : MutableImageView{};
-    if (upload) {
-        const auto row_bytes = static_cast<std::size_t>(image.packed_row_bytes());
-        source = packed_on_gpu(image, input_.reserve(row_bytes * rows));
-        GPUHIST_CUDA(cudaMemcpy2DAsync(const_cast<void*>(source.data), row_bytes, image.data,
-                                       image.height == 1 ? row_bytes : static_cast<std::size_t>(image.row_bytes),
-                                       row_bytes, rows, cudaMemcpyHostToDevice, stream_));
-        if (output) target = packed_on_gpu(*output, output_.reserve(packed_bytes(*output)));
+    const std::size_t result_bytes = layout.bytes * jobs.size();
+    std::size_t up = 0, down = result_bytes;
+    for (const Job* job : jobs) {
+        if (job->image.memory != Memory::host) continue;
+        up += place_after(packed_bytes(job->image));
+        if (normalization) down += place_after(packed_bytes(job->output));
     }
+    // Room for more, so that batches somewhat larger than those before need no new memory.
+    const auto room = [&](std::size_t bytes) {
+        return alone ? bytes : std::bit_ceil(std::max(bytes, JobBatch::least_room));
+    };
+    const std::size_t fetched_bytes = !alone ? down : layout.tables_offset ? layout.tables_offset : layout.bytes;
+    const bool fresh = results_.bytes() < room(down);
+    char* results = results_.reserve(room(down));
+    // What lies between the parts of results is fetched with them, and must have been written once.
+    if (fresh) GPUHIST_CUDA(cudaMemsetAsync(results, 0, room(down), stream_));
+    char* pixels = pixels_.reserve(room(up));
+    char* packed = packed_.reserve(alone ? 0 : room(up));
+    char* fetched = fetched_.reserve(room(fetched_bytes));
 
-    const ResultLayout layout = analyzer.layout(request, normalization);
-    void* device_result = reserve_results(layout.bytes);
-    analyzer.enqueue(Views{&source, output ? &target : nullptr, 1}, request, normalization, device_result, stream_);
-    const std::size_t fetched = layout.tables_offset ? layout.tables_offset : layout.bytes;
-    void* host_result = result_.reserve(fetched);
-    GPUHIST_CUDA(cudaMemcpyAsync(host_result, device_result, fetched, cudaMemcpyDeviceToHost, stream_));
-    if (output && upload) {
-        const auto row_bytes = static_cast<std::size_t>(output->packed_row_bytes());
-        GPUHIST_CUDA(cudaMemcpy2DAsync(output->data,
-                                       output->height == 1 ? row_bytes : static_cast<std::size_t>(output->row_bytes),
-                                       target.data, row_bytes, row_bytes, rows, cudaMemcpyDeviceToHost, stream_));
+    sources_.clear();
+    targets_.clear();
+    up = 0;
+    down = result_bytes;
+    for (const Job* job : jobs) {
+        sources_.push_back(job->image);
+        targets_.push_back(job->output);
+        if (job->image.memory != Memory::host) continue;
+        const MutableImageView source = packed_at(pixels + up, Memory::device, job->image);
+        copy(alone ? source : packed_at(packed + up, Memory::host, job->image), job->image);
+        up += place_after(packed_bytes(source));
+        sources_.back() = source;
+        if (!normalization) continue;
+        targets_.back() = packed_at(results + down, Memory::device, job->output);
+        down += place_after(packed_bytes(job->output));
     }
-    work.wait();
-    core::read(*static_cast<const ImageResult*>(host_result), result);
+    if (!alone && up > 0) GPUHIST_CUDA(cudaMemcpyAsync(pixels, packed, up, cudaMemcpyHostToDevice, stream_));
+    analyzer.enqueue(
+        Views{sources_.data(), normalization ? targets_.data() : nullptr, static_cast<std::int64_t>(jobs.size())},
+        first.request, normalization, results, stream_);
+    GPUHIST_CUDA(cudaMemcpyAsync(fetched, results, fetched_bytes, cudaMemcpyDeviceToHost, stream_));
+    const auto comes_back = [&](const Job& job) { return normalization && job.image.memory == Memory::host; };
+    if (alone && comes_back(first)) copy(first.output, targets_.front());
+    GPUHIST_CUDA(cudaStreamSynchronize(stream_));
+
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const Job& job = *jobs[i];
+        core::read(*reinterpret_cast<const ImageResult*>(fetched + i * layout.bytes), *job.result);
+        if (alone || !comes_back(job)) continue;
+        const std::ptrdiff_t place = static_cast<const char*>(targets_[i].data) - results;
+        copy(job.output, packed_at(fetched + place, Memory::host, job.output));
+    }
+} catch (...) {
+    ignore(cudaStreamSynchronize(stream_));
+    throw;
 }
 
-void CudaEngine::do_one(const Job& job) {
-    const Normalization* normalization = normalization_of(job);
-    do_one(job.image, job.request, normalization, normalization ? &job.output : nullptr, *job.result);
+void CudaEngine::do_batch(std::span<Job* const> jobs) {
+    try {
+        launch(jobs);
+    } catch (const std::exception& error) {
+        // Where memory is short, one may still fit; a GPU that failed does no other either.
+        const bool failed = dynamic_cast<const CudaError*>(&error) && !dynamic_cast<const OutOfMemory*>(&error);
+        for (Job* const& job : jobs)
+            if (failed || jobs.size() == 1)
+                job->error = std::current_exception();
+            else
+                do_batch({&job, 1});
+    }
 }
 
 void CudaEngine::run(Job* jobs, std::size_t count) {
+    std::vector<JobBatch> open;
     for (Job* job = jobs; job != jobs + count; ++job) {
         job->error = nullptr;
         try {
-            validate(job->image, job->request, normalization_of(*job), &job->output);
+            validate(*job);
         } catch (const InvalidArgument&) {
             job->error = std::current_exception();
+            continue;
         }
-    }
-    batch_jobs(
-        jobs, count,
-        [](const Job& job) {
-            return layout_of(job.image.depth, job.image.channels, job.request, normalization_of(job)).bytes;
-        },
-        [this](const JobBatch& batch) { do_batch(batch); });
-}
-
-void CudaEngine::do_batch(const JobBatch& batch) {
-    try {
-        if (batch.jobs.size() > 1) return launch(batch);
-    } catch (const OutOfMemory&) {  // one may still fit
-    } catch (const CudaError&) {
-        for (Job* job : batch.jobs) job->error = std::current_exception();
-        return;
-    } catch (const std::exception&) {  // one of them will say it again
-    }
-    for (Job* job : batch.jobs) {
-        try {
-            do_one(*job);
-        } catch (...) {
-            job->error = std::current_exception();
+        const ResultLayout layout =
+            layout_of(job->image.depth, job->image.channels, job->request, normalization_of(*job));
+        const std::size_t up = place_after(packed_bytes(job->image)),
+                          down = layout.bytes + (job->normalization ? place_after(packed_bytes(job->output)) : 0);
+        if (up > static_cast<std::size_t>(small_image_bytes) || down > JobBatch::most_job_bytes) {
+            do_batch({&job, 1});
+            continue;
         }
+        auto batch = std::find_if(open.begin(), open.end(), [&](const JobBatch& one) { return one.takes(*job); });
+        if (batch == open.end()) batch = open.insert(open.end(), JobBatch{});
+        batch->jobs.push_back(job);
+        batch->up += up;
+        batch->down += down;
+        if (!batch->full()) continue;
+        do_batch(batch->jobs);
+        open.erase(batch);
     }
-}
-
-/// Pixels go up in one piece; results come back in one, with the normalised images behind them.
-void CudaEngine::launch(const JobBatch& batch) {
-    const Job& first = *batch.jobs.front();
-    const Normalization* normalization = normalization_of(first);
-    const CurrentDevice current(gpu_);
-    Analyzer& analyzer = analyzer_for(first.image, first.request);
-    StreamWork work(stream_);
-    const std::size_t result_bytes = analyzer.layout(first.request, normalization).bytes;
-
-    // Room for more, so that batches somewhat larger than those before need no new memory.
-    const auto room = [](std::size_t bytes) { return std::bit_ceil(std::max(bytes, JobBatch::least_room)); };
-    char* packed = static_cast<char*>(packed_.reserve(room(batch.up)));
-    char* pixels = static_cast<char*>(input_.reserve(room(batch.up)));
-    char* results = static_cast<char*>(reserve_results(room(batch.down)));
-    char* fetched = static_cast<char*>(result_.reserve(room(batch.down)));
-
-    std::vector<ImageView> sources;
-    std::vector<MutableImageView> targets;
-    std::size_t up = 0, down = result_bytes * batch.jobs.size();
-    for (const Job* job : batch.jobs) {
-        const bool upload = job->image.memory == Memory::host;
-        sources.push_back(upload ? packed_on_gpu(job->image, pixels + up) : job->image);
-        if (upload) {
-            copy_rows(packed + up, sources.back().row_bytes, job->image.data, job->image.row_bytes, job->image);
-            up += place_after(packed_bytes(job->image));
-        }
-        if (!normalization) continue;
-        targets.push_back(upload ? packed_on_gpu(job->output, results + down) : job->output);
-        if (upload) down += place_after(packed_bytes(job->output));
-    }
-    if (up > 0) GPUHIST_CUDA(cudaMemcpyAsync(pixels, packed, up, cudaMemcpyHostToDevice, stream_));
-    analyzer.enqueue(
-        Views{sources.data(), normalization ? targets.data() : nullptr, static_cast<std::int64_t>(sources.size())},
-        first.request, normalization, results, stream_);
-    GPUHIST_CUDA(cudaMemcpyAsync(fetched, results, down, cudaMemcpyDeviceToHost, stream_));
-    work.wait();
-
-    for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
-        const Job& job = *batch.jobs[i];
-        core::read(*reinterpret_cast<const ImageResult*>(fetched + i * result_bytes), *job.result);
-        if (!normalization || job.image.memory != Memory::host) continue;
-        const std::ptrdiff_t place = static_cast<const char*>(targets[i].data) - results;
-        copy_rows(job.output.data, job.output.row_bytes, fetched + place, targets[i].row_bytes, job.output);
-    }
+    for (const JobBatch& batch : open) do_batch(batch.jobs);
 }
 
 }  // namespace

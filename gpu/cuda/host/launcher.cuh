@@ -51,22 +51,15 @@ inline std::size_t static_bytes(const Launch& launch, const void* kernel) {
 /// costs more than a launch. The kernel is allowed all the shared memory that a block may have.
 inline int resident_blocks(const Launch& launch, const void* kernel, const Shape& shape) {
     thread_local std::map<std::tuple<int, const void*, int, std::size_t>, int> known;
-    const auto [at, fresh] = known.try_emplace({launch.gpu, kernel, shape.threads, shape.shared_bytes}, 0);
-    if (!fresh) return at->second;
-    try {
-        int all = 0;  // not launch.shared_bytes: the same kernel may be launched with less, and with more again
-        GPUHIST_CUDA(cudaDeviceGetAttribute(&all, cudaDevAttrMaxSharedMemoryPerBlockOptin, launch.gpu));
-        GPUHIST_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          all - static_cast<int>(static_bytes(launch, kernel))));
-        int resident = 0;
-        GPUHIST_CUDA(
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));
-        at->second = std::clamp(resident, 1, shape.most_resident);
-    } catch (...) {
-        known.erase(at);
-        throw;
-    }
-    return at->second;
+    const std::tuple key(launch.gpu, kernel, shape.threads, shape.shared_bytes);
+    if (const auto at = known.find(key); at != known.end()) return at->second;
+    // Not launch.shared_bytes: the same kernel may be launched with less, and with more again.
+    const int all = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, launch.gpu);
+    GPUHIST_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      all - static_cast<int>(static_bytes(launch, kernel))));
+    int resident = 0;
+    GPUHIST_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, shape.threads, shape.shared_bytes));
+    return known[key] = std::clamp(resident, 1, shape.most_resident);
 }
 
 /// Enqueues a kernel, which resident_blocks has loaded. `cooperative`: it waits for its grid, all blocks of which are

@@ -2,67 +2,69 @@
 
 #include "gpuhist/stream.hpp"
 
+#include <iterator>
 #include <string>
 #include <utility>
 
+#include "core/validate.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
 
-using cuda::CurrentDevice;
+namespace {
 
-class StreamAnalyzer::Implementation {
+void require(const StreamPlan& plan) {
+    if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
+        throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
+    if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
+    AnalysisRequest request;
+    request.bins = plan.bins;
+    core::validate(request);
+    const std::string why = cuda::why_unavailable(plan.gpu);
+    if (!why.empty()) throw EngineUnavailable("stream analyser: " + why);
+}
+
+}  // namespace
+
+class StreamAnalyzer::Implementation : public cuda::Analyzer {
   public:
-    Implementation(const StreamPlan& plan, void* workspace) : gpu_(plan.gpu), analyzer_(plan, workspace) {
-        analyzer_.load_kernels();
-    }
-    static std::unique_ptr<Implementation> make(const StreamPlan& plan, void* workspace) {
-        cuda::validate(plan);
-        const std::string why = cuda::why_unavailable(plan.gpu);
-        if (!why.empty()) throw EngineUnavailable("stream analyser: " + why);
-        const CurrentDevice current(plan.gpu);
-        return std::make_unique<Implementation>(plan, workspace);
-    }
-    const cuda::Analyzer& get() const { return analyzer_; }
+    using Analyzer::Analyzer;
+
     void enqueue(const BatchView& batch, const MutableBatchView* output, const AnalysisRequest& request,
                  const Normalization* normalization, void* results, cudaStream_t stream) {
-        cuda::validate(batch.first, request, normalization, output ? &output->first : nullptr);
-        const CurrentDevice current(gpu_);
-        analyzer_.enqueue(batch, output, request, normalization, results, stream);
+        cuda::validate({&batch.first, output ? &output->first : nullptr, 1}, request, normalization);
+        const cuda::CurrentDevice current(plan().gpu);
+        Analyzer::enqueue(batch, output, request, normalization, results, stream);
     }
     void enqueue(const cuda::Views& views, const AnalysisRequest& request, const Normalization* normalization,
                  void* results, cudaStream_t stream) {
-        if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
-        for (std::int64_t i = 0; i < views.count; ++i)
-            cuda::validate(views.images[i], request, normalization, views.output(i));
-        const CurrentDevice current(gpu_);
-        analyzer_.enqueue(views, request, normalization, results, stream);
+        cuda::validate(views, request, normalization);
+        const cuda::CurrentDevice current(plan().gpu);
+        Analyzer::enqueue(views, request, normalization, results, stream);
     }
-
-  private:
-    int gpu_;
-    cuda::Analyzer analyzer_;
 };
 
 std::size_t StreamAnalyzer::workspace_bytes(const StreamPlan& plan) {
-    cuda::validate(plan);
-    const std::string why = cuda::why_unavailable(plan.gpu);
-    if (!why.empty()) throw EngineUnavailable("stream analyser: " + why);
-    return cuda::workspace_bytes(plan, cuda::launch_on(plan));
+    require(plan);
+    return cuda::workspace_bytes(plan, cuda::launch_on(plan.gpu));
 }
 
-StreamAnalyzer::StreamAnalyzer(const StreamPlan& plan, void* workspace)
-    : implementation_(Implementation::make(plan, workspace)) {}
+StreamAnalyzer::StreamAnalyzer(const StreamPlan& plan, void* workspace) {
+    require(plan);
+    const cuda::CurrentDevice current(plan.gpu);
+    implementation_ = std::make_unique<Implementation>(plan, workspace);
+    implementation_->load_kernels();
+}
 StreamAnalyzer::~StreamAnalyzer() = default;
 StreamAnalyzer::StreamAnalyzer(StreamAnalyzer&&) noexcept = default;
 StreamAnalyzer& StreamAnalyzer::operator=(StreamAnalyzer&&) noexcept = default;
 
 const StreamPlan& StreamAnalyzer::plan() const {
-    return implementation_->get().plan();
+    return implementation_->plan();
 }
 ResultLayout StreamAnalyzer::layout(const AnalysisRequest& request, const Normalization* normalization) const {
-    return implementation_->get().layout(request, normalization);
+    return implementation_->layout(request, normalization);
 }
 
 void StreamAnalyzer::enqueue(const ImageView& image, const AnalysisRequest& request, void* results,
@@ -108,11 +110,9 @@ PinnedResults::PinnedResults(const ResultLayout& layout, std::int64_t images) : 
 PinnedResults::~PinnedResults() {
     if (host_) cuda::ignore(cudaFreeHost(host_));
 }
-PinnedResults::PinnedResults(PinnedResults&& other) noexcept
-    : host_(std::exchange(other.host_, nullptr)),
-      device_(std::exchange(other.device_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)),
-      images_(std::exchange(other.images_, 0)) {}
+PinnedResults::PinnedResults(PinnedResults&& other) noexcept {
+    *this = std::move(other);
+}
 PinnedResults& PinnedResults::operator=(PinnedResults&& other) noexcept {
     std::swap(host_, other.host_);
     std::swap(device_, other.device_);
