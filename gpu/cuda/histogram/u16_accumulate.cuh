@@ -57,14 +57,15 @@ struct U16Counter {
             for (std::uint32_t v : value) sums.add(v);
         }
     }
-    template <int Row>
-    __device__ void count_channels(const Pixels& spread_pixels) const {
+    /// Counts the channels from Row on of N pixels, whose sample i is `spread_sample(i)`.
+    template <int Row, int N, class SpreadSample>
+    __device__ void count_channels(SpreadSample spread_sample) const {
         if constexpr (Row < C && Row < Last) {
-            std::uint32_t place[Pixels::pixels];
+            std::uint32_t place[N];
 #pragma unroll
-            for (int p = 0; p < Pixels::pixels; ++p) place[p] = spread_pixels[p * C + Row];
+            for (int p = 0; p < N; ++p) place[p] = spread_sample(p * C + Row);
             count<Row>(place);
-            count_channels<Row + 1>(spread_pixels);
+            count_channels<Row + 1, N>(spread_sample);
         }
     }
     template <class Valid = EveryPixel>
@@ -90,15 +91,7 @@ struct U16Counter {
 #pragma unroll
         for (uint4& word : pixels.word)
             word = {spread_both(word.x), spread_both(word.y), spread_both(word.z), spread_both(word.w)};
-        count_channels<First>(pixels);
-    }
-    template <int Row>
-    __device__ void count_sample(const std::uint16_t (&sample)[C]) const {
-        if constexpr (Row < C && Row < Last) {
-            const std::uint32_t place[1] = {spread(sample[Row])};
-            count<Row>(place);
-            count_sample<Row + 1>(sample);
-        }
+        count_channels<First, Pixels::pixels>([&](int i) { return pixels[i]; });
     }
     template <class Valid = EveryPixel>
     __device__ void look_at(const std::uint16_t (&sample)[C], Valid valid = {}) {
@@ -108,7 +101,7 @@ struct U16Counter {
             std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
             look_at_luma(value);
         }
-        count_sample<First>(sample);
+        count_channels<First, 1>([&](int i) { return spread(sample[i]); });
     }
 };
 

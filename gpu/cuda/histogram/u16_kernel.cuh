@@ -36,10 +36,6 @@ struct ImageCounts {
         return numbers;
     }
 };
-template <typename O>
-__device__ inline O* luts_of(const Common& common, std::int64_t i) {
-    return reinterpret_cast<O*>(common.results + i * common.layout.bytes + common.layout.tables_offset);
-}
 /// Builds an image's LUTs by blocks of which this one has the given rank.
 template <int C>
 __device__ __noinline__ void make_luts(const Common& common, std::int64_t i, const Word (*pages)[page_count],

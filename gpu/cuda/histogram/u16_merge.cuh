@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "cuda/histogram/u16_state.cuh"
 #include "cuda/host/launcher.cuh"
@@ -11,8 +13,8 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Writes a row's counts from a block's own counters and carries (null: there are none), which are zero afterwards. By
-/// all threads; returns each one's sums.
+/// Writes a row's counts from a block's own counters and carries (null: none), which are zero afterwards. By all
+/// threads; returns each one's sums.
 template <class L>
 __device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::uint32_t* carries, Word* counts) {
     using Counters = typename L::Counters;
@@ -38,17 +40,11 @@ __device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::ui
 }
 
 /// Loads words that lie side by side, at an address divisible by their size; not from this multiprocessor's own cache.
-__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[2]) {
-    const uint2 two = __ldcg(reinterpret_cast<const uint2*>(from));
-    words[0] = two.x;
-    words[1] = two.y;
-}
-__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[4]) {
-    const uint4 four = __ldcg(reinterpret_cast<const uint4*>(from));
-    words[0] = four.x;
-    words[1] = four.y;
-    words[2] = four.z;
-    words[3] = four.w;
+template <int N>
+__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[N]) {
+    using Words = std::conditional_t<N == 2, uint2, uint4>;
+    const Words loaded = __ldcg(reinterpret_cast<const Words*>(from));
+    memcpy(words, &loaded, sizeof words);
 }
 
 /// Adds up what the blocks of each role counted, and each row's sums and pages in the workspace. A chunk of words at a

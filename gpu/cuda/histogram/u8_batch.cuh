@@ -10,11 +10,10 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Kernel of a batch of equal images, which are dealt to the blocks in turn: each is one block's. There is
-/// no barrier between an image and the next: while the last warps write the sums of one, the others sweep the other.
-/// Counters go on counting from one image to the next: each thread remembers what its bins had come to, modulo 2^32.
-/// Launch: any grid of batch_threads_of(rows) threads a block.
-/// `OneRow`: all_in_one_row.
+/// Kernel of a batch of equal images, which are dealt to the blocks in turn: each is one block's. There is no barrier
+/// between an image and the next: while the last warps write the sums of one, the others sweep the other. Counters go
+/// on counting from one image to the next: each thread remembers what its bins had come to, modulo 2^32. Launch: any
+/// grid of batch_threads_of(rows) threads a block. `OneRow`: all_in_one_row.
 template <int C, bool CountLuma, bool OneRow, typename O>
 __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
                                   batch_blocks(counted_rows<C, CountLuma>))

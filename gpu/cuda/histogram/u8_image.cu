@@ -28,10 +28,9 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
 /// dealt to all blocks in turn, so that they walk through memory side by side. Shared memory: 32 columns, rows × 32
 /// KiB. Each block adds its counts to a total in device memory. The last to arrive writes the result; where all are to
 /// normalise, they wait for it to arrive and build the LUTs each for itself, and the first whose pixels are done
-/// writes the result. What there is room for of an image that is to be normalised stays in shared memory behind the
-/// columns, see Tile. Barriers: after clearing, and between counting and gathering, since any lane may count into any
-/// bin. Bytes: each pixel is read once; for the copy, where it is in no tile, once more (from L2 where it fits) and
-/// written once.
+/// writes the result. What there is room for of an image to be normalised stays in shared memory, see Tile. Barriers:
+/// after clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each pixel is
+/// read once; for the copy, where it is in no tile, once more (from L2 where it fits) and written once.
 template <int C, bool CountLuma, typename O>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     u8_image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,

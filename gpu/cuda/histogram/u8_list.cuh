@@ -24,8 +24,7 @@ struct BlockOfImages {
         return static_cast<U8Workspace<C>*>(p.workspace)->meetings[part.first_block];
     }
 
-    /// Counts a share; luma's sums, where it is not counted, go to `kept`. Ends in a barrier, behind which the columns
-    /// hold all.
+    /// Counts a share; sums of luma that is not counted go to `kept`. Ends in a barrier: the columns hold all.
     __device__ void count(const Image& image, const Share& share) const {
         if (rows() > C) {
             count_columns<C, C != 1, wanted>(image, share, p.columns_log2, p.common.rgb);

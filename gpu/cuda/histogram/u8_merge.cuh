@@ -1,5 +1,4 @@
-// 8-bit images, merge: from the columns of a block to an image's counts, and from its warps' sums of luma to the
-// image's.
+// 8-bit images, merge: from a block's columns to an image's counts, from its warps' sums of luma to the image's.
 #pragma once
 
 #include <cstdint>

@@ -43,8 +43,7 @@ __device__ inline void write_counts(const Common& common, std::int64_t index, st
         write_count<C>(common, index, narrow, bin, count(bin), partial);
 }
 
-/// Writes what follows from the sums: those of `write_counts`, a barrier later, and this thread's part of luma's where
-/// it is not counted.
+/// Writes what follows from the sums of `write_counts`, a barrier later, and this thread's part of uncounted luma's.
 template <int C>
 __device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
                                   const BrightnessSums* partial, const BrightnessSums& luma) {
@@ -58,12 +57,7 @@ __device__ inline void write_sums(const Common& common, std::int64_t index, std:
                       sums.sum, sums.squares, ~sums.complement_minimum, sums.maximum);
 }
 
-template <typename O>
-__device__ inline O* written_luts(const Common& common, std::int64_t index) {
-    return reinterpret_cast<O*>(reinterpret_cast<char*>(result_of(common, index)) + common.layout.tables_offset);
-}
-/// Counts of an image of `pixels` pixels in shared memory, and the parts of its rows' sums, as build_luts asks for
-/// them.
+/// Counts of an image in shared memory, and the parts of its rows' sums, as build_luts asks for them.
 template <int C>
 struct BlockCounts {
     const Word* counts;
@@ -105,12 +99,12 @@ __device__ __noinline__ void make_luts(const Normalization& normalization, const
 template <int C, typename O>
 __device__ inline void write_luts(const Common& common, std::int64_t index, const BlockLuts<C, O>& tables) {
     for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
-        written_luts<O>(common, index)[v] = tables.value[v];
+        luts_of<O>(common, index)[v] = tables.value[v];
 }
 template <int C, typename O>
 __device__ inline void read_luts(const Common& common, std::int64_t index, BlockLuts<C, O>& tables) {
     for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
-        tables.value[v] = __ldcg(written_luts<O>(common, index) + v);
+        tables.value[v] = __ldcg(luts_of<O>(common, index) + v);
     if (threadIdx.x == 0) tables.by_line = false;
     __syncthreads();
 }

@@ -84,8 +84,7 @@ inline Tensor tensor_of(const BatchView& batch, const MutableBatchView* output) 
 }
 
 /// Calls `launch(images, first)` for one Tensor or List after the other, whose first image is that view: a tensor where
-/// those that are left, or enough of them, are equal images at equal distances; else as many of one channel order as a
-/// list holds, in `list`.
+/// all that are left, or enough, are equal images at equal distances; else as many of one order as `list` holds.
 template <class Launch>
 void for_each_launch(const Views& views, List& list, Launch launch) {
     auto distance = [](const auto* at, std::int64_t i) {  // from an image to the next

@@ -8,8 +8,7 @@
 
 namespace gpuhist::cuda {
 
-/// Checks a call: throws CudaError (OutOfMemory for memory) naming the call, its place and CUDA's own words; clears the
-/// error that CUDA would otherwise report again.
+/// Checks a call: throws CudaError (OutOfMemory for memory) naming it, its place and CUDA's words; clears the error.
 void check(cudaError_t status, const char* call, const char* file, int line);
 
 /// Drops an error. In destructors it means that the context is already gone or was reported before.

@@ -28,20 +28,18 @@ constexpr std::size_t aligned(std::size_t bytes) {
 /// Room for the kernels' own, static shared memory.
 constexpr std::size_t static_shared_bytes = 16384;
 
-/// Blocks that the work is worth (as many are launched as can be resident, at most), their threads and dynamic shared
-/// memory, and how many of them a multiprocessor is to hold at most.
+/// Blocks of a launch.
 struct Shape {
-    std::int64_t blocks;
+    std::int64_t blocks;  ///< that the work is worth; no more are launched than can be resident
     int threads;
-    std::size_t shared_bytes;
-    int most_resident = blocks_per_multiprocessor;
+    std::size_t shared_bytes;                       ///< dynamic
+    int most_resident = blocks_per_multiprocessor;  ///< on a multiprocessor
 };
 
 /// Bytes of a kernel's own, static shared memory. CUDA is asked once a kernel and GPU.
 inline std::size_t static_bytes(const Launch& launch, const void* kernel) {
     thread_local std::map<std::pair<int, const void*>, std::size_t> known;
-    const auto at = known.find({launch.gpu, kernel});
-    if (at != known.end()) return at->second;
+    if (const auto at = known.find({launch.gpu, kernel}); at != known.end()) return at->second;
     cudaFuncAttributes attributes;
     GPUHIST_CUDA(cudaFuncGetAttributes(&attributes, kernel));
     return known[{launch.gpu, kernel}] = attributes.sharedSizeBytes;
@@ -62,8 +60,7 @@ inline int resident_blocks(const Launch& launch, const void* kernel, const Shape
     return known[key] = std::clamp(resident, 1, shape.most_resident);
 }
 
-/// Enqueues a kernel, which resident_blocks has loaded. `cooperative`: it waits for its grid, all blocks of which are
-/// resident.
+/// Enqueues a kernel, which resident_blocks has loaded. `cooperative`: it waits for its grid.
 template <class Kernel, class... Arguments>
 void launch_kernel(const Launch& launch, Kernel kernel, bool cooperative, const Shape& shape,
                    const Arguments&... arguments) {
@@ -84,8 +81,7 @@ __device__ inline void wait_for_grid() {
     cooperative_groups::this_grid().sync();
 }
 
-/// Copies of a histogram that a block can keep beside `reserved` bytes, as a power of two up to one a lane; −1: not
-/// one.
+/// Copies of a histogram that a block can keep beside `reserved` bytes: log2, up to one a lane; −1: not one.
 inline int columns_log2(const Launch& launch, std::size_t copy_bytes, std::size_t reserved = 0) {
     int log2 = 5;
     while (log2 >= 0 && (copy_bytes << log2) + reserved + static_shared_bytes > launch.shared_bytes) --log2;

@@ -28,8 +28,7 @@ struct Output {
     std::int64_t row_bytes;
 };
 
-/// Pixels that a worker loads at once: the fewest whole ones that are whole 16-byte words, or four words of a 16-bit
-/// colour and alpha image, whose words hold two.
+/// Pixels that a worker loads at once: the fewest that are whole 16-byte words; four words of 16-bit colour and alpha.
 constexpr int group_words(int sample_bytes, int channels) {
     return channels == 3 ? 3 : channels == 4 && sample_bytes == 2 ? 4 : 1;
 }
@@ -122,6 +121,10 @@ GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int 
     return reinterpret_cast<Word*>(common.results + image * common.layout.bytes + common.layout.counts_offset) +
            static_cast<std::uint64_t>(row) * common.bins;
 }
+template <typename O>
+GPUHIST_HD O* luts_of(const Common& common, std::int64_t image) {
+    return reinterpret_cast<O*>(common.results + image * common.layout.bytes + common.layout.tables_offset);
+}
 
 /// Parameters of u8 and u16.
 struct CountParameters {
@@ -166,8 +169,8 @@ auto with_channels(int channels, Function function) {
     return function(std::integral_constant<int, 4>{});
 }
 
-/// Bytes of workspace that the launches below need, of images of C channels. It must be zero before the first of them,
-/// and each leaves it as the next one needs it.
+/// Bytes of workspace that the launches below need. It must be zero before the first of them, and each leaves it as
+/// the next one needs it.
 template <int C>
 std::size_t u8_workspace(const Launch& launch);
 template <int C>
@@ -175,9 +178,8 @@ std::size_t u16_workspace(const Launch& launch);
 template <int C>
 std::size_t floats_workspace(std::uint32_t bins);
 
-/// Enqueue the analysis of every image, and its normalised copy where one is asked for; what results held before does
-/// not matter. Each sets the parameters that depend on the GPU (columns_log2, parts_log2) itself. Throw CudaError; do
-/// not synchronise. `Images` is Tensor or List.
+/// Enqueue the analysis of every image, and its normalised copy where one is asked for. Each sets the parameters that
+/// depend on the GPU itself. Throw CudaError; do not synchronise. `Images` is Tensor or List.
 template <int C, class Images>
 void launch_u8(const Images& images, CountParameters parameters, const Launch& launch);
 template <int C, class Images>

@@ -134,8 +134,8 @@ class Tile {
             }
         }
     }
-    /// Shows `visit` the last pixels, which no group holds, of an image that is all here but for them. One warp does,
-    /// so that no other need run through the instructions of a sweep.
+    /// Shows `visit` the last pixels, which no group holds, of an image that is all here but for them. By one warp, so
+    /// that no other runs through a sweep's instructions.
     template <int Channels, class Visit>
     __device__ void sweep_end(const Image& image, Visit& visit) const {
         if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
@@ -216,8 +216,7 @@ class Tile {
 
 /// Stands for a Tile where no block keeps any.
 struct NoTile {};
-/// Whether a kernel that is handed an OfImage finds an image's pixels there: in code for GPUs without asynchronous
-/// copies it reads them from device memory whatever it is handed.
+/// Whether a kernel finds an image's pixels in an OfImage; never in code for GPUs without asynchronous copies.
 template <class OfImage>
 constexpr bool is_kept = has_asynchronous_copies && !std::is_same_v<OfImage, NoTile>;
 /// Makes a Tile, or none; see its constructor.

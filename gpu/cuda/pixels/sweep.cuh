@@ -22,8 +22,7 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
     if (x < image.width) show_pixel<T, C>({data + x * static_cast<std::int64_t>(sizeof(T) * C), 0, x}, visit);
 }
 
-/// Shows `visit` every pixel of a share once, in a group or alone, of an image that is in_one_row. `by`: Loads or a
-/// Ring.
+/// Shows `visit` every pixel of a share of an image that is in_one_row, in a group or alone. `by`: Loads or a Ring.
 template <typename T, int C, class By, class Visit>
 __device__ inline void sweep_one_row(const Image& image, const Share& share, const By& by, Visit& visit) {
     const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data));

@@ -14,8 +14,7 @@ struct EveryPixel {
     __device__ constexpr bool operator[](int) const { return true; }
 };
 
-/// Samples that count in a channel of an image of `pixels` pixels: all, as every pixel does. With masks it is the sum
-/// of the channel's counts.
+/// Samples that count in a channel of an image: all, as every pixel does. With masks: the sum of its counts.
 __device__ constexpr std::int64_t counted_samples(std::int64_t pixels) {
     return pixels;
 }
@@ -31,8 +30,7 @@ __device__ inline EveryPixel valid_at(const Place&) {
     return {};
 }
 
-/// Calls `visit.look_at(arguments…, valid)`; an accumulator that takes no validity is shown images of which every pixel
-/// counts.
+/// Calls `visit.look_at(arguments…, valid)`; an accumulator that takes no validity is shown images where all count.
 template <class Visit, class Valid, class... Arguments>
 __device__ inline void look(Visit& visit, Valid valid, const Arguments&... arguments) {
     if constexpr (requires { visit.look_at(arguments..., valid); }) {
@@ -69,8 +67,7 @@ __device__ inline void show_pixel(const Place& place, Visit& visit) {
     for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(place.at)[c];
     show(place, pixel, visit);
 }
-/// Shows several groups: all of them by `visit.look_at_all(groups)` where there is such a function and every pixel
-/// counts.
+/// Shows several groups: by `visit.look_at_all(groups)` where there is such a function and every pixel counts.
 template <int Count, class G, class Visit>
 __device__ inline void show_all(const Place (&place)[Count], const G (&group)[Count], Visit& visit) {
     if constexpr (requires { visit.look_at_all(group); } && decltype(valid_at(place[0]))::every) {

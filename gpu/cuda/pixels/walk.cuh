@@ -15,8 +15,7 @@ __device__ inline std::int64_t divide(std::int64_t number, std::int64_t by) {
     return number / by;
 }
 
-/// Pieces first, first + step, … before `last` of an image: what one thread looks at, beside others that share those
-/// from `begin` on.
+/// Pieces first, first + step, … before `last` of an image: one thread's, of those from `begin` on that many share.
 struct Share {
     std::int64_t first, last, step;
     std::int64_t begin = 0;
