@@ -9,7 +9,7 @@
 
 namespace gpuhist::core {
 
-/// Order statistics of one row, at ascending ranks.
+/// Order statistics of one row, at ranks in no order, some of them more than once.
 struct FloatRanks {
     std::int32_t count;  ///< 0 in brief analyses
     std::uint64_t rank[max_ranks];

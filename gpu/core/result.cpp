@@ -19,7 +19,6 @@ void read_ranks(const FloatDetails& details, int row, std::vector<OrderStatistic
         const FloatRanks& ranks = groups[group].ranks[row];
         for (int i = 0; i < ranks.count; ++i) order.push_back({ranks.rank[i], ranks.value[i]});
     }
-    if (details.groups == 1) return;
     std::sort(order.begin(), order.end(),
               [](const OrderStatistic& a, const OrderStatistic& b) { return a.rank < b.rank; });
     const auto same = [](const OrderStatistic& a, const OrderStatistic& b) { return a.rank == b.rank; };

@@ -43,9 +43,9 @@ inline constexpr int lighter_role_blocks = 14;
 inline constexpr int tile_rounds_ahead = 3, least_part_of_tile = 8;
 
 /// Threads of a block for f32; few when brief, so that each has registers for many groups on their way. Brief grey
-/// 0.453 (768: 0.449), BGR 0.404 (640: 0.381); full grey 0.195 (768: 0.183), BGR 0.105 (640: 0.096).
+/// 0.453 (768: 0.449), BGR 0.404 (640: 0.381); full grey of 1, 4 and 8 MB 57, 74 and 86 µs (1024: 62, 87 and 97; H100).
 constexpr int float_threads_of(int channels, bool full) {
-    return full ? (channels == 1 ? 1024 : 768) : (channels == 1 ? 640 : 512);
+    return full ? 768 : (channels == 1 ? 640 : 512);
 }
 
 /// Pixels of which one is sampled for speculation (f32, brief), odd so that images of common widths are sampled in all
@@ -63,13 +63,6 @@ constexpr std::int64_t sampled_pixels(int channels) {
 constexpr std::int64_t listed_pixels(int channels) {
     return (std::int64_t{1} << 26) / channels;
 }
-
-/// Part of a row's samples, a sixth, that makes an f32 image clustered where more lie under the high digits wanted and
-/// have many different values: in full, two values take 1.33 ms, where the second is not asked for 2.06.
-inline constexpr int clustered_part = 6;
-/// Middle digits, the upper ten of the sixteen bits below a high digit, which clustered images count first, and low
-/// digits under each.
-inline constexpr std::uint32_t middle_digits = 1024, lows_of_middle = 65536 / middle_digits;
 
 /// Groups of a thread that are on their way together when an f32 copy is written: 512 MiB of grey 558 µs (2: 587), BGR
 /// 604 (4: 624).

@@ -4,6 +4,8 @@
 // - Sweep 1: extremes, NaN, ±Inf, and counts by high digit of the values' keys (core/float_keys.hpp).
 // - Plan, from those: the bins' range, the ranks wanted and the high digits that hold them, a pivot near the median.
 // - Sweep 2: bins, moments about the pivot, and counts by low digit under the high digits chosen.
+//   The GPU has no room for low digits: it finds keys 11, 11 and 10 bits at a time, extremes beside the first of these,
+//   bins beside the second, and moments beside the third, in a sweep of their own.
 // - Finish: order statistics; where the pivot was poor (far from the mean in units of the std), the moments once more
 //   about the mean.
 //

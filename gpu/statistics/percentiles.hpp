@@ -23,7 +23,7 @@ inline constexpr std::uint32_t all_micro = 100'000'000;  ///< 100 percent
 inline constexpr int percentiles_in_group = 7;
 
 /// Ranks of a group: two for each percentile, two to stretch between.
-inline constexpr int max_ranks = 2 * percentiles_in_group + 2;
+inline constexpr int first_of_stretch = 2 * percentiles_in_group, max_ranks = first_of_stretch + 2;
 
 /// Order statistics that one f32 analysis finds.
 struct RankRequest {
@@ -51,7 +51,6 @@ struct RankRequest {
 
 /// Rank i < max_ranks, zero-based, of those that n > 0 samples need, in no order, some of them more than once.
 GPUHIST_HD inline std::uint64_t required_rank(int i, std::uint64_t n, const RankRequest& request) {
-    constexpr int first_of_stretch = 2 * percentiles_in_group;
     if (i >= first_of_stretch && request.stretch)
         return nearest_rank(i == first_of_stretch ? request.low : request.high, n) - 1;
     if (i >= 2 * request.percentiles) i = 0;

@@ -1,5 +1,4 @@
-// Speculation on the extremes of the image before, in one sweep over large f32 images: right, wrong, clipped,
-// clustered.
+// Speculation on the extremes of an image, in one sweep over large f32 images: right, wrong, clipped.
 #include <cstring>
 #include <limits>
 #include <optional>

@@ -128,6 +128,21 @@ struct Slots {
     }
 };
 
+/// Counters in `1 << log2` lane replicas that lie side by side: clears them; adds them up to counts in device memory.
+/// By all threads, with a barrier between.
+__device__ inline void clear_columns(std::uint32_t* table, std::uint32_t counters, int log2) {
+    for (std::uint32_t i = threadIdx.x; i < counters << log2; i += blockDim.x) table[i] = 0;
+}
+template <class Add>
+__device__ inline void merge_columns(const std::uint32_t* table, std::uint32_t counters, int log2, Add add) {
+    const std::uint32_t columns = 1u << log2;
+    for (std::uint32_t i = threadIdx.x; i < counters; i += blockDim.x) {
+        std::uint32_t sum = 0;
+        for (std::uint32_t c = 0; c < columns; ++c) sum += table[(i << log2) + (i + c) % columns];
+        add(i, sum);
+    }
+}
+
 /// core::FloatBins for any range and number of bins: in single precision where that is certain to give the same bin.
 struct EstimatedBins {
     const core::FloatBins* exact;  ///< in shared memory

@@ -1,7 +1,10 @@
-// Extremes: the smallest and largest finite sample of every row, and counts of the samples that are not finite.
+// Extremes: the smallest and largest finite sample of every row, and counts of the samples that are not finite; in full
+// analyses first digits, too.
 #pragma once
 
-#include "cuda/float/state.cuh"
+#include <type_traits>
+
+#include "cuda/float/digits.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -62,20 +65,25 @@ struct BlockExtremes {
     }
 };
 
-/// Extremes of all rows that one thread finds.
-template <int C>
+/// Extremes of all rows that one thread finds; `Digits`: a FirstDigitCounter, or none.
+template <int C, class Digits>
 struct ExtremeFinder {
     static constexpr int rows = rows_of(C);
     float minimum[rows], maximum[rows];
     NonFiniteCounts* non_finite;
     bool rgb;
+    Digits digits;
 
-    __device__ ExtremeFinder(NonFiniteCounts* counts, bool red_first) : non_finite(counts), rgb(red_first) {
+    __device__ ExtremeFinder(NonFiniteCounts* counts, bool red_first, const Digits& first_digits)
+        : non_finite(counts), rgb(red_first), digits(first_digits) {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             minimum[r] = INFINITY;
             maximum[r] = -INFINITY;
         }
+    }
+    __device__ void count(int row, float value) const {
+        if constexpr (std::is_same_v<Digits, FirstDigitCounter>) digits.add(row, value);
     }
     template <class Pixels, class Valid = EveryPixel>
     __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
@@ -96,6 +104,8 @@ struct ExtremeFinder {
             for (int r = 0; r < rows; ++r) {
                 minimum[r] = fminf(minimum[r], low[r]);
                 maximum[r] = fmaxf(maximum[r], high[r]);
+#pragma unroll
+                for (int p = 0; p < N; ++p) count(r, row_value<C>(pixels, p, r, rgb));
             }
             return;
         }
@@ -109,6 +119,7 @@ struct ExtremeFinder {
                 if (is_finite(value)) {
                     minimum[r] = fminf(minimum[r], value);
                     maximum[r] = fmaxf(maximum[r], value);
+                    count(r, value);
                 } else {
                     NonFiniteCounts::count(non_finite + r, value);
                 }
@@ -124,18 +135,21 @@ constexpr int extremes_unroll = C == 3   ? 4
 
 /// Finds the extremes of a share, or of a Tile as it comes. `found`: of the first row; the next ones' are `stride`
 /// bytes apart.
-template <int C, class OfImage>
-__device__ __noinline__ void find_extremes(const Task<C, false>& task, Share share, Extremes* found, int stride,
+template <int C, bool Full, class OfImage>
+__device__ __noinline__ void find_extremes(const Task<C, Full>& task, Share share, Extremes* found, int stride,
                                            OfImage tile) {
-    constexpr int rows = rows_of(C);
+    constexpr int rows = rows_of(C), digits = rows * digit_values(0);
+    using Digits = std::conditional_t<Full, FirstDigitCounter, int>;
     __shared__ BlockExtremes<rows> extremes;
+    const int log2 = task.work->first_digits_log2;
+    if constexpr (Full) clear_columns(dynamic_shared, digits, log2);
     extremes.clear();
-    ExtremeFinder<C> finder(extremes.non_finite, task.common().rgb);
+    ExtremeFinder<C, Digits> finder(extremes.non_finite, task.common().rgb, Digits(log2));
     if constexpr (is_kept<OfImage>) {
         tile.sweep_coming(finder);
         tile.template sweep_end<C>(task.image, finder);
     } else {
-        sweep_floats<C, extremes_unroll<C>>(task.image, share, finder);
+        sweep_floats<C, Full ? (C == 1 ? 6 : 2) : extremes_unroll<C>>(task.image, share, finder);
     }
 #pragma unroll
     for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);
@@ -143,6 +157,9 @@ __device__ __noinline__ void find_extremes(const Task<C, false>& task, Share sha
     if (threadIdx.x < rows)
         extremes.merge(threadIdx.x,
                        *reinterpret_cast<Extremes*>(reinterpret_cast<char*>(found) + threadIdx.x * stride));
+    if constexpr (Full)
+        merge_columns(dynamic_shared, digits, log2,
+                      [&](int i, std::uint32_t samples) { add_digits<0>(task.digits(0, 0), i, samples); });
     __syncthreads();  // shared memory may be written again
 }
 

@@ -9,8 +9,8 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Map of a LowDigitCounter that fits, with all else, the shared memory of any GPU.
-constexpr int coarsest_map_log2 = 13;
+/// Slots of second digits that a block has room for beside its bins, at least.
+constexpr std::size_t least_slots = 4;
 
 /// Counts that are so many that one block would take long to write them.
 constexpr std::uint64_t wide_counts = 4096;
@@ -18,26 +18,31 @@ constexpr std::uint64_t wide_counts = 4096;
 template <int C, bool Full, class Images>
 void launch_detail(const Images& images, FloatWork work, const Launch& launch) {
     constexpr int rows = Full ? 1 : rows_of(C), threads = float_threads_of(C, Full);  // rows that a block counts
+    constexpr auto slot_bytes = [](int level) { return digit_values(level) * sizeof(std::uint32_t); };
     const std::uint32_t bins = work.common.bins;
-    const std::size_t slot_bytes = Slots<rows>::total_bytes(bins), copy_bytes = rows * std::size_t{bins} * 4;
-    const auto low_bytes = [&] { return Full ? LowDigitCounter::words(work.map_log2, threads) * std::size_t{4} : 0; };
-    const auto slots_fit = [&] { return low_bytes() + slot_bytes + static_shared_bytes <= launch.shared_bytes; };
-    work.map_log2 = 16;
-    while (work.map_log2 > coarsest_map_log2 && !slots_fit()) --work.map_log2;
-    work.refines = Full && work.map_log2 >= LowDigitCounter::clustered_map_log2;
-    work.slots_fit = slots_fit();
+    const std::size_t room = launch.shared_bytes - static_shared_bytes, copy_bytes = rows * std::size_t{bins} * 4,
+                      digit_bytes = Full ? least_slots * slot_bytes(1) : 0;
+    work.slots_fit = Slots<rows>::total_bytes(bins) + digit_bytes <= room;
     // Where the slots fit, they are what is mostly used.
-    work.columns_log2 = std::min(columns_log2(launch, copy_bytes, low_bytes()), work.slots_fit ? 3 : 5);
+    work.columns_log2 = std::min(columns_log2(launch, copy_bytes, digit_bytes), work.slots_fit ? 3 : 5);
     work.parts_log2 = parts_log2(launch);
     work.wide = static_cast<std::uint64_t>(rows_of(C)) * bins > wide_counts;
     work.speculates = !Full && work.slots_fit && !work.has_range;
     work.listed_of_row =
-        static_cast<std::uint32_t>(Places<C>::low_bytes / sizeof(uint4) / launch.multiprocessors / rows_of(C));
+        static_cast<std::uint32_t>(Places<C>::listed_bytes / sizeof(uint4) / launch.multiprocessors / rows_of(C));
 
-    std::size_t bytes = low_bytes() + std::max(work.slots_fit ? slot_bytes : 0,
-                                               work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
-    if (Full || work.common.needs == NormalizeNeeds::counts)
-        bytes = std::max(bytes, (std::size_t{131072} >> work.parts_log2) + hot_bins_bytes + DigitFilter::bytes);
+    std::size_t bytes = std::max(work.slots_fit ? Slots<rows>::total_bytes(bins) : 0,
+                                 work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
+    if (Full) {
+        const std::size_t digits_at = aligned(bytes), first_bytes = rows_of(C) * slot_bytes(0);
+        work.digits_at = static_cast<std::uint32_t>(digits_at / sizeof(std::uint32_t));
+        work.first_digits_log2 = columns_log2(launch, first_bytes);
+        work.slots[0] = static_cast<int>(std::min<std::size_t>((room - digits_at) / slot_bytes(1), most_slots<C> / 2));
+        work.slots[1] = static_cast<int>(std::min<std::size_t>(room / slot_bytes(2), most_slots<C>));
+        bytes = std::max({digits_at + work.slots[0] * slot_bytes(1), work.slots[1] * slot_bytes(2),
+                          first_bytes << work.first_digits_log2});
+    }
+    if (work.common.needs == NormalizeNeeds::counts) bytes = std::max(bytes, std::size_t{131072} >> work.parts_log2);
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < images.count; ++i) largest = std::max(largest, images.image(i).pixels());
     const Shape shape{blocks_for(largest, float_pixels_per_block(C, Full)) * (rows_of(C) / rows), threads, bytes, 1};

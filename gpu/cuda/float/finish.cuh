@@ -77,11 +77,10 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
             const int index = i / core::max_ranks, r = i % core::max_ranks;
             const FloatRow& row = task.row(index);
             core::FloatRanks& to = group.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
-            const int ranks = is_ranked<C>(index) ? fresh(row.ranks.ranks) : 0;
-            if (r == 0) to.count = ranks;
-            if (r >= ranks) continue;
-            to.rank[r] = fresh(row.ranks.rank[r]);
-            to.value[r] = fresh(row.order[r]);
+            const bool any = is_ranked<C>(index) && finite_samples(task, index) != 0;
+            if (r == 0) to.count = any ? core::max_ranks : 0;
+            to.rank[r] = any ? fresh(row.selection.rank[r]) : 0;
+            to.value[r] = any ? order_statistic(row, r) : 0;
         }
     } else if (from_last < core::float_rows) {
         group.ranks[from_last].count = 0;
@@ -97,10 +96,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
     if (common.normalize && threadIdx.x < colors_of(C)) plan_mapping(task, threadIdx.x, facts, moments);
     if (threadIdx.x < rows) task.row(threadIdx.x).found = Findings{};
     if constexpr (!Full) clear_sample(task);
-    if (threadIdx.x == 0) {
-        task.state().clustered = 0;
-        if (task.work->publish) publish(&result);
-    }
+    if (threadIdx.x == 0 && task.work->publish) publish(&result);
     __syncthreads();  // shared memory may be written again
 }
 

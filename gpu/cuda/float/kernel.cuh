@@ -28,7 +28,7 @@ __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage t
     if constexpr (!is_kept<OfImage>) counted = counted && keep_speculation(task, block.plan, block.speculation);
     if (!counted) {
         make_plan(task, block.plan);
-        count_details(task, block.plan, 0, task.share_of_grid(), tile);
+        count_details(task, block.plan, 0, task.share_of_grid(), false, tile);
     }
     if (task.work->wide) {
         wait_for_grid();
@@ -39,34 +39,33 @@ __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage t
     complete(task);
 }
 
-/// Finds order statistics too. Blocks are dealt to the rows in turn, since 65536 counters of 16 bits fill the shared
-/// memory, and those of a row share the pixels; blocks of different rows read the same pixels at about the same time,
-/// mostly from L2.
+/// Finds order statistics too, by a digit a sweep. In the second and third sweep blocks are dealt to the rows in turn,
+/// whose counters fill the shared memory, and those of a row share the pixels; blocks of different rows read the same
+/// pixels at about the same time, mostly from L2.
 template <int C>
 __device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
     constexpr int rows = rows_of(C);
-    BlockPlan& plan = block.plan;
-    for_rows(task, rows, [&](int row, const Share& share) { count_high_digits(task, row, share); });
+    __shared__ DigitTable table;
+    find_extremes(task, task.share_of_grid(), &task.row(0).found, sizeof(FloatRow), NoTile{});
     wait_for_grid();
-    for (int i = blockIdx.x; i < core::float_rows; i += gridDim.x)
-        if (is_ranked<C>(i)) plan_row(task, i);
+    locate<0>(task);
+    make_plan(task, block.plan);
     wait_for_grid();
-    if (is_clustered(task)) {
-        for_rows(task, rows, [&](int row, const Share& share) { count_middle_digits(task, row, share); });
-        wait_for_grid();
-    }
-    make_plan(task, plan);
-    for_rows(task, rows, [&](int row, const Share& share) { count_details(task, plan, row, share, NoTile{}); });
-    for (int row = 0; row < rows; ++row) clear_high_digits(task, row, plan.rows[row].facts);
+    for_rows(task, rows, [&](int row, const Share& share) { count_details(task, block.plan, table, row, share); });
+    clear_digits<0>(task);
     wait_for_grid();
-    const int others = static_cast<int>(gridDim.x) - 1;  // the last block alone decides about moments meanwhile
-    if (static_cast<int>(blockIdx.x) == others) decide_pivots(task);
-    if (static_cast<int>(blockIdx.x) < others || others == 0) sum_low_digits(task, max(others, 1));
-    wait_for_grid();
-    finish_all_ranks(task);
-    for (int row = 0; row < rows; ++row)
-        if (fresh(task.row(row).again)) sum_again(task, row);
+    locate<1>(task);
     if (task.work->wide) write_counts(task);
+    wait_for_grid();
+    for_rows(task, rows, [&](int row, const Share& share) { sum_moments(task, table, row, share, false); });
+    clear_digits<1>(task);
+    wait_for_grid();
+    if (blockIdx.x == gridDim.x - 1) decide_pivots(task);
+    locate<2>(task);
+    wait_for_grid();
+    clear_digits<2>(task);
+    for (int row = 0; row < rows; ++row)
+        if (fresh(task.row(row).again)) sum_moments(task, table, row, task.share_of_grid(), true);
     if (arrive_last(&task.state().arrived, gridDim.x, &block.last)) complete(task);
 }
 
@@ -77,8 +76,8 @@ __device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
 /// Blocks meet by atomic additions in device memory; the last to come to the end writes the result. The next image's
 /// first sweep does not wait for that: it adds to the other state.
 /// Bytes: each pixel is read twice (the second time from L2 where it fits), or once where a speculation is right or the
-/// image stays in shared memory, see Tile; once more where it is clustered, where a pivot was poor, for equalization,
-/// and for the copy, which is written once. Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a
+/// image stays in shared memory, see Tile; in full three times; once more where a pivot was poor, for equalization, and
+/// for the copy, which is written once. Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a
 /// block.
 template <int C, bool Full, class Images, class OfImage>
 __global__ void __launch_bounds__(float_threads_of(C, Full), 1)

@@ -1,7 +1,7 @@
 // Moments: exact sums of the powers of samples, by thread, block and image; and the moments that follow from them.
 #pragma once
 
-#include "cuda/float/state.cuh"
+#include "cuda/float/digits.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -226,6 +226,12 @@ struct RowPlan {
     RowFacts facts;
 
     __device__ bool constant() const { return facts.minimum == facts.maximum; }
+    /// Samples of the value `fill` that a sweep did not count, as of a constant row, which needs none; negative: that
+    /// it counted instead of rejected ones, where it `filled` these.
+    __device__ std::int64_t in_fill(bool filled) const {
+        if (constant()) return static_cast<std::int64_t>(facts.finite);
+        return filled ? -static_cast<std::int64_t>(facts.rejected) : 0;
+    }
 };
 /// Exponent of a brief analysis's sums, whose pivot is 0.
 __device__ inline std::int32_t exponent_of(const RowFacts& facts) {
@@ -305,19 +311,21 @@ __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
         for (Word& part : sum) part = 0;
 }
 
-/// Sums of one row's moments, once more, about its mean.
+/// Sums of one row's moments, and third digits.
 template <int C>
 struct MomentCounter {
     CentralSums sums;
-    MomentTotals<CentralSums::powers> totals = {};
+    MomentTotals<CentralSums::powers>& totals;  ///< seldom used, so in memory: that of a caller
     MomentScale scale;
     std::uint32_t samples = 0;
     float fill;
     int row;
     bool rgb;
+    DigitCounter<2> digits;
 
-    __device__ MomentCounter(const RowPlan& plan, int of, bool red_first)
-        : scale(plan.scale), fill(plan.fill), row(of), rgb(red_first) {
+    __device__ MomentCounter(const RowPlan& plan, int of, bool red_first, const DigitTable& table,
+                             MomentTotals<CentralSums::powers>& memory)
+        : totals(memory), scale(plan.scale), fill(plan.fill), row(of), rgb(red_first), digits(table) {
         sums.clear(scale);
     }
     template <class Pixels, class Valid = EveryPixel>
@@ -330,6 +338,7 @@ struct MomentCounter {
         double wide[N];
         widen(values, wide);
         sums.add(wide, scale);
+        digits.add(values);
         samples += N;
         if ((samples & (CentralSums::fold_every - 1)) < N) fold();
     }
@@ -338,8 +347,23 @@ struct MomentCounter {
         sums.clear(scale);
     }
 };
+
+/// Sweep of a row's moments and third digits; returns the samples. Called: what its caller keeps would crowd out what
+/// it has in registers.
 template <int C>
-__device__ __noinline__ void sum_again(const Task<C, true>& task, int row) {
+__device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const Share& share, const RowPlan& plan,
+                                                    const DigitTable& table, int row, bool rgb,
+                                                    MomentTotals<CentralSums::powers>& totals) {
+    MomentCounter<C> counter(plan, row, rgb, table, totals);
+    sweep_floats<C, C == 3 ? 1 : 2>(image, share, counter);
+    counter.fold();
+    return counter.samples;
+}
+
+/// Sums up one row's moments and counts its third digits. `about_mean`: its moments alone, once more.
+template <int C>
+__device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& table, int row, Share share,
+                                         bool about_mean) {
     __shared__ RowPlan plan;
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
@@ -347,13 +371,20 @@ __device__ __noinline__ void sum_again(const Task<C, true>& task, int row) {
         plan_sums(task, row, plan);
     }
     __syncthreads();  // the plan, for all
-    MomentCounter<C> counter(plan, row, task.common().rgb);
-    sweep_floats<C, C == 3 ? 1 : 2>(task.image, task.share_of_grid(), counter);
-    counter.fold();
-    merge_moments<1, CentralSums::powers>(
-        [&](int, int k) { return CentralSums::total(counter.totals, k, counter.samples); }, AddToRows{&task.row(row)});
-    if (blockIdx.x == 0 && threadIdx.x == 0 && plan.facts.rejected != 0)
-        add_terms(task, plan, row, plan.fill, -static_cast<core::i128>(plan.facts.rejected));
+    const std::int64_t times = plan.in_fill(true);
+    const auto sweep = [&](bool again) {
+        MomentTotals<CentralSums::powers> totals{};
+        std::uint32_t samples = 0;
+        if (!plan.constant())
+            samples = sweep_moments<C>(task.image, share, plan, table, row, task.common().rgb, totals);
+        merge_moments<1, CentralSums::powers>(
+            [&](int, int k) { return again ? core::i128{0} : CentralSums::total(totals, k, samples); },
+            AddToRows{&task.row(row)});
+        if (!again && share.first == 0 && times != 0) add_terms(task, plan, row, plan.fill, times);
+    };
+    if (!about_mean) return count_digits<2>(task, table, row, share, 0, plan.fill, times, sweep);
+    table.template prepare<2>(task, row, 0, 0, dynamic_shared);
+    sweep(false);
 }
 
 }  // namespace

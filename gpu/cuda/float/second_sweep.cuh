@@ -1,11 +1,12 @@
-// Sweep 2: bins, moments and, in full analyses, low digits, of the samples whose extremes sweep 1 found.
+// Sweep 2: bins of the samples whose extremes sweep 1 found; in brief analyses moments, too, in full ones second
+// digits.
 #pragma once
 
 #include <cstddef>
 #include <type_traits>
 
 #include "cuda/float/bins.cuh"
-#include "cuda/float/low_digits.cuh"
+#include "cuda/float/digits.cuh"
 #include "cuda/float/moments.cuh"
 
 namespace gpuhist::cuda {
@@ -21,8 +22,8 @@ struct BlockPlan {
     BinPosition position[2];
     bool slots;  ///< they fit, and `position` gives the right bins
     bool plain;  ///< every sample counts and is within the range
-    LowDigitCounter low;
     bool rgb;
+    DigitTable* digits;  ///< full
 };
 
 /// Makes the plan. By all threads; the first of each warp looks after a row, or after the bins.
@@ -34,7 +35,8 @@ __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     if (threadIdx.x % warp_lanes == 0 && warp < rows) {
         RowPlan& row = plan.rows[warp];
         row.facts = facts_of(task, warp);
-        plan_sums(task, warp, row);
+        if constexpr (!Full) plan_sums(task, warp, row);
+        row.fill = row.facts.minimum;
     } else if (threadIdx.x % warp_lanes == 0 && warp == rows) {
         plan.rgb = task.common().rgb;
         plan.bins = bins_of(task);
@@ -57,12 +59,38 @@ __device__ inline void one_row_after_the_other() {
     asm volatile("" ::: "memory");
 }
 
-/// Base of the two counters of sweep 2. Brief: all rows together, two powers; full: one row, four powers,
-/// and low digits.
-template <int C, bool Full>
-struct DetailCounter {
-    using Sums = std::conditional_t<Full, CentralSums, RawSums>;
-    static constexpr int rows = Full ? 1 : rows_of(C), powers = Sums::powers;
+/// Base of the two counters of sweep 2 in full: second digits, of one row.
+template <int C>
+struct SecondDigitCounter {
+    struct Seldom {};
+    static constexpr int rows = 1;
+    int row;
+    bool rgb;
+    DigitCounter<1> digits;
+
+    __device__ SecondDigitCounter(const BlockPlan& plan, int of, Seldom&)
+        : row(of), rgb(plan.rgb), digits(*plan.digits) {}
+    template <class Pixels, int N>
+    __device__ void values_of(const Pixels& pixels, int, float (&values)[N]) const {
+        row_values<C>(pixels, row, rgb, values);
+    }
+    template <int N>
+    __device__ void add(int, const float (&values)[N], const double (&)[N]) const {
+        digits.add(values);
+    }
+    template <int N>
+    __device__ void counted() const {}
+    template <class Add>
+    __device__ void finish(const std::uint32_t (&)[1], Add) const {
+        __syncthreads();  // what all threads counted
+    }
+};
+
+/// The base in brief: sums of two powers, of all rows together.
+template <int C>
+struct SumCounter {
+    using Sums = RawSums;
+    static constexpr int rows = rows_of(C), powers = Sums::powers;
 
     /// Sums of each row that it seldom needs. In memory, which is far away once the sweep has passed through the
     /// caches; that of a caller, or else the compiler takes registers for it.
@@ -75,16 +103,13 @@ struct DetailCounter {
     MomentScale scale;
     std::uint32_t small;
     std::uint32_t scales;  ///< shared address of the first row's
-    int row;               ///< full
     bool rgb;
     bool small_found = false;  ///< a small sample
-    LowDigitQueue<float_threads_of(C, Full)> low;
     Seldom& seldom;
 
-    __device__ DetailCounter(const BlockPlan& plan, int of, Seldom& memory)
-        : row(of), rgb(plan.rgb), low(&plan.low), seldom(memory) {
-        scale = plan.rows[of].scale;
-        small = plan.rows[of].small;
+    __device__ SumCounter(const BlockPlan& plan, int, Seldom& memory) : rgb(plan.rgb), seldom(memory) {
+        scale = plan.rows[0].scale;
+        small = plan.rows[0].small;
         scales = shared_address(&plan.rows[0].scale);
 #pragma unroll
         for (int r = 0; r < rows; ++r) sums[r].clear(scale_of(r));
@@ -98,19 +123,14 @@ struct DetailCounter {
     }
     template <class Pixels, int N>
     __device__ void values_of(const Pixels& pixels, int r, float (&values)[N]) const {
-        if constexpr (Full) {
-            row_values<C>(pixels, row, rgb, values);
-        } else {
 #pragma unroll
-            for (int p = 0; p < N; ++p) values[p] = row_value<C>(pixels, p, r, rgb);
-        }
+        for (int p = 0; p < N; ++p) values[p] = row_value<C>(pixels, p, r, rgb);
     }
     template <int N>
-    __device__ void add(int r, const float (&values)[N], const double (&wide)[N]) {
+    __device__ void add(int r, const float (&)[N], const double (&wide)[N]) {
         sums[r].add(wide, scale_of(r));
-        if constexpr (Full) low.add(values);
     }
-    /// Adds the rests of small samples, which are seldom, in brief analyses.
+    /// Adds the rests of small samples, which are seldom.
     template <int N, int each>
     __device__ void add_rests(int r, const float (&values)[N][each]) {
         std::uint32_t smallest = ~0u;
@@ -153,19 +173,21 @@ struct DetailCounter {
     /// Merges the block's moments, see merge_moments. `left_out`: samples of each row that were not added.
     template <class Add>
     __device__ __forceinline__ void finish(const std::uint32_t (&left_out)[rows], Add add) {
-        if constexpr (Full) low.empty();
         MomentTotals<powers> totals;
         merge_moments<rows, powers>(
             [&](int r, int k) {
                 if (k == 0) {
                     totals = totals_of(r, samples >= Sums::fold_every);
-                    if (!Full && small_found) totals.low[0] += seldom.rests[r];
+                    if (small_found) totals.low[0] += seldom.rests[r];
                 }
                 return Sums::total(totals, k, samples - left_out[r]);
             },
             add);
     }
 };
+
+template <int C, bool Full>
+using DetailCounter = std::conditional_t<Full, SecondDigitCounter<C>, SumCounter<C>>;
 
 /// Samples that a SlotCounter may meet: those that all count and are within the range; any; or, see
 /// SpeculativeSamples, those that a speculation allows.
@@ -188,7 +210,7 @@ struct SlotCounter : DetailCounter<C, Full> {
                            typename Base::Seldom& seldom)
         : Base(plan, row, seldom),
           slots(table, plan.position[threadIdx.x % 2], plan.bins.bins),
-          plans(plan.rows),
+          plans(plan.rows + row),
           allowed(may_be) {}
 
     template <class Pixels, class Valid, int N>
@@ -196,7 +218,7 @@ struct SlotCounter : DetailCounter<C, Full> {
         static_assert(Valid::every || Samples::any);
         this->values_of(pixels, r, values);
         if constexpr (Samples::any) {
-            const float fill = plans[Full ? this->row : r].fill;
+            const float fill = plans[r].fill;
 #pragma unroll
             for (int i = 0; i < N; ++i) values[i] = is_counted(values[i], valid, i) ? values[i] : fill;
         }
@@ -255,7 +277,7 @@ struct SlotCounter : DetailCounter<C, Full> {
 /// Groups that a thread loads together: as many as it has registers for. Groups of colors that lie in a Tile are looked
 /// at one by one, since a longer loop's instructions take longer to fetch than it saves.
 template <int C, bool Full, class Samples, class OfImage>
-constexpr int detail_unroll = Full               ? 2
+constexpr int detail_unroll = Full               ? (C == 1 ? 4 : 2)
                               : C == 1           ? 8
                               : is_kept<OfImage> ? 1
                               : C == 4           ? 4
@@ -299,8 +321,7 @@ __device__ __noinline__ void count_value(const Task<C, Full>& task, const BlockP
     const std::uint32_t bin = plan.bins(value), bins = plan.bins.bins;
     const std::uint32_t slot = bin == core::FloatBins::below ? 0 : bin == core::FloatBins::above ? bins + 1 : bin + 1;
     global_add(SlotCounts(task, plan, row)(slot), static_cast<Word>(times));
-    add_terms(task, plan.rows[row], row, value, times);
-    if constexpr (Full) plan.low.count_in_memory(core::float_key(value), static_cast<Word>(times));
+    if constexpr (!Full) add_terms(task, plan.rows[row], row, value, times);
 }
 
 /// Sweep by slots. Called: what its caller keeps would crowd out what it has in registers.
@@ -309,7 +330,7 @@ __device__ __noinline__ void count_slots(const Image& image, const Share& share,
                                          const std::uint32_t* table, int row, const Samples& samples,
                                          typename DetailCounter<C, Full>::Seldom& seldom, Add add, OfImage tile = {}) {
     SlotCounter<C, Full, Samples> counter(plan, table, row, samples, seldom);
-    constexpr int few = counter.rows > 1 ? few_groups : 0;
+    constexpr int few = Full ? 0 : C > 1 ? few_groups : 0;
     sweep_floats<C, detail_unroll<C, Full, Samples, OfImage>, few>(image, share, counter, tile);
     counter.finish({}, add);
 }
@@ -322,17 +343,19 @@ struct BinCounter : DetailCounter<C, Full> {
     std::uint32_t* replica;  ///< this lane's copy of bin 0, in shared memory; null: counted in device memory
     int columns_log2;
     std::uint32_t count;
+    bool again;    ///< another sweep has counted the bins
     Word* counts;  ///< of the first row
     std::uint32_t left_out[Base::rows] = {};
     Word below[Base::rows] = {}, above[Base::rows] = {};
 
     __device__ BinCounter(const Task<C, Full>& task, const BlockPlan& plan, std::uint32_t* table, int row,
-                          typename Base::Seldom& seldom)
+                          bool bins_again, typename Base::Seldom& seldom)
         : Base(plan, row, seldom),
           bins(&plan.bins),
           replica(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
           columns_log2(task.work->columns_log2),
           count(task.common().bins),
+          again(bins_again),
           counts(task.counts(Full ? row : 0)) {}
 
     __device__ void count_one(int r, float value) {
@@ -343,7 +366,7 @@ struct BinCounter : DetailCounter<C, Full> {
             ++above[r];
         else if (replica)
             atomicAdd(replica + ((r * count + bin) << columns_log2), 1u);
-        else
+        else if (!again)
             global_add(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
         const float one[1][1] = {{value}};
         const double wide[1] = {value};
@@ -388,30 +411,30 @@ struct BinCounter : DetailCounter<C, Full> {
 
 template <int C, bool Full, class OfImage>
 __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& share, const BlockPlan& plan,
-                                        std::uint32_t* table, int row, typename DetailCounter<C, Full>::Seldom& seldom,
-                                        OfImage tile) {
-    BinCounter<C, Full> counter(task, plan, table, row, seldom);
+                                        std::uint32_t* table, int row, bool again,
+                                        typename DetailCounter<C, Full>::Seldom& seldom, OfImage tile) {
+    BinCounter<C, Full> counter(task, plan, table, row, again, seldom);
     sweep_floats<C, 1>(task.image, share, counter, tile);
     counter.finish(counter.left_out, AddToRows{&task.row(row)});
-    counter.merge_outside(&task.row(row));
+    if (!again) counter.merge_outside(&task.row(row));
 }
 
-/// Bins, moments and low digits of one row, or (brief) of all, by the blocks that share the pixels.
-/// Barriers: before shared memory is written again, after it is prepared, and in merge_moments, before the counters are
-/// merged.
+/// Bins and moments of all rows (brief), or bins and second digits of one, by the blocks that share the pixels.
+/// `again`: of the bins, which another sweep has counted. Barriers: before shared memory is written again, after it is
+/// prepared, and in the counter's finish, before what it counted is merged.
 template <int C, bool Full, class OfImage>
-__device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share, OfImage tile) {
+__device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share,
+                                              bool again, OfImage tile) {
     constexpr int rows = Full ? 1 : rows_of(C);
-    std::uint32_t* table = dynamic_shared + (Full ? LowDigitCounter::words(task.work->map_log2, blockDim.x) : 0);
+    std::uint32_t* table = dynamic_shared;
     const std::uint32_t bins = plan.bins.bins;
     const int columns_log2 = task.work->columns_log2;
     bool constant = true;
-    for (int r = 0; r < rows; ++r) constant = constant && plan.rows[Full ? row : r].constant();
+    for (int r = 0; r < rows; ++r) constant = constant && plan.rows[row + r].constant();
     __syncthreads();
-    if constexpr (Full) plan.low.prepare(task, row);
     if (constant) {  // a thread a row: no pixel need be read again
-        const int of = Full ? row : static_cast<int>(share.first);
-        if (share.first < rows && plan.rows[of].facts.finite != 0)
+        const int of = row + static_cast<int>(share.first);
+        if (share.first < rows && plan.rows[of].facts.finite != 0 && !again)
             count_value(task, plan, of, plan.rows[of].facts.minimum,
                         static_cast<std::int64_t>(plan.rows[of].facts.finite));
         return;
@@ -419,33 +442,38 @@ __device__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int ro
     if (plan.slots)
         Slots<rows>::prepare(table, bins);
     else if (columns_log2 >= 0)
-        for (std::uint32_t i = threadIdx.x; i < rows * bins << columns_log2; i += blockDim.x) table[i] = 0;
+        clear_columns(table, rows * bins, columns_log2);
     __syncthreads();
 
     typename DetailCounter<C, Full>::Seldom seldom;
     const AddToRows add{&task.row(row)};
     if (!plan.slots)
-        count_bins(task, share, plan, table, row, seldom, tile);
+        count_bins(task, share, plan, table, row, again, seldom, tile);
     else if (Full || !plan.plain)
         count_slots<C, Full>(task.image, share, plan, table, row, AnySamples{}, seldom, add, tile);
     else
         count_slots<C, Full>(task.image, share, plan, table, row, PlainSamples{}, seldom, add, tile);
-    if constexpr (Full) plan.low.merge();
+    if (again) return;
     if (plan.slots) {
         gather_slots<rows>(task, plan, table, row);
-        for (int r = 0; share.first == 0 && r < rows; ++r) {
-            const int of = Full ? row : r;
-            if (const std::uint64_t rejected = plan.rows[of].facts.rejected)
-                count_value(task, plan, of, plan.rows[of].fill, -static_cast<std::int64_t>(rejected));
-        }
+        for (int r = row; share.first == 0 && r < row + rows; ++r)
+            if (const std::uint64_t rejected = plan.rows[r].facts.rejected)
+                count_value(task, plan, r, plan.rows[r].fill, -static_cast<std::int64_t>(rejected));
     } else if (columns_log2 >= 0) {
-        const std::uint32_t columns = 1u << columns_log2;
-        for (std::uint32_t i = threadIdx.x; i < rows * bins; i += blockDim.x) {
-            Word sum = 0;
-            for (std::uint32_t c = 0; c < columns; ++c) sum += table[(i << columns_log2) + (i + c) % columns];
-            if (sum) global_add(task.counts(Full ? row : i / bins) + i % bins, sum);
-        }
+        merge_columns(table, rows * bins, columns_log2, [&](std::uint32_t i, std::uint32_t samples) {
+            if (samples != 0) global_add(task.counts(row) + i, Word{samples});
+        });
     }
+}
+
+/// Bins and second digits of one row.
+template <int C>
+__device__ void count_details(const Task<C, true>& task, BlockPlan& plan, DigitTable& table, int row,
+                              const Share& share) {
+    const RowPlan& of_row = plan.rows[row];
+    if (threadIdx.x == 0) plan.digits = &table;
+    count_digits<1>(task, table, row, share, task.work->digits_at, of_row.fill, of_row.in_fill(plan.slots),
+                    [&](bool again) { count_details(task, plan, row, share, again, NoTile{}); });
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     speculation.window = static_cast<std::uint32_t>(window * 0x1p32);
     speculation.position = {plan.bins.scale, BinPosition::whole - plan.bins.lower * plan.bins.scale + window + 0x1p-29};
     plan.position[0] = plan.position[1] = speculation.position;
-    speculation.list = task.template place<uint4>(Places<C>::low) +
+    speculation.list = task.template place<uint4>(Places<C>::listed) +
                        static_cast<std::size_t>(blockIdx.x) * rows_of(C) * speculation.capacity;
     speculation.mispredicted = &task.state().speculation.mispredicted;
 }
@@ -293,7 +293,7 @@ __device__ __noinline__ bool expected_edges(const Task<C, false>& task, BlockPla
 }
 
 /// Counts what the block listed by the edges that were found, `plan`, if the speculation was `right`, and clears the
-/// list, where full analyses count low digits. By all threads.
+/// list: a speculation that was right leaves no trace. By all threads.
 template <int C>
 __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculation& speculation, bool right) {
     constexpr int rows = rows_of(C);

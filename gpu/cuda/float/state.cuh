@@ -16,9 +16,10 @@ namespace gpuhist::cuda {
 
 /// Work tells how the images of a launch are gone through.
 struct FloatWork : FloatParameters {
-    int map_log2;                 ///< see LowDigitCounter
+    int first_digits_log2;        ///< lane replicas of the counters of first digits
+    int slots[2];                 ///< of second and third digits, that a block counts in a sweep
+    std::uint32_t digits_at;      ///< word of dynamic shared memory at which those of second digits begin
     bool slots_fit;               ///< a block's shared memory has room for the Slots of all rows
-    bool refines;                 ///< middle digits are counted of clustered images
     bool wide;                    ///< the counts are so many that all blocks write them
     bool speculates;              ///< see Speculation
     std::uint32_t listed_of_row;  ///< fours of samples that a block's speculation has room for
@@ -42,14 +43,44 @@ struct Findings : Extremes {
     PartSums sums;
 };
 
+/// Digits by which order statistics are found, the upper bits of keys first: bits of a level's digit, its values, and
+/// the bits below it.
+inline constexpr int levels = 3;
+GPUHIST_HD constexpr int digit_bits(int level) {
+    return level < 2 ? 11 : 10;
+}
+GPUHIST_HD constexpr int digit_values(int level) {
+    return 1 << digit_bits(level);
+}
+GPUHIST_HD constexpr int bits_below(int level) {
+    return level == 0 ? 21 : level == 1 ? 10 : 0;
+}
+
+/// Words that a level's counts take under one prefix: of each digit, and of each line of 32.
+GPUHIST_HD constexpr int digit_words(int level) {
+    return digit_values(level) + digit_values(level) / warp_lanes;
+}
+
+/// Ranks that are located in a row: those of core::required_rank, and its median's, for the pivot.
+inline constexpr int located_ranks = core::max_ranks + 1, median = core::max_ranks;
+/// Prefixes under which a row's digits may be wanted: of its own ranks, and of the pooled row's.
+template <int C>
+constexpr int most_slots = C == 1 ? located_ranks : located_ranks + core::max_ranks;
+
+/// Selection of a row's order statistics.
+struct Selection {
+    std::uint64_t rank[located_ranks];
+    std::uint64_t within[located_ranks];          ///< rank among the samples of the last prefix
+    std::uint32_t prefix[levels][located_ranks];  ///< keys as far as each level knows them
+};
+
 struct FloatRow {
     Findings found;
     double pivot;
     std::int32_t exponent;
     std::uint32_t again;           ///< the pivot was poor: the moments are summed once more
     core::CentralMoments central;  ///< full: where the pivot was not poor
-    core::RankPlan ranks;
-    float order[core::max_ranks];
+    Selection selection;
 };
 
 /// Mapping tells how the values of a color channel are normalized: (value − low) / divisor. Aligned for one load of
@@ -85,24 +116,26 @@ struct FloatState {
     FloatRow rows[core::float_rows];
     SpeculationState speculation;
     Mapping maps[3];
-    Range equalized;          ///< the range of colors and luma
-    std::uint32_t clustered;  ///< middle digits are counted
-    std::uint32_t arrived;    ///< blocks that have come to the end of a step
+    Range equalized;        ///< the range of colors and luma
+    std::uint32_t arrived;  ///< blocks that have come to the end of a step
 };
 
 /// Places in the workspace. Images use the two states in turn, so that the next image's first sweep may begin while the
 /// last block writes a result. Counts are zero between images; the rest is written before it is read.
 template <int C>
 struct Places {
-    static constexpr std::size_t rows = rows_of(C), ranked = C == 1 ? 1 : core::float_rows, mapped = C == 1 ? 1 : 4;
-    static constexpr std::size_t digits = 65536 * sizeof(Word);
-    static constexpr std::size_t high = (2 * sizeof(FloatState) + 255) / 256 * 256;  ///< digits; bins to equalize by
-    static constexpr std::size_t low = high + rows * digits;
-    static constexpr std::size_t low_bytes = ranked * core::max_ranks * digits;
-    static constexpr std::size_t middle = low + low_bytes;
-    static constexpr std::size_t summed = middle + rows * digits;  ///< low digits' counts under each middle digit
-    static constexpr std::size_t tables = summed + ranked * core::max_ranks * middle_digits * sizeof(Word);
-    static constexpr std::size_t counts = tables + mapped * 65536 * sizeof(float);  ///< as many as there are bins
+    static constexpr std::size_t rows = rows_of(C), mapped = C == 1 ? 1 : 4;
+    static constexpr int slots(int level) { return level == 0 ? 1 : most_slots<C>; }
+    /// Counts of a level's digits, by row and slot; those of level 3 begin where these end.
+    static constexpr std::size_t digits(int level) {
+        return level == 0 ? (2 * sizeof(FloatState) + 255) / 256 * 256
+                          : digits(level - 1) + rows * slots(level - 1) * digit_words(level - 1) * sizeof(Word);
+    }
+    static constexpr std::size_t equalized = digits(levels);  ///< counts of the bins to equalize by
+    static constexpr std::size_t tables = equalized + rows * 65536 * sizeof(Word);
+    static constexpr std::size_t listed = tables + mapped * 65536 * sizeof(float);  ///< see Speculation
+    static constexpr std::size_t listed_bytes = std::size_t{C == 1 ? 8 : 48} << 20;
+    static constexpr std::size_t counts = listed + listed_bytes;  ///< as many as there are bins
 };
 
 /// Value that others wrote: not from this multiprocessor's own cache.
@@ -147,12 +180,10 @@ struct Task {
     }
     __device__ FloatState& state() const { return place<FloatState>(0)[index & 1]; }
     __device__ FloatRow& row(int row) const { return state().rows[row]; }
-    __device__ Word* high(int row) const { return place<Word>(Places<C>::high) + row * 65536; }
-    __device__ Word* low(int row) const { return place<Word>(Places<C>::low) + row * (core::max_ranks * 65536); }
-    __device__ Word* middle(int row) const { return place<Word>(Places<C>::middle) + row * 65536; }
-    __device__ Word* summed(int row) const {
-        return place<Word>(Places<C>::summed) + row * (core::max_ranks * static_cast<int>(middle_digits));
+    __device__ Word* digits(int level, int row, int slot = 0) const {
+        return place<Word>(Places<C>::digits(level)) + (row * Places<C>::slots(level) + slot) * digit_words(level);
     }
+    __device__ Word* equalized(int row) const { return place<Word>(Places<C>::equalized) + row * 65536; }
     __device__ float* table(int row) const { return place<float>(Places<C>::tables) + row * 65536; }
     __device__ Word* counts(int row) const {
         return place<Word>(Places<C>::counts) + static_cast<std::uint64_t>(row) * common().bins;
@@ -211,6 +242,15 @@ __device__ inline core::FloatBins bins_of(const Task<C, Full>& task) {
     const FloatWork& work = *task.work;
     const Range range = work.has_range ? work.range : finite_range(task, rows_of(C));
     return core::FloatBins(range.lower, range.upper, work.common.bins, !work.has_range);
+}
+
+/// Samples of a row, or of the pooled row, that count, as sweep 1 found them.
+template <int C, bool Full>
+__device__ inline std::uint64_t finite_samples(const Task<C, Full>& task, int index) {
+    const bool pooled = index == core::pooled_row;
+    std::uint64_t finite = 0;
+    for (int r = pooled ? 0 : index; r < (pooled ? 3 : index + 1); ++r) finite += facts_of(task, r).finite;
+    return finite;
 }
 
 /// Rows of which a full analysis finds order statistics.

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cuda/block/packed_counters.cuh"
 #include "cuda/float/bins.cuh"
-#include "cuda/float/high_digits.cuh"
 #include "cuda/float/selection.cuh"
 #include "cuda/normalize/lut.cuh"
 #include "normalize/modes.hpp"
@@ -42,8 +42,8 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
         core::FloatFacts found{low, high};
         if constexpr (needs == NormalizeNeeds::ranks && Full) {
             const FloatRow& source = task.row(joint ? core::pooled_row : c);
-            found = {order_statistic(source, normalization.low, finite),
-                     order_statistic(source, normalization.high, finite)};
+            found = {order_statistic(source, core::first_of_stretch),
+                     order_statistic(source, core::first_of_stretch + 1)};
         }
         if constexpr (needs == NormalizeNeeds::mean_std) {
             core::CentralMoments parts[colors], all = moments[c];
@@ -64,13 +64,23 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
     task.state().maps[c] = mapping;
 }
 
-/// Counts one row's finite values into the bins of an equalization.
+/// Counts one row's finite values into the bins of an equalization, in slices of these where shared memory is small.
 template <int C>
 struct EqualizeCounter {
-    PlaceCounter<AddPlaces<false>> counters;
+    using Counters = PackedCounters<16>;
     EstimatedBins bins;
+    Word* counts;
+    std::uint32_t slice;         ///< bins of one
+    std::uint32_t first, words;  ///< first bin; shared address of the counters, as if the first were bin 0
     int row;
     bool rgb;
+
+    /// Books a carry. The second counter of a word was carried into by the first.
+    __device__ void operator()(std::uint32_t bin, std::uint32_t times) const {
+        global_add(counts + bin, Word{times} << 16);
+        if (bin % 2 == 0) global_add(counts + bin + 1, Word{0} - times);
+    }
+    __device__ void noted() const {}
 
     template <class Pixels, class Valid = EveryPixel>
     __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
@@ -78,8 +88,11 @@ struct EqualizeCounter {
         float value[N];
         row_values<C>(pixels, row, rgb, value);
 #pragma unroll
-        for (int i = 0; i < N; ++i)
-            if (is_counted(value[i], valid, i)) counters.add_one(bins(value[i]));
+        for (int i = 0; i < N; ++i) {
+            if (!is_counted(value[i], valid, i)) continue;
+            const std::uint32_t bin[1] = {bins(value[i])};
+            if (bin[0] - first < slice) Counters::add(words, bin, *this);
+        }
     }
 };
 template <int C, bool Full>
@@ -90,9 +103,19 @@ __device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int 
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(range.lower), fresh(range.upper), core::equalize_float_bins, true);
     __syncthreads();  // the bins, for all
-    EqualizeCounter<C> counter{{}, EstimatedBins(&bins), row, task.common().rgb};
-    count_places(task, share, counter, AddPlaces<false>{task.high(row)});
-    __syncthreads();
+    const std::uint32_t slice = 65536u >> task.work->parts_log2;
+    EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(row), slice, 0, 0, row, task.common().rgb};
+    for (; counter.first < 65536; counter.first += slice) {
+        clear_columns(dynamic_shared, slice / 2, 0);
+        __syncthreads();  // clear counters
+        counter.words = shared_address(dynamic_shared) - counter.first / 2 * 4;
+        sweep_floats<C, 2>(task.image, share, counter);
+        __syncthreads();  // all are counted
+        for (std::uint32_t bin = threadIdx.x; bin < slice; bin += blockDim.x)
+            if (const std::uint32_t n = EqualizeCounter<C>::Counters::counter(dynamic_shared[bin / 2], bin % 2))
+                global_add(counter.counts + counter.first + bin, Word{n});
+        __syncthreads();  // the counters may be written again
+    }
 }
 
 /// Rows whose tables an equalization needs: [first, first + rows).
@@ -119,7 +142,7 @@ __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
     // A stretch of bins a warp, each lane of which always has one.
     const std::uint32_t each = (65536 / warp_lanes + warps - 1) / warps * warp_lanes, begin = min(warp * each, 65536u),
                         end = min(begin + each, 65536u);
-    Word* counts = task.high(row);
+    Word* counts = task.equalized(row);
     float* table = task.table(row);
     std::uint64_t own = 0, total = 0;
     std::uint32_t filled = 0, complement_first = 0;

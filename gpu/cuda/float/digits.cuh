@@ -1,0 +1,189 @@
+// Digits: what each sweep of a full analysis counts of them, under the prefixes that hold ranks.
+#pragma once
+
+#include "cuda/float/bins.cuh"
+#include "cuda/float/state.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Bits of a finite value, of which −0 has +0's. Digits are counted as they have them.
+__device__ inline std::uint32_t bits_of_value(float value) {
+    return __float_as_uint(value + 0.0f);
+}
+/// A key's first `bits` bits as values have them: without the sign flipped, and of negative ones not the complement.
+__device__ inline std::uint32_t as_in_value(std::uint32_t prefix, int bits) {
+    const std::uint32_t sign = 1u << (bits - 1);
+    return prefix & sign ? prefix ^ sign : ~prefix & (2 * sign - 1);
+}
+
+/// Adds to the counts of digits, place i being digit by digit of slot after slot, and to those of lines. By whole warps
+/// that have a line each.
+template <int level>
+__device__ inline void add_digits(Word* counts, int i, std::uint32_t samples) {
+    const std::uint32_t of_line = narrow_sum_over_warp(samples);
+    counts += i / digit_values(level) * digit_words(level);
+    i %= digit_values(level);
+    if (samples != 0) global_add(counts + i, Word{samples});
+    if (i % warp_lanes == 0 && of_line != 0) global_add(counts + digit_values(level) + i / warp_lanes, Word{of_line});
+}
+
+/// Counter of first digits, in lane replicas.
+struct FirstDigitCounter {
+    std::uint32_t column;  ///< shared address of this lane's replicas
+    int columns_log2;
+
+    __device__ explicit FirstDigitCounter(int log2)
+        : column(shared_address(dynamic_shared) + threadIdx.x % (1u << log2) * 4), columns_log2(log2) {}
+    __device__ void add(int row, float value) const {
+        const std::uint32_t digit = bits_of_value(value) >> bits_below(0);
+        shared_increment(column + ((row * digit_values(0) + digit) << (columns_log2 + 2)));
+    }
+};
+
+/// Prefixes under which a level's digits are counted of one row's samples, each in a slot of its own: those that its
+/// ranks have at the level before, the pooled row's, and its median's. A warp holds them, each lane one.
+template <int C>
+struct WantedPrefixes {
+    std::uint32_t prefix, of_median;
+    std::uint32_t first;  ///< lanes whose prefix no lane before has
+
+    __device__ WantedPrefixes(const Task<C, true>& task, int row, int level) {
+        static_assert(2 * core::max_ranks == warp_lanes);
+        const int lane = threadIdx.x % warp_lanes;
+        const bool pooled = C > 1 && row < luma_row && lane >= core::max_ranks;
+        const auto& prefixes = task.row(pooled ? core::pooled_row : row).selection.prefix[level - 1];
+        prefix = fresh(prefixes[lane % core::max_ranks]);
+        of_median = fresh(task.row(row).selection.prefix[level - 1][median]);
+        first = __ballot_sync(0xFFFFFFFFu, __ffs(__match_any_sync(0xFFFFFFFFu, prefix)) - 1 == lane);
+    }
+    /// Slot of a wanted prefix; the same for all lanes.
+    __device__ int slot_of(std::uint32_t wanted) const {
+        const std::uint32_t holders = __ballot_sync(0xFFFFFFFFu, prefix == wanted);
+        return __popc(first & ((holders & -holders) - 1));  // the median's is the last, if it is no other's
+    }
+    __device__ int count() const { return max(__popc(first), slot_of(of_median) + 1); }
+};
+
+/// Table of the prefixes whose digits a block counts in one sweep, in shared memory; the counters of slot after slot
+/// lie there as well. Each prefix has a place of its own, by a product whose factor is looked for.
+struct DigitTable {
+    static constexpr int places_log2 = 9, slot_bits = 6;
+
+    std::uint32_t prefix_and_slot[1 << places_log2];
+    std::uint32_t not_wanted[warp_lanes];  ///< counters of what has no slot: a branch would cost more than to count it
+    std::uint32_t factor;
+    std::uint32_t* counters;
+    Word* counts;  ///< in device memory
+    int slots;
+
+    /// Makes the table for `count` slots of a row from `begin` on, and clears their counters. By all threads, who
+    /// see it behind the barrier at the end.
+    template <int level, int C>
+    __device__ __noinline__ void prepare(const Task<C, true>& task, int row, int begin, int count,
+                                         std::uint32_t* memory) {
+        __syncthreads();  // shared memory may be written again
+        for (int i = threadIdx.x; i < 1 << places_log2; i += blockDim.x) prefix_and_slot[i] = ~0u;
+        for (int i = threadIdx.x; i < count * digit_values(level) / 4; i += blockDim.x)
+            reinterpret_cast<uint4*>(memory)[i] = uint4{};
+        __syncthreads();  // a clear table
+        if (threadIdx.x < warp_lanes) {
+            const WantedPrefixes<C> wanted(task, row, level);
+            const std::uint32_t own = as_in_value(wanted.prefix, 32 - bits_below(level - 1)),
+                                other = as_in_value(wanted.of_median, 32 - bits_below(level - 1));
+            std::uint32_t by = 0x9E3779B1;
+            const auto place_of = [&](std::uint32_t prefix) { return prefix * by >> (32 - places_log2); };
+            while (!__all_sync(0xFFFFFFFFu,
+                               __match_any_sync(0xFFFFFFFFu, place_of(own)) == __match_any_sync(0xFFFFFFFFu, own) &&
+                                   (own == other || place_of(own) != place_of(other))))
+                by = (by * 0x2C9277B5 + 0x5F356496) | 1;
+            const auto enter = [&](std::uint32_t prefix, int slot) {
+                if (slot >= begin && slot < begin + count)
+                    prefix_and_slot[place_of(prefix)] = prefix << slot_bits | (slot - begin);
+            };
+            const int lane = threadIdx.x, of_median = wanted.slot_of(wanted.of_median);
+            if (wanted.first >> lane & 1) enter(own, __popc(wanted.first & ((1u << lane) - 1)));
+            if (lane == 0) {
+                enter(other, of_median);
+                factor = by;
+                counters = memory;
+                counts = task.digits(level, row, begin);
+                slots = count;
+            }
+        }
+        __syncthreads();  // the table, for all
+    }
+    /// Adds the counters to the counts. By all threads, behind a barrier.
+    template <int level>
+    __device__ void merge() const {
+        for (int i = threadIdx.x; i < slots * digit_values(level); i += blockDim.x)
+            add_digits<level>(counts, i, counters[i]);
+    }
+    /// Counts `times` samples of one value, fewer than none where they are taken back. By one thread.
+    template <int level>
+    __device__ void count(float value, std::int64_t times) const {
+        const std::uint32_t bits = bits_of_value(value), prefix = bits >> bits_below(level - 1),
+                            found = prefix_and_slot[prefix * factor >> (32 - places_log2)];
+        if (found >> slot_bits != prefix) return;
+        Word* of_slot = counts + (found % (1u << slot_bits)) * digit_words(level);
+        const std::uint32_t digit = (bits >> bits_below(level)) % digit_values(level);
+        global_add(of_slot + digit, static_cast<Word>(times));
+        global_add(of_slot + digit_values(level) + digit / warp_lanes, static_cast<Word>(times));
+    }
+};
+
+/// Counter of a level's digits by a DigitTable, of one row.
+template <int level>
+struct DigitCounter {
+    std::uint32_t factor, table, not_wanted, counters;  ///< shared addresses but for the factor
+
+    __device__ explicit DigitCounter(const DigitTable& by)
+        : factor(by.factor),
+          table(shared_address(by.prefix_and_slot)),
+          not_wanted(shared_address(by.not_wanted + threadIdx.x % warp_lanes)),
+          counters(shared_address(by.counters)) {}
+
+    template <int N>
+    __device__ void add(const float (&values)[N]) const {
+        std::uint32_t bits[N], found[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            bits[i] = bits_of_value(values[i]);
+            const std::uint32_t prefix = bits[i] >> bits_below(level - 1);
+            found[i] = shared_load(table + (prefix * factor >> (32 - DigitTable::places_log2)) * 4, 0u);
+        }
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            const std::uint32_t slot = found[i] % (1u << DigitTable::slot_bits),
+                                digit = (bits[i] >> bits_below(level)) % digit_values(level);
+            const bool wanted = found[i] >> DigitTable::slot_bits == bits[i] >> bits_below(level - 1);
+            shared_increment(wanted ? counters + (slot * digit_values(level) + digit) * 4 : not_wanted);
+        }
+    }
+};
+
+/// Calls `sweep(again)` for as many slots of a row at a time as a block has counters for, from word `at` of its dynamic
+/// shared memory on; `again`: it counts further slots. `times` more samples of `value` are then counted, see in_fill().
+template <int level, int C, class Sweep>
+__device__ void count_digits(const Task<C, true>& task, DigitTable& table, int row, const Share& share,
+                             std::uint32_t at, float value, std::int64_t times, Sweep sweep) {
+    const int slots = WantedPrefixes<C>(task, row, level).count(), together = task.work->slots[level - 1];
+    for (int begin = 0; begin < slots; begin += together) {
+        table.template prepare<level>(task, row, begin, min(slots - begin, together), dynamic_shared + at);
+        sweep(begin > 0);
+        table.template merge<level>();
+        if (share.first == 0 && times != 0) table.template count<level>(value, times);
+    }
+}
+
+/// Clears a level's counts. By all blocks.
+template <int level, int C>
+__device__ inline void clear_digits(const Task<C, true>& task) {
+    const Share all = task.share_of_grid();
+    auto* pairs = reinterpret_cast<ulonglong2*>(task.digits(level, 0));
+    for (std::int64_t i = all.first; i < rows_of(C) * Places<C>::slots(level) * digit_words(level) / 2; i += all.step)
+        pairs[i] = ulonglong2{};
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda
