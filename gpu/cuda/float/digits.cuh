@@ -143,9 +143,11 @@ struct DigitCounter {
           not_wanted(shared_address(by.not_wanted + threadIdx.x % warp_lanes)),
           counters(shared_address(by.counters)) {}
 
+    /// Third digits are seldom wanted: most threads, and warps, have none.
     template <int N>
     __device__ void add(const float (&values)[N]) const {
         std::uint32_t bits[N], found[N];
+        bool wanted[N], any = false;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             bits[i] = bits_of_value(values[i]);
@@ -154,10 +156,15 @@ struct DigitCounter {
         }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
+            wanted[i] = found[i] >> DigitTable::slot_bits == bits[i] >> bits_below(level - 1);
+            any = any || wanted[i];
+        }
+        if (!any) return;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
             const std::uint32_t slot = found[i] % (1u << DigitTable::slot_bits),
                                 digit = (bits[i] >> bits_below(level)) % digit_values(level);
-            const bool wanted = found[i] >> DigitTable::slot_bits == bits[i] >> bits_below(level - 1);
-            shared_increment(wanted ? counters + (slot * digit_values(level) + digit) * 4 : not_wanted);
+            shared_increment(wanted[i] ? counters + (slot * digit_values(level) + digit) * 4 : not_wanted);
         }
     }
 };

@@ -1,6 +1,8 @@
 // Moments: exact sums of the powers of samples, by thread, block and image; and the moments that follow from them.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/float/digits.cuh"
 
 namespace gpuhist::cuda {
@@ -311,8 +313,8 @@ __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
         for (Word& part : sum) part = 0;
 }
 
-/// Sums of one row's moments, and third digits.
-template <int C>
+/// Sums of one row's moments, and third digits. `Plain`: every sample counts.
+template <int C, bool Plain>
 struct MomentCounter {
     CentralSums sums;
     MomentTotals<CentralSums::powers>& totals;  ///< seldom used, so in memory: that of a caller
@@ -334,7 +336,8 @@ struct MomentCounter {
         float values[N];
         row_values<C>(pixels, row, rgb, values);
 #pragma unroll
-        for (int i = 0; i < N; ++i) values[i] = is_counted(values[i], valid, i) ? values[i] : fill;
+        for (int i = 0; i < N; ++i)
+            if (!Plain || !Valid::every) values[i] = is_counted(values[i], valid, i) ? values[i] : fill;
         double wide[N];
         widen(values, wide);
         sums.add(wide, scale);
@@ -350,11 +353,11 @@ struct MomentCounter {
 
 /// Sweep of a row's moments and third digits; returns the samples. Called: what its caller keeps would crowd out what
 /// it has in registers.
-template <int C>
+template <int C, bool Plain>
 __device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const Share& share, const RowPlan& plan,
                                                     const DigitTable& table, int row, bool rgb,
                                                     MomentTotals<CentralSums::powers>& totals) {
-    MomentCounter<C> counter(plan, row, rgb, table, totals);
+    MomentCounter<C, Plain> counter(plan, row, rgb, table, totals);
     sweep_floats<C, C == 3 ? 1 : 2>(image, share, counter);
     counter.fold();
     return counter.samples;
@@ -375,8 +378,11 @@ __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& 
     const auto sweep = [&](bool again) {
         MomentTotals<CentralSums::powers> totals{};
         std::uint32_t samples = 0;
-        if (!plan.constant())
-            samples = sweep_moments<C>(task.image, share, plan, table, row, task.common().rgb, totals);
+        const auto sum = [&](auto plain) {
+            samples = sweep_moments<C, plain()>(task.image, share, plan, table, row, task.common().rgb, totals);
+        };
+        if (!plan.constant() && plan.facts.rejected == 0) sum(std::true_type{});
+        if (!plan.constant() && plan.facts.rejected != 0) sum(std::false_type{});
         merge_moments<1, CentralSums::powers>(
             [&](int, int k) { return again ? core::i128{0} : CentralSums::total(totals, k, samples); },
             AddToRows{&task.row(row)});

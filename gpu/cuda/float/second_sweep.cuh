@@ -449,7 +449,7 @@ __device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPl
     const AddToRows add{&task.row(row)};
     if (!plan.slots)
         count_bins(task, share, plan, table, row, again, seldom, tile);
-    else if (Full || !plan.plain)
+    else if (!plan.plain)
         count_slots<C, Full>(task.image, share, plan, table, row, AnySamples{}, seldom, add, tile);
     else
         count_slots<C, Full>(task.image, share, plan, table, row, PlainSamples{}, seldom, add, tile);
