@@ -15,17 +15,14 @@ namespace {
 
 /// Counts in a row of a result.
 std::uint32_t bins_of(Depth depth, std::uint32_t requested) {
-    const std::uint32_t values = traits_of(depth).values;
-    return values != 0 ? values : requested;
+    return traits_of(depth).values != 0 ? traits_of(depth).values : requested;
 }
 
-/// Overloads of several functions.
 template <class... Functions>
 struct Overloads : Functions... {
     using Functions::operator()...;
 };
-/// Dispatch on a depth: calls the one of `functions`, one for each depth with kernels, that takes its samples. Throws
-/// UnsupportedDepth where there is none.
+/// Dispatch on a depth to the one of `functions` that takes its samples. Throws UnsupportedDepth where there is none.
 template <class... Functions>
 auto with_kernels(Depth depth, const Functions&... functions) {
     const Overloads<Functions...> all{functions...};
@@ -39,10 +36,10 @@ auto with_kernels(Depth depth, const Functions&... functions) {
 }
 
 CountParameters count_parameters(const Common& common, void* workspace, int channels, const AnalysisRequest& request) {
+    const Normalization& of = common.normalization;
     CountParameters p{};
     p.common = common;
     p.workspace = workspace;
-    const Normalization& of = common.normalization;
     p.count_luma =
         channels > 1 && (request.luma_histogram || (common.normalize && of.joint && traits_of(of.mode).joint_by_luma));
     return p;
@@ -54,12 +51,12 @@ void launch_groups(const Images& images, const Common& common, void* workspace, 
     FloatParameters p{};
     p.common = common;
     p.workspace = workspace;
+    p.detail = Detail::full;
     p.has_range = request.range.has_value();
     p.range = request.range.value_or(Range{});
     const Normalization& normalization = common.normalization;
     const bool stretch = common.needs == NormalizeNeeds::ranks;
     p.groups = request.detail == Detail::full || stretch ? core::RankRequest::groups(request.percentiles) : 1;
-    p.detail = Detail::full;
     p.common.normalize = false;
     for (p.group = p.groups - 1; p.group > 0; --p.group) {
         p.ranks = core::RankRequest::of(request.percentiles, p.group, false, 0, 0);
@@ -76,10 +73,8 @@ void launch_groups(const Images& images, const Common& common, void* workspace, 
 }  // namespace
 
 Launch launch_on(int gpu) {
-    Launch launch;
-    launch.gpu = gpu;
-    launch.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, gpu);
-    launch.shared_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu));
+    Launch launch{nullptr, gpu, attribute(cudaDevAttrMultiProcessorCount, gpu),
+                  static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu))};
     if (const std::size_t bound = shared_memory_bound) launch.shared_bytes = std::min(launch.shared_bytes, bound);
     return launch;
 }
@@ -126,10 +121,6 @@ Analyzer::Analyzer(const StreamPlan& plan, void* workspace)
     if (!workspace_) workspace_ = owned_.reserve(bytes);
     GPUHIST_CUDA(cudaMemset(workspace_, 0, bytes));
     GPUHIST_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
-}
-
-ResultLayout Analyzer::layout(const AnalysisRequest& request, const Normalization* normalization) const {
-    return layout_of(plan_.depth, plan_.channels, request, normalization);
 }
 
 void Analyzer::check(const Views& views, const AnalysisRequest& request, const void* results) const {

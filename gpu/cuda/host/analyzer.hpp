@@ -7,8 +7,6 @@
 
 #include "cuda/host/batcher.hpp"
 #include "cuda/host/device.hpp"
-#include "cuda/host/parameters.hpp"
-#include "gpuhist/stream.hpp"
 
 namespace gpuhist::cuda {
 
@@ -23,16 +21,17 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
 /// Checks views: throws InvalidArgument. `outputs` matter where there is a normalisation.
 void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization);
 
-/// Analyser of images of one type, with one workspace. The GPU of the plan must be current in every call.
+/// Analyser of images of one type, with one workspace. The plan's GPU must be current in every call.
 class Analyzer {
   public:
     explicit Analyzer(const StreamPlan& plan, void* workspace = nullptr);
 
     const StreamPlan& plan() const { return plan_; }
-    ResultLayout layout(const AnalysisRequest& request, const Normalization* normalization) const;
+    ResultLayout layout(const AnalysisRequest& request, const Normalization* normalization) const {
+        return layout_of(plan_.depth, plan_.channels, request, normalization);
+    }
 
-    /// Loads all kernels that calls may launch. CUDA else does so when a kernel is first needed, and may then wait for
-    /// whatever the GPU is doing.
+    /// Loads all kernels that calls may launch: when one is first needed, CUDA may wait for the GPU to do so.
     void load_kernels();
 
     /// Enqueues the analysis of valid views; `normalization` null: no copies. See StreamAnalyzer.

@@ -36,14 +36,12 @@ struct JobBatch {
     std::size_t up = 0, down = 0;  ///< bytes to the GPU and back
 
     bool takes(const Job& job) const {
-        const auto wants = [](const Job& one) {
-            return std::tuple(one.image.depth, one.image.channels, one.request, one.normalization.has_value());
+        const auto asked = [](const Job& one) {
+            const Normalization of = one.normalization.value_or(Normalization{});
+            return std::tuple(one.image.depth, one.image.channels, one.request, one.normalization.has_value(), of.mode,
+                              of.low, of.high, of.joint);
         };
-        const auto how = [](const Job& one) {
-            const Normalization normalization = one.normalization.value_or(Normalization{});
-            return std::tuple(normalization.mode, normalization.low, normalization.high, normalization.joint);
-        };
-        return wants(*jobs.front()) == wants(job) && how(*jobs.front()) == how(job);
+        return asked(*jobs.front()) == asked(job);
     }
     bool full() const {
         return jobs.size() == static_cast<std::size_t>(StreamAnalyzer::list_images) || up >= most_bytes ||
@@ -83,14 +81,14 @@ inline Tensor tensor_of(const BatchView& batch, const MutableBatchView* output) 
     return tensor;
 }
 
-/// Calls `launch(images, first)` for one Tensor or List after the other, whose first image is that view: a tensor where
-/// all that are left, or enough, are equal images at equal distances; else as many of one order as `list` holds.
+/// Calls `launch(images, first)` for one Tensor or List after the other, from that view on: a tensor where all that are
+/// left, or enough, are equal images at equal distances; else as many of one order as `list` holds.
 template <class Launch>
 void for_each_launch(const Views& views, List& list, Launch launch) {
     auto distance = [](const auto* at, std::int64_t i) {  // from an image to the next
         return static_cast<const char*>(at[i + 1].data) - static_cast<const char*>(at[i].data);
     };
-    /// Whether image i + 1 goes on what begins with `first`.
+    // Whether image i + 1 goes on what begins with `first`.
     auto goes_on = [&](const auto* at, std::int64_t first, std::int64_t i) {
         const ImageView a = at[first], b = at[i + 1];
         return a.width == b.width && a.height == b.height && a.row_bytes == b.row_bytes && a.order == b.order &&

@@ -11,13 +11,10 @@
 
 #include "core/result.hpp"
 #include "cuda/host/analyzer.hpp"
-#include "cuda/host/batcher.hpp"
-#include "cuda/host/device.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::cuda {
-
 namespace {
 
 void validate(const Job& job) {

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "cuda/host/device.hpp"
@@ -45,8 +44,8 @@ inline std::size_t static_bytes(const Launch& launch, const void* kernel) {
     return known[{launch.gpu, kernel}] = attributes.sharedSizeBytes;
 }
 
-/// Blocks of a kernel that a multiprocessor holds at once. CUDA is asked once a kernel, shape and GPU, since asking
-/// costs more than a launch. The kernel is allowed all the shared memory that a block may have.
+/// Blocks of a kernel that a multiprocessor holds at once; the kernel is allowed all the shared memory that a block may
+/// have. CUDA is asked once a kernel, shape and GPU, since asking costs more than a launch.
 inline int resident_blocks(const Launch& launch, const void* kernel, const Shape& shape) {
     thread_local std::map<std::tuple<int, const void*, int, std::size_t>, int> known;
     const std::tuple key(launch.gpu, kernel, shape.threads, shape.shared_bytes);

@@ -95,7 +95,6 @@ GPUHIST_HD constexpr int rows_of(int channels) {
 GPUHIST_HD constexpr int result_row(int row, int channels, bool rgb) {
     return channels > 1 && !rgb && (row == 0 || row == 2) ? 2 - row : row;
 }
-
 /// Row of a result, of a row as u8 and u16 are counted: the channels in memory order, then luma.
 GPUHIST_HD constexpr int counted_row(int row, int channels, bool rgb) {
     return channels == 1 ? 0 : row == channels ? luma_row : row == 3 ? 4 : result_row(row, channels, rgb);
@@ -169,8 +168,7 @@ auto with_channels(int channels, Function function) {
     return function(std::integral_constant<int, 4>{});
 }
 
-/// Bytes of workspace that the launches below need. It must be zero before the first of them, and each leaves it as
-/// the next one needs it.
+/// Bytes of workspace that the launches below need: zero before the first of them; each leaves it as the next needs it.
 template <int C>
 std::size_t u8_workspace(const Launch& launch);
 template <int C>
@@ -178,8 +176,8 @@ std::size_t u16_workspace(const Launch& launch);
 template <int C>
 std::size_t floats_workspace(std::uint32_t bins);
 
-/// Enqueue the analysis of every image, and its normalised copy where one is asked for. Each sets the parameters that
-/// depend on the GPU itself. Throw CudaError; do not synchronise. `Images` is Tensor or List.
+/// Enqueue the analysis of all images, and normalised copies where asked for; set what parameters depend on the GPU.
+/// Throw CudaError; do not synchronise. `Images` is Tensor or List.
 template <int C, class Images>
 void launch_u8(const Images& images, CountParameters parameters, const Launch& launch);
 template <int C, class Images>

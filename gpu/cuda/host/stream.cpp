@@ -11,7 +11,6 @@
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
-
 namespace {
 
 void require(const StreamPlan& plan) {
