@@ -1,8 +1,6 @@
 // Writing ImageResult, and telling that it is complete.
 #pragma once
 
-#include <cstdint>
-
 #include "core/integers.hpp"
 #include "cuda/host/parameters.hpp"
 
@@ -11,16 +9,14 @@ namespace gpuhist::cuda {
 /// Writes a u8 or u16 channel from its exact sums; `samples` > 0.
 __device__ inline void write_channel(ChannelResult& result, std::uint64_t samples, std::uint64_t sum,
                                      core::u128 squares, std::uint32_t minimum, std::uint32_t maximum) {
-    const core::MeanStd mean_std = core::mean_std(samples, sum, squares);
-    ChannelResult channel;
-    channel.samples = samples;
-    channel.minimum = minimum;
-    channel.maximum = maximum;
-    channel.mean = mean_std.mean;
-    channel.std = mean_std.std;
-    channel.sum = sum;
-    channel.sum_squares = core::to_public(static_cast<core::i128>(squares));
-    result = channel;
+    const core::MeanStd of = core::mean_std(samples, sum, squares);
+    result = {samples,
+              double(minimum),
+              double(maximum),
+              of.mean,
+              of.std,
+              sum,
+              core::to_public(static_cast<core::i128>(squares))};
 }
 
 /// Writes all but `ready`, `channels` and, for f32, the range. By one thread.
@@ -40,9 +36,8 @@ __device__ inline void write_header(const Common& common, std::int64_t image, st
     result.details_offset = common.layout.details_offset;
 }
 
-/// Tells whether this block is the last of `blocks` to arrive, by one thread, behind a barrier that follows what the
-/// block wrote; everything that any of them wrote before is then visible to the last. `arrived` begins at zero; the
-/// last leaves it so.
+/// Tells whether this block is the last of `blocks` to arrive, which then sees all that any of them wrote. By one
+/// thread, behind a barrier. `arrived` is zero before the first and after the last.
 __device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
     __threadfence();  // what all threads wrote before the barrier is visible before this block counts as arrived
     const bool last = atomicAdd(arrived, 1u) + 1 == blocks;
@@ -52,8 +47,7 @@ __device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
     }
     return last;
 }
-/// Tells whether this block is the last to arrive, for all its threads, by a barrier before and one behind. `last` is
-/// in shared memory.
+/// Tells all threads of a block likewise, by a barrier before and one behind. `last` is in shared memory.
 __device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool* last) {
     __syncthreads();
     if (threadIdx.x == 0) *last = arrives_last(arrived, blocks);
@@ -64,8 +58,7 @@ __device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool
 __device__ inline void set_ready(ImageResult* result) {
     *static_cast<volatile std::uint32_t*>(&result->ready) = 1;
 }
-/// Publishes a result. By one thread, after a barrier behind everything that others wrote: the fence makes all of it
-/// visible before `ready`.
+/// Publishes a result, by one thread, a barrier behind what others wrote: the fence makes that visible before `ready`.
 __device__ inline void publish(ImageResult* result) {
     __threadfence_system();
     set_ready(result);

@@ -1,18 +1,17 @@
-// Numbers by which kernels are launched and cut their work, each with the figure that chose it. Fractions are of the
-// read-only sweep of 1 GiB, on an NVIDIA H200 unless said otherwise. All that was tried, with the alternatives'
-// figures: tests/bench/TUNING.md.
+// Numbers by which kernels are launched and cut their work, each with the figure that chose it, on an NVIDIA H200
+// unless said otherwise. Fractions are of the read-only sweep of 1 GiB. All that was tried: tests/bench/TUNING.md.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuhist::cuda {
 
-/// Threads of a block, which shares one set of counters; of grey u8, two such blocks share a multiprocessor: 0.985,
-/// with one 0.961. BGR: one, 0.92, with two 0.79.
+/// Threads of a block, which shares one set of counters. Grey u8 has two blocks a multiprocessor: 0.985, with one
+/// 0.961; BGR one: 0.92, with two 0.79.
 inline constexpr int block_threads = 1024;
 
-/// Threads and blocks a multiprocessor of a batch, whose images are one block's each, so that one counts while another
-/// gathers: 4096 × 224 × 224 BGR 0.75 with 2 × 384, 0.73 with 2 × 352; with luma 0.65 with 640, 0.62 with 800.
+/// Threads and blocks a multiprocessor of a batch, so that one block counts while another gathers: 4096 × 224 × 224 BGR
+/// 0.75 with 2 × 384, 0.73 with 2 × 352; with luma 0.65 with 640, 0.62 with 800.
 constexpr int batch_threads_of(int rows) {
     return rows == 1 ? 256 : rows <= 3 ? 384 : 640;
 }
@@ -23,23 +22,21 @@ constexpr int batch_blocks(int rows) {
 /// Blocks of any other kernel that are resident on a multiprocessor, at most: more, smaller ones were slower.
 inline constexpr int blocks_per_multiprocessor = 2;
 
-/// Pixels that are worth a block, which must clear and merge its counters: a copy of 1 MB of u8 BGR takes 11.7 µs, with
-/// 16384 pixels 12.9; f32 BGR, brief, 20.9 µs, with 4096 pixels 22.5; f32 BGR in full 69 µs, with 8192 pixels 73.
+/// Pixels that are worth a block, which must clear and merge its counters. 1 MB of BGR: a copy of u8 11.7 µs, with
+/// 16384 pixels 12.9; f32, brief, 20.9, with 4096 pixels 22.5; f32 in full 69, with 8192 pixels 73.
 inline constexpr std::int64_t u8_pixels_per_block = 8 * 1024;
 constexpr std::int64_t float_pixels_per_block(int channels, bool full) {
     if (full) return channels == 1 ? 8 * 1024 : 4 * 1024;
     return channels == 1 ? 4 * 1024 : 2 * 1024;
 }
-/// Pixels of u16 images in lists up to which one block counts an image alone. Others are shared by all blocks: 0.5 MB
-/// of grey take 21 µs, dealt 8192 pixels a block 29.
+/// Pixels of a list's u16 image up to which one block counts it alone: 0.5 MB of grey, shared, 21 µs, with 8192 29.
 inline constexpr std::int64_t u16_pixels_alone = 64 * 1024;
 
 /// Blocks of 32 that count the two rows of u16 BGR with luma which are less work: constant pixels 0.50, with 16 0.36.
 inline constexpr int lighter_role_blocks = 14;
 
-/// Rounds of a resident image that are on their way together: 25 MB of grey u8 take 21.5 µs, with 12 rounds 23.8. And
-/// the part of an image that it must hold to be worth the cache that it takes: 536 MB of BGR take 412 µs with it, 400
-/// without.
+/// Rounds of a Tile that are on their way together: 25 MB of grey u8 21.5 µs, with 12 rounds 23.8. And the part of an
+/// image that it must hold to be worth the cache that it takes: 536 MB of BGR 412 µs with a smaller one, 400 without.
 inline constexpr int tile_rounds_ahead = 3, least_part_of_tile = 8;
 
 /// Threads of a block for f32; few when brief, so that each has registers for many groups on their way. Brief grey
@@ -70,9 +67,8 @@ constexpr int apply_unroll_of(int channels) {
     return channels == 3 ? 6 : 4;
 }
 
-/// Groups of a thread of u16 grey, or of f32 colors in brief, below which they are looked at one by one, since the
-/// unrolled loop's instructions take longer to fetch than it saves: 24 MB of u16, normalized, 50.9 µs for 55.8, of f32
-/// BGR 76.9 for 82.1.
+/// Groups of a thread (u16 grey; f32 colors, brief) that are looked at one by one where fewer, as the unrolled loop
+/// takes longer to fetch than it saves: 24 MB, normalized, of u16 50.9 µs for 55.8, of f32 BGR 76.9 for 82.1.
 inline constexpr int few_groups = 16;
 
 }  // namespace gpuhist::cuda

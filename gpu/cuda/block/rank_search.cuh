@@ -1,8 +1,6 @@
 // Search for the places of ranks among counts, by warps.
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/block/reduce.cuh"
 
 namespace gpuhist::cuda {
@@ -18,8 +16,8 @@ __device__ inline int lane_of_rank(std::uint64_t rank, std::uint64_t through) {
     return (__ffs(__ballot_sync(0xFFFFFFFFu, rank < through)) - 1) & (warp_lanes - 1);
 }
 
-/// Bin of [first, last), counted by `count`, that holds the rank; the last where none does, as of pixels that
-/// somebody changes meanwhile. By a warp; the same for all lanes.
+/// Bin of [first, last), counted by `count`, that holds the rank, for all lanes of a warp; the last where none does, as
+/// of pixels that somebody changes meanwhile.
 template <class Count>
 __device__ Located locate_by_warp(Count count, std::uint32_t first, std::uint32_t last, std::uint64_t rank) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;

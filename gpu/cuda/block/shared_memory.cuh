@@ -1,5 +1,4 @@
-// Shared memory by its own 32-bit addresses, and sums in device memory that nobody waits for: both are slower by
-// generic addresses, which may be either's.
+// Shared memory by its own 32-bit addresses, and sums in device memory that nobody waits for: faster than generic ones.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +54,6 @@ __device__ inline std::uint32_t shared_add_if(bool yes, std::uint32_t address, s
                  : "memory");
     return old;
 }
-/// Sets a bool.
 __device__ inline void shared_set(std::uint32_t address) {
     asm volatile("{ .reg .u16 one; mov.u16 one, 1; st.shared.u8 [%0], one; }" ::"r"(address) : "memory");
 }
@@ -68,8 +66,8 @@ __device__ inline void shared_exchange_if(std::uint32_t address, std::uint32_t e
                  : "memory");
 }
 
-/// Adds to device memory. Nothing is returned, so that nobody waits: where the compiler cannot tell the kind of memory,
-/// atomicAdd brings back the old value, and of 64 bits what follows begins when it has come.
+/// Adds to device memory. Nothing is returned, so that nobody waits: atomicAdd brings back the old value where the
+/// compiler cannot tell the kind of memory, and of 64 bits what follows begins when it has come.
 __device__ inline void global_add(std::uint32_t* counter, std::uint32_t value) {
     asm volatile("red.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "r"(value) : "memory");
 }

@@ -1,23 +1,9 @@
-// Brightness of pixels: luma, and its sums reduced by warp shuffles.
+// Brightness sums, reduced over lanes.
 #pragma once
 
-#include <cstdint>
-
-#include "core/luma.hpp"
 #include "cuda/block/reduce.cuh"
 
 namespace gpuhist::cuda {
-
-/// core::luma of samples in memory order.
-struct Luma {
-    std::uint32_t first, last;  ///< the factors of a pixel's first and third sample
-
-    __device__ explicit Luma(bool rgb)
-        : first(rgb ? core::luma_red : core::luma_blue), last(rgb ? core::luma_blue : core::luma_red) {}
-    __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
-        return core::luma_weighted(first * a + core::luma_green * b + last * c);
-    }
-};
 
 /// Σ x, Σ x², extremes. A minimum is kept as the maximum of its complement, so that all zero is nothing.
 struct BrightnessSums {

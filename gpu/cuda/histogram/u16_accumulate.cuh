@@ -1,16 +1,43 @@
 // 16-bit images, accumulate: one bin per possible value, and the brightness sums, in one sweep of the pixels.
 #pragma once
 
-#include <cstdint>
-
-#include "cuda/block/hot_bins.cuh"
+#include "core/luma.hpp"
+#include "cuda/block/packed_counters.cuh"
 #include "cuda/histogram/brightness.cuh"
-#include "cuda/histogram/u16_state.cuh"
 #include "cuda/pixels/ring.cuh"
-#include "cuda/pixels/sweep.cuh"
+#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 namespace {
+
+constexpr int values = 65536;
+
+/// Layout of a block's shared memory: `rows` rows of counts at a time, in counters of `bits` bits. Wide, from 160 KiB:
+/// two rows of colours fit, so that pixels are read half as often, and 8 bits wrap rarely enough. Narrow fits all GPUs.
+template <int C, bool Wide>
+struct Layout {
+    static constexpr bool wide = Wide;
+    static constexpr int bits = Wide ? (C == 1 ? 16 : 8) : 6;
+    static constexpr int rows = Wide && C > 1 ? 2 : 1;
+    static constexpr int roles = C == 1 ? 1 : (C + rows) / rows;  ///< of channels and luma
+    static constexpr int threads = C == 1 ? 1024 : 768;           ///< colours take more registers
+    using Counters = PackedCounters<bits>;
+    using Crowded = CrowdedPlaces<Wide ? 5 : 4>;
+    using Rings = Ring<std::uint16_t, C, C == 3 ? 1 : 2, C == 3 ? 2 : 3>;  ///< of a warp, where there is room
+    static constexpr bool ringed = has_copy_engine && Wide && C > 1;
+    static constexpr int counter_words = rows * Counters::words, words = counter_words + rows * Crowded::words;
+};
+
+/// core::luma of samples in memory order.
+struct Luma {
+    std::uint32_t first, last;  ///< the factors of a pixel's first and third sample
+
+    __device__ explicit Luma(bool rgb)
+        : first(rgb ? core::luma_red : core::luma_blue), last(rgb ? core::luma_blue : core::luma_red) {}
+    __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+        return core::luma_weighted(first * a + core::luma_green * b + last * c);
+    }
+};
 
 /// Carries of packed counters, counted for each place.
 struct Carries {
@@ -153,4 +180,5 @@ __device__ inline BrightnessSums count_role(int role, const Image& image, const 
 }
 
 }  // namespace
+
 }  // namespace gpuhist::cuda

@@ -1,20 +1,103 @@
 // 16-bit images, merge: from the counters of blocks to an image's counts, sums and numbers.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#include "cuda/histogram/u16_state.cuh"
+#include "cuda/histogram/u16_accumulate.cuh"
 #include "cuda/host/launcher.cuh"
-#include "cuda/pixels/validity.cuh"
+#include "cuda/normalize/lut.cuh"
 #include "cuda/results.cuh"
 
 namespace gpuhist::cuda {
 namespace {
 
-/// Writes a row's counts from a block's own counters and carries (null: none), which are zero afterwards. By all
-/// threads; returns each one's sums.
+constexpr int page_count = values / page_values;
+
+/// Blocks that add up the carries, of those that count the same rows.
+constexpr int carriers = 8;
+
+/// Block partial: what one block counted, in device memory.
+template <class L>
+struct alignas(256) BlockPartial {
+    std::uint32_t words[L::rows][L::Counters::words];
+    std::uint32_t carries[L::rows][values];  ///< of each place; zero but between counting and merging
+    Word pages[5][page_count];  ///< samples in a row's pages, for LUTs; the first block's: of an image that all share
+    bool carried;               ///< whether a carry is not zero
+};
+
+/// Sums of a row over a whole image; Σ x² in parts that 64 bits hold. Zero between images.
+struct RowSums {
+    Word sum, squares_low, squares_high;
+    std::uint32_t complement_minimum, maximum;
+
+    __device__ void add(std::uint32_t value, std::uint64_t times) {
+        if (times == 0) return;
+        const core::u128 squares = static_cast<core::u128>(times) * (static_cast<std::uint64_t>(value) * value);
+        sum += times * value;
+        squares_low += static_cast<std::uint32_t>(squares);
+        squares_high += static_cast<std::uint64_t>(squares >> 32);
+        complement_minimum = max(complement_minimum, ~value);
+        maximum = max(maximum, value);
+    }
+    __device__ void reduce_over_warp() {
+        sum = reduce_warp(sum, Sum{});
+        squares_low = reduce_warp(squares_low, Sum{});
+        squares_high = reduce_warp(squares_high, Sum{});
+        complement_minimum = reduce_warp(complement_minimum, Max{});
+        maximum = reduce_warp(maximum, Max{});
+    }
+    /// Adds to sums that others add to as well, in shared or device memory.
+    __device__ void add_to(RowSums& all) const {
+        if (complement_minimum == 0) return;  // no sample
+        atomicAdd(&all.sum, sum);
+        atomicAdd(&all.squares_low, squares_low);
+        atomicAdd(&all.squares_high, squares_high);
+        atomicMax(&all.complement_minimum, complement_minimum);
+        atomicMax(&all.maximum, maximum);
+    }
+};
+
+/// Workspace, zero between launches but for the block partials' words and pages.
+template <class L>
+struct U16Workspace {
+    RowSums sums[5];
+    std::uint32_t arrived;
+    BlockPartial<L> blocks[1];  ///< one a block
+};
+
+/// Blocks of one role, which is to count some rows together. They are dealt to the roles in turn; to two, by the work
+/// of each, so that both keep the same pace and the second to read pixels finds them in L2. Two rows and luma's sums
+/// are as much work as two rows. Limit: 3 blocks.
+class Crew {
+  public:
+    __device__ Crew(int role, int roles, bool count_luma)
+        : role_(role),
+          roles_(roles),
+          part_(count_luma ? role == 0 ? lighter_role_blocks : 32 - lighter_role_blocks : 16) {}
+
+    static __device__ int role_of(int block, int roles, bool count_luma) {
+        if (roles != 2) return block % roles;
+        return Crew(0, 2, count_luma).before(block + 1) > Crew(0, 2, count_luma).before(block) ? 0 : 1;
+    }
+    __device__ int blocks() const { return before(static_cast<int>(gridDim.x)); }
+    __device__ int rank(int block) const { return before(block); }
+    __device__ int block(int rank) const {
+        if (roles_ != 2) return role_ + rank * roles_;
+        return role_ == 0 ? rank * 32 / part_ : ((rank + 1) * 32 + part_ - 1) / part_ - 1;
+    }
+
+  private:
+    /// Blocks of this role among the first `count` of the grid.
+    __device__ int before(int count) const {
+        if (roles_ != 2) return (count - role_ + roles_ - 1) / roles_;
+        return role_ == 0 ? (count * part_ + 31) / 32 : count * part_ / 32;
+    }
+
+    int role_, roles_, part_;
+};
+
+/// Writes a row's counts from a block's counters and carries (null: none), and clears these. Returns the thread's sums.
 template <class L>
 __device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::uint32_t* carries, Word* counts) {
     using Counters = typename L::Counters;
@@ -39,7 +122,7 @@ __device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::ui
     return sums;
 }
 
-/// Loads words that lie side by side, at an address divisible by their size; not from this multiprocessor's own cache.
+/// Loads words from an address divisible by their size, past this multiprocessor's own cache.
 template <int N>
 __device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[N]) {
     using Words = std::conditional_t<N == 2, uint2, uint4>;
@@ -47,8 +130,8 @@ __device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&wor
     memcpy(words, &loaded, sizeof words);
 }
 
-/// Adds up what the blocks of each role counted, and each row's sums and pages in the workspace. A chunk of words at a
-/// time, several a lane, by as many groups of threads as a block has, which take turns reading the blocks' counters.
+/// Adds up what the blocks of each role counted, and each row's sums and pages in the workspace, a chunk of words at a
+/// time, several a lane. The block's groups of threads take turns reading the blocks' counters.
 template <int C, class L>
 __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_t i, RowSums* sums) {
     using Counters = typename L::Counters;
@@ -134,7 +217,7 @@ __device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i
     __syncwarp();
 }
 
-/// Writes the samples of each page of a row, by a block, from counts that have been written.
+/// Writes the samples of each page of a row, by a block, from its counts.
 __device__ inline void write_pages(const Word* counts, Word* pages) {
     const int lane = threadIdx.x % warp_lanes;
 #pragma unroll 1
@@ -149,4 +232,5 @@ __device__ inline void write_pages(const Word* counts, Word* pages) {
 }
 
 }  // namespace
+
 }  // namespace gpuhist::cuda

@@ -1,12 +1,261 @@
-// 8-bit images of GPUHIST_CHANNELS channels: their launch. Single ones have a unit of their own.
+// 8-bit images of GPUHIST_CHANNELS channels: kernels of batches and lists, and the launch; see also u8_image.cu.
 
-#include <cstdint>
 #include <type_traits>
 
-#include "cuda/histogram/u8_batch.cuh"
-#include "cuda/histogram/u8_list.cuh"
+#include "cuda/histogram/u8_results.cuh"
 
 namespace gpuhist::cuda {
+namespace {
+
+/// Kernel of a batch of equal images, dealt to the blocks in turn. No barrier stands between images: while the last
+/// warps write the sums of one, the others sweep the next. Counters go on counting: each thread remembers what its bins
+/// had come to, modulo 2^32. Launch: any grid of batch_threads_of(rows) threads a block.
+template <int C, bool CountLuma, bool OneRow, typename O>
+__global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
+                                  batch_blocks(counted_rows<C, CountLuma>))
+    u8_batch_kernel(const __grid_constant__ Tensor images, const __grid_constant__ CountParameters p) {
+    constexpr int rows = counted_rows<C, CountLuma>, threads = batch_threads_of(rows),
+                  bins_of_thread = (rows * values + threads - 1) / threads;
+    __shared__ Kept<C, O, rows, threads> kept;
+    static_assert(rows != 3 || !std::is_void_v<O> || sizeof(kept) <= 1024, "see batch_blocks");
+    const Common& common = p.common;
+    clear_columns(rows * values * 32);
+    __syncthreads();
+    std::uint32_t before[bins_of_thread]{};
+#pragma unroll 1
+    for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x) {
+        const Image image = images.image(index);
+        const bool narrow = is_narrow(image.pixels());
+        const Share share{threadIdx.x, images.pieces, threads};
+        BrightnessSums luma = count_share<C, 32, CountLuma, OneRow, 1>(image, share, 5, common.rgb);
+        if (index + gridDim.x < images.count)
+            fetch_ahead<std::uint8_t, C>(images.image(index + gridDim.x), threadIdx.x);
+        if constexpr (rows == C && C > 1) keep_luma(kept, luma, narrow);
+        __syncthreads();
+        if constexpr (rows == C) luma = luma_part<C>(kept.warp_luma);
+#pragma unroll
+        for (int i = 0; i < bins_of_thread; ++i) {
+            const std::uint32_t bin = threadIdx.x + i * threads;
+            if (bin >= rows * values) break;
+            const std::uint32_t now = gather<rows>(bin, false), samples = now - before[i];
+            before[i] = now;
+            if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
+            write_count<C>(common, index, narrow, bin, samples, kept.partial);
+        }
+        __syncthreads();  // the warps' parts of the sums
+        write_sums<C>(common, index, image.pixels(), rows, kept.partial, luma);
+        if constexpr (!std::is_void_v<O>) {
+            make_luts<C>(common.normalization, {kept.counts, kept.partial, image.pixels()}, kept.luts);
+            write_luts<C>(common, index, kept.luts);
+            apply_luts<C>(common, kept.luts, image,
+                          {threadIdx.x, pieces_of_samples<std::uint8_t, C>(image), blockDim.x},
+                          images.output_of(index));
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence_system();
+        for (std::int64_t index = blockIdx.x; index < images.count; index += gridDim.x)
+            set_ready(result_of(common, index));
+    }
+}
+
+/// Launches where at least two thirds of the blocks have an image at any time; false: nothing is launched.
+template <int C, bool CountLuma, typename O>
+bool launch_batch(Launch launch, std::size_t shared_bytes, const Tensor& images, const CountParameters& p) {
+    constexpr int rows = counted_rows<C, CountLuma>;
+    const Shape shape{images.count, batch_threads_of(rows), shared_bytes, batch_blocks(rows)};
+    const auto kernel = all_in_one_row<std::uint8_t, C>(images) ? u8_batch_kernel<C, CountLuma, true, O>
+                                                                : u8_batch_kernel<C, CountLuma, false, O>;
+    const std::int64_t blocks =
+        std::int64_t{launch.multiprocessors} * resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
+    const std::int64_t rounds = (images.count + blocks - 1) / blocks;
+    if (images.count * 3 < rounds * blocks * 2) return false;
+    launch_kernel(launch, kernel, false, shape, images, p);
+    return true;
+}
+
+/// Part of one image that a block has, and beside whom.
+struct Part {
+    std::int64_t image;
+    std::int64_t first, last;  ///< the block's pieces of the image; of a single image: all
+    int first_block, blocks;   ///< those that share the image
+    int rank;                  ///< this block's place among them
+    bool dealt;                ///< the pieces are dealt to the blocks in turn
+
+    __device__ bool whole() const { return blocks == 1; }
+    /// This thread's share; and of other pieces of the same image, dealt in turn.
+    __device__ Share share() const {
+        return dealt ? dealt_share(last) : Share{first + threadIdx.x, last, blockDim.x, first};
+    }
+    __device__ Share dealt_share(std::int64_t pieces) const { return cuda::dealt(pieces, rank, blocks); }
+};
+
+/// Partition of a launch's pixels. A single image is dealt to all blocks in turn, so that they walk through memory side
+/// by side: 2 % faster than a stretch each. Several are laid end to end and cut into as many equal stretches as there
+/// are blocks, so that none waits for another: a block has whole images, and shares at most two.
+template <class Images>
+class Partition {
+  public:
+    __device__ Partition(const Images& images, int rank, int blocks)
+        : images_(images), rank_(rank), blocks_(blocks), pieces_(images.pieces_before(images.count)) {
+        begin_ = images.count == 1 ? 0 : begin_of(rank);
+        end_ = images.count == 1 ? pieces_ : begin_of(rank + 1);
+        first_image_ = images.count == 1 ? 0 : images.image_of(begin_);
+        last_image_ = images.count == 1 ? 0 : images.image_of(end_ - 1);
+    }
+    __device__ int count() const { return static_cast<int>(last_image_ - first_image_) + 1; }
+    __device__ std::int64_t image(int i) const { return first_image_ + i; }
+    __device__ Part operator[](int i) const {
+        Part part;
+        part.image = first_image_ + i;
+        const std::int64_t before = images_.pieces_before(part.image), after = images_.pieces_before(part.image + 1);
+        part.dealt = images_.count == 1;
+        part.first = max(begin_, before) - before;
+        part.last = min(end_, after) - before;
+        const bool own = begin_ <= before && after <= end_ && !part.dealt;
+        part.first_block = own ? rank_ : part.dealt ? 0 : block_of(before);
+        part.blocks = own ? 1 : part.dealt ? blocks_ : block_of(after - 1) - part.first_block + 1;
+        part.rank = rank_ - part.first_block;
+        return part;
+    }
+
+  private:
+    __device__ std::int64_t begin_of(int rank) const { return pieces_ * rank / blocks_; }
+    /// The last block that begins at `piece` or before: (p + 1) · blocks − 1 over the pieces, rounded down.
+    __device__ int block_of(std::int64_t piece) const {
+        return static_cast<int>(((piece + 1) * blocks_ - 1) / pieces_);
+    }
+
+    const Images& images_;
+    int rank_, blocks_;
+    std::int64_t pieces_, begin_, end_, first_image_, last_image_;
+};
+
+/// Steps of u8_list_kernel. A block shares its first image and its last at most.
+template <int C, typename O, class Images>
+struct BlockOfImages {
+    static constexpr int wanted = blocks_wanted<C, O>;
+    const Images& images;
+    const CountParameters& p;
+    Kept<C, O>& kept;
+
+    __device__ int rows() const { return C == 1 ? 1 : C + p.count_luma; }
+    __device__ Meeting<C>& meeting_of(const Part& part) const {
+        return static_cast<U8Workspace<C>*>(p.workspace)->meetings[part.first_block];
+    }
+
+    /// Counts a share. Ends in a barrier: the columns hold all.
+    __device__ void count(const Image& image, const Share& share) const {
+        if (rows() > C) {
+            count_columns<C, C != 1, wanted>(image, share, p.columns_log2, p.common.rgb);
+        } else {
+            const auto luma = count_columns<C, false, wanted>(image, share, p.columns_log2, p.common.rgb);
+            if constexpr (C > 1) keep_luma(kept, luma);
+        }
+        __syncthreads();
+    }
+    /// Writes a result from `counted(bin)` and this thread's part of luma's sums.
+    template <class Counted>
+    __device__ void complete(std::int64_t index, const BrightnessSums& luma, Counted counted) const {
+        write_counts<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, [&](std::uint32_t bin) {
+            const Word samples = counted(bin);
+            if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
+            return samples;
+        });
+        __syncthreads();  // the warps' parts of the sums
+        write_sums<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, luma);
+        if constexpr (!std::is_void_v<O>) {
+            make_luts<C>(p.common.normalization, {kept.counts, kept.partial, images.image(index).pixels()}, kept.luts);
+            write_luts<C>(p.common, index, kept.luts);
+        }
+    }
+    /// Analyses an image that this block has alone. No barrier at the end, as in u8_batch_kernel.
+    __device__ void analyze_whole(std::int64_t index) const {
+        const std::int64_t pieces = images.pieces_before(index + 1) - images.pieces_before(index);
+        count(images.image(index), {threadIdx.x, pieces, blockDim.x});
+        complete(index, luma_part<C>(kept.warp_luma),
+                 [&](std::uint32_t bin) { return gather_any<C>(bin, rows(), p.columns_log2); });
+    }
+    /// Analyses a part of an image. Returns the meeting's generation before this block arrived.
+    __device__ __noinline__ std::uint32_t analyze_shared(const Part part) const {
+        Meeting<C>& meeting = meeting_of(part);
+        __syncthreads();  // the sums of the image before are written
+        count(images.image(part.image), part.share());
+#pragma unroll 1
+        for (std::uint32_t bin = threadIdx.x; bin < rows() * values; bin += blockDim.x)
+            if (const Word samples = gather_any<C>(bin, rows(), p.columns_log2))
+                global_add(&meeting.counts[bin], samples);
+        if (C > 1 && rows() == C) add_luma(kept.warp_luma, meeting.luma);
+        const std::uint32_t generation = *static_cast<volatile std::uint32_t*>(&meeting.generation);
+        if (!arrive_last(&meeting.arrived, part.blocks, &kept.completes)) return generation;
+        complete(part.image, luma_part<C>(meeting.luma), [&](std::uint32_t bin) {
+            const Word samples = __ldcg(&meeting.counts[bin]);
+            meeting.counts[bin] = 0;
+            return samples;
+        });
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            meeting.luma = BrightnessSums{};
+            publish(result_of(p.common, part.image));
+            atomicAdd(&meeting.generation, 1u);  // publish's fence stands before it
+        }
+        return generation;
+    }
+    __device__ void apply(const Part& part) const {
+        if constexpr (!std::is_void_v<O>) {
+            const Image image = images.image(part.image);
+            apply_luts<C>(p.common, kept.luts, image, part.dealt_share(pieces_of_samples<std::uint8_t, C>(image)),
+                          images.output_of(part.image));
+            __syncthreads();  // the LUTs may be written again
+        }
+    }
+    /// Waits for the block that writes the result, and reads its LUTs.
+    __device__ void apply_shared(const Part& part, std::uint32_t generation) const {
+        if (threadIdx.x == 0) {
+            auto* now = static_cast<volatile std::uint32_t*>(&meeting_of(part).generation);
+            while (*now == generation) __nanosleep(100);
+            __threadfence();
+        }
+        __syncthreads();
+        read_luts<C>(p.common, part.image, kept.luts);
+        apply(part);
+    }
+};
+
+/// Kernel of several images, see Partition, for any number of columns, and of images of 2^32 pixels and more. Blocks
+/// that share one add to a meeting's counts in device memory; the last to arrive writes the result and leaves the
+/// meeting empty. Limit: fewer than 2^32 pixels a block, for the 32-bit counters.
+template <int C, typename O, class Images>
+__global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
+    u8_list_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p) {
+    __shared__ Kept<C, O> kept;
+    const BlockOfImages<C, O, Images> block{images, p, kept};
+    const Partition<Images> parts(images, blockIdx.x, gridDim.x);
+    clear_columns(block.rows() * values << p.columns_log2);
+    __syncthreads();
+    const int end = parts.count();
+    const bool first_shared = !parts[0].whole(), last_shared = end > 1 && !parts[end - 1].whole();
+    std::uint32_t first_generation = 0, last_generation = 0;
+    if (first_shared) first_generation = block.analyze_shared(parts[0]);
+    const std::int64_t whole = parts.image(first_shared), whole_end = parts.image(end - last_shared);
+    for (std::int64_t index = whole; index < whole_end; ++index) {
+        block.analyze_whole(index);
+        block.apply(parts[static_cast<int>(index - parts.image(0))]);
+    }
+    if (last_shared) last_generation = block.analyze_shared(parts[end - 1]);
+    __syncthreads();
+    if (threadIdx.x == 0 && whole < whole_end) {  // one fence for all images that were this block's own
+        __threadfence_system();
+        for (std::int64_t index = whole; index < whole_end; ++index) set_ready(result_of(p.common, index));
+    }
+    if constexpr (!std::is_void_v<O>) {
+        if (first_shared) block.apply_shared(parts[0], first_generation);
+        if (last_shared) block.apply_shared(parts[end - 1], last_generation);
+    }
+}
+
+}  // namespace
 
 template <int C>
 std::size_t u8_workspace(const Launch& launch) {

@@ -1,27 +1,24 @@
 // 8-bit images, accumulate: one bin per possible value of every row, counted in a block's shared memory in one sweep.
 #pragma once
 
-#include <cstdint>
-
+#include "core/luma.hpp"
 #include "cuda/block/shared_memory.cuh"
 #include "cuda/histogram/brightness.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/resident.cuh"
-#include "cuda/pixels/sweep.cuh"
 
 namespace gpuhist::cuda {
 namespace {
 
 constexpr int values = 256;
 
-/// Number of rows that are counted.
 template <int C, bool CountLuma>
 constexpr int counted_rows = C > 1 && CountLuma ? C + 1 : C;
 
 // Lane replicas: a block keeps copies of each bin side by side in shared memory, its columns, usually 32: a lane adds
-// to its own, so that no two lanes of a warp ever meet in a bank. Of 32 columns two rows share 64 KiB: bin b of both
-// begins at 256 b and takes 128 bytes for each. A counter's address then has the sample in its second byte and the lane
-// in its first: one byte permutation makes it from both. A row with none to share with takes 128 bytes a bin.
+// to its own, so that no two lanes of a warp meet in a bank. With 32 columns two rows share 64 KiB: bin b of both
+// begins at 256 b and takes 128 bytes for each. So one byte permutation makes a counter's address, which has the sample
+// in its second byte and the lane in its first. A row with none to share with takes 128 bytes a bin.
 template <int rows>
 constexpr bool shares_space(int row) {
     return (row | 1) < rows;
@@ -80,8 +77,7 @@ struct U8Counter {
         else
             shared_increment(column + ((row * values + sample) << (columns_log2 + 2)));
     }
-    /// Byte `at` of a word, as a sample of the row is handled: from the lowest byte up the lane's, the sample, 0, 0; or
-    /// the sample alone.
+    /// Byte `at` of a word, as a sample of the row is handled: lane, sample, 0, 0 from the lowest byte up; or alone.
     template <int row>
     __device__ std::uint32_t sample_of(std::uint32_t word, int at) const {
         return as_address<row> ? __byte_perm(word, lane, 0x7604 | at << 4) : __byte_perm(word, 0, 0x4440 | at);
@@ -113,7 +109,6 @@ struct U8Counter {
             group_sum = group_squares = 0;
         }
     }
-    /// Sums of luma over what was looked at.
     __device__ BrightnessSums found() const {
         BrightnessSums sums = brightness;
         if (maxima == 0) return sums;  // no pixel: of a black one `half` is in it
@@ -121,8 +116,7 @@ struct U8Counter {
         sums.maximum = max(maxima & 0xFFFFu, maxima >> 16) >> 8;
         return sums;
     }
-    /// Accumulates a pixel; `sample(c)`: of channel c, a constant. Returns 2^9 times the sum that core::luma shifts, of
-    /// which luma is the uppermost byte.
+    /// Accumulates a pixel; `sample(c)`: of channel c, a constant. Returns luma_scale times what core::luma shifts.
     template <class Sample>
     __device__ std::uint32_t look_at_pixel(Sample sample) {
         const std::uint32_t a = sample(std::integral_constant<int, 0>{});
@@ -141,9 +135,9 @@ struct U8Counter {
     }
     template <class Valid = EveryPixel>
     __device__ void look_at(const Group<std::uint8_t, C>& g, Valid valid = {}) {
-        // Base and lane, as if they changed each time. Else the compiler keeps the address of each row in a register
-        // and adds it to every sample; this way the base, which is the same for all lanes, and a place other than 0 are
-        // part of the address that the increment itself takes. And it would find out each time which lane this is.
+        // Base and lane, as if they changed each time. Else the compiler finds the lane out anew each time, keeps each
+        // row's address in a register and adds it to every sample; this way the base, the same for all lanes, and a
+        // place other than 0 are part of the address that the increment itself takes.
         asm volatile("" : "+r"(base), "+r"(lane));
 #pragma unroll
         for (int i = 0; i < Group<std::uint8_t, C>::samples; i += 4 * C) {
@@ -170,16 +164,15 @@ struct U8Counter {
     }
 };
 
-/// Grey images want two blocks of a multiprocessor, each of its threads with 32 registers: that is all their counters
-/// leave room for; colours and normalised copies want 64.
+/// Blocks a multiprocessor: grey images want two, of 32 registers a thread; colours and normalised copies want 64.
 template <int C, typename O>
 constexpr int blocks_wanted = C == 1 && std::is_void_v<O> ? 2 : 1;
-/// Groups loaded at once: as many as the registers hold; BGR, whose group is three words, loads one ahead.
+/// Groups loaded at once, as many as the registers hold (BGR, whose group is three words: one ahead); and from rows
+/// with gaps between, whose steps take up registers themselves.
 template <int C, int Wanted>
 constexpr int unroll = C == 3                  ? 1
                        : C == 1 && Wanted == 2 ? 3
                                                : 4;
-/// Groups loaded at once from rows with gaps between, whose steps take up registers themselves.
 template <int C, int Wanted>
 constexpr int rows_unroll = C == 1 && Wanted == 2 ? 2 : unroll<C, Wanted>;
 

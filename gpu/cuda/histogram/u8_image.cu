@@ -1,11 +1,9 @@
 // 8-bit images, one a launch. In a unit of its own, as a kernel keeps more in registers the fewer share its functions.
 
 #include <algorithm>
-#include <cstdint>
 #include <type_traits>
 
 #include "cuda/histogram/u8_results.cuh"
-#include "cuda/host/launcher.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -22,15 +20,12 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
     if (threadIdx.x == 0) publish(result_of(common, 0));
 }
 
-/// Kernel of a single image: counts per value of every channel and, with CountLuma, of luma; else luma's brightness
-/// sums from the pixels. Then, for O not void, the image's LUTs from its counts, and its normalised copy. One image
-/// under 2^32 pixels. Launch: any grid of 1024 threads a block; cooperative where a copy is written. The pixels are
-/// dealt to all blocks in turn, so that they walk through memory side by side. Shared memory: 32 columns, rows × 32
-/// KiB. Each block adds its counts to a total in device memory. The last to arrive writes the result; where all are to
-/// normalise, they wait for it to arrive and build the LUTs each for itself, and the first whose pixels are done
-/// writes the result. What there is room for of an image to be normalised stays in shared memory, see Tile. Barriers:
-/// after clearing, and between counting and gathering, since any lane may count into any bin. Bytes: each pixel is
-/// read once; for the copy, where it is in no tile, once more (from L2 where it fits) and written once.
+/// Kernel of a single image under 2^32 pixels: counts every channel and, with CountLuma, luma; else sums luma up. Then,
+/// for O not void, writes the normalised copy. Launch: any grid of 1024 threads a block; cooperative where a copy is
+/// written. Each block adds its counts to a total in device memory, and the last to arrive writes the result; where all
+/// normalise, they wait for it, build the LUTs each for itself, and the first whose pixels are done writes the result.
+/// Barriers: after clearing and before gathering, since any lane may count into any bin. Bytes: each pixel is read
+/// once; for the copy, where it is in no Tile, once more.
 template <int C, bool CountLuma, typename O>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     u8_image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
@@ -54,12 +49,9 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     constexpr int wanted = blocks_wanted<C, O>;
     const Share share =
         dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height, blockIdx.x, gridDim.x);
-    BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted>(image, share, 5, common.rgb)
-                                       : count_kept<C, CountLuma, wanted>(image, share, tile, common.rgb);
-    if constexpr (sums_luma) {
-        luma.reduce_over_warp();
-        if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
-    }
+    const BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted>(image, share, 5, common.rgb)
+                                             : count_kept<C, CountLuma, wanted>(image, share, tile, common.rgb);
+    if constexpr (sums_luma) keep_luma(kept, luma);
     __syncthreads();
 
     // Merge.

@@ -1,17 +1,114 @@
-// 8-bit images, finish: from counts to results, LUTs and normalised copies.
+// 8-bit images, merge and finish: from the columns of blocks to counts, results, LUTs and normalised copies.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
-#include "cuda/histogram/brightness.cuh"
-#include "cuda/histogram/u8_merge.cuh"
+#include "cuda/histogram/u8_accumulate.cuh"
 #include "cuda/normalize/lut.cuh"
-#include "cuda/pixels/resident.cuh"
 #include "cuda/results.cuh"
 
 namespace gpuhist::cuda {
 namespace {
+
+/// A bin's count over a block's 32 columns, which are zero afterwards if `clear`.
+template <int rows>
+__device__ inline std::uint32_t gather(std::uint32_t bin, bool clear) {
+    constexpr std::uint32_t quads = 8;
+    uint4* first = reinterpret_cast<uint4*>(dynamic_shared + first_column<rows>(bin / values, bin % values));
+    uint4 quad[quads];
+    auto place = [&](std::uint32_t i) { return first + (i + bin) % quads; };  // neighbours use other banks
+#pragma unroll
+    for (std::uint32_t i = 0; i < quads; ++i) quad[i] = *place(i);
+    std::uint32_t sum = 0;
+#pragma unroll
+    for (std::uint32_t i = 0; i < quads; ++i) sum += quad[i].x + quad[i].y + quad[i].z + quad[i].w;
+    if (clear)
+#pragma unroll
+        for (std::uint32_t i = 0; i < quads; ++i) *place(i) = uint4{};
+    return sum;
+}
+/// A bin's count over `1 << columns_log2` columns, which are zero afterwards.
+template <int C>
+__device__ inline std::uint32_t gather_any(std::uint32_t bin, int rows, int columns_log2) {
+    if (columns_log2 == 5) return rows == C ? gather<C>(bin, true) : gather<counted_rows<C, true>>(bin, true);
+    std::uint32_t sum = 0;
+    for (std::uint32_t i = bin << columns_log2; i < (bin + 1) << columns_log2; ++i) {
+        sum += dynamic_shared[i];
+        dynamic_shared[i] = 0;
+    }
+    return sum;
+}
+
+/// Sums of the blocks that share an image of several. Zero but for `generation` while none does.
+template <int C>
+struct Meeting {
+    Word counts[rows_of(C) * values];
+    BrightnessSums luma;       ///< where it is not counted
+    std::uint32_t arrived;     ///< blocks that have added what they found
+    std::uint32_t generation;  ///< grows when an image's result is complete
+};
+
+/// Sums of all blocks over a single image: two counts under 2^32 in each word.
+template <int C>
+struct Total {
+    Word pairs[rows_of(C) * values / 2];
+    BrightnessSums luma;
+};
+
+template <int C>
+__device__ inline Word counted(const Total<C>& total, std::uint32_t bin) {
+    return __ldcg(&total.pairs[bin / 2]) >> bin % 2 * 32 & 0xFFFFFFFFu;
+}
+
+template <int C>
+struct U8Workspace {
+    Total<C> totals[2];        ///< used in turn: each launch clears the next one's
+    std::uint32_t arrived;     ///< blocks that have added to a total; zero between launches
+    std::uint32_t generation;  ///< launches that have used a total
+    std::uint32_t completed;   ///< the last of them whose result a block has begun to write, counted from one
+    Meeting<C> meetings[1];    ///< one a block
+};
+
+constexpr int warps_of_row = values / warp_lanes;
+
+/// Part of all rows' sums that this thread sees to, or negative: the last lanes of a block have the least else to do.
+template <int C>
+__device__ inline int part_of_thread() {
+    constexpr int lanes = (rows_of(C) * warps_of_row + warp_lanes - 1) / warp_lanes * warp_lanes;
+    return static_cast<int>(threadIdx.x) + lanes - static_cast<int>(blockDim.x);
+}
+/// Sums of luma that is not counted, as this block's warps found it.
+__device__ inline BrightnessSums found_by_warps(const BrightnessSums* warp_luma, int part) {
+    BrightnessSums sums{};
+#pragma unroll
+    for (int warp = 0; warp < warp_lanes; warp += warps_of_row)
+        if (warp + part < static_cast<int>(blockDim.x) / warp_lanes) sums.add(warp_luma[warp + part]);
+    return sums;
+}
+/// This thread's part of them, for write_sums; and of sums that others have added to.
+template <int C>
+__device__ inline BrightnessSums luma_part(const BrightnessSums* warp_luma) {
+    const int part = part_of_thread<C>() - C * warps_of_row;
+    if (C == 1 || part < 0) return {};
+    return found_by_warps(warp_luma, part % warps_of_row);
+}
+template <int C>
+__device__ inline BrightnessSums luma_part(const BrightnessSums& all) {
+    if (C == 1 || part_of_thread<C>() != C * warps_of_row) return {};
+    return {__ldcg(&all.sum), __ldcg(&all.squares), __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
+}
+/// Adds the block's sums to the image's, by its last warp.
+__device__ inline void add_luma(const BrightnessSums* warp_luma, BrightnessSums& all) {
+    if (threadIdx.x < blockDim.x - warp_lanes) return;
+    const int lane = threadIdx.x % warp_lanes;
+    BrightnessSums sums = found_by_warps(warp_luma, lane % warps_of_row);
+    sums.reduce_over_lanes<warps_of_row>();
+    if (lane != 0 || sums.complement_minimum == 0) return;
+    global_add(reinterpret_cast<Word*>(&all.sum), Word{sums.sum});
+    global_add(reinterpret_cast<Word*>(&all.squares), Word{sums.squares});
+    global_max(&all.complement_minimum, sums.complement_minimum);
+    global_max(&all.maximum, sums.maximum);
+}
 
 /// Whether all sums over an image fit 32 bits.
 __device__ inline bool is_narrow(std::int64_t pixels) {
@@ -19,14 +116,13 @@ __device__ inline bool is_narrow(std::int64_t pixels) {
     return pixels <= most;
 }
 
-/// Sums up a warp's part of a row, of which each lane has the next bin, to `partial`. `narrow`: see is_narrow.
+/// Sums up a warp's part of a row, of which each lane has the next bin. `narrow`: see is_narrow.
 __device__ inline void sum_up(bool narrow, std::uint32_t bin, Word samples, BrightnessSums* partial) {
     BrightnessSums sums{};
     sums.add(bin % values, samples);
     sums.reduce_over_warp(narrow);
     if (bin % warp_lanes == 0) partial[bin / warp_lanes] = sums;
 }
-/// Writes the count of a bin, and sums it up.
 template <int C>
 __device__ inline void write_count(const Common& common, std::int64_t index, bool narrow, std::uint32_t bin,
                                    Word samples, BrightnessSums* partial) {
@@ -82,8 +178,7 @@ struct BlockLuts {
     TableRoom room[colors_of(C)];
     bool by_line;
 };
-/// Makes them from the image's counts and their sums, by one block; they are there for all its threads afterwards.
-/// Barriers: the counts, the recipes and the LUTs, for all.
+/// Makes them, by one block. Barriers: the counts, the recipes and the LUTs, for all.
 template <int C, typename O>
 __device__ __noinline__ void make_luts(const Normalization& normalization, const BlockCounts<C> counts,
                                        BlockLuts<C, O>& tables) {
@@ -124,7 +219,7 @@ __device__ inline void apply_luts(const Common& common, const BlockLuts<C, O>& t
     apply(LutMap<std::uint8_t, O, true>(tables.value, !common.normalization.joint));
 }
 
-/// Shared memory of a block beside its columns; counts and LUTs only for a normalised copy.
+/// Shared memory of a block beside its columns; counts and LUTs only where there is a normalised copy.
 template <int C, typename O, int Rows = rows_of(C), int Threads = block_threads>
 struct alignas(dynamic_alignment) Kept {
     BrightnessSums partial[Rows * warps_of_row];
@@ -136,6 +231,13 @@ struct alignas(dynamic_alignment) Kept {
 };
 static_assert(sizeof(Kept<4, float>) <= static_shared_bytes);
 static_assert(sizeof(Kept<1, std::uint8_t>) <= 3072, "leaves room for 12 rounds of a Tile, 25 MB, on a Hopper GPU");
+
+/// Leaves the warps' sums of luma that is not counted, for found_by_warps.
+template <class Kept>
+__device__ inline void keep_luma(Kept& kept, BrightnessSums luma, bool narrow = false) {
+    luma.reduce_over_warp(narrow);
+    if (threadIdx.x % warp_lanes == 0) kept.warp_luma[threadIdx.x / warp_lanes] = luma;
+}
 
 /// Calls `function` with whether luma is counted, as a constant.
 template <int C, class Function>

@@ -9,7 +9,6 @@
 #include "cuda/float/bins.cuh"
 #include "cuda/float/selection.cuh"
 #include "cuda/normalize/lut.cuh"
-#include "normalize/modes.hpp"
 
 namespace gpuhist::cuda {
 namespace {

@@ -1,19 +1,146 @@
-// Normalised copies of 8- and 16-bit images: LUTs and lines applied to pixels.
+// Normalised copies of 8- and 16-bit images: LUTs built from counts, one builder for both, and applied to pixels.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
-#include "core/integers.hpp"
+#include "cuda/block/rank_search.cuh"
 #include "cuda/block/shared_memory.cuh"
-#include "cuda/host/parameters.hpp"
-#include "cuda/normalize/build_lut.cuh"
 #include "cuda/pixels/resident.cuh"
-#include "cuda/pixels/sweep.cuh"
 #include "normalize/modes.hpp"
 
 namespace gpuhist::cuda {
+
+/// Number of an image's LUTs: one for all colours, or one for each.
+__device__ inline int tables_of(int channels, const Normalization& normalization) {
+    return normalization.joint ? 1 : colors_of(channels);
+}
+
+/// Whether a mode's LUTs are a core::Line.
+template <class Mode>
+constexpr bool is_stretch = std::is_base_of_v<core::Line<std::uint8_t>, typename Mode::template Table<std::uint8_t>>;
+
+/// Type of the samples that a mode writes for those of type T.
+template <class Mode, typename T>
+using Written = std::conditional_t<traits_of(Mode::mode).real, float, T>;
+
+/// Numbers of all samples that a LUT is for.
+struct LutNumbers {
+    std::uint32_t low, high;  ///< extremes
+    std::uint64_t samples, sum;
+    core::u128 squares;
+};
+
+/// Room for any mode's Table.
+struct alignas(8) TableRoom {
+    char bytes[32];
+};
+
+/// Rows of counts, as they are counted, that LUT t is for: a colour's, luma's, or three colours' together.
+template <int C>
+struct LutRows {
+    bool together;
+    int row;
+
+    __device__ LutRows(const Normalization& normalization, bool by_luma, int t) {
+        const bool joint = C > 1 && normalization.joint;
+        together = joint && !by_luma;
+        row = together ? 0 : joint ? C : t;
+    }
+    template <class Of>
+    __device__ Word sum(Of of) const {
+        return together ? of(0) + of(1) + of(2) : of(row);
+    }
+};
+
+/// Values that share the high byte: of u8 all; of u16 their samples are added up too, for what needs running sums.
+constexpr int page_values = 256;
+constexpr bool needs_pages(NormalizeNeeds needs) {
+    return needs == NormalizeNeeds::ranks || needs == NormalizeNeeds::counts;
+}
+
+/// Facts that a LUT's values follow from, by a warp. `counts`: see build_luts.
+template <class Mode, typename T, int C, class Counts>
+__device__ inline core::IntegerFacts lut_facts(const Normalization& normalization, const Counts& counts,
+                                               const LutRows<C>& rows) {
+    constexpr NormalizeNeeds needs = traits_of(Mode::mode).needs;
+    const LutNumbers numbers = counts.numbers(rows);
+    core::IntegerFacts facts{std::numeric_limits<T>::lowest(), numbers.low, numbers.high, numbers.samples};
+    auto count = [&](int value) { return rows.sum([&](int row) { return counts.count(row, value); }); };
+    if constexpr (needs == NormalizeNeeds::counts) facts.lowest_samples = count(static_cast<int>(facts.low));
+    if constexpr (needs == NormalizeNeeds::mean_std)
+        facts.mean_std = core::mean_std(numbers.samples, numbers.sum, numbers.squares);
+    if constexpr (needs == NormalizeNeeds::ranks) {
+        auto find = [&](double percent) {
+            std::uint64_t rank = core::nearest_rank(percent, facts.samples) - 1;
+            std::uint32_t first = 0;
+            if constexpr (sizeof(T) > 1) {
+                auto count_page = [&](int page) {
+                    return rows.sum([&](int row) { return counts.count_page(row, page); });
+                };
+                const Located page = WarpBins<page_values / warp_lanes, decltype(count_page)>(count_page).locate(rank);
+                first = page.bin * page_values;
+                rank = page.within;
+            }
+            auto count_value = [&](int k) { return count(first + k); };
+            return first + WarpBins<page_values / warp_lanes, decltype(count_value)>(count_value).locate(rank).bin;
+        };
+        facts.low = find(normalization.low);
+        facts.high = find(normalization.high);
+    }
+    return facts;
+}
+
+/// Builds an image's LUTs, one behind the other in `luts`, together with other blocks, among which this one has the
+/// given rank: a warp 32 values at a time. Tables, and a line a colour where the mode is a stretch, each block makes
+/// for itself, for all its threads. `counts` knows, of the rows as they are counted,
+///     count(row, value)      samples of a value,
+///     count_page(row, page)  samples of the values that share a page; u16,
+///     numbers(rows)          LutNumbers with the extremes, by a warp.
+template <class Mode, typename T, int C, class Counts>
+__device__ inline void build_luts(const Normalization& normalization, const Counts& counts, TableRoom* room,
+                                  core::Line<T>* lines, Written<Mode, T>* luts, int rank, int blocks) {
+    using Table = typename Mode::template Table<T>;
+    static_assert(sizeof(Table) <= sizeof(TableRoom) && std::is_trivially_copyable_v<Table>);
+    constexpr bool by_luma = traits_of(Mode::mode).joint_by_luma;
+    constexpr int values = 1 << 8 * sizeof(T), items = values / warp_lanes;
+    auto* tables = reinterpret_cast<Table*>(room);
+    const int count_of_tables = tables_of(C, normalization), warps = static_cast<int>(blockDim.x) / warp_lanes,
+              warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = threadIdx.x % warp_lanes;
+    if (warp < count_of_tables) {
+        const core::IntegerFacts facts =
+            lut_facts<Mode, T>(normalization, counts, LutRows<C>(normalization, by_luma, warp));
+        if (lane == 0) {
+            tables[warp] = Table(facts);
+            if constexpr (is_stretch<Mode>)
+                for (int c = warp; c < (C > 1 && normalization.joint ? 3 : warp + 1); ++c) lines[c] = tables[warp];
+        }
+    }
+    __syncthreads();  // the tables and lines, for all
+#pragma unroll 1
+    for (int item = warp * blocks + rank; item < count_of_tables * items; item += warps * blocks) {
+        const int t = item / items, first = item % items * warp_lanes;
+        Word through = 0;
+        if constexpr (traits_of(Mode::mode).needs == NormalizeNeeds::counts) {
+            const LutRows<C> rows(normalization, by_luma, t);
+            auto count = [&](int value) { return rows.sum([&](int row) { return counts.count(row, value); }); };
+            const int page = first / page_values;
+            Word before = 0;
+            if constexpr (sizeof(T) > 1)
+#pragma unroll
+                for (int k = 0; k < values / page_values / warp_lanes; ++k)
+                    if (const int p = k * warp_lanes + lane; p < page)
+                        before += rows.sum([&](int row) { return counts.count_page(row, p); });
+#pragma unroll
+            for (int k = 0; k < page_values / warp_lanes; ++k)
+                if (const int v = page * page_values + k * warp_lanes + lane; v < first) before += count(v);
+            through = reduce_warp(before, Sum{}) + scan_lanes(count(first + lane));
+        }
+        luts[item * warp_lanes + lane] = static_cast<Written<Mode, T>>(tables[t](first + lane, through));
+    }
+    __syncwarp();  // what follows a call may be a barrier
+}
 
 template <typename T, int N>
 __device__ inline void store_samples(T* target, const T (&samples)[N]) {
@@ -29,8 +156,8 @@ __device__ inline void store_samples(T* target, const T (&samples)[N]) {
     }
 }
 
-/// Image of three colours as one of samples, since a group of theirs is 48 bytes: threads that wrote those would each
-/// write parts of sectors. The channel then follows from the place.
+/// Image of three colours as one of samples, since threads that wrote their groups of 48 bytes would each write parts
+/// of sectors. The channel then follows from the place.
 template <int C>
 __device__ inline Image samples_of(Image image) {
     if (C == 3) image.width *= 3;
@@ -47,8 +174,7 @@ __device__ inline std::int64_t pieces_of_samples(const Image& image) {
     return pieces_in_row(samples_of<C>(image).width, Group<T, written_channels<C>>::pixels) * image.height;
 }
 
-/// Map of samples through LUTs of `1 << 8 * sizeof(T)` values, in shared or in device memory: one for all colours, or
-/// one each.
+/// Map of samples through LUTs, in shared or in device memory: one for all colours, or one each.
 template <typename T, typename O, bool Shared>
 struct LutMap {
     using Channel = std::uint32_t;  ///< where its table begins
@@ -99,8 +225,8 @@ struct MappedWriter {
     Output output;
 
     __device__ std::uint32_t map_sample(const Group<T, W>& g, int i, const Channel (&at)[3]) const {
-        if (C == 4 && i % 4 == 3) return Map::same(static_cast<O>(g.bits(i)));  // alpha is left alone
-        return map(at[C == 1 ? 0 : C == 3 ? i % 3 : i % 4], g.bits(i));
+        if (C == 4 && i % 4 == 3) return Map::same(static_cast<O>(g[i]));  // alpha is left alone
+        return map(at[C == 1 ? 0 : C == 3 ? i % 3 : i % 4], g[i]);
     }
     __device__ O* target(std::int64_t y, std::int64_t x) const {
         return reinterpret_cast<O*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
@@ -111,7 +237,7 @@ struct MappedWriter {
         Channel at[3];
 #pragma unroll
         for (int c = 0; c < colors_of(C); ++c) at[c] = map.channel(phase + c < 3 ? phase + c : phase + c - 3);
-        O* to = target(y, x);
+        O* const to = target(y, x);
         const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
 #pragma unroll
         for (int w = 0; w < words; w += 4) {
@@ -156,26 +282,23 @@ struct MappedWriter {
     }
 };
 
-/// Writes the mapped copy of a share of an image's pieces_of_samples. `tile`: what is in shared memory of the image,
-/// where it is a Tile.
+/// Writes the mapped copy of a share of an image's pieces_of_samples; `tile`: what a Tile holds of it, or NoTile.
 template <typename T, int C, typename O, class Map, class OfImage = NoTile>
 __device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter<T, C, O, Map> writer,
                                           OfImage tile = {}) {
     constexpr int W = written_channels<C>, unroll = sizeof(T) == 1 || W == 1 ? 2 : 1;
     image = samples_of<C>(image);
-    if constexpr (is_kept<OfImage>) {
+    if constexpr (is_kept<OfImage>)
         if (!tile.empty()) {
             tile.template sweep<W, unroll>(writer);
             tile.template sweep_behind<W>(image, share, Loads<unroll>{}, writer);
             __syncwarp();  // what follows a call may be a barrier
             return;
         }
-    }
-    if (in_one_row<T, W>(image)) {
+    if (in_one_row<T, W>(image))
         sweep_one_row<T, W>(image, share, Loads<unroll>{}, writer);
-    } else {
+    else
         sweep_rows<T, W>(image, share, Loads<unroll>{}, writer);
-    }
     __syncwarp();  // what follows a call may be a barrier
 }
 

@@ -1,8 +1,6 @@
 // Groups: neighbouring pixels that one thread loads at once, and where in a row they may begin.
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/host/parameters.hpp"
 
 namespace gpuhist::cuda {
@@ -18,7 +16,7 @@ struct Group {
     uint4 word[words];
 
     /// Loads from device memory: volatile, and not through the read-only path, whose loads the compiler moves down to
-    /// where they are used, so that it waits for one after the other.
+    /// their use, so that it waits for one after the other.
     __device__ void load(const char* source) {
 #pragma unroll
         for (int w = 0; w < words; ++w)
@@ -26,7 +24,6 @@ struct Group {
                          : "=r"(word[w].x), "=r"(word[w].y), "=r"(word[w].z), "=r"(word[w].w)
                          : "l"(source + 16 * w));
     }
-    /// Loads from shared memory, by its own address.
     __device__ void load_shared(std::uint32_t source) {
 #pragma unroll
         for (int w = 0; w < words; ++w)
@@ -34,10 +31,6 @@ struct Group {
                          : "=r"(word[w].x), "=r"(word[w].y), "=r"(word[w].z), "=r"(word[w].w)
                          : "r"(source + 16 * w)
                          : "memory");
-    }
-    /// Sample i of u8 and u16.
-    __device__ std::uint32_t bits(int i) const {
-        return (*this)[i];
     }
     /// Makes sample i, a constant, what it is; before, it is zero.
     __device__ void set(int i, T sample) {

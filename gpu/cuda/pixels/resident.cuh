@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <type_traits>
 
 #include "cuda/block/reduce.cuh"
@@ -39,11 +38,10 @@ template <int But>
 __device__ inline void wait_for_sets() {}
 #endif
 
-/// Resident image: groups that the threads of a grid are dealt in turn, from an image's first one on: of as many
-/// rounds, one group a thread, as a block has room for. They pass through no register on their way, and are on it
-/// before the block has made ready to look at any; later sweeps find them where they are. A warp's groups of a round
-/// lie side by side and are brought by its lanes side by side, so that it waits for nobody else. Launch: the same grid
-/// of whole warps for all sweeps. The image: in one row, at an address divisible by 16.
+/// Resident image: groups that the threads of a grid are dealt in turn, one a round, in as many rounds as a block has
+/// room for. They pass through no register and are on their way before the block is ready to look at any; later sweeps
+/// find them there. A warp brings its own groups, side by side, and waits for nobody else. Launch: the same grid of
+/// whole warps for all sweeps. The image: in one row, at an address divisible by 16.
 template <typename T, int C>
 class Tile {
     using G = Group<T, C>;
@@ -52,8 +50,8 @@ class Tile {
     static constexpr std::size_t bytes(int rounds, int block_threads) {
         return static_cast<std::size_t>(rounds) * block_threads * G::bytes;
     }
-    /// Rounds that a block keeps that has `room` bytes, beside the others of its grid; of other images none, and none
-    /// where that is less than one of `least_part` parts of an image.
+    /// Rounds that a block keeps in `room` bytes, beside the others of its grid; none of other images, and none where
+    /// that is less than one of `least_part` parts of an image.
     static int rounds(const Image& image, std::int64_t blocks, int block_threads, std::size_t room, int least_part) {
         if (image.height != 1 || reinterpret_cast<std::uintptr_t>(image.data) % 16 != 0) return 0;
         const std::int64_t step = blocks * block_threads, of_image = (image.width / G::pixels + step - 1) / step;
@@ -61,8 +59,8 @@ class Tile {
         return fit * least_part < of_image ? 0 : static_cast<int>(fit);
     }
 
-    /// `memory`: the shared address of its bytes, divisible by 16. What follows from these each sweep finds out anew,
-    /// as it would be in the way of the others.
+    /// `memory`: the shared address of its bytes, divisible by 16. Each sweep finds out anew what follows from these,
+    /// which else would take up the others' registers.
     __device__ Tile(const Image& image, std::uint32_t memory, int rounds)
         : data_(static_cast<const char*>(image.data)),
           width_(image.width),
@@ -94,8 +92,8 @@ class Tile {
             if (round.has_own()) show(round.own(), group, visit);
         }
     }
-    /// Shows `visit` all groups once more, as pixels of C channels, `Together` rounds loaded at once, see
-    /// sweep_together; or as samples, pixels of one. Behind a barrier of the block after the sweep before.
+    /// Shows `visit` all groups once more, as pixels of C channels, `Together` rounds loaded at once; or as samples,
+    /// pixels of one. Behind a barrier of the block after the sweep before.
     template <int Channels, int Together, class Visit>
     __device__ void sweep(Visit& visit) const {
         using Shown = Group<T, Channels>;
@@ -134,8 +132,8 @@ class Tile {
             }
         }
     }
-    /// Shows `visit` the last pixels, which no group holds, of an image that is all here but for them. By one warp, so
-    /// that no other runs through a sweep's instructions.
+    /// Shows `visit` the last pixels, in no group, of an image else all here. By one warp: no other runs through the
+    /// code.
     template <int Channels, class Visit>
     __device__ void sweep_end(const Image& image, Visit& visit) const {
         if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
@@ -160,7 +158,6 @@ class Tile {
     __device__ int kept() const {
         return static_cast<int>(min(width_ / G::pixels, std::int64_t{rounds_} * (gridDim.x * blockDim.x)));
     }
-
     /// Pixels of `Channels` channels in them.
     template <int Channels>
     __device__ std::int64_t shown() const {

@@ -1,8 +1,6 @@
 // One pass over an image's pixels through shared memory, which the copy engine of Hopper and later GPUs fills.
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/block/reduce.cuh"
 #include "cuda/pixels/sweep.cuh"
 
@@ -17,15 +15,10 @@ __device__ inline void barrier_init(std::uint32_t barrier) {
 /// Parity of the phase that a barrier is in.
 __device__ inline std::uint32_t parity_of(std::uint32_t barrier) {
     std::uint32_t even_is_over;
-    asm volatile(
-        "{\n"
-        ".reg .pred over;\n"
-        "mbarrier.test_wait.parity.shared::cta.b64 over, [%1], 0;\n"
-        "selp.u32 %0, 1, 0, over;\n"
-        "}"
-        : "=r"(even_is_over)
-        : "r"(barrier)
-        : "memory");
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(even_is_over)
+                 : "r"(barrier)
+                 : "memory");
     return even_is_over;
 }
 /// Tells a barrier to wait for `bytes` more.
@@ -40,19 +33,13 @@ __device__ inline void begin_copy(std::uint32_t to, const char* from, std::uint3
 }
 __device__ inline void wait_for_copy(std::uint32_t barrier, std::uint32_t parity) {
     asm volatile(
-        "{\n"
-        ".reg .pred done;\n"
-        "again:\n"
-        "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n"
-        "}" ::"r"(barrier),
+        "{ .reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @!p bra again; }" ::"r"(barrier),
         "r"(parity)
         : "memory");
 }
 
-/// Waits until every lane has what it read from shared memory: none of it may be written earlier. `word` depends on it
-/// all, since the barrier alone lets lanes pass whose loads are still on their way, and the copy engine does not wait
-/// for them as a store would.
+/// Waits until every lane has what it read from shared memory, on all of which `word` depends, since the barrier alone
+/// lets lanes pass whose loads are still on their way, for which the copy engine, unlike a store, does not wait.
 __device__ inline void wait_for_reads(std::uint32_t word) {
     asm volatile(
         "{ .reg .pred some, any; setp.ne.u32 some, %0, 0; vote.sync.any.pred any, some, 0xFFFFFFFF; }" ::"r"(word)
@@ -63,14 +50,12 @@ __device__ inline void wait_for_reads(std::uint32_t word) {
 inline constexpr bool has_copy_engine = false;
 #endif
 
-/// Ring of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. Of groups
-/// that lie side by side the lane of the first asks for all; they arrive without passing through registers, every byte
-/// of memory read once, and a barrier tells when a stage is full. So loads are under way that no lane has registers
-/// for. A block's rings begin at an address divisible by 16.
+/// Ring of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. The lane of
+/// the first of groups that lie side by side asks for all; they pass through no register, and a barrier tells when a
+/// stage is full. So loads are under way that no lane has registers for. Rings begin at an address divisible by 16.
 template <typename T, int C, int Unroll, int Stages>
 struct Ring {
     using G = Group<T, C>;
-    static constexpr int unroll = Unroll, stages = Stages;
     static constexpr std::uint32_t round_bytes = warp_lanes * G::bytes, stage_bytes = Unroll * round_bytes,
                                    barrier_bytes = (Stages * 8 + 15) / 16 * 16,
                                    bytes = barrier_bytes + Stages * stage_bytes;
@@ -78,8 +63,16 @@ struct Ring {
     std::uint32_t rings;  ///< shared address of the block's
 
 #if __CUDA_ARCH__ >= 900
-    /// Shows groups as Loads::sweep does, to a visitor that is not told where they lie. The rings are ready and used
-    /// for nothing else; no copy is under way in them before and after.
+    /// Makes the block's rings ready, once a launch. By all threads.
+    __device__ void begin() const {
+        if (threadIdx.x % warp_lanes == 0) {
+#pragma unroll
+            for (int s = 0; s < Stages; ++s) barrier_init(rings + threadIdx.x / warp_lanes * bytes + 8 * s);
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        }
+        __syncwarp();  // the barriers, for all lanes
+    }
+    /// Shows groups as Loads::sweep does, to a visitor not told where they lie. No copy is under way before and after.
     template <class Walk, class Visit>
     __device__ void sweep(Walk walk, int count, Visit& visit) const {
         const int lane = threadIdx.x % warp_lanes, filled = __shfl_sync(0xFFFFFFFFu, count, warp_lanes - 1) / Unroll;
@@ -123,18 +116,5 @@ struct Ring {
     }
 #endif
 };
-
-#if __CUDA_ARCH__ >= 900
-/// Makes the block's rings ready, once a launch. By all threads.
-template <class R>
-__device__ inline void begin_rings(std::uint32_t rings) {
-    if (threadIdx.x % warp_lanes == 0) {
-#pragma unroll
-        for (int s = 0; s < R::stages; ++s) barrier_init(rings + threadIdx.x / warp_lanes * R::bytes + 8 * s);
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    }
-    __syncwarp();  // the barriers, for all lanes
-}
-#endif
 
 }  // namespace gpuhist::cuda

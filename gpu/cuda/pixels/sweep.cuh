@@ -1,16 +1,72 @@
 // Sweeps: one pass over an image's pixels by any number of threads, with the widest loads that its alignment allows.
 #pragma once
 
-#include <cstdint>
-
-#include "cuda/host/parameters.hpp"
-#include "cuda/pixels/direct.cuh"
 #include "cuda/pixels/walk.cuh"
 
 namespace gpuhist::cuda {
 
-/// Sweep of what lies before and behind the groups of an image that is in_one_row, which is the piece after the last
-/// group's: by the warp that has it, a pixel a lane. `piece`: this thread's first that may be it.
+/// Brings a group of an image's first row into L2, as if the row began with one.
+template <typename T, int C>
+__device__ inline void fetch_ahead(const Image& image, std::int64_t group) {
+    if (group * Group<T, C>::pixels >= image.width) return;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(image.data) + group * Group<T, C>::bytes));
+}
+
+/// Shows `visit` `count` groups from where `walk` stands.
+template <class Walk, class Visit>
+__device__ inline void sweep_one_by_one(Walk walk, int count, Visit& visit) {
+#pragma unroll 1
+    for (; count > 0; --count, walk.next()) {
+        typename Walk::G group;
+        const Place place = walk.place();
+        group.load(place.at);
+        show(place, group, visit);
+    }
+}
+
+/// Loader by registers: each thread loads `Unroll` groups of its own before it looks at any; `Ahead`: one, and the next
+/// before it looks at that. Fewer than `Few` are looked at one by one, see few_groups. Others: Ring, Tile.
+template <int Unroll, bool Ahead = false, int Few = 0>
+struct Loads {
+    /// Shows `visit` `count` groups; the threads of a warp must take neighbouring ones. Little else lives in the loop,
+    /// so that what the visitor keeps in registers is not crowded out.
+    template <class Walk, class Visit>
+    __device__ void sweep(Walk walk, int count, Visit& visit) const {
+        // Groups that every thread of the warp has: so far it stays together. The last lane has the fewest.
+        int together = __shfl_sync(0xFFFFFFFFu, count, 31), left = count - together;
+        if constexpr (Ahead) {
+            typename Walk::G next;
+            if (together > 0) next.load(walk.place().at);
+#pragma unroll 1
+            for (; together > 0; --together) {
+                const auto group = next;
+                const Place place = walk.place();
+                walk.next();
+                if (together > 1) next.load(walk.place().at);
+                __syncwarp();  // keeps the loads above
+                show(place, group, visit);
+            }
+        } else {
+            const bool unrolled = Few == 0 || together >= Few;
+#pragma unroll 1
+            for (; unrolled && together >= Unroll; together -= Unroll) {
+                typename Walk::G group[Unroll];
+                Place place[Unroll];
+#pragma unroll
+                for (int u = 0; u < Unroll; ++u, walk.next()) {
+                    place[u] = walk.place();
+                    group[u].load(place[u].at);
+                }
+                __syncwarp();  // keeps the loads above
+                show_all(place, group, visit);
+            }
+        }
+        sweep_one_by_one(walk, left + together, visit);
+    }
+};
+
+/// Sweep of what lies before and behind the groups of an image that is in_one_row, its last piece: by the warp that has
+/// it, a pixel a lane. `piece`: this thread's first that may be it.
 template <typename T, int C, class Visit>
 __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::int64_t piece, const Share& share,
                                   Visit& visit) {
@@ -22,7 +78,7 @@ __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::
     if (x < image.width) show_pixel<T, C>({data + x * static_cast<std::int64_t>(sizeof(T) * C), 0, x}, visit);
 }
 
-/// Shows `visit` every pixel of a share of an image that is in_one_row, in a group or alone. `by`: Loads or a Ring.
+/// Sweep of a share of an image that is in_one_row. `by`: Loads or a Ring.
 template <typename T, int C, class By, class Visit>
 __device__ inline void sweep_one_row(const Image& image, const Share& share, const By& by, Visit& visit) {
     const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data));
@@ -64,9 +120,8 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, const 
     const char* data = static_cast<const char*>(image.data);
     const auto row_bytes = static_cast<std::uintptr_t>(image.row_bytes);
     const int head = row_bytes % 16 == 0 ? B::head(data) : B::most;
-    const int groups = B::met(data) && B::met(row_bytes) && image.width > head
-                           ? static_cast<int>((image.width - head) / G::pixels)
-                           : 0;
+    const bool meets = B::met(data) && B::met(row_bytes) && image.width > head;
+    const int groups = meets ? static_cast<int>((image.width - head) / G::pixels) : 0;
     const auto rest = static_cast<int>(image.width - std::int64_t{groups} * G::pixels);
     // A row's first pieces are its groups; the one after them is the rest.
     const std::int64_t in_row = pieces_in_row(image.width, G::pixels);
@@ -105,9 +160,8 @@ struct Covering {
     }
 };
 
-/// Sweep of an image of one channel that is not in_one_row, by a visitor that takes zeros back: the groups that cover
-/// its rows, so that no sample is loaded twice. Beyond the first row and the last there may be no memory: their pixels
-/// follow one by one, as do all those of narrow images. Limit: as sweep_rows.
+/// Sweep of an image of one channel that is not in_one_row, by the groups that cover its rows and a visitor that takes
+/// zeros back. Beyond its ends may be no memory: the first row and the last follow pixel by pixel, as do narrow images.
 template <typename T, class By, class Visit>
 __device__ inline void sweep_covered(const Image& image, const Share& share, const By& by, Visit& visit) {
     using G = Group<T, 1>;

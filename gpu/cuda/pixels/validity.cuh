@@ -1,14 +1,11 @@
 // Validity: which pixels of an image count. This place alone decides, and hands it to accumulators with the pixels.
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/pixels/group.cuh"
 
 namespace gpuhist::cuda {
 
-/// Validity of an image without a mask: the question compiles to nothing. Another validity answers `[p]`, for pixel p
-/// of what was loaded together, and has `every` false.
+/// Validity of an image without a mask: compiles to nothing. Others answer `[p]` for pixel p, and have `every` false.
 struct EveryPixel {
     static constexpr bool every = true;
     __device__ constexpr bool operator[](int) const { return true; }
@@ -25,7 +22,6 @@ struct Place {
     std::int64_t y, x;
 };
 
-/// Validity of the pixels that lie at a place.
 __device__ inline EveryPixel valid_at(const Place&) {
     return {};
 }
@@ -41,8 +37,8 @@ __device__ inline void look(Visit& visit, Valid valid, const Arguments&... argum
     }
 }
 
-/// Whether a visitor is not told where pixels lie: it has `look_at(pixels, valid)`. Others have
-/// `look_at(y, x, pixels, valid)`, x being the first pixel's place in row y. Pixels are a group, or a pixel's samples.
+/// Whether a visitor is not told where pixels (a group, or a pixel's samples) lie: it has `look_at(pixels, valid)`.
+/// Others have `look_at(y, x, pixels, valid)`, x being the first pixel's place in row y.
 template <class Visit, class Pixels>
 constexpr bool needs_no_place = requires(Visit& visit, const Pixels& pixels) {
     visit.look_at(pixels);

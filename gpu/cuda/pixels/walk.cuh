@@ -1,10 +1,7 @@
 // Walks: the places of what a thread is to load, one after the other.
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/block/reduce.cuh"
-#include "cuda/pixels/group.cuh"
 #include "cuda/pixels/validity.cuh"
 
 namespace gpuhist::cuda {
@@ -17,8 +14,7 @@ __device__ inline std::int64_t divide(std::int64_t number, std::int64_t by) {
 
 /// Pieces first, first + step, … before `last` of an image: one thread's, of those from `begin` on that many share.
 struct Share {
-    std::int64_t first, last, step;
-    std::int64_t begin = 0;
+    std::int64_t first, last, step, begin = 0;
 
     __device__ int count() const { return first < last ? static_cast<int>(divide(last - first + step - 1, step)) : 0; }
     /// Share of what the pieces consist of, of which `before(piece)` lie before a piece: dealt as they are.
@@ -51,8 +47,7 @@ struct RowWalk {
         x_step = step * G::pixels;
     }
     __device__ Place place() const { return {at, 0, x}; }
-    /// Whether this group does not lie behind that of the lane before it, and how many of a warp's lie side by side
-    /// from this one on, at most.
+    /// Whether this group lies apart from that of the lane before, and how many lie side by side from here, at most.
     __device__ bool apart() const { return false; }
     __device__ int side_by_side() const { return warp_lanes; }
     __device__ void next() {
