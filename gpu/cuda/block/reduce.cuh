@@ -89,8 +89,7 @@ __device__ inline std::uint64_t scan_lanes(std::uint64_t value) {
     return value;
 }
 
-/// Exclusive prefix sum over a block's warps, of their last lanes' values, and the sum of all. `scratch`: a value a
-/// warp.
+/// Exclusive prefix sum over a block's warps, of their last lanes' values; and the sum. `scratch`: a value a warp.
 __device__ inline std::uint64_t scan_warps(std::uint64_t value, std::uint64_t* scratch, std::uint64_t& total) {
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     __syncthreads();

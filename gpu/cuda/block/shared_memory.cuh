@@ -1,4 +1,4 @@
-// Shared memory by its own 32-bit addresses, and sums in device memory that nobody waits for: faster than generic ones.
+// Shared memory by its own 32-bit addresses, and sums in device memory that nobody waits for: generic ones are slower.
 #pragma once
 
 #include <cstdint>

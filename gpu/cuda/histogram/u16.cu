@@ -50,11 +50,9 @@ struct U16Steps {
     using Crowded = typename L::Crowded;
     const Images& images;
     const CountParameters& p;
-    // In shared memory: of the image's rows; one a colour, of the image that is normalised; whether any counter
-    // wrapped.
-    RowSums* sums;
-    core::Line<std::uint16_t>* lines;
-    bool* carried;
+    RowSums* sums;                     ///< in shared memory, as the next two: of the image's rows
+    core::Line<std::uint16_t>* lines;  ///< one a colour, of the image that is normalised
+    bool* carried;                     ///< whether any counter wrapped
     int rows = C == 1 ? 1 : C + p.count_luma;
     U16Workspace<L>& workspace = *static_cast<U16Workspace<L>*>(p.workspace);
 

@@ -122,14 +122,6 @@ __device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::ui
     return sums;
 }
 
-/// Loads words from an address divisible by their size, past this multiprocessor's own cache.
-template <int N>
-__device__ inline void load_words(const std::uint32_t* from, std::uint32_t (&words)[N]) {
-    using Words = std::conditional_t<N == 2, uint2, uint4>;
-    const Words loaded = __ldcg(reinterpret_cast<const Words*>(from));
-    memcpy(words, &loaded, sizeof words);
-}
-
 /// Adds up what the blocks of each role counted, and each row's sums and pages in the workspace, a chunk of words at a
 /// time, several a lane. The block's groups of threads take turns reading the blocks' counters.
 template <int C, class L>
@@ -140,6 +132,7 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
     constexpr int lanes = 64, each = L::wide ? 4 : 2, per_word = Counters::per_word, chunk = lanes * each,
                   places = chunk * per_word, chunks = (Counters::words + chunk - 1) / chunk;
     static_assert(places % warp_lanes == 0);  // a warp's places lie in one page
+    using Words = std::conditional_t<each == 2, uint2, uint4>;
     const int groups = blockDim.x / lanes, group = threadIdx.x / lanes, lane = threadIdx.x % lanes;
     std::uint32_t* partial = dynamic_shared;  // groups × places; all blocks' counters together fit 32 bits
     if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
@@ -152,7 +145,9 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
 #pragma unroll 4
             for (int rank = group; rank < crew.blocks(); rank += groups) {
                 std::uint32_t word[each];
-                load_words(&workspace.blocks[crew.block(rank)].words[at][w], word);
+                const auto loaded =  // not from this multiprocessor's own cache
+                    __ldcg(reinterpret_cast<const Words*>(&workspace.blocks[crew.block(rank)].words[at][w]));
+                memcpy(word, &loaded, sizeof word);
 #pragma unroll
                 for (int k = 0; k < each * per_word; ++k)
                     counts[k] += Counters::counter(word[k / per_word], k % per_word);

@@ -7,9 +7,10 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Kernel of a batch of equal images, dealt to the blocks in turn. No barrier stands between images: while the last
-/// warps write the sums of one, the others sweep the next. Counters go on counting: each thread remembers what its bins
-/// had come to, modulo 2^32. Launch: any grid of batch_threads_of(rows) threads a block.
+/// Kernel of a batch of equal images, dealt to the blocks in turn: each is one block's. No barrier stands between
+/// images: while the last warps write the sums of one, the others sweep the next. Counters go on counting: each thread
+/// remembers what its bins had come to, modulo 2^32. Launch: any grid of batch_threads_of(rows) threads a block.
+/// `OneRow`: all_in_one_row.
 template <int C, bool CountLuma, bool OneRow, typename O>
 __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
                                   batch_blocks(counted_rows<C, CountLuma>))

@@ -176,8 +176,8 @@ std::size_t u16_workspace(const Launch& launch);
 template <int C>
 std::size_t floats_workspace(std::uint32_t bins);
 
-/// Enqueue the analysis of all images, and normalised copies where asked for; set what parameters depend on the GPU.
-/// Throw CudaError; do not synchronise. `Images` is Tensor or List.
+/// Enqueue the analysis of Images (Tensor or List), and copies where asked for; each sets the parameters that depend on
+/// the GPU. Throw CudaError; do not synchronise.
 template <int C, class Images>
 void launch_u8(const Images& images, CountParameters parameters, const Launch& launch);
 template <int C, class Images>

@@ -132,8 +132,8 @@ class Tile {
             }
         }
     }
-    /// Shows `visit` the last pixels, in no group, of an image else all here. By one warp: no other runs through the
-    /// code.
+    /// Shows `visit` the last pixels, which no group holds, of an image else all here. By one warp, so that no other
+    /// runs through a sweep's instructions.
     template <int Channels, class Visit>
     __device__ void sweep_end(const Image& image, Visit& visit) const {
         if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;

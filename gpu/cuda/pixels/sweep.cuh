@@ -65,8 +65,8 @@ struct Loads {
     }
 };
 
-/// Sweep of what lies before and behind the groups of an image that is in_one_row, its last piece: by the warp that has
-/// it, a pixel a lane. `piece`: this thread's first that may be it.
+/// Sweep of the last piece of an image in_one_row, the pixels before and behind its groups: by the warp that has it, a
+/// pixel a lane. `piece`: this thread's first that may be it.
 template <typename T, int C, class Visit>
 __device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::int64_t piece, const Share& share,
                                   Visit& visit) {
