@@ -6,26 +6,19 @@
 namespace gpuhist::cuda {
 
 /// Position of a value among equal bins, by one operation: the high word of fma(v, scale, offset), rounded down, is the
-/// number of its bin, which is −1 below the first. An offset of 1.5 · 2^20 and more gives 32 digits of the fraction,
-/// which are the low word. It is core::FloatBins' bin where it changes at the edges, see `right`.
+/// number of its bin, which is −1 below the first; an offset of 1.5 · 2^20 and more leaves 32 digits of the fraction,
+/// which are the low word. The bin is core::FloatBins' where it changes at the edges, see find_position.
 struct BinPosition {
     static constexpr double whole = 0x1.8p20;
     static constexpr std::int32_t whole_high = 0x41380000;  ///< the high word of `whole`
 
     double scale, offset;
 
-    /// Rounds in one of two ways that put positions on the side of the edges where they belong: upwards, as most ranges
-    /// that begin at 0 or above it need; to nearest, as those do that have an edge at 0 amidst them.
+    /// Position by an offset rounded upwards, as most ranges that begin at 0 or above need, so that values are on the
+    /// right side of the edges; or to nearest, as those need that have an edge at 0 amidst them.
     __device__ static BinPosition of(const core::FloatBins& bins, bool upwards) {
         const double scale = __ddiv_ru(bins.bins, __dadd_rd(bins.upper, -bins.lower));
         return {scale, upwards ? __fma_ru(-bins.lower, scale, whole) : __fma_rn(-bins.lower, scale, whole)};
-    }
-    /// Whether every float's bin is right, so far as it depends on the edges of this thread. Positions rise with
-    /// values: they need only change where they should.
-    __device__ bool right(const core::FloatBins& bins) const {
-        bool all = true;
-        for (std::uint32_t i = threadIdx.x; i <= bins.bins; i += blockDim.x) all = all && at_edge(bins, i);
-        return all;
     }
     __device__ double of(double value) const { return __fma_rd(value, scale, offset); }
     __device__ std::int32_t bin(float value) const { return __double2hiint(of(value)) - whole_high; }
@@ -34,18 +27,17 @@ struct BinPosition {
     __device__ static float edge(const core::FloatBins& bins, std::uint32_t bin) {
         return __double2float_ru(core::bin_edge(bins.lower, bins.upper, bins.bins, bin));
     }
-    /// Whether the bin changes at this edge, 0 to `bins`. What is beyond closed ends does not occur, so that their
-    /// values may be found in the bin beyond.
+    /// Whether the bin changes at this edge, 0 to `bins`. Nothing lies beyond closed ends, so that their values may be
+    /// found in the bin beyond.
     __device__ bool at_edge(const core::FloatBins& bins, std::uint32_t i) const {
         const float here = edge(bins, i);
-        if (!(fabsf(here) < INFINITY)) return false;
+        if (!is_finite(here)) return false;
         const auto number = static_cast<std::int32_t>(i);
         if (bins.upper_closed && (i == 0 || i == bins.bins)) return bin(here) == number || bin(here) == number - 1;
         const bool begins = bin(here) == number, ends = bin(before(here)) == number - 1;
         return (begins && ends) || at_same_edges(bins, i, here, begins, ends);
     }
-    /// Whether it does where several edges are the same float: the last of them begins its bin, the first ends the one
-    /// before.
+    /// Whether it does where edges are the same float: the last of them begins its bin, the first ends the one before.
     __device__ static __noinline__ bool at_same_edges(const core::FloatBins& bins, std::uint32_t i, float here,
                                                       bool begins, bool ends) {
         return (begins || (i < bins.bins && edge(bins, i + 1) == here)) &&
@@ -58,9 +50,9 @@ struct BinPosition {
     }
 };
 
-/// Counters of equal bins in shared memory for `rows` rows that are counted together, a copy for each lane, so that no
-/// two lanes of a warp meet in a bank. Slot 0 counts what is below the range, slot i + 1 bin i, slot bins + 1 what is
-/// above; in a slot each row has a counter for each lane.
+/// Slots are counters of equal bins in shared memory, of `rows` rows: slot 0 of what is below the range, slot i + 1 of
+/// bin i, slot bins + 1 of what is above. In a slot each row has a counter for each lane, so that no two meet in a
+/// bank.
 template <int rows>
 struct Slots {
     static constexpr int lane_bytes = warp_lanes * 4, bytes = rows * lane_bytes;
@@ -79,8 +71,8 @@ struct Slots {
           position(at),
           most(BinPosition::whole_high + static_cast<std::int32_t>(bins)) {}
 
-    /// `Clamped`: finite values may lie outside the range. Returns how far the one that comes closest lies over the
-    /// edge below it, as the low word of its position.
+    /// Counts values, which may lie outside the range where `Clamped`. Returns the least low word of their positions:
+    /// how far the nearest lies over the edge below it.
     template <int row, bool Clamped, int N>
     __device__ std::uint32_t count(const double (&values)[N]) const {
         std::uint32_t nearest = ~0u;
@@ -105,8 +97,8 @@ struct Slots {
         for (std::uint32_t i = threadIdx.x; i < fours; i += blockDim.x) reinterpret_cast<uint4*>(memory)[i] = uint4{};
     }
 
-    /// Hands what was counted to `found_of(row)`, as `found(slot, count)`. By all threads, a slot each, which begin at
-    /// different lanes' counters so that they use different banks.
+    /// Hands what was counted to `found_of(row)`, as `found(slot, count)`. By all threads, a slot each, beginning at
+    /// different lanes' counters, which lie in different banks.
     template <class FoundOf>
     __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, FoundOf found_of) {
         const int warp = threadIdx.x / warp_lanes, row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;
@@ -128,8 +120,7 @@ struct Slots {
     }
 };
 
-/// Counters in `1 << log2` lane replicas that lie side by side: clears them; adds them up to counts in device memory.
-/// By all threads, with a barrier between.
+/// Counters in `1 << log2` lane replicas side by side: clears them; hands their sums to `add`. By all threads.
 __device__ inline void clear_columns(std::uint32_t* table, std::uint32_t counters, int log2) {
     for (std::uint32_t i = threadIdx.x; i < counters << log2; i += blockDim.x) table[i] = 0;
 }
@@ -143,7 +134,7 @@ __device__ inline void merge_columns(const std::uint32_t* table, std::uint32_t c
     }
 }
 
-/// core::FloatBins for any range and number of bins: in single precision where that is certain to give the same bin.
+/// Bins of core::FloatBins, in single precision where that is certain to give the same bin.
 struct EstimatedBins {
     const core::FloatBins* exact;  ///< in shared memory
     float lower, scale, margin, bins;
@@ -166,13 +157,16 @@ struct EstimatedBins {
     }
 };
 
-/// Finds where the bins' values lie, and whether there is a way to tell. By all threads, for all.
+/// Finds a position that gives every float the right bin, if there is one. Positions rise with values, so that bins
+/// need only change where they should: at the edges, of which each thread looks at its own. By all threads, for all.
 __device__ inline bool find_position(const core::FloatBins& bins, BinPosition& position) {
     bool right = false;
 #pragma unroll 1
     for (int way = 0; way < 2 && !right; ++way) {
         position = BinPosition::of(bins, way == 0);
-        right = __syncthreads_and(position.right(bins));
+        right = true;
+        for (std::uint32_t i = threadIdx.x; i <= bins.bins; i += blockDim.x) right = right && position.at_edge(bins, i);
+        right = __syncthreads_and(right);
     }
     return right;
 }

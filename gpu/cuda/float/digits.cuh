@@ -7,25 +7,25 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Bits of a finite value, of which −0 has +0's. Digits are counted as they have them.
+/// Bits of a finite value, of which −0 has +0's. Digits are counted as values have them, not keys.
 __device__ inline std::uint32_t bits_of_value(float value) {
     return __float_as_uint(value + 0.0f);
 }
-/// A key's first `bits` bits as values have them: without the sign flipped, and of negative ones not the complement.
+/// Prefix of a key, its first `bits` bits, as values have it: the sign not flipped, of negative ones no complement.
 __device__ inline std::uint32_t as_in_value(std::uint32_t prefix, int bits) {
     const std::uint32_t sign = 1u << (bits - 1);
     return prefix & sign ? prefix ^ sign : ~prefix & (2 * sign - 1);
 }
 
-/// Adds to the counts of digits, place i being digit by digit of slot after slot, and to those of lines. By whole warps
-/// that have a line each.
+/// Adds to the counts of digits, and of lines; i goes through the digits of slot after slot. By whole warps that have a
+/// line each.
 template <int level>
 __device__ inline void add_digits(Word* counts, int i, std::uint32_t samples) {
     const std::uint32_t of_line = narrow_sum_over_warp(samples);
-    counts += i / digit_values(level) * digit_words(level);
-    i %= digit_values(level);
+    counts += i / digit_values<level> * digit_words<level>;
+    i %= digit_values<level>;
     if (samples != 0) global_add(counts + i, Word{samples});
-    if (i % warp_lanes == 0 && of_line != 0) global_add(counts + digit_values(level) + i / warp_lanes, Word{of_line});
+    if (i % warp_lanes == 0 && of_line != 0) global_add(counts + digit_values<level> + i / warp_lanes, Word{of_line});
 }
 
 /// Counter of first digits, in lane replicas.
@@ -36,13 +36,13 @@ struct FirstDigitCounter {
     __device__ explicit FirstDigitCounter(int log2)
         : column(shared_address(dynamic_shared) + threadIdx.x % (1u << log2) * 4), columns_log2(log2) {}
     __device__ void add(int row, float value) const {
-        const std::uint32_t digit = bits_of_value(value) >> bits_below(0);
-        shared_increment(column + ((row * digit_values(0) + digit) << (columns_log2 + 2)));
+        const std::uint32_t digit = bits_of_value(value) >> bits_below<0>;
+        shared_increment(column + ((row * digit_values<0> + digit) << (columns_log2 + 2)));
     }
 };
 
-/// Prefixes under which a level's digits are counted of one row's samples, each in a slot of its own: those that its
-/// ranks have at the level before, the pooled row's, and its median's. A warp holds them, each lane one.
+/// Prefixes under which a level's digits of one row are counted, each in a slot of its own: those that its ranks have
+/// at the level before, the pooled row's ranks, and its median. A warp holds them, each lane one.
 template <int C>
 struct WantedPrefixes {
     std::uint32_t prefix, of_median;
@@ -65,8 +65,8 @@ struct WantedPrefixes {
     __device__ int count() const { return max(__popc(first), slot_of(of_median) + 1); }
 };
 
-/// Table of the prefixes whose digits a block counts in one sweep, in shared memory; the counters of slot after slot
-/// lie there as well. Each prefix has a place of its own, by a product whose factor is looked for.
+/// Table of the prefixes whose digits a block counts in one sweep, in shared memory, as the counters of slot after
+/// slot. Each prefix has a place of its own, by a product whose factor is looked for.
 struct DigitTable {
     static constexpr int places_log2 = 9, slot_bits = 6;
 
@@ -77,20 +77,19 @@ struct DigitTable {
     Word* counts;  ///< in device memory
     int slots;
 
-    /// Makes the table for `count` slots of a row from `begin` on, and clears their counters. By all threads, who
-    /// see it behind the barrier at the end.
+    /// Makes the table for `count` slots of a row from `begin` on, and clears their counters. By all threads.
     template <int level, int C>
     __device__ __noinline__ void prepare(const Task<C, true>& task, int row, int begin, int count,
                                          std::uint32_t* memory) {
         __syncthreads();  // shared memory may be written again
         for (int i = threadIdx.x; i < 1 << places_log2; i += blockDim.x) prefix_and_slot[i] = ~0u;
-        for (int i = threadIdx.x; i < count * digit_values(level) / 4; i += blockDim.x)
+        for (int i = threadIdx.x; i < count * digit_values<level> / 4; i += blockDim.x)
             reinterpret_cast<uint4*>(memory)[i] = uint4{};
         __syncthreads();  // a clear table
         if (threadIdx.x < warp_lanes) {
             const WantedPrefixes<C> wanted(task, row, level);
-            const std::uint32_t own = as_in_value(wanted.prefix, 32 - bits_below(level - 1)),
-                                other = as_in_value(wanted.of_median, 32 - bits_below(level - 1));
+            const std::uint32_t own = as_in_value(wanted.prefix, 32 - bits_below<level - 1>),
+                                other = as_in_value(wanted.of_median, 32 - bits_below<level - 1>);
             std::uint32_t by = 0x9E3779B1;
             const auto place_of = [&](std::uint32_t prefix) { return prefix * by >> (32 - places_log2); };
             while (!__all_sync(0xFFFFFFFFu,
@@ -107,7 +106,7 @@ struct DigitTable {
                 enter(other, of_median);
                 factor = by;
                 counters = memory;
-                counts = task.digits(level, row, begin);
+                counts = task.template digits<level>(row, begin);
                 slots = count;
             }
         }
@@ -116,19 +115,19 @@ struct DigitTable {
     /// Adds the counters to the counts. By all threads, behind a barrier.
     template <int level>
     __device__ void merge() const {
-        for (int i = threadIdx.x; i < slots * digit_values(level); i += blockDim.x)
+        for (int i = threadIdx.x; i < slots * digit_values<level>; i += blockDim.x)
             add_digits<level>(counts, i, counters[i]);
     }
     /// Counts `times` samples of one value, fewer than none where they are taken back. By one thread.
     template <int level>
     __device__ void count(float value, std::int64_t times) const {
-        const std::uint32_t bits = bits_of_value(value), prefix = bits >> bits_below(level - 1),
+        const std::uint32_t bits = bits_of_value(value), prefix = bits >> bits_below<level - 1>,
                             found = prefix_and_slot[prefix * factor >> (32 - places_log2)];
         if (found >> slot_bits != prefix) return;
-        Word* of_slot = counts + (found % (1u << slot_bits)) * digit_words(level);
-        const std::uint32_t digit = (bits >> bits_below(level)) % digit_values(level);
+        Word* of_slot = counts + (found % (1u << slot_bits)) * digit_words<level>;
+        const std::uint32_t digit = (bits >> bits_below<level>) % digit_values<level>;
         global_add(of_slot + digit, static_cast<Word>(times));
-        global_add(of_slot + digit_values(level) + digit / warp_lanes, static_cast<Word>(times));
+        global_add(of_slot + digit_values<level> + digit / warp_lanes, static_cast<Word>(times));
     }
 };
 
@@ -151,26 +150,26 @@ struct DigitCounter {
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             bits[i] = bits_of_value(values[i]);
-            const std::uint32_t prefix = bits[i] >> bits_below(level - 1);
+            const std::uint32_t prefix = bits[i] >> bits_below<level - 1>;
             found[i] = shared_load(table + (prefix * factor >> (32 - DigitTable::places_log2)) * 4, 0u);
         }
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            wanted[i] = found[i] >> DigitTable::slot_bits == bits[i] >> bits_below(level - 1);
+            wanted[i] = found[i] >> DigitTable::slot_bits == bits[i] >> bits_below<level - 1>;
             any = any || wanted[i];
         }
         if (!any) return;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             const std::uint32_t slot = found[i] % (1u << DigitTable::slot_bits),
-                                digit = (bits[i] >> bits_below(level)) % digit_values(level);
-            shared_increment(wanted[i] ? counters + (slot * digit_values(level) + digit) * 4 : not_wanted);
+                                digit = (bits[i] >> bits_below<level>) % digit_values<level>;
+            shared_increment(wanted[i] ? counters + (slot * digit_values<level> + digit) * 4 : not_wanted);
         }
     }
 };
 
 /// Calls `sweep(again)` for as many slots of a row at a time as a block has counters for, from word `at` of its dynamic
-/// shared memory on; `again`: it counts further slots. `times` more samples of `value` are then counted, see in_fill().
+/// shared memory on; `again`: for further slots. Then counts `times` more samples of `value`, see RowPlan::in_fill.
 template <int level, int C, class Sweep>
 __device__ void count_digits(const Task<C, true>& task, DigitTable& table, int row, const Share& share,
                              std::uint32_t at, float value, std::int64_t times, Sweep sweep) {
@@ -187,9 +186,9 @@ __device__ void count_digits(const Task<C, true>& task, DigitTable& table, int r
 template <int level, int C>
 __device__ inline void clear_digits(const Task<C, true>& task) {
     const Share all = task.share_of_grid();
-    auto* pairs = reinterpret_cast<ulonglong2*>(task.digits(level, 0));
-    for (std::int64_t i = all.first; i < rows_of(C) * Places<C>::slots(level) * digit_words(level) / 2; i += all.step)
-        pairs[i] = ulonglong2{};
+    constexpr std::int64_t pairs = Places<C>::template digit_bytes<level> / sizeof(ulonglong2);
+    for (std::int64_t i = all.first; i < pairs; i += all.step)
+        reinterpret_cast<ulonglong2*>(task.template digits<level>(0))[i] = ulonglong2{};
 }
 
 }  // namespace

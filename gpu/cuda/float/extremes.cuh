@@ -20,18 +20,6 @@ struct NonFiniteCounts {
     }
 };
 
-/// Sums 0 · x over samples: 0 where all are finite, NaN where one is not.
-__device__ inline void notice(float value, float& all) {
-    all = fmaf(value, 0.0f, all);
-}
-/// Makes the sum NaN where a pixel of a group does not count.
-template <int N, class Valid>
-__device__ inline void notice_invalid(const Valid& valid, float& all) {
-    if constexpr (!Valid::every)
-        for (int p = 0; p < N; ++p)
-            if (!valid[p]) all = NAN;
-}
-
 /// Extremes and non-finite samples that a block finds, in shared memory.
 template <int rows>
 struct BlockExtremes {
@@ -45,7 +33,7 @@ struct BlockExtremes {
         }
         __syncthreads();
     }
-    /// Adds every lane's extremes of one row; the lower is over the higher one where there is none.
+    /// Adds every lane's extremes of one row; minimum > maximum where it has none.
     __device__ void add(int row, float minimum, float maximum) {
         const bool any = minimum <= maximum;
         const std::uint32_t low = max_over_warp(any ? ~core::float_key(minimum) : 0u),
@@ -65,17 +53,17 @@ struct BlockExtremes {
     }
 };
 
-/// Extremes of all rows that one thread finds; `Digits`: a FirstDigitCounter, or none.
-template <int C, class Digits>
+/// Finder of all rows' extremes among one thread's samples, of which it counts first digits where `Full`.
+template <int C, bool Full>
 struct ExtremeFinder {
     static constexpr int rows = rows_of(C);
     float minimum[rows], maximum[rows];
     NonFiniteCounts* non_finite;
     bool rgb;
-    Digits digits;
+    std::conditional_t<Full, FirstDigitCounter, int> digits;
 
-    __device__ ExtremeFinder(NonFiniteCounts* counts, bool red_first, const Digits& first_digits)
-        : non_finite(counts), rgb(red_first), digits(first_digits) {
+    __device__ ExtremeFinder(NonFiniteCounts* counts, bool red_first, int digits_log2)
+        : non_finite(counts), rgb(red_first), digits(digits_log2) {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             minimum[r] = INFINITY;
@@ -83,12 +71,12 @@ struct ExtremeFinder {
         }
     }
     __device__ void count(int row, float value) const {
-        if constexpr (std::is_same_v<Digits, FirstDigitCounter>) digits.add(row, value);
+        if constexpr (Full) digits.add(row, value);
     }
     template <class Pixels, class Valid = EveryPixel>
     __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
-        float low[rows], high[rows], all = 0;
+        float low[rows], high[rows], all = 0;  // the sum of 0 · x: NaN where one is not finite, or does not count
 #pragma unroll
         for (int r = 0; r < rows; ++r)
 #pragma unroll
@@ -96,9 +84,11 @@ struct ExtremeFinder {
                 const float value = row_value<C>(pixels, p, r, rgb);
                 low[r] = p == 0 ? value : fminf(low[r], value);
                 high[r] = p == 0 ? value : fmaxf(high[r], value);
-                if (C == 1 || r >= luma_row) notice(value, all);  // luma is not finite where a color is not
+                if (C == 1 || r >= luma_row) all = fmaf(value, 0.0f, all);  // luma is not finite where a color is not
             }
-        notice_invalid<N>(valid, all);
+        if constexpr (!Valid::every)
+            for (int p = 0; p < N; ++p)
+                if (!valid[p]) all = NAN;
         if (all == 0) {
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
@@ -128,28 +118,25 @@ struct ExtremeFinder {
 };
 
 /// Groups that a thread loads together, so that few threads keep the memory busy.
-template <int C>
-constexpr int extremes_unroll = C == 3   ? 4
-                                : C == 1 ? 6
-                                         : 8;
+template <int C, bool Full>
+constexpr int extremes_unroll = Full ? (C == 1 ? 6 : 2) : (C == 3 ? 4 : (C == 1 ? 6 : 8));
 
-/// Finds the extremes of a share, or of a Tile as it comes. `found`: of the first row; the next ones' are `stride`
-/// bytes apart.
+/// Finds the extremes of a share, or of a Tile as it comes. `found`: the first row's; the next are `stride` bytes
+/// apart.
 template <int C, bool Full, class OfImage>
 __device__ __noinline__ void find_extremes(const Task<C, Full>& task, Share share, Extremes* found, int stride,
                                            OfImage tile) {
-    constexpr int rows = rows_of(C), digits = rows * digit_values(0);
-    using Digits = std::conditional_t<Full, FirstDigitCounter, int>;
+    constexpr int rows = rows_of(C), digits = rows * digit_values<0>;
     __shared__ BlockExtremes<rows> extremes;
     const int log2 = task.work->first_digits_log2;
     if constexpr (Full) clear_columns(dynamic_shared, digits, log2);
     extremes.clear();
-    ExtremeFinder<C, Digits> finder(extremes.non_finite, task.common().rgb, Digits(log2));
+    ExtremeFinder<C, Full> finder(extremes.non_finite, task.common().rgb, log2);
     if constexpr (is_kept<OfImage>) {
         tile.sweep_coming(finder);
         tile.template sweep_end<C>(task.image, finder);
     } else {
-        sweep_floats<C, Full ? (C == 1 ? 6 : 2) : extremes_unroll<C>>(task.image, share, finder);
+        sweep_floats<C, extremes_unroll<C, Full>>(task.image, share, finder);
     }
 #pragma unroll
     for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);
@@ -159,7 +146,7 @@ __device__ __noinline__ void find_extremes(const Task<C, Full>& task, Share shar
                        *reinterpret_cast<Extremes*>(reinterpret_cast<char*>(found) + threadIdx.x * stride));
     if constexpr (Full)
         merge_columns(dynamic_shared, digits, log2,
-                      [&](int i, std::uint32_t samples) { add_digits<0>(task.digits(0, 0), i, samples); });
+                      [&](int i, std::uint32_t samples) { add_digits<0>(task.template digits<0>(0), i, samples); });
     __syncthreads();  // shared memory may be written again
 }
 

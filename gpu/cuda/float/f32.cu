@@ -9,19 +9,20 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Slots of second digits that a block has room for beside its bins, at least.
+/// Slots of second digits that a block has room for beside its bins, at least; and the bytes of one.
 constexpr std::size_t least_slots = 4;
+template <int level>
+constexpr std::size_t slot_bytes = digit_values<level> * sizeof(std::uint32_t);
 
-/// Counts that are so many that one block would take long to write them.
+/// Counts that one block would take long to write.
 constexpr std::uint64_t wide_counts = 4096;
 
 template <int C, bool Full, class Images>
 void launch_detail(const Images& images, FloatWork work, const Launch& launch) {
     constexpr int rows = Full ? 1 : rows_of(C), threads = float_threads_of(C, Full);  // rows that a block counts
-    constexpr auto slot_bytes = [](int level) { return digit_values(level) * sizeof(std::uint32_t); };
     const std::uint32_t bins = work.common.bins;
     const std::size_t room = launch.shared_bytes - static_shared_bytes, copy_bytes = rows * std::size_t{bins} * 4,
-                      digit_bytes = Full ? least_slots * slot_bytes(1) : 0;
+                      digit_bytes = Full ? least_slots * slot_bytes<1> : 0;
     work.slots_fit = Slots<rows>::total_bytes(bins) + digit_bytes <= room;
     // Where the slots fit, they are what is mostly used.
     work.columns_log2 = std::min(columns_log2(launch, copy_bytes, digit_bytes), work.slots_fit ? 3 : 5);
@@ -34,12 +35,12 @@ void launch_detail(const Images& images, FloatWork work, const Launch& launch) {
     std::size_t bytes = std::max(work.slots_fit ? Slots<rows>::total_bytes(bins) : 0,
                                  work.columns_log2 < 0 ? 0 : copy_bytes << work.columns_log2);
     if (Full) {
-        const std::size_t digits_at = aligned(bytes), first_bytes = rows_of(C) * slot_bytes(0);
+        const std::size_t digits_at = aligned(bytes), first_bytes = rows_of(C) * slot_bytes<0>;
         work.digits_at = static_cast<std::uint32_t>(digits_at / sizeof(std::uint32_t));
         work.first_digits_log2 = columns_log2(launch, first_bytes);
-        work.slots[0] = static_cast<int>(std::min<std::size_t>((room - digits_at) / slot_bytes(1), most_slots<C> / 2));
-        work.slots[1] = static_cast<int>(std::min<std::size_t>(room / slot_bytes(2), most_slots<C>));
-        bytes = std::max({digits_at + work.slots[0] * slot_bytes(1), work.slots[1] * slot_bytes(2),
+        work.slots[0] = static_cast<int>(std::min<std::size_t>((room - digits_at) / slot_bytes<1>, most_slots<C> / 2));
+        work.slots[1] = static_cast<int>(std::min<std::size_t>(room / slot_bytes<2>, most_slots<C>));
+        bytes = std::max({digits_at + work.slots[0] * slot_bytes<1>, work.slots[1] * slot_bytes<2>,
                           first_bytes << work.first_digits_log2});
     }
     if (work.common.needs == NormalizeNeeds::counts) bytes = std::max(bytes, std::size_t{131072} >> work.parts_log2);

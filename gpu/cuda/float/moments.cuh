@@ -8,7 +8,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Totals that a thread has summed up of one row, see CentralSums.
+/// Totals of a thread's sums of one row, see CentralSums.
 template <int powers>
 struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
@@ -20,7 +20,7 @@ struct MomentTotals {
     }
 };
 
-/// Scale of a row: the two numbers that a sum of its powers needs, aligned for one load.
+/// Scale of a row: the two numbers that its sums need, aligned for one load.
 struct alignas(16) MomentScale {
     double first, second;
 
@@ -41,16 +41,14 @@ __device__ inline std::uint64_t bits_of(double value) {
 ///
 ///   S' = S + t   q = S' − S   r = t − q   l = r + 1.5 · 2^-28      with t = u^k as the definition rounds it, |t| ≤ 1
 ///
-/// S begins at 1.5 · 2^12 and stays within [2^12, 2^13) for 2047 samples, where doubles are 2^-40 apart. So S' is S + t
-/// rounded to a whole number of 2^-40, and q, which is exact, is t rounded to one of the two such numbers next to it
-/// (which, depends on S only where t lies halfway). r, at most 2^-41 in size, is exact too: it is a multiple of t's
-/// last digit, which is at least 2^-94 unless q is 0. Between 2^-28 and 2^-27 doubles are 2^-80 apart: the bits of l
-/// are those of 1.5 · 2^-28 plus rint(r · 2^80), ties to even. And q · 2^80 is a multiple of 2^40, thus even, so that
-/// q · 2^80 + rint(r · 2^80) = rint((q + r) · 2^80) = rint(t · 2^80), whichever way q went. Neither the order of the
-/// samples nor how they are dealt to threads shows.
+/// S begins at 1.5 · 2^12 and stays within [2^12, 2^13) for 2047 samples, where doubles are 2^-40 apart. So q, which is
+/// exact, is t rounded to one of the two multiples of 2^-40 next to it (S decides only where t lies halfway). r, at
+/// most 2^-41 in size, is exact too: a multiple of t's last digit, which is at least 2^-94 unless q is 0. Between 2^-28
+/// and 2^-27 doubles are 2^-80 apart: the bits of l are those of 1.5 · 2^-28 plus rint(r · 2^80), ties to even. And
+/// q · 2^80 is a multiple of 2^40, thus even, so that q · 2^80 + rint(r · 2^80) = rint((q + r) · 2^80) = rint(t ·
+/// 2^80), whichever way q went. Neither the order of the samples nor how they are dealt to threads shows.
 ///
-/// u is one operation, fma(x, 1/R, −pivot/R): R is a power of two, so both products are exact and rounding their
-/// difference is rounding x − pivot.
+/// u is fma(x, 1/R, −pivot/R): R is a power of two, so both products are exact, and only x − pivot is rounded.
 ///
 /// Limit: fewer than 2^22 samples a thread, for 64 bits.
 struct CentralSums {
@@ -66,18 +64,12 @@ struct CentralSums {
         const double unit = core::power_of_two(-exponent);
         return {unit, -pivot * unit};
     }
-    __device__ void clear(const MomentScale&) {
+    __device__ void clear() {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
             sum[k] = base;
             low[k] = 0;
         }
-    }
-    /// Adds a term to S; returns the bits of l.
-    __device__ static std::uint64_t split(double term, double& sum) {
-        const double next = sum + term, taken = next - sum;
-        sum = next;
-        return bits_of((term - taken) + low_base);
     }
     template <int N>
     __device__ void add(const double (&values)[N], const MomentScale& scale) {
@@ -86,20 +78,20 @@ struct CentralSums {
             const double u = fma(values[i], scale.first, scale.second);
             double power = u;
 #pragma unroll
-            for (int k = 0; k < powers; ++k, power *= u) low[k] += split(power, sum[k]);
+            for (int k = 0; k < powers; ++k, power *= u) {
+                const double next = sum[k] + power, taken = next - sum[k];
+                sum[k] = next;
+                low[k] += bits_of((power - taken) + low_base);
+            }
         }
     }
-    /// Adds them to what was summed up before: every `fold_every` samples, and at the end.
-    __device__ void add_to(MomentTotals<powers>& totals, const MomentScale&) const {
+    /// Adds them to the totals: every `fold_every` samples, and at the end.
+    __device__ void add_to(MomentTotals<powers>& totals) const {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
             totals.high[k] += __double_as_longlong(sum[k]) - __double_as_longlong(base);
             totals.low[k] += low[k];
         }
-    }
-    /// Sum over this thread's `samples`.
-    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t samples) {
-        return totals.sum(k, samples * bits_of(low_base));
     }
 };
 
@@ -110,11 +102,11 @@ struct CentralSums {
 /// 0 < |x| < R · 2^-26 can any lie below that, and where one is so small the rests, rounded, are added on their own.
 /// Split as a square is, Σx would take three more operations a sample.
 ///
-/// k = 2: as in CentralSums, but that all is R² times as large, so that no sample is scaled; that the square, of 48
-/// digits at most and thus a double, is never looked at: S + x² and x² − q are one operation each; and that r is added
-/// to the sum of the rests at once. That stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R²
-/// apart, so it rounds r to a whole number of these. r never lies halfway between two, since the last digit of a square
-/// has an even place, in R² too, so that what was added before does not show.
+/// k = 2: as in CentralSums, but R² times as large, so that no sample is scaled. The square, of 48 digits at most and
+/// thus a double, is never looked at: S + x² and x² − q are one operation each. And r is added to the sum of the rests
+/// at once, which stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R² apart, so that r is
+/// rounded to these. It never lies halfway between two, since the last digit of a square has an even place, in R² too:
+/// what was added before does not show.
 struct RawSums {
     static constexpr int powers = 2;
     static constexpr std::uint32_t fold_every = CentralSums::fold_every;
@@ -164,9 +156,6 @@ struct RawSums {
         totals.high[1] += __double_as_longlong(sum) - __double_as_longlong(base(scale));
         totals.low[1] += bits_of(rests) - bits_of(scale.second);
     }
-    static __device__ core::i128 total(const MomentTotals<powers>& totals, int k, std::uint64_t) {
-        return totals.sum(k, 0);
-    }
 };
 
 /// Part of a sum, see PartSums; and the sum of its parts.
@@ -180,19 +169,19 @@ __device__ inline core::i128 sum_of(const Word (&parts)[3]) {
                                    (static_cast<core::u128>(parts[2]) << 64));
 }
 
-/// A sum for each of a block's warps, in shared memory that all merges of as many sums have in common.
+/// Sums of a block's warps, in shared memory that all merges of as many sums have in common.
 template <int sums>
 __device__ inline auto& sums_of_warps() {
     __shared__ __align__(16) core::i128 of_warps[sums][warp_lanes];
     return of_warps;
 }
-/// Adds a warp's values up. Called, since what is run through once takes longer to fetch than to execute.
+/// Adds a warp's values up. Called: what runs once takes longer to fetch than to execute.
 __device__ __noinline__ void merge_lanes(core::i128 value, core::i128* sum) {
     const core::i128 all = wide_sum_over_warp(value);
     if (threadIdx.x % warp_lanes == 0) *sum = all;
 }
-/// Calls `add(row, power, part, sum)` with the parts of a block's sums. `total_of(row, power)`: a thread's. By all
-/// threads, of which no warp is still in a merge before. The barrier shows what all of them did before.
+/// Calls `add(row, power, part, sum)` with the parts of a block's sums; `total_of(row, power)`: a thread's. By all
+/// threads, of which no warp is still in a merge before; its barrier shows what all did before.
 template <int rows, int powers, class TotalOf, class Add>
 __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
     constexpr int sums = rows * powers;
@@ -209,7 +198,7 @@ __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
     }
     __syncwarp();
 }
-/// Adds a part of a sum to those of the image.
+/// Adds a part of a sum to the image's.
 struct AddToRows {
     FloatRow* rows;
 
@@ -224,38 +213,27 @@ struct RowPlan {
     std::uint32_t small;  ///< RawSums::small_rank
     std::int32_t exponent;
     double pivot;
-    float fill;  ///< rejected samples are summed up as this, and taken back afterwards
     RowFacts facts;
 
     __device__ bool constant() const { return facts.minimum == facts.maximum; }
-    /// Samples of the value `fill` that a sweep did not count, as of a constant row, which needs none; negative: that
-    /// it counted instead of rejected ones, where it `filled` these.
+    /// Value that rejected samples are counted and summed up as, and that is taken back afterwards.
+    __device__ float fill() const { return facts.minimum; }
+    /// Samples of that value which a sweep has yet to count: all of a constant row, which needs no sweep; fewer than
+    /// none where it `filled` rejected ones.
     __device__ std::int64_t in_fill(bool filled) const {
         if (constant()) return static_cast<std::int64_t>(facts.finite);
         return filled ? -static_cast<std::int64_t>(facts.rejected) : 0;
     }
-};
-/// Exponent of a brief analysis's sums, whose pivot is 0.
-__device__ inline std::int32_t exponent_of(const RowFacts& facts) {
-    return core::moment_exponent(0, facts.minimum, facts.maximum);
-}
-/// Plans the sums of a row whose facts are known, or expected.
-template <int C, bool Full>
-__device__ inline void plan_sums(const Task<C, Full>& task, int r, RowPlan& row) {
-    if constexpr (Full) {
-        row.pivot = fresh(task.row(r).pivot);
-        row.exponent = fresh(task.row(r).exponent);
-        row.scale = CentralSums::scale_of(row.pivot, row.exponent);
-    } else {
-        row.pivot = 0;
-        row.exponent = exponent_of(row.facts);
-        row.scale = RawSums::scale_of(row.exponent);
+    /// Plans the sums of a brief analysis by facts that are known, or expected.
+    __device__ void plan_sums() {
+        pivot = 0;
+        exponent = facts.brief_exponent();
+        scale = RawSums::scale_of(exponent);
+        small = RawSums::small_rank(exponent);
     }
-    row.small = RawSums::small_rank(row.exponent);
-    row.fill = row.facts.minimum;
-}
+};
 
-/// Adds the moments' terms of `times` samples of one value; they may be fewer than none. By one thread.
+/// Adds the moments' terms of `times` samples of one value, which may be fewer than none. By one thread.
 template <int C, bool Full>
 __device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row, float value, core::i128 times) {
     std::uint64_t high[4] = {}, low[4] = {};
@@ -275,7 +253,7 @@ __device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, cons
         moments.pivot = fresh(task.row(r).pivot);
         moments.exponent = fresh(task.row(r).exponent);
     } else {
-        moments.exponent = exponent_of(facts);
+        moments.exponent = facts.brief_exponent();
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) moments.sums[k] = core::to_public(sum_of(found.sums[k]));
@@ -291,7 +269,7 @@ __device__ inline core::CentralMoments central_moments_of(std::uint64_t n, const
     return core::central_moments(n, moments, raw);
 }
 
-/// Decides whether rows' moments are to be summed again, and about what. By a block: a warp a row.
+/// Decides whether rows' moments are summed again, and about what. By a block: a warp a row.
 template <int C>
 __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
     const int r = threadIdx.x / warp_lanes;
@@ -327,8 +305,8 @@ struct MomentCounter {
 
     __device__ MomentCounter(const RowPlan& plan, int of, bool red_first, const DigitTable& table,
                              MomentTotals<CentralSums::powers>& memory)
-        : totals(memory), scale(plan.scale), fill(plan.fill), row(of), rgb(red_first), digits(table) {
-        sums.clear(scale);
+        : totals(memory), scale(plan.scale), fill(plan.fill()), row(of), rgb(red_first), digits(table) {
+        sums.clear();
     }
     template <class Pixels, class Valid = EveryPixel>
     __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
@@ -346,13 +324,12 @@ struct MomentCounter {
         if ((samples & (CentralSums::fold_every - 1)) < N) fold();
     }
     __device__ void fold() {
-        sums.add_to(totals, scale);
-        sums.clear(scale);
+        sums.add_to(totals);
+        sums.clear();
     }
 };
 
-/// Sweep of a row's moments and third digits; returns the samples. Called: what its caller keeps would crowd out what
-/// it has in registers.
+/// Sweep of a row's moments and third digits; returns the samples. Called, so that it has all registers.
 template <int C, bool Plain>
 __device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const Share& share, const RowPlan& plan,
                                                     const DigitTable& table, int row, bool rgb,
@@ -371,7 +348,9 @@ __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& 
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
         plan.facts = facts_of(task, row);
-        plan_sums(task, row, plan);
+        plan.pivot = fresh(task.row(row).pivot);
+        plan.exponent = fresh(task.row(row).exponent);
+        plan.scale = CentralSums::scale_of(plan.pivot, plan.exponent);
     }
     __syncthreads();  // the plan, for all
     const std::int64_t times = plan.in_fill(true);
@@ -384,11 +363,11 @@ __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& 
         if (!plan.constant() && plan.facts.rejected == 0) sum(std::true_type{});
         if (!plan.constant() && plan.facts.rejected != 0) sum(std::false_type{});
         merge_moments<1, CentralSums::powers>(
-            [&](int, int k) { return again ? core::i128{0} : CentralSums::total(totals, k, samples); },
+            [&](int, int k) { return again ? core::i128{0} : totals.sum(k, samples * bits_of(CentralSums::low_base)); },
             AddToRows{&task.row(row)});
-        if (!again && share.first == 0 && times != 0) add_terms(task, plan, row, plan.fill, times);
+        if (!again && share.first == 0 && times != 0) add_terms(task, plan, row, plan.fill(), times);
     };
-    if (!about_mean) return count_digits<2>(task, table, row, share, 0, plan.fill, times, sweep);
+    if (!about_mean) return count_digits<2>(task, table, row, share, 0, plan.fill(), times, sweep);
     table.template prepare<2>(task, row, 0, 0, dynamic_shared);
     sweep(false);
 }

@@ -1,7 +1,6 @@
 // Samples of f32 images: a row's values out of what was loaded together, and the sweeps that load them.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
 #include "core/luma.hpp"
@@ -10,29 +9,21 @@
 
 namespace gpuhist::cuda {
 
-/// Sample i of a group, or of one pixel.
-template <int C>
-__device__ inline float sample_of(const Group<float, C>& group, int i) {
-    return group[i];
-}
-template <int C>
-__device__ inline float sample_of(const float (&pixel)[C], int i) {
-    return pixel[i];
-}
+/// Pixels of a group, or of an array, which is one pixel.
 template <int C, class Pixels>
 constexpr int pixels_of = std::is_array_v<Pixels> ? 1 : Group<float, C>::pixels;
 
 /// Value of pixel p in a row of the results: a channel's, luma, or alpha.
 template <int C, class Pixels>
 __device__ inline float row_value(const Pixels& pixels, int p, int row, bool rgb) {
-    const float first = sample_of<C>(pixels, p * C);
+    const float first = pixels[p * C];
     if constexpr (C == 1) {
         return first;
     } else {
-        const float second = sample_of<C>(pixels, p * C + 1), third = sample_of<C>(pixels, p * C + 2);
+        const float second = pixels[p * C + 1], third = pixels[p * C + 2];
         if (row == luma_row) return core::luma(rgb ? first : third, second, rgb ? third : first);
         if constexpr (C == 4)
-            if (row == 4) return sample_of<C>(pixels, p * C + 3);
+            if (row == 4) return pixels[p * C + 3];
         return row == 0 ? first : row == 1 ? second : third;
     }
 }
@@ -47,22 +38,14 @@ __device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float
     }
 #pragma unroll
     for (int p = 0; p < N; ++p)
-        values[p] = C == 4 && row == 4 ? sample_of<C>(pixels, p * C + C - 1)
-                    : row == 0         ? sample_of<C>(pixels, p * C)
-                    : row == 1         ? sample_of<C>(pixels, p * C + (C > 1))
-                                       : sample_of<C>(pixels, p * C + (C > 1 ? 2 : 0));
+        values[p] = C == 4 && row == 4 ? pixels[p * C + C - 1]
+                    : row == 0         ? pixels[p * C]
+                    : row == 1         ? pixels[p * C + (C > 1)]
+                                       : pixels[p * C + (C > 1 ? 2 : 0)];
 }
 
 __device__ inline bool is_finite(float value) {
     return fabsf(value) < INFINITY;
-}
-/// Validity of group i, of which `valid` tells where not every pixel counts.
-template <class Valid>
-__device__ inline Valid valid_of(const Valid* valid, int i) {
-    if constexpr (Valid::every)
-        return {};
-    else
-        return valid[i];
 }
 /// Whether a sample counts: it is finite, and its pixel valid.
 template <class Valid>
@@ -89,8 +72,8 @@ __device__ inline void widen(const float (&values)[N], double (&wide)[N]) {
     for (int i = 0; i < N; ++i) wide[i] = values[i];
 }
 
-/// Shows `visit` all pixels of this thread's share, see sweep_one_row. `Unroll` groups are loaded before any is looked
-/// at, but for fewer than `Few`, see Loads. `tile`: a Tile with all groups of the image, where there is one.
+/// Shows `visit` all pixels of this thread's share, see sweep_one_row and, of `Unroll` and `Few`, Loads. `tile`: a Tile
+/// with all groups of the image, where there is one.
 template <int C, int Unroll, int Few = 0, class Visit, class OfImage = NoTile>
 __device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
                                              const OfImage& tile = {}) {

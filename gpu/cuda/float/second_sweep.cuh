@@ -1,12 +1,9 @@
-// Sweep 2: bins of the samples whose extremes sweep 1 found; in brief analyses moments, too, in full ones second
-// digits.
+// Sweep 2: bins; beside them moments in brief analyses, second digits in full ones.
 #pragma once
 
 #include <cstddef>
 #include <type_traits>
 
-#include "cuda/float/bins.cuh"
-#include "cuda/float/digits.cuh"
 #include "cuda/float/moments.cuh"
 
 namespace gpuhist::cuda {
@@ -16,9 +13,8 @@ namespace {
 struct BlockPlan {
     RowPlan rows[5];
     core::FloatBins bins;
-    /// Position, twice the same: of what a lane reads from an address of its own the compiler does not know that the
-    /// warp has it in common. Else it would lie in uniform registers, of which an operation takes one, and be copied
-    /// for every sample.
+    /// Position, twice the same: lanes read either, so that the compiler does not know that the warp has it in common.
+    /// Else it would lie in uniform registers, of which an operation takes one, and be copied for every sample.
     BinPosition position[2];
     bool slots;  ///< they fit, and `position` gives the right bins
     bool plain;  ///< every sample counts and is within the range
@@ -35,8 +31,7 @@ __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     if (threadIdx.x % warp_lanes == 0 && warp < rows) {
         RowPlan& row = plan.rows[warp];
         row.facts = facts_of(task, warp);
-        if constexpr (!Full) plan_sums(task, warp, row);
-        row.fill = row.facts.minimum;
+        if constexpr (!Full) row.plan_sums();
     } else if (threadIdx.x % warp_lanes == 0 && warp == rows) {
         plan.rgb = task.common().rgb;
         plan.bins = bins_of(task);
@@ -59,7 +54,7 @@ __device__ inline void one_row_after_the_other() {
     asm volatile("" ::: "memory");
 }
 
-/// Base of the two counters of sweep 2 in full: second digits, of one row.
+/// Base of the two counters of sweep 2 in full: counts second digits, of one row.
 template <int C>
 struct SecondDigitCounter {
     struct Seldom {};
@@ -81,28 +76,26 @@ struct SecondDigitCounter {
     template <int N>
     __device__ void counted() const {}
     template <class Add>
-    __device__ void finish(const std::uint32_t (&)[1], Add) const {
+    __device__ void finish(Add) const {
         __syncthreads();  // what all threads counted
     }
 };
 
-/// The base in brief: sums of two powers, of all rows together.
+/// Base of them in brief: sums up two powers, of all rows together.
 template <int C>
 struct SumCounter {
-    using Sums = RawSums;
-    static constexpr int rows = rows_of(C), powers = Sums::powers;
+    static constexpr int rows = rows_of(C), powers = RawSums::powers;
 
-    /// Sums of each row that it seldom needs. In memory, which is far away once the sweep has passed through the
-    /// caches; that of a caller, or else the compiler takes registers for it.
+    /// Sums of each row that it seldom needs. In a caller's memory, or else the compiler takes registers for them; and
+    /// not touched before, since memory is far away once the sweep has passed through the caches.
     struct Seldom {
         MomentTotals<powers> totals[rows];  ///< from the first `fold_every` samples on
         std::uint64_t rests[rows];          ///< of small samples, k = 1, see RawSums, from the first one on
     };
-    Sums sums[rows];
+    RawSums sums[rows];
     std::uint32_t samples = 0;
     MomentScale scale;
-    std::uint32_t small;
-    std::uint32_t scales;  ///< shared address of the first row's
+    std::uint32_t small, scales;  ///< the first row's; shared address of the first row's scale
     bool rgb;
     bool small_found = false;  ///< a small sample
     Seldom& seldom;
@@ -154,12 +147,12 @@ struct SumCounter {
     template <int N>
     __device__ void counted() {
         samples += N;
-        if ((samples & (Sums::fold_every - 1)) < N) fold();
+        if ((samples & (RawSums::fold_every - 1)) < N) fold();
     }
     __device__ void fold() {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            seldom.totals[r] = totals_of(r, samples >= 2 * Sums::fold_every);
+            seldom.totals[r] = totals_of(r, samples >= 2 * RawSums::fold_every);
             sums[r].clear(scale_of(r));
             one_row_after_the_other();
         }
@@ -170,17 +163,17 @@ struct SumCounter {
         sums[r].add_to(totals, scale_of(r));
         return totals;
     }
-    /// Merges the block's moments, see merge_moments. `left_out`: samples of each row that were not added.
+    /// Merges the block's moments, see merge_moments.
     template <class Add>
-    __device__ __forceinline__ void finish(const std::uint32_t (&left_out)[rows], Add add) {
+    __device__ __forceinline__ void finish(Add add) {
         MomentTotals<powers> totals;
         merge_moments<rows, powers>(
             [&](int r, int k) {
                 if (k == 0) {
-                    totals = totals_of(r, samples >= Sums::fold_every);
+                    totals = totals_of(r, samples >= RawSums::fold_every);
                     if (small_found) totals.low[0] += seldom.rests[r];
                 }
-                return Sums::total(totals, k, samples - left_out[r]);
+                return totals.sum(k, 0);
             },
             add);
     }
@@ -189,53 +182,45 @@ struct SumCounter {
 template <int C, bool Full>
 using DetailCounter = std::conditional_t<Full, SecondDigitCounter<C>, SumCounter<C>>;
 
-/// Samples that a SlotCounter may meet: those that all count and are within the range; any; or, see
+/// Samples that a SlotCounter may meet: `Any`, or those that all count and are within the range; or, see
 /// SpeculativeSamples, those that a speculation allows.
-struct PlainSamples {
-    static constexpr bool any = false, speculative = false;
-};
-struct AnySamples {
-    static constexpr bool any = true, speculative = false;
+template <bool Any>
+struct Samples {
+    static constexpr bool any = Any, speculative = false;
 };
 
 /// Counts into Slots. Samples that do not count are counted as the row's fill.
-template <int C, bool Full, class Samples>
+template <int C, bool Full, class Allowed>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
     Slots<Base::rows> slots;
     const RowPlan* plans;
-    Samples allowed;
+    Allowed allowed;
 
-    __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Samples& may_be,
+    __device__ SlotCounter(const BlockPlan& plan, const std::uint32_t* table, int row, const Allowed& may_be,
                            typename Base::Seldom& seldom)
         : Base(plan, row, seldom),
           slots(table, plan.position[threadIdx.x % 2], plan.bins.bins),
           plans(plan.rows + row),
           allowed(may_be) {}
 
-    template <class Pixels, class Valid, int N>
-    __device__ void filled_values_of(const Pixels& pixels, const Valid& valid, int r, float (&values)[N]) const {
-        static_assert(Valid::every || Samples::any);
-        this->values_of(pixels, r, values);
-        if constexpr (Samples::any) {
-            const float fill = plans[r].fill;
-#pragma unroll
-            for (int i = 0; i < N; ++i) values[i] = is_counted(values[i], valid, i) ? values[i] : fill;
-        }
-    }
     template <int r, int N, class Pixels, class Valid>
     __device__ void count_row(const Pixels* pixels, const Valid* valid) {
         constexpr int each = pixels_of<C, Pixels>, all = N * each, together = all < 4 ? all : 4;
-        static_assert(all % together == 0);
+        static_assert(all % together == 0 && (Valid::every || Allowed::any));
         float values[all / together][together];
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             float of[each];
-            filled_values_of(pixels[i], valid_of(valid, i), r, of);
+            this->values_of(pixels[i], r, of);
+            const float fill = Allowed::any ? plans[r].fill() : 0;
 #pragma unroll
-            for (int p = 0; p < each; ++p) values[(i * each + p) / together][(i * each + p) % together] = of[p];
+            for (int p = 0; p < each; ++p) {
+                const bool fills = Allowed::any && !(is_finite(of[p]) && (Valid::every || valid[i][p]));
+                values[(i * each + p) / together][(i * each + p) % together] = fills ? fill : of[p];
+            }
         }
-        if constexpr (Samples::speculative) {
+        if constexpr (Allowed::speculative) {
             if (!allowed.allows(r, values, this->scales)) return;
             one_row_after_the_other();
         }
@@ -245,11 +230,11 @@ struct SlotCounter : DetailCounter<C, Full> {
         for (int k = 0; k < all / together; ++k) {
             double wide[together];
             widen(values[k], wide);
-            nearest[k] = slots.template count<r, Samples::any>(wide);
+            nearest[k] = slots.template count<r, Allowed::any>(wide);
             nearest_of_all = min(nearest_of_all, nearest[k]);
             this->add(r, values[k], wide);
         }
-        if constexpr (Samples::speculative) allowed.list(r, values, nearest, nearest_of_all);
+        if constexpr (Allowed::speculative) allowed.list(r, values, nearest, nearest_of_all);
         one_row_after_the_other();
     }
     template <int N, class Pixels, class Valid>
@@ -274,18 +259,14 @@ struct SlotCounter : DetailCounter<C, Full> {
     }
 };
 
-/// Groups that a thread loads together: as many as it has registers for. Groups of colors that lie in a Tile are looked
-/// at one by one, since a longer loop's instructions take longer to fetch than it saves.
-template <int C, bool Full, class Samples, class OfImage>
-constexpr int detail_unroll = Full               ? (C == 1 ? 4 : 2)
-                              : C == 1           ? 8
-                              : is_kept<OfImage> ? 1
-                              : C == 4           ? 4
-                              : Samples::any     ? 2
-                                                 : 3;
+/// Groups that a thread loads together: as many as it has registers for. Groups of colors in a Tile are looked at one
+/// by one, since a longer loop's instructions take longer to fetch than it saves.
+template <int C, bool Full, class Allowed, class OfImage>
+constexpr int detail_unroll = Full ? (C == 1 ? 4 : 2)
+                                   : (C == 1 ? 8 : (is_kept<OfImage> ? 1 : (C == 4 ? 4 : (Allowed::any ? 2 : 3))));
 
-/// Counts of a row in device memory, by slot. Beyond closed ends there are none, but those at an end itself may be
-/// found there (see BinPosition), and the fill of a row without a finite sample.
+/// Counts of a row in device memory, by slot. None lie beyond closed ends, but what lies at an end may be found there
+/// (see BinPosition), and the fill of a row without a finite sample.
 struct SlotCounts {
     Word* counts;
     Findings* found;
@@ -325,14 +306,14 @@ __device__ __noinline__ void count_value(const Task<C, Full>& task, const BlockP
 }
 
 /// Sweep by slots. Called: what its caller keeps would crowd out what it has in registers.
-template <int C, bool Full, class Samples, class Add, class OfImage = NoTile>
+template <int C, bool Full, class Allowed, class Add, class OfImage = NoTile>
 __device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
-                                         const std::uint32_t* table, int row, const Samples& samples,
+                                         const std::uint32_t* table, int row, const Allowed& allowed,
                                          typename DetailCounter<C, Full>::Seldom& seldom, Add add, OfImage tile = {}) {
-    SlotCounter<C, Full, Samples> counter(plan, table, row, samples, seldom);
-    constexpr int few = Full ? 0 : C > 1 ? few_groups : 0;
-    sweep_floats<C, detail_unroll<C, Full, Samples, OfImage>, few>(image, share, counter, tile);
-    counter.finish({}, add);
+    SlotCounter<C, Full, Allowed> counter(plan, table, row, allowed, seldom);
+    constexpr int few = !Full && C > 1 ? few_groups : 0;
+    sweep_floats<C, detail_unroll<C, Full, Allowed, OfImage>, few>(image, share, counter, tile);
+    counter.finish(add);
 }
 
 /// Counts into any bins. Samples that do not count are left out.
@@ -345,7 +326,6 @@ struct BinCounter : DetailCounter<C, Full> {
     std::uint32_t count;
     bool again;    ///< another sweep has counted the bins
     Word* counts;  ///< of the first row
-    std::uint32_t left_out[Base::rows] = {};
     Word below[Base::rows] = {}, above[Base::rows] = {};
 
     __device__ BinCounter(const Task<C, Full>& task, const BlockPlan& plan, std::uint32_t* table, int row,
@@ -381,19 +361,16 @@ struct BinCounter : DetailCounter<C, Full> {
             float samples[C];
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                samples[c] = sample_of<C>(pixels, c);
+                samples[c] = pixels[c];
 #pragma unroll
                 for (int q = 1; q < N; ++q)
-                    if (p == q) samples[c] = sample_of<C>(pixels, q * C + c);
+                    if (p == q) samples[c] = pixels[q * C + c];
             }
 #pragma unroll
             for (int r = 0; r < Base::rows; ++r) {
                 float value[1];
                 this->values_of(samples, r, value);
-                if (is_counted(value[0], valid, p))
-                    count_one(r, value[0]);
-                else
-                    ++left_out[r];
+                if (is_counted(value[0], valid, p)) count_one(r, value[0]);
             }
             this->template counted<1>();
         }
@@ -415,7 +392,7 @@ __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& 
                                         typename DetailCounter<C, Full>::Seldom& seldom, OfImage tile) {
     BinCounter<C, Full> counter(task, plan, table, row, again, seldom);
     sweep_floats<C, 1>(task.image, share, counter, tile);
-    counter.finish(counter.left_out, AddToRows{&task.row(row)});
+    counter.finish(AddToRows{&task.row(row)});
     if (!again) counter.merge_outside(&task.row(row));
 }
 
@@ -450,15 +427,15 @@ __device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPl
     if (!plan.slots)
         count_bins(task, share, plan, table, row, again, seldom, tile);
     else if (!plan.plain)
-        count_slots<C, Full>(task.image, share, plan, table, row, AnySamples{}, seldom, add, tile);
+        count_slots<C, Full>(task.image, share, plan, table, row, Samples<true>{}, seldom, add, tile);
     else
-        count_slots<C, Full>(task.image, share, plan, table, row, PlainSamples{}, seldom, add, tile);
+        count_slots<C, Full>(task.image, share, plan, table, row, Samples<false>{}, seldom, add, tile);
     if (again) return;
     if (plan.slots) {
         gather_slots<rows>(task, plan, table, row);
         for (int r = row; share.first == 0 && r < row + rows; ++r)
             if (const std::uint64_t rejected = plan.rows[r].facts.rejected)
-                count_value(task, plan, r, plan.rows[r].fill, -static_cast<std::int64_t>(rejected));
+                count_value(task, plan, r, plan.rows[r].fill(), -static_cast<std::int64_t>(rejected));
     } else if (columns_log2 >= 0) {
         merge_columns(table, rows * bins, columns_log2, [&](std::uint32_t i, std::uint32_t samples) {
             if (samples != 0) global_add(task.counts(row) + i, Word{samples});
@@ -472,7 +449,7 @@ __device__ void count_details(const Task<C, true>& task, BlockPlan& plan, DigitT
                               const Share& share) {
     const RowPlan& of_row = plan.rows[row];
     if (threadIdx.x == 0) plan.digits = &table;
-    count_digits<1>(task, table, row, share, task.work->digits_at, of_row.fill, of_row.in_fill(plan.slots),
+    count_digits<1>(task, table, row, share, task.work->digits_at, of_row.fill(), of_row.in_fill(plan.slots),
                     [&](bool again) { count_details(task, plan, row, share, again, NoTile{}); });
 }
 

@@ -15,38 +15,36 @@ struct DigitCounts {
     const Word* counts[3] = {};
     std::uint32_t prefix;
 
-    __device__ DigitCounts(const Task<C, true>& task, int index, std::uint32_t under) : prefix(under) {
-        const bool pooled = index == core::pooled_row;
-#pragma unroll
-        for (int i = 0; i < 3; ++i) {
-            const int row = pooled ? i : index;
-            if (i == 0 || pooled)
-                counts[i] =
-                    task.digits(level, row, level == 0 ? 0 : WantedPrefixes<C>(task, row, level).slot_of(prefix));
-        }
-    }
     /// Counts, in the order of keys, of a digit, and of a line.
-    __device__ std::uint64_t digit(std::uint32_t i) const {
-        return sum(place(i));
-    }
+    __device__ std::uint64_t digit(std::uint32_t i) const { return sum(place(i)); }
     __device__ std::uint64_t line(std::uint32_t i) const {
-        return sum(digit_values(level) + place(i * warp_lanes) / warp_lanes);
+        return sum(digit_values<level> + place(i * warp_lanes) / warp_lanes);
     }
     __device__ Located locate(std::uint64_t rank) const {
         const Located found =
-            locate_by_warp([this](std::uint32_t i) { return line(i); }, 0, digit_values(level) / warp_lanes, rank);
+            locate_by_warp([this](std::uint32_t i) { return line(i); }, 0, digit_values<level> / warp_lanes, rank);
         const std::uint32_t first = found.bin * warp_lanes;
         return locate_by_warp([this](std::uint32_t i) { return digit(i); }, first, first + warp_lanes, found.within);
     }
 
-  private:
     __device__ std::uint32_t place(std::uint32_t digit) const {
-        return as_in_value(prefix << digit_bits(level) | digit, 32 - bits_below(level)) % digit_values(level);
+        return as_in_value(prefix << digit_bits<level> | digit, 32 - bits_below<level>) % digit_values<level>;
     }
     __device__ std::uint64_t sum(std::uint32_t at) const {
         Word sum = fresh_word(counts[0] + at);
         if (C > 1 && counts[1]) sum += fresh_word(counts[1] + at) + fresh_word(counts[2] + at);
         return sum;
+    }
+
+    __device__ DigitCounts(const Task<C, true>& task, int index, std::uint32_t under) : prefix(under) {
+        const bool pooled = index == core::pooled_row;
+#pragma unroll
+        for (int i = 0; i < 3; ++i) {
+            const int row = pooled ? i : index;
+            if (i > 0 && !pooled) break;
+            const int slot = level == 0 ? 0 : WantedPrefixes<C>(task, row, level).slot_of(prefix);
+            counts[i] = task.template digits<level>(row, slot);
+        }
     }
 };
 
@@ -70,14 +68,14 @@ __device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
         }
         const Located found = DigitCounts<C, level>(task, index, prefix).locate(rank);
         if (lane != 0) continue;
-        prefix = prefix << digit_bits(level) | found.bin;
+        prefix = prefix << digit_bits<level> | found.bin;
         if (level == 0) to.rank[r] = rank;
         to.within[r] = found.within;
         to.prefix[level][r] = prefix;
         if constexpr (level == 1) {
             if (r != median || pooled) continue;
             const RowFacts facts = facts_of(task, index);
-            const std::uint32_t high = prefix >> (16 - bits_below(level));
+            const std::uint32_t high = prefix >> (16 - bits_below<level>);
             row.pivot = facts.finite == 0 ? 0 : core::middle_of_high_digit(high, facts.minimum, facts.maximum);
             row.exponent = core::moment_exponent(row.pivot, facts.minimum, facts.maximum);
         }

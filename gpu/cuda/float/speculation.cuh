@@ -230,7 +230,7 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
             RowPlan& row = plan.rows[warp];
             row.facts = {static_cast<std::uint64_t>(task.samples()), 0, core::key_float(~minimum),
                          core::key_float(maximum)};
-            plan_sums(task, warp, row);
+            row.plan_sums();
             speculation.exponents[warp] = row.exponent;
         } else if (lane <= 12) {
             speculation.sums[warp][(lane - 1) / 3][(lane - 1) % 3] = 0;
@@ -327,7 +327,7 @@ __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockP
     const bool listed = speculation.window != 0;
     bool right = !listed || expected_edges(task, plan, speculation);
     if (threadIdx.x % warp_lanes == 0 && warp < rows)
-        right = right && exponent_of(facts_of(task, warp)) == speculation.exponents[warp];
+        right = right && facts_of(task, warp).brief_exponent() == speculation.exponents[warp];
     else if (threadIdx.x % warp_lanes == 0 && warp == rows)
         right = right && fresh(task.state().speculation.mispredicted) == 0;
     right = __syncthreads_and(right);

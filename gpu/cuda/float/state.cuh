@@ -1,7 +1,6 @@
 // State of an f32 analysis: what all blocks know of an image, in device memory, and the task that a block works on.
 #pragma once
 
-#include <cstdint>
 #include <cstring>
 
 #include "core/bins.hpp"
@@ -43,23 +42,17 @@ struct Findings : Extremes {
     PartSums sums;
 };
 
-/// Digits by which order statistics are found, the upper bits of keys first: bits of a level's digit, its values, and
-/// the bits below it.
+/// Digits by which order statistics are found, the upper bits of keys first: bits of each level's, and bits below it.
 inline constexpr int levels = 3;
-GPUHIST_HD constexpr int digit_bits(int level) {
-    return level < 2 ? 11 : 10;
-}
-GPUHIST_HD constexpr int digit_values(int level) {
-    return 1 << digit_bits(level);
-}
-GPUHIST_HD constexpr int bits_below(int level) {
-    return level == 0 ? 21 : level == 1 ? 10 : 0;
-}
-
-/// Words that a level's counts take under one prefix: of each digit, and of each line of 32.
-GPUHIST_HD constexpr int digit_words(int level) {
-    return digit_values(level) + digit_values(level) / warp_lanes;
-}
+template <int level>
+constexpr int digit_bits = level < 2 ? 11 : 10;
+template <int level>
+constexpr int bits_below = level == 0 ? 21 : (level == 1 ? 10 : 0);
+/// Values of a digit, and words that its counts take under one prefix: of each digit, and of each line of 32.
+template <int level>
+constexpr int digit_values = 1 << digit_bits<level>;
+template <int level>
+constexpr int digit_words = digit_values<level> + digit_values<level> / warp_lanes;
 
 /// Ranks that are located in a row: those of core::required_rank, and its median's, for the pivot.
 inline constexpr int located_ranks = core::max_ranks + 1, median = core::max_ranks;
@@ -67,7 +60,6 @@ inline constexpr int located_ranks = core::max_ranks + 1, median = core::max_ran
 template <int C>
 constexpr int most_slots = C == 1 ? located_ranks : located_ranks + core::max_ranks;
 
-/// Selection of a row's order statistics.
 struct Selection {
     std::uint64_t rank[located_ranks];
     std::uint64_t within[located_ranks];          ///< rank among the samples of the last prefix
@@ -78,21 +70,19 @@ struct FloatRow {
     Findings found;
     double pivot;
     std::int32_t exponent;
-    std::uint32_t again;           ///< the pivot was poor: the moments are summed once more
-    core::CentralMoments central;  ///< full: where the pivot was not poor
+    std::uint32_t again;           ///< full: the pivot was poor, so the moments are summed once more
+    core::CentralMoments central;  ///< full: where it was not
     Selection selection;
 };
 
-/// Mapping tells how the values of a color channel are normalized: (value − low) / divisor. Aligned for one load of
-/// what `estimate` needs.
+/// Mapping normalizes the values of a color channel: (value − low) / divisor. Aligned for one load by `estimate`.
 struct alignas(16) Mapping {
     double low, inverse, divisor;
     bool keep;  ///< constant, or without a finite value: left as it is
     bool flat;  ///< all values become 0
 
-    /// Quotient by a product: as a float it is the same unless its digits beyond a float's lie so near the middle of
-    /// two floats that what it is off by, under 8 of its last digit, may decide, or it is under 2^-120. There `sure`
-    /// becomes false.
+    /// Quotient by a product, which is off by under 8 of its last digit: the same float, unless its digits beyond a
+    /// float's lie that near the middle of two, or it is under 2^-120. There `sure` becomes false.
     __device__ float estimate(float value, bool& sure) const {
         constexpr std::uint32_t smallest = 0x38700000, middle = 0x10000000;  // the high word of 2^-120; of 29 digits
         const double product = (value - low) * inverse;
@@ -104,7 +94,7 @@ struct alignas(16) Mapping {
     }
 };
 
-/// State of speculation in device memory, see Speculation.
+/// State of speculation, see Speculation.
 struct SpeculationState {
     Extremes sampled[sample_parts][core::float_rows];  ///< of the parts of a sample of the pixels
     std::uint32_t mispredicted;                        ///< a pixel is not what the sample let expect
@@ -120,18 +110,19 @@ struct FloatState {
     std::uint32_t arrived;  ///< blocks that have come to the end of a step
 };
 
-/// Places in the workspace. Images use the two states in turn, so that the next image's first sweep may begin while the
+/// Places in the workspace. Images use the two states in turn, so that the next one's first sweep may begin while the
 /// last block writes a result. Counts are zero between images; the rest is written before it is read.
 template <int C>
 struct Places {
     static constexpr std::size_t rows = rows_of(C), mapped = C == 1 ? 1 : 4;
     static constexpr int slots(int level) { return level == 0 ? 1 : most_slots<C>; }
-    /// Counts of a level's digits, by row and slot; those of level 3 begin where these end.
-    static constexpr std::size_t digits(int level) {
-        return level == 0 ? (2 * sizeof(FloatState) + 255) / 256 * 256
-                          : digits(level - 1) + rows * slots(level - 1) * digit_words(level - 1) * sizeof(Word);
-    }
-    static constexpr std::size_t equalized = digits(levels);  ///< counts of the bins to equalize by
+    /// Counts of a level's digits, by row and slot: their bytes, and where they begin.
+    template <int level>
+    static constexpr std::size_t digit_bytes = rows* slots(level) * digit_words<level> * sizeof(Word);
+    template <int level>
+    static constexpr std::size_t digits = (2 * sizeof(FloatState) + 255) / 256 * 256 + (level > 0) * digit_bytes<0> +
+                                          (level > 1) * digit_bytes<1> + (level > 2) * digit_bytes<2>;
+    static constexpr std::size_t equalized = digits<levels>;  ///< counts of the bins to equalize by
     static constexpr std::size_t tables = equalized + rows * 65536 * sizeof(Word);
     static constexpr std::size_t listed = tables + mapped * 65536 * sizeof(float);  ///< see Speculation
     static constexpr std::size_t listed_bytes = std::size_t{C == 1 ? 8 : 48} << 20;
@@ -143,7 +134,7 @@ template <typename T>
 __device__ inline T fresh(const T& value) {
     return __ldcg(&value);
 }
-/// Word that others wrote. The load stays where it is: several are under way before the first is used.
+/// Word that others wrote. The load stays where it is, so that several are under way before the first is used.
 __device__ inline Word fresh_word(const Word* from) {
     Word value;
     asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(from));
@@ -162,7 +153,7 @@ __device__ inline T fresh_copy(const T& value) {
     return result;
 }
 
-/// Task is one image of a launch, in an analysis that is `Full` or brief.
+/// Task is to analyze one image of a launch, in full or in brief.
 template <int C, bool Full>
 struct Task {
     const FloatWork* work;
@@ -180,8 +171,10 @@ struct Task {
     }
     __device__ FloatState& state() const { return place<FloatState>(0)[index & 1]; }
     __device__ FloatRow& row(int row) const { return state().rows[row]; }
-    __device__ Word* digits(int level, int row, int slot = 0) const {
-        return place<Word>(Places<C>::digits(level)) + (row * Places<C>::slots(level) + slot) * digit_words(level);
+    template <int level>
+    __device__ Word* digits(int row, int slot = 0) const {
+        return place<Word>(Places<C>::template digits<level>) +
+               (row * Places<C>::slots(level) + slot) * digit_words<level>;
     }
     __device__ Word* equalized(int row) const { return place<Word>(Places<C>::equalized) + row * 65536; }
     __device__ float* table(int row) const { return place<float>(Places<C>::tables) + row * 65536; }
@@ -195,8 +188,8 @@ struct Task {
     __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
 };
 
-/// Calls `each(row, share)` for the rows that the blocks are dealt in turn; the blocks of a row share its pixels. A
-/// block has several rows only where there are fewer blocks than rows.
+/// Calls `each(row, share)` for this block's rows: blocks are dealt to rows in turn, and those of a row share its
+/// pixels. Only where there are fewer blocks than rows has one several.
 template <int C, bool Full, class Each>
 __device__ inline void for_rows(const Task<C, Full>& task, int rows, Each each) {
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
@@ -210,12 +203,14 @@ __device__ inline void for_rows(const Task<C, Full>& task, int rows, Each each) 
 struct RowFacts {
     std::uint64_t finite, rejected;  ///< samples that count, and the others of those that are looked at
     float minimum, maximum;          ///< 0 where none counts
+
+    /// Exponent of a brief analysis's sums, whose pivot is 0.
+    __device__ std::int32_t brief_exponent() const { return core::moment_exponent(0, minimum, maximum); }
 };
 template <int C, bool Full>
 __device__ inline RowFacts facts_of(const Task<C, Full>& task, const Extremes& found) {
-    RowFacts facts{};
-    facts.finite =
-        static_cast<std::uint64_t>(task.samples()) - (found.nan + found.positive_infinite + found.negative_infinite);
+    const Word not_finite = found.nan + found.positive_infinite + found.negative_infinite;
+    RowFacts facts{static_cast<std::uint64_t>(task.samples()) - not_finite};
     facts.rejected = static_cast<std::uint64_t>(task.image.pixels()) - facts.finite;
     if (facts.finite == 0) return facts;
     facts.minimum = core::key_float(~found.complement_minimum_key);

@@ -221,7 +221,7 @@ struct FloatWriter {
         bool sure = estimated;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            const float value = sample_of<W>(pixels, i);
+            const float value = pixels[i];
             if (is_alpha(i)) {
                 mapped[i] = value;
             } else if constexpr (looks_up) {
@@ -235,7 +235,7 @@ struct FloatWriter {
             if (is_quotient<Map> && sure) return;
 #pragma unroll
             for (int i = 0; i < N; ++i)
-                if (!is_alpha(i)) mapped[i] = exactly(maps[channel(i)], sample_of<W>(pixels, i));
+                if (!is_alpha(i)) mapped[i] = exactly(maps[channel(i)], pixels[i]);
         }
     }
     template <class Pixels>
