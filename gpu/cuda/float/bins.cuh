@@ -27,8 +27,7 @@ struct BinPosition {
     __device__ static float edge(const core::FloatBins& bins, std::uint32_t bin) {
         return __double2float_ru(core::bin_edge(bins.lower, bins.upper, bins.bins, bin));
     }
-    /// Whether the bin changes at this edge, 0 to `bins`. Nothing lies beyond closed ends, so that their values may be
-    /// found in the bin beyond.
+    /// Whether the bin changes at this edge, 0 to `bins`. Beyond closed ends lies nothing: theirs may be found there.
     __device__ bool at_edge(const core::FloatBins& bins, std::uint32_t i) const {
         const float here = edge(bins, i);
         if (!is_finite(here)) return false;
@@ -50,9 +49,8 @@ struct BinPosition {
     }
 };
 
-/// Slots are counters of equal bins in shared memory, of `rows` rows: slot 0 of what is below the range, slot i + 1 of
-/// bin i, slot bins + 1 of what is above. In a slot each row has a counter for each lane, so that no two meet in a
-/// bank.
+/// Slots are counters of equal bins in shared memory: slot 0 of what is below the range, i + 1 of bin i, bins + 1 of
+/// what is above. In each, every one of `rows` rows has a counter for each lane, so that no two lanes meet in a bank.
 template <int rows>
 struct Slots {
     static constexpr int lane_bytes = warp_lanes * 4, bytes = rows * lane_bytes;
@@ -71,8 +69,7 @@ struct Slots {
           position(at),
           most(BinPosition::whole_high + static_cast<std::int32_t>(bins)) {}
 
-    /// Counts values, which may lie outside the range where `Clamped`. Returns the least low word of their positions:
-    /// how far the nearest lies over the edge below it.
+    /// Counts values, `Clamped` to the range; returns how far the nearest lies over the edge below it, as a low word.
     template <int row, bool Clamped, int N>
     __device__ std::uint32_t count(const double (&values)[N]) const {
         std::uint32_t nearest = ~0u;
@@ -86,7 +83,7 @@ struct Slots {
         }
         return nearest;
     }
-    /// Counter of a bin, or of what is below or above, of lane 0.
+    /// Counter of lane 0 of a bin, or of what is below or above.
     __device__ static std::uint32_t* counter(std::uint32_t* memory, std::int32_t bin, int row) {
         return memory + (bin + 1) * (bytes / 4) + row * warp_lanes;
     }
@@ -97,8 +94,7 @@ struct Slots {
         for (std::uint32_t i = threadIdx.x; i < fours; i += blockDim.x) reinterpret_cast<uint4*>(memory)[i] = uint4{};
     }
 
-    /// Hands what was counted to `found_of(row)`, as `found(slot, count)`. By all threads, a slot each, beginning at
-    /// different lanes' counters, which lie in different banks.
+    /// Hands what was counted to `found_of(row)`, as `found(slot, count)`. By all threads, each beginning in its bank.
     template <class FoundOf>
     __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, FoundOf found_of) {
         const int warp = threadIdx.x / warp_lanes, row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;

@@ -17,8 +17,7 @@ __device__ inline std::uint32_t as_in_value(std::uint32_t prefix, int bits) {
     return prefix & sign ? prefix ^ sign : ~prefix & (2 * sign - 1);
 }
 
-/// Adds to the counts of digits, and of lines; i goes through the digits of slot after slot. By whole warps that have a
-/// line each.
+/// Adds to the counts of digits (i: of slot after slot) and of lines. By whole warps, a line each.
 template <int level>
 __device__ inline void add_digits(Word* counts, int i, std::uint32_t samples) {
     const std::uint32_t of_line = narrow_sum_over_warp(samples);
@@ -65,8 +64,7 @@ struct WantedPrefixes {
     __device__ int count() const { return max(__popc(first), slot_of(of_median) + 1); }
 };
 
-/// Table of the prefixes whose digits a block counts in one sweep, in shared memory, as the counters of slot after
-/// slot. Each prefix has a place of its own, by a product whose factor is looked for.
+/// Table of the prefixes whose digits a block counts in one sweep, in shared memory. A factor gives each its own place.
 struct DigitTable {
     static constexpr int places_log2 = 9, slot_bits = 6;
 

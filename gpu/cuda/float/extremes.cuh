@@ -1,5 +1,4 @@
-// Extremes: the smallest and largest finite sample of every row, and counts of the samples that are not finite; in full
-// analyses first digits, too.
+// Extremes: the smallest and largest finite sample of every row, and counts of those not finite; in full first digits.
 #pragma once
 
 #include <type_traits>
@@ -70,9 +69,6 @@ struct ExtremeFinder {
             maximum[r] = -INFINITY;
         }
     }
-    __device__ void count(int row, float value) const {
-        if constexpr (Full) digits.add(row, value);
-    }
     template <class Pixels, class Valid = EveryPixel>
     __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
@@ -86,16 +82,16 @@ struct ExtremeFinder {
                 high[r] = p == 0 ? value : fmaxf(high[r], value);
                 if (C == 1 || r >= luma_row) all = fmaf(value, 0.0f, all);  // luma is not finite where a color is not
             }
-        if constexpr (!Valid::every)
-            for (int p = 0; p < N; ++p)
-                if (!valid[p]) all = NAN;
+        for (int p = 0; p < N; ++p)
+            if (!valid[p]) all = NAN;
         if (all == 0) {
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
                 minimum[r] = fminf(minimum[r], low[r]);
                 maximum[r] = fmaxf(maximum[r], high[r]);
 #pragma unroll
-                for (int p = 0; p < N; ++p) count(r, row_value<C>(pixels, p, r, rgb));
+                for (int p = 0; p < N; ++p)
+                    if constexpr (Full) digits.add(r, row_value<C>(pixels, p, r, rgb));
             }
             return;
         }
@@ -103,13 +99,12 @@ struct ExtremeFinder {
         for (int r = 0; r < rows; ++r)
 #pragma unroll
             for (int p = 0; p < N; ++p) {
-                if constexpr (!Valid::every)
-                    if (!valid[p]) continue;
+                if (!valid[p]) continue;
                 const float value = row_value<C>(pixels, p, r, rgb);
                 if (is_finite(value)) {
                     minimum[r] = fminf(minimum[r], value);
                     maximum[r] = fmaxf(maximum[r], value);
-                    count(r, value);
+                    if constexpr (Full) digits.add(r, value);
                 } else {
                     NonFiniteCounts::count(non_finite + r, value);
                 }
@@ -121,8 +116,7 @@ struct ExtremeFinder {
 template <int C, bool Full>
 constexpr int extremes_unroll = Full ? (C == 1 ? 6 : 2) : (C == 3 ? 4 : (C == 1 ? 6 : 8));
 
-/// Finds the extremes of a share, or of a Tile as it comes. `found`: the first row's; the next are `stride` bytes
-/// apart.
+/// Finds the extremes of a share, or of a Tile as it comes. `found`: the first row's; `stride`: bytes to the next.
 template <int C, bool Full, class OfImage>
 __device__ __noinline__ void find_extremes(const Task<C, Full>& task, Share share, Extremes* found, int stride,
                                            OfImage tile) {

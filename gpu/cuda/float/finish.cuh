@@ -41,21 +41,20 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
     if (warp < rows) {
         const Findings found = fresh_copy(task.row(warp).found);
         const int to = result_row(warp, C, common.rgb);
-        const RowFacts own = facts_of(task, found);
+        const RowFacts own = task.facts(found);
         const FloatMoments summed = moments_of(task, warp, found, own);
         const bool decided = Full && fresh(task.row(warp).again) == 0;
         const core::CentralMoments central =
             decided ? fresh_copy(task.row(warp).central) : central_moments_of(own.finite, summed);
-        ChannelResult channel;
-        channel.samples = own.finite;
-        channel.minimum = own.minimum;
-        channel.maximum = own.maximum;
-        channel.mean = central.mean;
-        channel.std = sqrt(central.m2);
-        channel.nan = found.nan;
-        channel.infinite = found.positive_infinite + found.negative_infinite;
-        channel.below = found.below + found.negative_infinite;
-        channel.above = found.above + found.positive_infinite;
+        const ChannelResult channel{.samples = own.finite,
+                                    .minimum = own.minimum,
+                                    .maximum = own.maximum,
+                                    .mean = central.mean,
+                                    .std = sqrt(central.m2),
+                                    .nan = found.nan,
+                                    .infinite = found.positive_infinite + found.negative_infinite,
+                                    .below = found.below + found.negative_infinite,
+                                    .above = found.above + found.positive_infinite};
         if (lane == 0) {
             facts[warp] = own;
             moments[warp] = central;
@@ -63,13 +62,13 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
             details.moments[to] = summed;
         }
     } else if (lane == 0 && warp == rows) {
-        const core::FloatBins bins = bins_of(task);
+        const core::FloatBins bins = task.bins();
         write_header(common, task.index, task.image.pixels(), Depth::f32, rows);
         result.detail = Full ? Detail::full : Detail::brief;
         result.range = {bins.lower, bins.upper};
         result.upper_closed = bins.upper_closed;
         details.groups = task.work->groups;
-        if (common.normalize) task.state().equalized = finite_range(task, C == 1 ? 1 : luma_row + 1);
+        if (common.normalize) task.state().equalized = task.finite_range(C == 1 ? 1 : luma_row + 1);
     }
     const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have enough to do as it is
     if constexpr (Full) {
@@ -77,7 +76,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
             const int index = i / core::max_ranks, r = i % core::max_ranks;
             const FloatRow& row = task.row(index);
             core::FloatRanks& to = group.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
-            const bool any = is_ranked<C>(index) && finite_samples(task, index) != 0;
+            const bool any = task.is_ranked(index) && task.finite_samples(index) != 0;
             if (r == 0) to.count = any ? core::max_ranks : 0;
             to.rank[r] = any ? fresh(row.selection.rank[r]) : 0;
             to.value[r] = any ? order_statistic(row, r) : 0;
@@ -88,8 +87,8 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
     if (!task.work->wide && warp >= rows)
         for (std::uint32_t i = from_last; i < rows * common.bins; i += blockDim.x - rows * warp_lanes) {
             Word& count = task.counts(0)[i];
-            counts_of(common, task.index,
-                      result_row(static_cast<int>(i / common.bins), C, common.rgb))[i % common.bins] = fresh(count);
+            const int to = result_row(static_cast<int>(i / common.bins), C, common.rgb);
+            counts_of(common, task.index, to)[i % common.bins] = fresh(count);
             count = 0;
         }
     __syncthreads();  // everything is written but the mapping, and read but what it needs

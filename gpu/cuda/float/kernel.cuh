@@ -9,8 +9,8 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// State that the threads of a block have in common, in shared memory: once a sweep has passed through the caches, what
-/// they keep in memory of their own is far away, and so are the launch's parameters where a pointer leads to them.
+/// State of a block, in shared memory: once a sweep has passed through the caches, threads' own memory is far away, and
+/// so are the launch's parameters where a pointer leads to them.
 struct BlockState {
     FloatWork work;
     BlockPlan plan;
@@ -39,9 +39,8 @@ __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage t
     complete(task);
 }
 
-/// Finds order statistics too, by a digit a sweep. In the second and third sweep blocks are dealt to the rows in turn,
-/// whose counters fill the shared memory, and those of a row share the pixels; blocks of different rows read the same
-/// pixels at about the same time, mostly from L2.
+/// Finds order statistics too, by a digit a sweep. From the second sweep on a row's counters fill the shared memory, so
+/// that blocks are dealt to rows; those of different rows read the same pixels at about the same time, mostly from L2.
 template <int C>
 __device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
     constexpr int rows = rows_of(C);
@@ -49,9 +48,14 @@ __device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
     find_extremes(task, task.share_of_grid(), &task.row(0).found, sizeof(FloatRow), NoTile{});
     wait_for_grid();
     locate<0>(task);
+    if (threadIdx.x == 0) block.plan.digits = &table;
     make_plan(task, block.plan);
     wait_for_grid();
-    for_rows(task, rows, [&](int row, const Share& share) { count_details(task, block.plan, table, row, share); });
+    for_rows(task, rows, [&](int row, const Share& share) {
+        const RowPlan& plan = block.plan.rows[row];
+        count_digits<1>(task, table, row, share, task.work->digits_at, plan.fill(), plan.in_fill(block.plan.slots),
+                        [&](bool again) { count_details(task, block.plan, row, share, again, NoTile{}); });
+    });
     clear_digits<0>(task);
     wait_for_grid();
     locate<1>(task);
@@ -69,16 +73,14 @@ __device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
     if (arrive_last(&task.state().arrived, gridDim.x, &block.last)) complete(task);
 }
 
-/// Extremes, non-finite samples, bins, moments and, in full, order statistics of every row of every image; then its
-/// normalized copy.
-/// Launch: cooperative, one block a multiprocessor. Images follow each other, all blocks at the same step of the same
-/// image.
-/// Blocks meet by atomic additions in device memory; the last to come to the end writes the result. The next image's
-/// first sweep does not wait for that: it adds to the other state.
+/// Kernel that finds extremes, non-finite samples, bins, moments and, in full, order statistics of every row of every
+/// image, and writes its normalized copy.
+/// Launch: cooperative, one block a multiprocessor; all blocks at the same step of the same image, where they meet by
+/// atomic additions in device memory. The last to come to the end writes the result, for which the next image's first
+/// sweep does not wait: it adds to the other state.
 /// Bytes: each pixel is read twice (the second time from L2 where it fits), or once where a speculation is right or the
-/// image stays in shared memory, see Tile; in full three times; once more where a pivot was poor, for equalization, and
-/// for the copy, which is written once. Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a
-/// block.
+/// image stays in a Tile; in full three times; once more where a pivot was poor, for equalization, and for the copy,
+/// which is written once. Limit: fewer than 2^22 samples a thread, see CentralSums, and 2^32 pixels a block.
 template <int C, bool Full, class Images, class OfImage>
 __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
     floats_kernel(const __grid_constant__ Images images, const __grid_constant__ FloatWork work) {
@@ -113,8 +115,8 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
 
 }  // namespace
 
-/// Enqueues the brief analysis of a single image that stays in shared memory from the first sweep on, if there is room
-/// for it behind the `bytes` of dynamic shared memory that the analysis takes; else returns false.
+/// Enqueues the brief analysis of a single image that stays in shared memory from the first sweep on; false: there is
+/// no room for it behind the `bytes` of dynamic shared memory that the analysis takes.
 template <int C>
 bool launch_kept_floats(const Tensor& images, FloatWork work, std::int64_t blocks, std::size_t bytes,
                         const Launch& launch);

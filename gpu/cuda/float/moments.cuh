@@ -24,7 +24,7 @@ struct MomentTotals {
 struct alignas(16) MomentScale {
     double first, second;
 
-    /// Loads from shared memory at every use: kept in registers, the rows' scales would crowd out the sums.
+    /// Loads from shared memory at every use: in registers, the rows' scales would crowd out the sums.
     __device__ static MomentScale load(std::uint32_t address) {
         MomentScale scale;
         asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(scale.first), "=d"(scale.second) : "r"(address));
@@ -43,13 +43,10 @@ __device__ inline std::uint64_t bits_of(double value) {
 ///
 /// S begins at 1.5 · 2^12 and stays within [2^12, 2^13) for 2047 samples, where doubles are 2^-40 apart. So q, which is
 /// exact, is t rounded to one of the two multiples of 2^-40 next to it (S decides only where t lies halfway). r, at
-/// most 2^-41 in size, is exact too: a multiple of t's last digit, which is at least 2^-94 unless q is 0. Between 2^-28
-/// and 2^-27 doubles are 2^-80 apart: the bits of l are those of 1.5 · 2^-28 plus rint(r · 2^80), ties to even. And
-/// q · 2^80 is a multiple of 2^40, thus even, so that q · 2^80 + rint(r · 2^80) = rint((q + r) · 2^80) = rint(t ·
-/// 2^80), whichever way q went. Neither the order of the samples nor how they are dealt to threads shows.
-///
-/// u is fma(x, 1/R, −pivot/R): R is a power of two, so both products are exact, and only x − pivot is rounded.
-///
+/// most 2^-41 in size, is exact too: a multiple of t's last digit, which is at least 2^-94 unless q is 0. l lies where
+/// doubles are 2^-80 apart: its bits are those of 1.5 · 2^-28 plus rint(r · 2^80), ties to even. q · 2^80 is even, so
+/// that q · 2^80 + rint(r · 2^80) = rint(t · 2^80), whichever way q went: neither the samples' order nor the threads'
+/// shares show. u is fma(x, 1/R, −pivot/R): R is a power of two, so only x − pivot is rounded.
 /// Limit: fewer than 2^22 samples a thread, for 64 bits.
 struct CentralSums {
     static constexpr int powers = 4;
@@ -85,7 +82,7 @@ struct CentralSums {
             }
         }
     }
-    /// Adds them to the totals: every `fold_every` samples, and at the end.
+    /// Adds to the totals: every `fold_every` samples, and at the end.
     __device__ void add_to(MomentTotals<powers>& totals) const {
 #pragma unroll
         for (int k = 0; k < powers; ++k) {
@@ -99,14 +96,13 @@ struct CentralSums {
 ///
 /// k = 1: samples that come together are added to 12 R, rounding down. Between 8 R and 16 R doubles are R · 2^-49
 /// apart, so the bits of the sum are those of 12 R plus Σ floor(u · 2^49). A float x has 24 digits: only where
-/// 0 < |x| < R · 2^-26 can any lie below that, and where one is so small the rests, rounded, are added on their own.
-/// Split as a square is, Σx would take three more operations a sample.
+/// 0 < |x| < R · 2^-26 can any lie below that; then the rests, rounded, are added on their own. Split as squares are,
+/// it would take three more operations a sample.
 ///
 /// k = 2: as in CentralSums, but R² times as large, so that no sample is scaled. The square, of 48 digits at most and
-/// thus a double, is never looked at: S + x² and x² − q are one operation each. And r is added to the sum of the rests
-/// at once, which stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R² apart, so that r is
-/// rounded to these. It never lies halfway between two, since the last digit of a square has an even place, in R² too:
-/// what was added before does not show.
+/// thus a double, is never looked at: S + x² and x² − q are one operation each. r is added to the sum of the rests at
+/// once, which stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R² apart. r never lies halfway
+/// between two, since a square's last digit has an even place, in R² too: what was added before does not show.
 struct RawSums {
     static constexpr int powers = 2;
     static constexpr std::uint32_t fold_every = CentralSums::fold_every;
@@ -244,7 +240,6 @@ __device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row,
     }
 }
 
-/// Moments from what was found of row r.
 template <int C, bool Full>
 __device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, const Findings& found,
                                           const RowFacts& facts) {
@@ -269,13 +264,13 @@ __device__ inline core::CentralMoments central_moments_of(std::uint64_t n, const
     return core::central_moments(n, moments, raw);
 }
 
-/// Decides whether rows' moments are summed again, and about what. By a block: a warp a row.
+/// Decides which rows' moments are summed again, about the mean. By a block: a warp a row.
 template <int C>
 __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
     const int r = threadIdx.x / warp_lanes;
     if (r >= rows_of(C)) return;
     const Findings found = fresh_copy(task.row(r).found);
-    const RowFacts facts = facts_of(task, found);
+    const RowFacts facts = task.facts(found);
     const FloatMoments moments = moments_of(task, r, found, facts);
     const core::CentralMoments central = central_moments_of(facts.finite, moments);
     const bool again = core::poor_pivot(moments, central);
@@ -295,7 +290,7 @@ __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
 template <int C, bool Plain>
 struct MomentCounter {
     CentralSums sums;
-    MomentTotals<CentralSums::powers>& totals;  ///< seldom used, so in memory: that of a caller
+    MomentTotals<CentralSums::powers>& totals;  ///< seldom used, so in a caller's memory
     MomentScale scale;
     std::uint32_t samples = 0;
     float fill;
@@ -340,14 +335,14 @@ __device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const Sh
     return counter.samples;
 }
 
-/// Sums up one row's moments and counts its third digits. `about_mean`: its moments alone, once more.
+/// Sums up one row's moments and counts its third digits. `about_mean`: moments alone, once more.
 template <int C>
 __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& table, int row, Share share,
                                          bool about_mean) {
     __shared__ RowPlan plan;
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
-        plan.facts = facts_of(task, row);
+        plan.facts = task.facts(row);
         plan.pivot = fresh(task.row(row).pivot);
         plan.exponent = fresh(task.row(row).exponent);
         plan.scale = CentralSums::scale_of(plan.pivot, plan.exponent);

@@ -31,6 +31,7 @@ __device__ inline float row_value(const Pixels& pixels, int p, int row, bool rgb
 template <int C, class Pixels, int N>
 __device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float (&values)[N]) {
     static_assert(N == pixels_of<C, Pixels>);
+    const auto sample = [&](int p, int c) { return pixels[p * C + (c < C ? c : C - 1)]; };
     if (C > 1 && row == luma_row) {
 #pragma unroll
         for (int p = 0; p < N; ++p) values[p] = row_value<C>(pixels, p, luma_row, rgb);
@@ -38,10 +39,10 @@ __device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float
     }
 #pragma unroll
     for (int p = 0; p < N; ++p)
-        values[p] = C == 4 && row == 4 ? pixels[p * C + C - 1]
-                    : row == 0         ? pixels[p * C]
-                    : row == 1         ? pixels[p * C + (C > 1)]
-                                       : pixels[p * C + (C > 1 ? 2 : 0)];
+        values[p] = C == 4 && row == 4 ? sample(p, 3)
+                    : row == 0         ? sample(p, 0)
+                    : row == 1         ? sample(p, 1)
+                                       : sample(p, 2);
 }
 
 __device__ inline bool is_finite(float value) {
@@ -50,7 +51,7 @@ __device__ inline bool is_finite(float value) {
 /// Whether a sample counts: it is finite, and its pixel valid.
 template <class Valid>
 __device__ inline bool is_counted(float value, const Valid& valid, int pixel) {
-    return is_finite(value) && (Valid::every || valid[pixel]);
+    return is_finite(value) && valid[pixel];
 }
 
 /// Value i, which need not be a constant, out of registers, by the bits of i.
@@ -72,8 +73,7 @@ __device__ inline void widen(const float (&values)[N], double (&wide)[N]) {
     for (int i = 0; i < N; ++i) wide[i] = values[i];
 }
 
-/// Shows `visit` all pixels of this thread's share, see sweep_one_row and, of `Unroll` and `Few`, Loads. `tile`: a Tile
-/// with all groups of the image, where there is one.
+/// Shows `visit` this thread's share, see sweep_one_row and, of `Unroll` and `Few`, Loads; or its part of a Tile.
 template <int C, int Unroll, int Few = 0, class Visit, class OfImage = NoTile>
 __device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
                                              const OfImage& tile = {}) {

@@ -22,7 +22,7 @@ struct BlockPlan {
     DigitTable* digits;  ///< full
 };
 
-/// Makes the plan. By all threads; the first of each warp looks after a row, or after the bins.
+/// Makes the plan. By all threads; the first of a warp looks after a row, or the bins.
 template <int C, bool Full>
 __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     constexpr int rows = rows_of(C);
@@ -30,19 +30,18 @@ __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     __syncthreads();  // the plan may be written again
     if (threadIdx.x % warp_lanes == 0 && warp < rows) {
         RowPlan& row = plan.rows[warp];
-        row.facts = facts_of(task, warp);
+        row.facts = task.facts(warp);
         if constexpr (!Full) row.plan_sums();
     } else if (threadIdx.x % warp_lanes == 0 && warp == rows) {
         plan.rgb = task.common().rgb;
-        plan.bins = bins_of(task);
+        plan.bins = task.bins();
     }
-    __syncthreads();  // the bins, and what is known of the rows, for all
+    __syncthreads();  // the bins, and the rows' plans, for all
     BinPosition position{};
     const bool right = task.work->slots_fit && find_position(plan.bins, position);
     if (threadIdx.x == 0) {
-        bool rejected = false;
-        for (int r = 0; r < rows; ++r) rejected = rejected || plan.rows[r].facts.rejected != 0;
-        plan.plain = !rejected && !task.work->has_range;
+        plan.plain = !task.work->has_range;
+        for (int r = 0; r < rows; ++r) plan.plain = plan.plain && plan.rows[r].facts.rejected == 0;
         plan.position[0] = plan.position[1] = position;
         plan.slots = right;
     }
@@ -95,9 +94,8 @@ struct SumCounter {
     RawSums sums[rows];
     std::uint32_t samples = 0;
     MomentScale scale;
-    std::uint32_t small, scales;  ///< the first row's; shared address of the first row's scale
-    bool rgb;
-    bool small_found = false;  ///< a small sample
+    std::uint32_t small, scales;    ///< the first row's; shared address of the first row's scale
+    bool rgb, small_found = false;  ///< a small sample
     Seldom& seldom;
 
     __device__ SumCounter(const BlockPlan& plan, int, Seldom& memory) : rgb(plan.rgb), seldom(memory) {
@@ -157,39 +155,34 @@ struct SumCounter {
             one_row_after_the_other();
         }
     }
-    /// `some`: were folded before.
+    /// Totals with what was folded before, if `some` was.
     __device__ MomentTotals<powers> totals_of(int r, bool some) const {
         MomentTotals<powers> totals = some ? seldom.totals[r] : MomentTotals<powers>{};
         sums[r].add_to(totals, scale_of(r));
         return totals;
     }
-    /// Merges the block's moments, see merge_moments.
     template <class Add>
     __device__ __forceinline__ void finish(Add add) {
         MomentTotals<powers> totals;
-        merge_moments<rows, powers>(
-            [&](int r, int k) {
-                if (k == 0) {
-                    totals = totals_of(r, samples >= RawSums::fold_every);
-                    if (small_found) totals.low[0] += seldom.rests[r];
-                }
-                return totals.sum(k, 0);
-            },
-            add);
+        const auto total_of = [&](int r, int k) {
+            if (k == 0) totals = totals_of(r, samples >= RawSums::fold_every);
+            if (k == 0 && small_found) totals.low[0] += seldom.rests[r];
+            return totals.sum(k, 0);
+        };
+        merge_moments<rows, powers>(total_of, add);
     }
 };
 
 template <int C, bool Full>
 using DetailCounter = std::conditional_t<Full, SecondDigitCounter<C>, SumCounter<C>>;
 
-/// Samples that a SlotCounter may meet: `Any`, or those that all count and are within the range; or, see
-/// SpeculativeSamples, those that a speculation allows.
+/// Samples that a SlotCounter may meet: `Any`, or only such as count and are within the range. Or SpeculativeSamples.
 template <bool Any>
 struct Samples {
     static constexpr bool any = Any, speculative = false;
 };
 
-/// Counts into Slots. Samples that do not count are counted as the row's fill.
+/// Counter into Slots. Samples that do not count are counted as the row's fill.
 template <int C, bool Full, class Allowed>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
@@ -213,12 +206,13 @@ struct SlotCounter : DetailCounter<C, Full> {
         for (int i = 0; i < N; ++i) {
             float of[each];
             this->values_of(pixels[i], r, of);
-            const float fill = Allowed::any ? plans[r].fill() : 0;
+            if constexpr (Allowed::any) {
+                const float fill = plans[r].fill();
 #pragma unroll
-            for (int p = 0; p < each; ++p) {
-                const bool fills = Allowed::any && !(is_finite(of[p]) && (Valid::every || valid[i][p]));
-                values[(i * each + p) / together][(i * each + p) % together] = fills ? fill : of[p];
+                for (int p = 0; p < each; ++p) of[p] = is_finite(of[p]) && (Valid::every || valid[i][p]) ? of[p] : fill;
             }
+#pragma unroll
+            for (int p = 0; p < each; ++p) values[(i * each + p) / together][(i * each + p) % together] = of[p];
         }
         if constexpr (Allowed::speculative) {
             if (!allowed.allows(r, values, this->scales)) return;
@@ -248,7 +242,6 @@ struct SlotCounter : DetailCounter<C, Full> {
         if constexpr (Base::rows > 4) count_row<4, N>(pixels, valid);
         this->template counted<N * pixels_of<C, Pixels>>();
     }
-    /// `valid`: of each group.
     template <int N, class Valid = EveryPixel>
     __device__ void look_at_all(const Group<float, C> (&groups)[N], const Valid* valid = nullptr) {
         look<N>(groups, valid);
@@ -316,7 +309,7 @@ __device__ __noinline__ void count_slots(const Image& image, const Share& share,
     counter.finish(add);
 }
 
-/// Counts into any bins. Samples that do not count are left out.
+/// Counter into any bins. Samples that do not count are left out.
 template <int C, bool Full>
 struct BinCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
@@ -375,7 +368,7 @@ struct BinCounter : DetailCounter<C, Full> {
             this->template counted<1>();
         }
     }
-    /// Adds samples beyond the range to those of the image. By all threads.
+    /// Adds samples beyond the range to the image's. By all threads.
     __device__ void merge_outside(FloatRow* of_rows) const {
         for (int r = 0; r < Base::rows; ++r) {
             const Word under = reduce_warp(below[r], Sum{}), over = reduce_warp(above[r], Sum{});
@@ -396,9 +389,8 @@ __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& 
     if (!again) counter.merge_outside(&task.row(row));
 }
 
-/// Bins and moments of all rows (brief), or bins and second digits of one, by the blocks that share the pixels.
-/// `again`: of the bins, which another sweep has counted. Barriers: before shared memory is written again, after it is
-/// prepared, and in the counter's finish, before what it counted is merged.
+/// Counts bins, and sums up moments of all rows (brief) or counts second digits of one; `again`: without the bins.
+/// Barriers: before shared memory is written again, after it is prepared, and in the counter's finish, before merging.
 template <int C, bool Full, class OfImage>
 __device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share,
                                               bool again, OfImage tile) {
@@ -411,9 +403,9 @@ __device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPl
     __syncthreads();
     if (constant) {  // a thread a row: no pixel need be read again
         const int of = row + static_cast<int>(share.first);
-        if (share.first < rows && plan.rows[of].facts.finite != 0 && !again)
-            count_value(task, plan, of, plan.rows[of].facts.minimum,
-                        static_cast<std::int64_t>(plan.rows[of].facts.finite));
+        if (share.first >= rows || again) return;
+        const RowFacts& facts = plan.rows[of].facts;
+        if (facts.finite != 0) count_value(task, plan, of, facts.minimum, static_cast<std::int64_t>(facts.finite));
         return;
     }
     if (plan.slots)
@@ -441,16 +433,6 @@ __device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPl
             if (samples != 0) global_add(task.counts(row) + i, Word{samples});
         });
     }
-}
-
-/// Bins and second digits of one row.
-template <int C>
-__device__ void count_details(const Task<C, true>& task, BlockPlan& plan, DigitTable& table, int row,
-                              const Share& share) {
-    const RowPlan& of_row = plan.rows[row];
-    if (threadIdx.x == 0) plan.digits = &table;
-    count_digits<1>(task, table, row, share, task.work->digits_at, of_row.fill(), of_row.in_fill(plan.slots),
-                    [&](bool again) { count_details(task, plan, row, share, again, NoTile{}); });
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Selection of f32 order statistics: behind each sweep the digit of every rank, and so the prefix that the next sweep
-// counts under; behind the last the keys.
+// Selection of f32 order statistics: behind each sweep a digit of every rank, under which the next sweep counts.
 #pragma once
 
 #include "cuda/block/rank_search.cuh"
@@ -8,33 +7,11 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Counts of a level's digits under one prefix, of a row, or of the pooled row: those of its colors together. A warp
-/// holds them.
+/// Counts of a level's digits under one prefix, of a row, or of the pooled row's colors together. A warp holds them.
 template <int C, int level>
 struct DigitCounts {
     const Word* counts[3] = {};
     std::uint32_t prefix;
-
-    /// Counts, in the order of keys, of a digit, and of a line.
-    __device__ std::uint64_t digit(std::uint32_t i) const { return sum(place(i)); }
-    __device__ std::uint64_t line(std::uint32_t i) const {
-        return sum(digit_values<level> + place(i * warp_lanes) / warp_lanes);
-    }
-    __device__ Located locate(std::uint64_t rank) const {
-        const Located found =
-            locate_by_warp([this](std::uint32_t i) { return line(i); }, 0, digit_values<level> / warp_lanes, rank);
-        const std::uint32_t first = found.bin * warp_lanes;
-        return locate_by_warp([this](std::uint32_t i) { return digit(i); }, first, first + warp_lanes, found.within);
-    }
-
-    __device__ std::uint32_t place(std::uint32_t digit) const {
-        return as_in_value(prefix << digit_bits<level> | digit, 32 - bits_below<level>) % digit_values<level>;
-    }
-    __device__ std::uint64_t sum(std::uint32_t at) const {
-        Word sum = fresh_word(counts[0] + at);
-        if (C > 1 && counts[1]) sum += fresh_word(counts[1] + at) + fresh_word(counts[2] + at);
-        return sum;
-    }
 
     __device__ DigitCounts(const Task<C, true>& task, int index, std::uint32_t under) : prefix(under) {
         const bool pooled = index == core::pooled_row;
@@ -46,17 +23,34 @@ struct DigitCounts {
             counts[i] = task.template digits<level>(row, slot);
         }
     }
+    /// Locates a rank among lines, and in one among digits, in the order of keys.
+    __device__ Located locate(std::uint64_t rank) const {
+        const auto line = [this](std::uint32_t i) {
+            return sum(digit_values<level> + place(i * warp_lanes) / warp_lanes);
+        };
+        const auto digit = [this](std::uint32_t i) { return sum(place(i)); };
+        const Located found = locate_by_warp(line, 0, digit_values<level> / warp_lanes, rank);
+        const std::uint32_t first = found.bin * warp_lanes;
+        return locate_by_warp(digit, first, first + warp_lanes, found.within);
+    }
+    __device__ std::uint32_t place(std::uint32_t digit) const {
+        return as_in_value(prefix << digit_bits<level> | digit, 32 - bits_below<level>) % digit_values<level>;
+    }
+    __device__ std::uint64_t sum(std::uint32_t at) const {
+        Word sum = fresh_word(counts[0] + at);
+        if (C > 1 && counts[1]) sum += fresh_word(counts[1] + at) + fresh_word(counts[2] + at);
+        return sum;
+    }
 };
 
-/// Locates the ranks of one row among a level's digits; among second digits the pivot, too, from the median's sixteen
-/// upper bits. By a block: a warp a rank.
+/// Locates a row's ranks; at level 1 its pivot too, from the median's upper 16 bits. By a block: a warp a rank.
 template <int level, int C>
 __device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
     const bool pooled = index == core::pooled_row;
     const int lane = threadIdx.x % warp_lanes, warps = blockDim.x / warp_lanes;
     FloatRow& row = task.row(index);
     Selection& to = row.selection;
-    const std::uint64_t finite = level == 0 ? finite_samples(task, index) : 0;
+    const std::uint64_t finite = level == 0 ? task.finite_samples(index) : 0;
     for (int r = threadIdx.x / warp_lanes; r < located_ranks; r += warps) {
         std::uint32_t prefix = 0;
         std::uint64_t rank;
@@ -74,7 +68,7 @@ __device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
         to.prefix[level][r] = prefix;
         if constexpr (level == 1) {
             if (r != median || pooled) continue;
-            const RowFacts facts = facts_of(task, index);
+            const RowFacts facts = task.facts(index);
             const std::uint32_t high = prefix >> (16 - bits_below<level>);
             row.pivot = facts.finite == 0 ? 0 : core::middle_of_high_digit(high, facts.minimum, facts.maximum);
             row.exponent = core::moment_exponent(row.pivot, facts.minimum, facts.maximum);
@@ -83,11 +77,11 @@ __device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
     __syncwarp();
 }
 
-/// Locates all rows' ranks. Blocks share the rows.
+/// Locates all rows' ranks. By all blocks, which share the rows.
 template <int level, int C>
 __device__ void locate(const Task<C, true>& task) {
     for (int row = blockIdx.x; row < core::float_rows; row += gridDim.x)
-        if (is_ranked<C>(row)) locate_row<level>(task, row);
+        if (task.is_ranked(row)) locate_row<level>(task, row);
 }
 
 /// Order statistic r of a row, see core::required_rank.

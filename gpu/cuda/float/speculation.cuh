@@ -4,24 +4,20 @@
 // sets FloatWork::speculates and listed_of_row; without a call of speculate() the others do nothing.
 #pragma once
 
-#include <cstddef>
-
 #include "cuda/float/extremes.cuh"
 #include "cuda/float/second_sweep.cuh"
 
 namespace gpuhist::cuda {
 namespace {
 
-/// Speculation about an image whose range is looked for. In shared memory, from a sweep 1 that relies on it to the
-/// sweep 2 that it may spare.
+/// Speculation about an image whose range is looked for. In shared memory, from a sweep 1 that relies on it on.
 ///
-/// Parts of a sample whose extremes are the same have found those of the image: pixels that are clipped, or of few
-/// values, as those of pictures with 8 bits. Where parts differ, they tell how far beyond the sample's the image's
-/// extreme may be, and so between which two positions each edge of the bins, which is its window. What lies in one is
-/// counted as if the edge were at its lower end, and listed, so that it can be counted right once the edges are known.
-/// Every sample is then expected to lie within those bounds, and no row's largest magnitude to reach the next power of
-/// two, on which its sums depend. What the block counts and sums up by that stays in its shared memory until all blocks
-/// know whether it was right.
+/// Parts of a sample whose extremes are the same have found the image's: pixels are clipped, or of few values, as in
+/// pictures with 8 bits. Where parts differ, they tell how far beyond the sample's the image's extreme may be, and so
+/// between which two positions each edge of the bins: its window. What lies in one is counted as if the edge were at
+/// its lower end, and listed, to be counted right once the edges are known. Every sample is expected within those
+/// bounds, and no row's largest magnitude to reach the next power of two, on which its sums depend. What the block
+/// counts and sums up stays in its shared memory until all blocks know whether that was right.
 struct Speculation {
     static constexpr int most_rows = 5;
 
@@ -36,19 +32,11 @@ struct Speculation {
     BlockExtremes<most_rows> extremes;
     PartSums sums[most_rows];
 
-    /// List of a row's fours, and how many are listed there.
     __device__ uint4* list_of(int row) const { return list + static_cast<std::size_t>(row) * capacity; }
     __device__ std::uint32_t listed_of(int row) const { return min(listed[row], capacity); }
-    /// Whether what is not listed is on the right side of the edge that bin i begins with: no float at or over the edge
-    /// is below the window, and none below the edge is over the window. Positions rise with values.
-    __device__ bool expects_edge(const core::FloatBins& bins, std::uint32_t i) const {
-        const float here = BinPosition::edge(bins, i);
-        const std::uint64_t begin = bits_of(BinPosition::whole) + (std::uint64_t{i} << 32);
-        return bits_of(position.of(here)) >= begin && bits_of(position.of(BinPosition::before(here))) < begin + window;
-    }
 };
 
-/// Minimum of two; NaN where one is NaN.
+/// Minimum; NaN where one is NaN.
 __device__ inline float min_or_nan(float a, float b) {
 #if __CUDA_ARCH__ >= 800
     float lower;
@@ -59,15 +47,14 @@ __device__ inline float min_or_nan(float a, float b) {
 #endif
 }
 
-/// Samples that a SlotCounter counts by a speculation. `Listed`: it has windows. By the speculation's shared address:
-/// of a generic pointer made in the sweep's loop the compiler looks for the origin for hours.
+/// Samples that a SlotCounter counts by a speculation, which has windows where `Listed`. By its shared address: of a
+/// generic pointer made in the sweep's loop the compiler looks for the origin for hours.
 template <bool Listed>
 struct SpeculativeSamples {
     static constexpr bool any = false, speculative = true;
     std::uint32_t address;
 
-    /// Whether samples of a row may be counted. `plans`: shared address of the rows' plans, from which the extremes of
-    /// the sample are loaded at every use.
+    /// Whether samples of a row may be counted. `plans`: shared address of the rows' plans, with the sample's extremes.
     template <int N, int each>
     __device__ __forceinline__ bool allows(int r, const float (&values)[N][each], std::uint32_t plans) const {
         float all[N * each], low = INFINITY, high = -INFINITY;
@@ -79,24 +66,22 @@ struct SpeculativeSamples {
         }
         constexpr std::uint32_t place = offsetof(RowPlan, facts) + offsetof(RowFacts, minimum);
         static_assert(offsetof(RowPlan, scale) == 0 && place % sizeof(float2) == 0);
-        float2 sampled;
-        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-                     : "=f"(sampled.x), "=f"(sampled.y)
-                     : "r"(plans + place + r * static_cast<int>(sizeof(RowPlan))));
+        const std::uint32_t from = plans + place + r * static_cast<int>(sizeof(RowPlan));
+        float lowest, highest;
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(lowest), "=f"(highest) : "r"(from));
         bool allowed = true;
-        if (__builtin_expect(!(low >= sampled.x && high <= sampled.y), 0)) {
+        if (__builtin_expect(!(low >= lowest && high <= highest), 0)) {
 #pragma unroll 1
             for (int i = 0; i < N * each; ++i) allowed = allows_one(address, r, picked(all, i)) && allowed;
         }
         return allowed;
     }
-    /// Lists those fours of which some come nearest to the edge below, so that they lie in a window.
+    /// Lists the fours of which one lies in a window.
     template <int N, int each>
     __device__ __forceinline__ void list(int r, const float (&values)[N][each], const std::uint32_t (&nearest)[N],
                                          std::uint32_t nearest_of_all) const {
         if constexpr (Listed) {
-            const std::uint32_t window =
-                shared_load(address + static_cast<std::uint32_t>(offsetof(Speculation, window)), 0.0f);
+            const std::uint32_t window = shared_load(address + std::uint32_t{offsetof(Speculation, window)}, 0.0f);
             if (__builtin_expect(nearest_of_all < window, 0)) {
 #pragma unroll
                 for (int k = 0; k < N; ++k)
@@ -106,7 +91,7 @@ struct SpeculativeSamples {
     }
 
   private:
-    /// Whether one may be counted that may go beyond the sample's, or be not finite.
+    /// Whether one may be counted that lies beyond the sample's, or is not finite.
     static __device__ __noinline__ bool allows_one(std::uint32_t address, int row, float value) {
         auto& speculation = *static_cast<Speculation*>(__cvta_shared_to_generic(address));
         if (is_finite(value)) {
@@ -123,15 +108,12 @@ struct SpeculativeSamples {
     template <int N>
     __device__ void list_four(int row, const float (&values)[N]) const {
         static_assert(N == 1 || N == 4);
-        const std::uint32_t at = shared_add(
-                                address + static_cast<std::uint32_t>(offsetof(Speculation, listed)) + row * 4, 1),
-                            capacity =
-                                shared_load(address + static_cast<std::uint32_t>(offsetof(Speculation, capacity)), 0u);
+        constexpr std::uint32_t listed_at = offsetof(Speculation, listed), list_at = offsetof(Speculation, list);
+        const std::uint32_t at = shared_add(address + listed_at + row * 4, 1),
+                            capacity = shared_load(address + std::uint32_t{offsetof(Speculation, capacity)}, 0u);
         if (at >= capacity) return;  // which the count tells
         std::uint64_t list;
-        asm volatile("ld.shared.u64 %0, [%1];"
-                     : "=l"(list)
-                     : "r"(address + static_cast<std::uint32_t>(offsetof(Speculation, list))));
+        asm volatile("ld.shared.u64 %0, [%1];" : "=l"(list) : "r"(address + list_at));
         list += (static_cast<std::uint64_t>(row) * capacity + at) * sizeof(uint4);
         const float none = NAN;
         asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(list), "f"(values[0]),
@@ -141,9 +123,8 @@ struct SpeculativeSamples {
     }
 };
 
-/// Reach of an image beyond a sample of it at one end; 0: none. By a warp each of whose lanes has the key of what a
-/// part of the sample found there, the larger the further out, the complement of a minimum's; 0 where it found nothing.
-/// `furthest`: of all.
+/// Reach of an image beyond a sample of it at one end. By a warp, each lane with the key of a part's extreme there (of
+/// a minimum the complement: the larger the further out), 0 where it has none; `furthest`: of all.
 ///
 /// Where values are about as dense near the image's extreme as a little before it, those of n parts lie independent
 /// exponential distances from it. The outermost then lies E / n from it, and the m-th Σ E_k / k from the outermost, for
@@ -151,7 +132,7 @@ struct SpeculativeSamples {
 /// sum beyond the outermost in Π k / (k + n / 3) of images, one of 280. The m-th, not the mean of all: what is rare, as
 /// the pixels of one bright spot, may be in some of the parts alone.
 __device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t furthest, bool minimum) {
-    constexpr int agreeing = 5, m = sample_parts / 2;  // agreeing parts: the image has nothing beyond
+    constexpr int agreeing = 5, m = sample_parts / 2;  // parts that agree: the image has nothing beyond
     static_assert(sample_parts == warp_lanes);
     if (__popc(__ballot_sync(0xFFFFFFFFu, own == furthest)) >= agreeing) return 0;
     int further = 0;
@@ -166,7 +147,7 @@ __device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t fu
     return fabs(static_cast<double>(core::key_float(furthest ^ flip)) - core::key_float(middle ^ flip)) * (1.0 / 3);
 }
 
-/// Expects samples and the edges of the bins somewhere. By a warp, each lane with a part of the sample.
+/// Expects samples, and the edges of the bins, somewhere. By a warp, each lane with a part of the sample.
 template <int C>
 __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (&part)[rows_of(C)], BlockPlan& plan,
                                     Speculation& speculation) {
@@ -184,8 +165,7 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     const double below = beyond_sample(minimum, lowest, true), above = beyond_sample(maximum, highest, false);
     if (threadIdx.x % warp_lanes != 0) return;
 
-    // Bins whose edges the image's are not over, by a little, and not further below than a window. But none is moved
-    // where pixels may be clipped: these must not lie in one.
+    // Edges a little over the image's, by less than a window; but not where pixels may be clipped: none may lie in one.
     const double lower = core::key_float(~lowest), upper = core::key_float(highest), little = (upper - lower) * 0x1p-28;
     const std::uint32_t bins = task.common().bins;
     plan.rgb = task.common().rgb;
@@ -208,7 +188,7 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     speculation.mispredicted = &task.state().speculation.mispredicted;
 }
 
-/// Makes a speculation from the sample of the image, unless it lets expect nothing. By all threads.
+/// Makes a speculation from the image's sample, unless it lets expect nothing. By all threads.
 template <int C>
 __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     constexpr int rows = rows_of(C);
@@ -228,8 +208,8 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
             speculation.extremes.non_finite[warp] = {};
             speculation.listed[warp] = 0;
             RowPlan& row = plan.rows[warp];
-            row.facts = {static_cast<std::uint64_t>(task.samples()), 0, core::key_float(~minimum),
-                         core::key_float(maximum)};
+            const auto samples = static_cast<std::uint64_t>(task.samples());
+            row.facts = {samples, 0, core::key_float(~minimum), core::key_float(maximum)};
             row.plan_sums();
             speculation.exponents[warp] = row.exponent;
         } else if (lane <= 12) {
@@ -249,7 +229,7 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
     __syncthreads();  // the plan, for all
 }
 
-/// Sweep 1 by a speculation: what it counts and sums up stays in the block. Extremes are added to those of the image.
+/// Sweep 1 by a speculation. What it counts and sums up stays in the block; extremes are added to the image's.
 template <int C>
 __device__ __noinline__ void count_speculatively(const Task<C, false>& task, const BlockPlan& plan,
                                                  Speculation& speculation) {
@@ -258,16 +238,14 @@ __device__ __noinline__ void count_speculatively(const Task<C, false>& task, con
     __syncthreads();  // clear memory
     typename DetailCounter<C, false>::Seldom seldom;
     const auto count = [&](auto samples) {
-        const auto add = [sums = speculation.sums](int r, int power, int part, Word sum) {
-            sums[r][power][part] = sum;
-        };
+        const auto add = [of = speculation.sums](int r, int power, int part, Word sum) { of[r][power][part] = sum; };
         count_slots<C, false>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, samples, seldom, add);
     };
     if (speculation.window == 0)
         count(SpeculativeSamples<false>{shared_address(&speculation)});
     else
         count(SpeculativeSamples<true>{shared_address(&speculation)});
-    // Behind the barrier of merge_moments: every thread's extremes have come, and what it listed.
+    // The barrier of merge_moments has shown every thread's extremes, and what it listed.
     if (threadIdx.x < rows) {
         speculation.extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
         if (speculation.listed[threadIdx.x] > speculation.capacity)
@@ -281,19 +259,23 @@ __device__ __noinline__ void count_speculatively(const Task<C, false>& task, con
             asm volatile("prefetch.global.L2 [%0];" ::"l"(speculation.list_of(row) + i));
 }
 
-/// Plans sweep 2 as if there were one. Whether its edges are where they were expected, so far as this thread looks.
+/// Plans sweep 2 as if there were one; returns whether this thread's edges are where they were expected, so that what
+/// is not listed is on their right side: no float at or over one is below its window, none below it over the window.
 template <int C>
 __device__ __noinline__ bool expected_edges(const Task<C, false>& task, BlockPlan& plan,
                                             const Speculation& speculation) {
     make_plan(task, plan);
     bool right = plan.slots;
-    for (std::uint32_t i = 1 + threadIdx.x; i < plan.bins.bins; i += blockDim.x)
-        right = right && speculation.expects_edge(plan.bins, i);
+    for (std::uint32_t i = 1 + threadIdx.x; i < plan.bins.bins && right; i += blockDim.x) {
+        const float here = BinPosition::edge(plan.bins, i), before = BinPosition::before(here);
+        const std::uint64_t begin = bits_of(BinPosition::whole) + (std::uint64_t{i} << 32);
+        right = bits_of(speculation.position.of(here)) >= begin &&
+                bits_of(speculation.position.of(before)) < begin + speculation.window;
+    }
     return right;
 }
 
-/// Counts what the block listed by the edges that were found, `plan`, if the speculation was `right`, and clears the
-/// list: a speculation that was right leaves no trace. By all threads.
+/// Counts what the block listed by the plan's edges, if the speculation was `right`; clears the list. By all threads.
 template <int C>
 __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculation& speculation, bool right) {
     constexpr int rows = rows_of(C);
@@ -319,7 +301,7 @@ __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculati
     __syncthreads();  // every sample is counted where it belongs
 }
 
-/// Whether the speculation was right; what the block counted is then added to that of the image. By all threads.
+/// Returns whether the speculation was right; what the block counted is then added to the image's. By all threads.
 template <int C>
 __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     constexpr int rows = rows_of(C);
@@ -327,7 +309,7 @@ __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockP
     const bool listed = speculation.window != 0;
     bool right = !listed || expected_edges(task, plan, speculation);
     if (threadIdx.x % warp_lanes == 0 && warp < rows)
-        right = right && facts_of(task, warp).brief_exponent() == speculation.exponents[warp];
+        right = right && task.facts(warp).brief_exponent() == speculation.exponents[warp];
     else if (threadIdx.x % warp_lanes == 0 && warp == rows)
         right = right && fresh(task.state().speculation.mispredicted) == 0;
     right = __syncthreads_and(right);
@@ -346,7 +328,7 @@ __device__ inline bool is_large(const Task<C, false>& task) {
     return task.work->speculates && task.image.pixels() >= sampled_pixels(C);
 }
 
-/// Sweep 1 by a speculation, where one is tried and can be made; else it did nothing. By all blocks: none or all.
+/// Does sweep 1 by a speculation, where one is tried and can be made: in all blocks or none.
 template <int C>
 __device__ inline bool speculate(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     SpeculationState& state = task.state().speculation;
@@ -361,8 +343,7 @@ __device__ inline bool speculate(const Task<C, false>& task, BlockPlan& plan, Sp
     return speculation.made;
 }
 
-/// Backs off: where a speculation is of no use it is not of the next images either, most likely; the more often, the
-/// longer none is tried. By one thread of the last block.
+/// Backs off: the more often a speculation was of no use, the longer none is tried. By one thread of the last block.
 template <int C>
 __device__ inline void back_off(const Task<C, false>& task, bool right) {
     if (!is_large(task)) return;

@@ -31,7 +31,7 @@ namespace {
 /// Sums of the powers 1 to 4, each of the lower and the upper 32 bits of its low word, and of its high word.
 using PartSums = Word[4][3];
 
-/// Extremes and non-finite samples of a row, which all blocks add up in sweep 1. All is zero between images.
+/// Extremes and non-finite samples of a row, which blocks add up in sweep 1. All is zero between images.
 struct Extremes {
     Word nan, positive_infinite, negative_infinite;
     std::uint32_t complement_minimum_key, maximum_key;
@@ -81,8 +81,8 @@ struct alignas(16) Mapping {
     bool keep;  ///< constant, or without a finite value: left as it is
     bool flat;  ///< all values become 0
 
-    /// Quotient by a product, which is off by under 8 of its last digit: the same float, unless its digits beyond a
-    /// float's lie that near the middle of two, or it is under 2^-120. There `sure` becomes false.
+    /// Quotient by a product, which is off by under 8 of its last digit: the same float unless its digits beyond a
+    /// float's lie that near the middle of two, or it is under 2^-120, where `sure` becomes false.
     __device__ float estimate(float value, bool& sure) const {
         constexpr std::uint32_t smallest = 0x38700000, middle = 0x10000000;  // the high word of 2^-120; of 29 digits
         const double product = (value - low) * inverse;
@@ -94,7 +94,6 @@ struct alignas(16) Mapping {
     }
 };
 
-/// State of speculation, see Speculation.
 struct SpeculationState {
     Extremes sampled[sample_parts][core::float_rows];  ///< of the parts of a sample of the pixels
     std::uint32_t mispredicted;                        ///< a pixel is not what the sample let expect
@@ -129,7 +128,7 @@ struct Places {
     static constexpr std::size_t counts = listed + listed_bytes;  ///< as many as there are bins
 };
 
-/// Value that others wrote: not from this multiprocessor's own cache.
+/// Value that others wrote, not from this multiprocessor's own cache.
 template <typename T>
 __device__ inline T fresh(const T& value) {
     return __ldcg(&value);
@@ -143,15 +142,23 @@ __device__ inline Word fresh_word(const Word* from) {
 /// Several words that others wrote.
 template <typename T>
 __device__ inline T fresh_copy(const T& value) {
-    constexpr int words = sizeof(T) / sizeof(Word);
     static_assert(sizeof(T) % sizeof(Word) == 0 && alignof(T) % alignof(Word) == 0);
-    Word copy[words];
+    Word copy[sizeof(T) / sizeof(Word)];
 #pragma unroll
-    for (int w = 0; w < words; ++w) copy[w] = fresh_word(reinterpret_cast<const Word*>(&value) + w);
+    for (int w = 0; w < sizeof(T) / sizeof(Word); ++w) copy[w] = fresh_word(reinterpret_cast<const Word*>(&value) + w);
     T result;
     memcpy(&result, copy, sizeof(T));
     return result;
 }
+
+/// Facts of a row, as sweep 1 found them.
+struct RowFacts {
+    std::uint64_t finite, rejected;  ///< samples that count, and the others of those that are looked at
+    float minimum, maximum;          ///< 0 where none counts
+
+    /// Exponent of a brief analysis's sums, whose pivot is 0.
+    __device__ std::int32_t brief_exponent() const { return core::moment_exponent(0, minimum, maximum); }
+};
 
 /// Task is to analyze one image of a launch, in full or in brief.
 template <int C, bool Full>
@@ -186,72 +193,49 @@ struct Task {
         return dealt(pieces_in_row(image.width, Group<float, C>::pixels) * image.height, rank, blocks);
     }
     __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
+
+    __device__ RowFacts facts(const Extremes& found) const {
+        const Word not_finite = found.nan + found.positive_infinite + found.negative_infinite;
+        RowFacts facts{static_cast<std::uint64_t>(samples()) - not_finite};
+        facts.rejected = static_cast<std::uint64_t>(image.pixels()) - facts.finite;
+        if (facts.finite == 0) return facts;
+        facts.minimum = core::key_float(~found.complement_minimum_key);
+        facts.maximum = core::key_float(found.maximum_key);
+        return facts;
+    }
+    __device__ RowFacts facts(int r) const { return facts(fresh_copy(static_cast<const Extremes&>(row(r).found))); }
+    /// Whether a full analysis finds order statistics of a row.
+    __device__ static bool is_ranked(int row) { return row < rows_of(C) || (C > 1 && row == core::pooled_row); }
+    /// Samples that count of a row, or of the pooled row.
+    __device__ std::uint64_t finite_samples(int index) const {
+        const bool pooled = index == core::pooled_row;
+        std::uint64_t finite = 0;
+        for (int r = pooled ? 0 : index; r < (pooled ? 3 : index + 1); ++r) finite += facts(r).finite;
+        return finite;
+    }
+    /// Range of the finite extremes of rows [0, rows).
+    __device__ Range finite_range(int rows) const {
+        std::uint32_t low = 0, high = 0;
+        for (int r = 0; r < rows; ++r) {
+            low = max(low, fresh(row(r).found.complement_minimum_key));
+            high = max(high, fresh(row(r).found.maximum_key));
+        }
+        return core::found_range(high != 0, core::key_float(~low), core::key_float(high));
+    }
+    __device__ core::FloatBins bins() const {
+        const Range range = work->has_range ? work->range : finite_range(rows_of(C));
+        return core::FloatBins(range.lower, range.upper, common().bins, !work->has_range);
+    }
 };
 
-/// Calls `each(row, share)` for this block's rows: blocks are dealt to rows in turn, and those of a row share its
-/// pixels. Only where there are fewer blocks than rows has one several.
+/// Calls `each(row, share)` for this block's rows: blocks are dealt to rows in turn, and a row's share its pixels.
 template <int C, bool Full, class Each>
 __device__ inline void for_rows(const Task<C, Full>& task, int rows, Each each) {
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    for (int row = block % rows; row < rows; row += blocks) {
+    for (int row = block % rows; row < rows; row += blocks) {  // several only where there are fewer blocks than rows
         const bool few = blocks < rows;
         each(row, few ? task.share(0, 1) : task.share(block / rows, blocks / rows + (blocks % rows > row)));
     }
-}
-
-/// Facts of a row, as sweep 1 found them.
-struct RowFacts {
-    std::uint64_t finite, rejected;  ///< samples that count, and the others of those that are looked at
-    float minimum, maximum;          ///< 0 where none counts
-
-    /// Exponent of a brief analysis's sums, whose pivot is 0.
-    __device__ std::int32_t brief_exponent() const { return core::moment_exponent(0, minimum, maximum); }
-};
-template <int C, bool Full>
-__device__ inline RowFacts facts_of(const Task<C, Full>& task, const Extremes& found) {
-    const Word not_finite = found.nan + found.positive_infinite + found.negative_infinite;
-    RowFacts facts{static_cast<std::uint64_t>(task.samples()) - not_finite};
-    facts.rejected = static_cast<std::uint64_t>(task.image.pixels()) - facts.finite;
-    if (facts.finite == 0) return facts;
-    facts.minimum = core::key_float(~found.complement_minimum_key);
-    facts.maximum = core::key_float(found.maximum_key);
-    return facts;
-}
-template <int C, bool Full>
-__device__ inline RowFacts facts_of(const Task<C, Full>& task, int row) {
-    return facts_of(task, fresh_copy(static_cast<const Extremes&>(task.row(row).found)));
-}
-
-/// Range of the finite extremes of rows [0, rows).
-template <int C, bool Full>
-__device__ inline Range finite_range(const Task<C, Full>& task, int rows) {
-    std::uint32_t low = 0, high = 0;
-    for (int r = 0; r < rows; ++r) {
-        low = max(low, fresh(task.row(r).found.complement_minimum_key));
-        high = max(high, fresh(task.row(r).found.maximum_key));
-    }
-    return core::found_range(high != 0, core::key_float(~low), core::key_float(high));
-}
-template <int C, bool Full>
-__device__ inline core::FloatBins bins_of(const Task<C, Full>& task) {
-    const FloatWork& work = *task.work;
-    const Range range = work.has_range ? work.range : finite_range(task, rows_of(C));
-    return core::FloatBins(range.lower, range.upper, work.common.bins, !work.has_range);
-}
-
-/// Samples of a row, or of the pooled row, that count, as sweep 1 found them.
-template <int C, bool Full>
-__device__ inline std::uint64_t finite_samples(const Task<C, Full>& task, int index) {
-    const bool pooled = index == core::pooled_row;
-    std::uint64_t finite = 0;
-    for (int r = pooled ? 0 : index; r < (pooled ? 3 : index + 1); ++r) finite += facts_of(task, r).finite;
-    return finite;
-}
-
-/// Rows of which a full analysis finds order statistics.
-template <int C>
-__device__ constexpr bool is_ranked(int row) {
-    return row < rows_of(C) || (C > 1 && row == core::pooled_row);
 }
 
 }  // namespace
