@@ -105,7 +105,6 @@ struct CentralSums {
 /// between two, since a square's last digit has an even place, in R² too: what was added before does not show.
 struct RawSums {
     static constexpr int powers = 2;
-    static constexpr std::uint32_t fold_every = CentralSums::fold_every;
 
     std::uint64_t chains;  ///< k = 1: Σ of the bits of 12 R + Σx, less those of 12 R
     double sum, rests;     ///< k = 2: S, and 1.5 · 2^-28 R² + Σ rint(r)
@@ -198,8 +197,8 @@ __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
 struct AddToRows {
     FloatRow* rows;
 
-    __device__ void operator()(int r, int power, int part, Word sum) const {
-        global_add(&rows[r].found.sums[power][part], sum);
+    __device__ void operator()(int r, int k, int part, Word sum) const {
+        global_add(&rows[r].found.sums[k][part], sum);
     }
 };
 

@@ -145,12 +145,12 @@ struct SumCounter {
     template <int N>
     __device__ void counted() {
         samples += N;
-        if ((samples & (RawSums::fold_every - 1)) < N) fold();
+        if ((samples & (CentralSums::fold_every - 1)) < N) fold();
     }
     __device__ void fold() {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
-            seldom.totals[r] = totals_of(r, samples >= 2 * RawSums::fold_every);
+            seldom.totals[r] = totals_of(r, samples >= 2 * CentralSums::fold_every);
             sums[r].clear(scale_of(r));
             one_row_after_the_other();
         }
@@ -165,7 +165,7 @@ struct SumCounter {
     __device__ __forceinline__ void finish(Add add) {
         MomentTotals<powers> totals;
         const auto total_of = [&](int r, int k) {
-            if (k == 0) totals = totals_of(r, samples >= RawSums::fold_every);
+            if (k == 0) totals = totals_of(r, samples >= CentralSums::fold_every);
             if (k == 0 && small_found) totals.low[0] += seldom.rests[r];
             return totals.sum(k, 0);
         };
@@ -269,24 +269,11 @@ struct SlotCounts {
     template <int C, bool Full>
     __device__ SlotCounts(const Task<C, Full>& task, const BlockPlan& plan, int row)
         : counts(task.counts(row)), found(&task.row(row).found), bins(plan.bins.bins), closed(plan.bins.upper_closed) {}
-    __device__ Word* operator()(std::uint32_t slot) const {
+    __device__ void operator()(std::uint32_t slot, Word times) const {
         if (closed) slot = min(max(slot, 1u), bins);
-        if (slot == 0) return &found->below;
-        if (slot == bins + 1) return &found->above;
-        return counts + (slot - 1);
+        global_add(slot == 0 ? &found->below : slot == bins + 1 ? &found->above : counts + (slot - 1), times);
     }
 };
-
-/// Adds a block's counters, of `rows` rows from one on, to the counts. By all threads.
-template <int rows, int C, bool Full>
-__device__ inline void gather_slots(const Task<C, Full>& task, const BlockPlan& plan, const std::uint32_t* table,
-                                    int row) {
-    Slots<rows>::gather(table, plan.bins.bins, [&](int r) {
-        return [counts = SlotCounts(task, plan, row + r)](std::uint32_t slot, std::uint32_t count) {
-            global_add(counts(slot), Word{count});
-        };
-    });
-}
 
 /// Counts `times` samples of one value, fewer than none where they are taken back. By one thread.
 template <int C, bool Full>
@@ -294,7 +281,7 @@ __device__ __noinline__ void count_value(const Task<C, Full>& task, const BlockP
                                          std::int64_t times) {
     const std::uint32_t bin = plan.bins(value), bins = plan.bins.bins;
     const std::uint32_t slot = bin == core::FloatBins::below ? 0 : bin == core::FloatBins::above ? bins + 1 : bin + 1;
-    global_add(SlotCounts(task, plan, row)(slot), static_cast<Word>(times));
+    SlotCounts(task, plan, row)(slot, static_cast<Word>(times));
     if constexpr (!Full) add_terms(task, plan.rows[row], row, value, times);
 }
 
@@ -424,7 +411,7 @@ __device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPl
         count_slots<C, Full>(task.image, share, plan, table, row, Samples<false>{}, seldom, add, tile);
     if (again) return;
     if (plan.slots) {
-        gather_slots<rows>(task, plan, table, row);
+        Slots<rows>::gather(table, bins, [&](int r) { return SlotCounts(task, plan, row + r); });
         for (int r = row; share.first == 0 && r < row + rows; ++r)
             if (const std::uint64_t rejected = plan.rows[r].facts.rejected)
                 count_value(task, plan, r, plan.rows[r].fill(), -static_cast<std::int64_t>(rejected));

@@ -25,10 +25,8 @@ struct DigitCounts {
     }
     /// Locates a rank among lines, and in one among digits, in the order of keys.
     __device__ Located locate(std::uint64_t rank) const {
-        const auto line = [this](std::uint32_t i) {
-            return sum(digit_values<level> + place(i * warp_lanes) / warp_lanes);
-        };
-        const auto digit = [this](std::uint32_t i) { return sum(place(i)); };
+        const auto line = [this](auto i) { return sum(digit_values<level> + place(i * warp_lanes) / warp_lanes); };
+        const auto digit = [this](auto i) { return sum(place(i)); };
         const Located found = locate_by_warp(line, 0, digit_values<level> / warp_lanes, rank);
         const std::uint32_t first = found.bin * warp_lanes;
         return locate_by_warp(digit, first, first + warp_lanes, found.within);

@@ -318,11 +318,10 @@ __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockP
     for (int i = threadIdx.x; i < rows * 12; i += blockDim.x)
         if (const Word sum = speculation.sums[i / 12][i / 3 % 4][i % 3]; sum != 0)
             global_add(&task.row(i / 12).found.sums[i / 3 % 4][i % 3], sum);
-    gather_slots<rows>(task, plan, dynamic_shared, 0);
+    Slots<rows>::gather(dynamic_shared, plan.bins.bins, [&](int r) { return SlotCounts(task, plan, r); });
     return true;
 }
 
-/// Whether a speculation may be worth it.
 template <int C>
 __device__ inline bool is_large(const Task<C, false>& task) {
     return task.work->speculates && task.image.pixels() >= sampled_pixels(C);

@@ -133,13 +133,12 @@ template <typename T>
 __device__ inline T fresh(const T& value) {
     return __ldcg(&value);
 }
-/// Word that others wrote. The load stays where it is, so that several are under way before the first is used.
+/// Word, or several, that others wrote. Loads stay where they are: several are under way before the first is used.
 __device__ inline Word fresh_word(const Word* from) {
     Word value;
     asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(from));
     return value;
 }
-/// Several words that others wrote.
 template <typename T>
 __device__ inline T fresh_copy(const T& value) {
     static_assert(sizeof(T) % sizeof(Word) == 0 && alignof(T) % alignof(Word) == 0);
