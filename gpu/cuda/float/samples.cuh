@@ -39,10 +39,8 @@ __device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float
     }
 #pragma unroll
     for (int p = 0; p < N; ++p)
-        values[p] = C == 4 && row == 4 ? sample(p, 3)
-                    : row == 0         ? sample(p, 0)
-                    : row == 1         ? sample(p, 1)
-                                       : sample(p, 2);
+        values[p] =
+            C == 4 && row == 4 ? sample(p, 3) : (row == 0 ? sample(p, 0) : (row == 1 ? sample(p, 1) : sample(p, 2)));
 }
 
 __device__ inline bool is_finite(float value) {

@@ -117,7 +117,7 @@ struct Places {
     static constexpr int slots(int level) { return level == 0 ? 1 : most_slots<C>; }
     /// Counts of a level's digits, by row and slot: their bytes, and where they begin.
     template <int level>
-    static constexpr std::size_t digit_bytes = rows* slots(level) * digit_words<level> * sizeof(Word);
+    static constexpr std::size_t digit_bytes = rows * sizeof(Word) * (slots(level) * digit_words<level>);
     template <int level>
     static constexpr std::size_t digits = (2 * sizeof(FloatState) + 255) / 256 * 256 + (level > 0) * digit_bytes<0> +
                                           (level > 1) * digit_bytes<1> + (level > 2) * digit_bytes<2>;
