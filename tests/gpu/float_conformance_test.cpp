@@ -157,6 +157,8 @@ TEST_P(AnalysisTest, float_order_statistics) {
          [](std::uint64_t b, int c) { return 290 + c + 0x1p-30 * (b % (std::uint64_t{10} << 30)); }},
         {"a half for each rank",
          [](std::uint64_t b, int) { return std::pow(10.0, 0x1p-40 * (b % (std::uint64_t{20} << 40)) - 10); }},
+        {"halves of its own for each channel",
+         [](std::uint64_t b, int c) { return std::pow(10.0, 0x1p-40 * (b % (std::uint64_t{20} << 40)) - 20 + 7 * c); }},
         {"any bits",
          [](std::uint64_t b, int) { return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(b))); }},
     };
