@@ -8,6 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <sstream>
 
+#include "gpuhist/io/report.hpp"
 #include "support/golden.hpp"
 #include "support/modes.hpp"
 
@@ -54,6 +55,8 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
     save("x.png", make_image(16, 16, CV_8UC3));
     fs::create_directory(at("dir"));
     save("dir/y.png", make_image(16, 16, CV_8UC1));
+    std::string formats = "table";
+    for (const std::string& format : gpuhist::io::sink_formats()) formats += ", " + format;
     const struct {
         std::vector<std::string> arguments;
         std::string message;
@@ -95,7 +98,7 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--gpu", "-1"}, "--gpu"},
         {{"x.png", "--threads", "0"}, "--threads"},
         {{"x.png", "--threads", "many"}, "--threads"},
-        {{"x.png", "--format", "xml"}, "'xml' is none of table, "},
+        {{"x.png", "--format", "xml"}, "'xml' is none of " + formats},
         {{"x.png", "--max-pixels", "0"}, "--max-pixels"},
         {{"x.png", "--max-pixels", "-5"}, "--max-pixels"},
         {{"x.png", "--on-truncated", "ignore"}, "'ignore' is none of error, accept"},

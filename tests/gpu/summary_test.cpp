@@ -231,6 +231,7 @@ void expect_same(const Statistics& got, const Statistics& expected) {
     const ColumnRow got_row{&got}, expected_row{&expected};
     for (const Column& column : columns())
         EXPECT_TRUE(column.value(got_row) == column.value(expected_row)) << column.name;
+    EXPECT_EQ(got.percentiles, expected.percentiles);  // any list, where the columns are the usual ones
 }
 
 /// All pixels of some pictures of one shape but for their sizes.
