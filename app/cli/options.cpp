@@ -277,8 +277,8 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     app.add_option("--max-pixels", options.decode.max_pixels, "Refuse images of more pixels [1073741824]")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62).description(""))
         ->type_name("N");
-    add_choice(app, "--on-truncated", options.decode.on_truncated,
-               {{"error", io::OnTruncated::error}, {"accept", io::OnTruncated::accept}},
+    add_choice(app, "--on-truncated", options.decode.on_damaged,
+               {{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}},
                "error [default], or accept what is there", "DO");
     app.add_flag("--resume", options.resume, "Go on with a run that was interrupted, with its options");
     app.add_flag("--fail-fast", raw.fail_fast, "Stop at the first input that fails");

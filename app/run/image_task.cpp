@@ -54,8 +54,9 @@ void Measurer::reuse_memory(std::size_t bytes) {
 struct Measurer::Image {
     Outcome* outcome;
     Writes writes;
-    ImageView view{};  ///< of `pixels`
-    cv::Mat pixels{}, normalized{};
+    io::Image file{};  ///< what was read
+    ImageView view{};  ///< of its pixels
+    cv::Mat normalized{};
     AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< of f32, for a summary
@@ -80,8 +81,8 @@ class Measurer::Images {
         if (measurer_.pass_ == 2 && !image.writes.normalized) return;
         clock_.enter(Stage::read);
         const bool done = attempt(outcome, [&] {
-            image.pixels = measurer_.read(outcome.input, image.writes.normalized, held_, share_, clock_);
-            image.view = io::view(image.pixels);
+            image.file = measurer_.read(outcome.input, image.writes.normalized, held_, share_, clock_);
+            image.view = io::view(image.file);
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
         if (!done) return;
@@ -211,8 +212,8 @@ void Measurer::measure(Batch& batch) {
 }
 
 /// Reads and decodes, once there is memory for it beside what is held.
-cv::Mat Measurer::read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
-                       StageClock& clock) const {
+io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
+                         StageClock& clock) const {
     io::DecodeOptions decode = options_.decode;
     decode.allocator = allocator_.get();
     bool header_known = false;
@@ -238,19 +239,19 @@ Writes Measurer::writes_of(const Input& input) const {
     return writes;
 }
 
-cv::Mat Measurer::like(const cv::Mat& pixels, NormalizeMode mode) const {
+cv::Mat Measurer::like(const io::Image& file, NormalizeMode mode) const {
     cv::Mat image;
     image.allocator = allocator_.get();
-    const Depth depth = normalized_depth(io::view(pixels).depth, mode);
-    image.create(pixels.rows, pixels.cols, CV_MAKETYPE(io::opencv_depth(depth), pixels.channels()));
+    const Depth depth = normalized_depth(file.depth, mode);
+    image.create(file.pixels.rows, file.pixels.cols, CV_MAKETYPE(io::opencv_depth(depth), file.pixels.channels()));
     return image;
 }
 
-cv::Mat Measurer::apply_luts(const cv::Mat& pixels) const {
-    const ImageView image = io::view(pixels);
+cv::Mat Measurer::apply_luts(const io::Image& file) const {
+    const ImageView image = io::view(file);
     for (const LutSet& tables : *luts_)
         if (tables.depth == image.depth) {
-            cv::Mat normalized = like(pixels, tables.mode);
+            cv::Mat normalized = like(file, tables.mode);
             gpuhist::apply_luts(tables, image, io::mutable_view(normalized));
             return normalized;
         }
@@ -271,7 +272,7 @@ Task Measurer::task_of(Image& image) const {
         throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
                               " does not have: give --bins N");
     if (image.writes.normalized && !luts_) {
-        image.normalized = like(image.pixels, options_.normalization.mode);
+        image.normalized = like(image.file, options_.normalization.mode);
         job.normalization = options_.normalization;
         job.output = io::mutable_view(image.normalized);
     }
@@ -284,9 +285,9 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     const Writes& writes = image.writes;
     if (writes.normalized && luts_) {
         clock.enter(Stage::analyze);
-        image.normalized = apply_luts(image.pixels);
+        image.normalized = apply_luts(image.file);
     }
-    image.pixels.release();
+    image.file.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
         files_.write(outcome, writes, {}, image.normalized);

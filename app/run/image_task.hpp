@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/io/image.hpp"
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/lut.hpp"
 #include "gpuhist/pinned_memory.hpp"
@@ -46,13 +47,13 @@ class Measurer {
     struct Image;
     class Images;
 
-    cv::Mat read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
-                 StageClock& clock) const;
+    io::Image read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
+                   StageClock& clock) const;
     Writes writes_of(const Input& input) const;
     Task task_of(Image& image) const;
-    cv::Mat apply_luts(const cv::Mat& pixels) const;
+    cv::Mat apply_luts(const io::Image& file) const;
     /// Memory for the normalised copy.
-    cv::Mat like(const cv::Mat& pixels, NormalizeMode mode) const;
+    cv::Mat like(const io::Image& file, NormalizeMode mode) const;
     void write_results(Image& image, StageClock& clock) const;
 
     const Options& options_;

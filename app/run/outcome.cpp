@@ -21,7 +21,7 @@ Failure current_failure(const std::string& path) {
     } catch (const std::bad_alloc&) {
         return {"memory", path + ": there is not enough memory"};
     } catch (const cv::Exception& error) {
-        return {"decode", path + ": " + error.err};
+        return {"other", path + ": " + error.err};
     } catch (const std::exception& error) {
         return {"other", path + ": " + error.what()};
     } catch (...) {
@@ -42,7 +42,7 @@ const char* word(IoError::Kind kind) {
         case IoError::Kind::unsupported:
             return "unsupported";
         case IoError::Kind::damaged:
-            return "decode";
+            return "damaged";
         case IoError::Kind::memory:
             return "memory";
         case IoError::Kind::no_space:

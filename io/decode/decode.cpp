@@ -1,12 +1,11 @@
 #include "gpuhist/io/decode.hpp"
 
-#include <array>
+#include <climits>
 
 #include "decode/formats.hpp"
 #include "decode/probe.hpp"
 #include "files/bytes.hpp"
 #include "files/failure.hpp"
-#include "gpuhist/io/opencv.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -27,45 +26,58 @@ Probe check(const Bytes& bytes, const std::string& name, const DecodeOptions& op
              "its header claims " + size + ", more than the " + std::to_string(options.max_pixels) +
                  " allowed: raise the limit if the file is to be trusted",
              Kind::too_large);
-    if (!found.damaged.empty()) fail(name, "damaged: " + found.damaged, Kind::damaged);
-    const bool accepted = sized && options.on_truncated == OnTruncated::accept;
+    if (!found.too_large.empty()) fail(name, found.too_large, Kind::too_large);
+    const bool accepted = sized && options.on_damaged == OnDamaged::accept;
+    if (!found.damaged.empty() && !accepted) fail(name, "damaged: " + found.damaged, Kind::damaged);
     if (!found.truncated.empty() && !accepted) fail(name, "truncated: " + found.truncated, Kind::truncated);
     if (!sized) fail(name, "damaged: its header claims " + size, Kind::damaged);
     return found;
 }
 
-/// Checks that a decoder has made an image that gpuhist measures. Throws IoError.
-void check_decoded(const cv::Mat& image, const std::string& name) {
-    constexpr std::array depths{"u8", "s8", "u16", "s16", "s32", "f32", "f64", "f16"};  // in the order of OpenCV's
-    if (!depth_of(image.depth()))
-        fail(name,
-             std::string("depth ") + depths.at(static_cast<std::size_t>(image.depth())) +
-                 " is not supported: gpuhist reads " + depth_names(),
-             Kind::unsupported);
-    const int channels = image.channels();
-    if (channels != 1 && channels != 3 && channels != 4)
-        fail(name, std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4",
-             Kind::unsupported);
-}
-
-cv::Mat decode(const std::vector<unsigned char>& data, const std::string& name, bool is_file,
-               const DecodeOptions& options) {
+Image decode(const std::vector<unsigned char>& data, const std::string& name, const DecodeOptions& options) {
     const Bytes bytes(data.data(), data.size());
     const Probe found = check(bytes, name, options);
     if (options.admit) options.admit(bytes.size() + found.width * found.height * found.pixel_bytes);
-    cv::Mat image = found.format->decode({bytes, found, name, is_file, options.allocator});
-    check_decoded(image, name);
+    const EncodedImage file{bytes, found, name, options};
+    Image image = found.format->decode(file);
+    if (!found.damaged.empty()) file.report(image, found.damaged);
+    if (!found.truncated.empty()) file.report(image, found.truncated, Kind::truncated);
     return image;
 }
 
 }  // namespace
 
-cv::Mat decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options) {
-    return decode(bytes, name, false, options);
+cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int type) const {
+    cv::Mat image;
+    image.allocator = options.allocator;
+    if (rows > INT_MAX || columns > INT_MAX)
+        refuse(std::to_string(columns) + " x " + std::to_string(rows) + " pixels are too large", Kind::too_large);
+    try {
+        image.create(static_cast<int>(rows), static_cast<int>(columns), type);
+    } catch (const std::exception&) {
+        refuse("no memory for " + std::to_string(columns) + " x " + std::to_string(rows) + " pixels", Kind::memory);
+    }
+    return image;
 }
 
-cv::Mat read_image(const std::filesystem::path& path, const DecodeOptions& options) {
-    return decode(read_bytes(path, options.admit), path.string(), true, options);
+void EncodedImage::report(Image& image, const std::string& cause, IoError::Kind kind) const {
+    const bool truncated = kind == Kind::truncated;
+    if (options.on_damaged == OnDamaged::error) refuse((truncated ? "truncated: " : "damaged: ") + cause, kind);
+    if (image.damage != Damage::none) return;
+    image.damage = truncated ? Damage::truncated : Damage::damaged;
+    image.cause = cause;
+}
+
+void EncodedImage::refuse(const std::string& cause, IoError::Kind kind) const {
+    fail(name, cause, kind);
+}
+
+Image decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options) {
+    return decode(bytes, name, options);
+}
+
+Image read_image(const std::filesystem::path& path, const DecodeOptions& options) {
+    return decode(read_bytes(path, options.admit), path.string(), options);
 }
 
 }  // namespace gpuhist::io

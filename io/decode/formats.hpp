@@ -9,6 +9,8 @@
 
 #include "decode/bytes.hpp"
 #include "decode/probe.hpp"
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/decode.hpp"
 
 namespace gpuhist::io {
 
@@ -17,8 +19,14 @@ struct EncodedImage {
     Bytes bytes;              ///< all of the file
     const Probe& probe;       ///< what it says of itself
     const std::string& name;  ///< for messages
-    bool is_file;             ///< the bytes are those of the file at the path `name`
-    cv::MatAllocator* allocator;
+    const DecodeOptions& options;
+
+    /// Matrix in the memory that pixels are to lie in, its contents undefined. Throws IoError where there is none.
+    cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
+    /// Takes note of damage in an image, or throws it where it is not accepted. The first of several counts.
+    void report(Image& image, const std::string& cause, IoError::Kind kind = IoError::Kind::damaged) const;
+    /// Throws an IoError that names the file.
+    [[noreturn]] void refuse(const std::string& cause, IoError::Kind kind = IoError::Kind::unsupported) const;
 };
 
 /// Format: how a file of it is known, inspected and decoded.
@@ -31,8 +39,8 @@ struct ImageFormat {
     bool (*matches)(const Bytes& file);
     /// Reads the header of a file that matches, without memory in proportion to the image.
     void (*inspect)(const Bytes& file, Probe& probe);
-    /// Makes the pixels: 8U, 16U or 32F with 1, 3 or 4 channels. Throws IoError.
-    cv::Mat (*decode)(const EncodedImage& file);
+    /// Makes the image: 8U, 16U or 32F with 1, 3 or 4 samples a pixel. Throws IoError.
+    Image (*decode)(const EncodedImage& file);
 };
 
 extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,

@@ -49,7 +49,7 @@ void inspect(const Bytes& file, Probe& probe) {
 }
 
 /// Decodes without alpha, and turned as its EXIF orientation says: OpenCV offers the one with the other only.
-cv::Mat decode(const EncodedImage& file) {
+Image decode(const EncodedImage& file) {
     return opencv_decode(file, cv::IMREAD_ANYCOLOR | cv::IMREAD_ANYDEPTH);
 }
 

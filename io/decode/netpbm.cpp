@@ -78,7 +78,7 @@ void inspect_pnm(const Bytes& file, Probe& probe) {
 }
 
 /// OpenCV wants white space after the last number of a file in text.
-cv::Mat decode_pnm(const EncodedImage& file) {
+Image decode_pnm(const EncodedImage& file) {
     const Bytes& bytes = file.bytes;
     const bool ascii = *bytes.at(1) <= '3';
     if (!ascii || std::isspace(*bytes.at(bytes.size() - 1))) return opencv_decode(file);

@@ -8,6 +8,7 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "files/failure.hpp"
+#include "gpuhist/io/opencv.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -48,17 +49,27 @@ cv::Mat checked(const EncodedImage& file, Decode decode) {
          probe.truncated.empty() ? Kind::damaged : Kind::truncated);
 }
 
-cv::Mat decode_bytes(const EncodedImage& file, std::string_view bytes, int flags) {
+Image decode_bytes(const EncodedImage& file, std::string_view bytes, int flags) {
     if (bytes.size() >= INT_MAX)
-        fail(file.name,
-             std::string(file.probe.format->name) + " of 2 GiB or more: OpenCV reads only TIFFs of that length",
-             Kind::unsupported);
-    return checked(file, [&] {
-        cv::Mat image;
-        image.allocator = file.allocator;
+        file.refuse(std::string(file.probe.format->name) + " of 2 GiB or more: OpenCV reads none of that length");
+    Image image;
+    image.pixels = checked(file, [&] {
+        cv::Mat pixels;
+        pixels.allocator = file.options.allocator;
         const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1, const_cast<char*>(bytes.data()));
-        return cv::imdecode(encoded, flags, &image);
+        return cv::imdecode(encoded, flags, &pixels);
     });
+    const std::optional<Depth> depth = depth_of(image.pixels.depth());
+    if (!depth)
+        file.refuse(std::string("depth ") + cv::depthToString(image.pixels.depth()) +
+                    " is not supported: gpuhist reads " + depth_names());
+    const int channels = image.pixels.channels();
+    if (channels != 1 && channels != 3 && channels != 4)
+        file.refuse(std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4");
+    image.depth = *depth;
+    image.white = traits_of(*depth).highest;
+    if (channels == 4) image.alpha = Alpha::straight;
+    return image;
 }
 
 }  // namespace
@@ -74,20 +85,16 @@ std::string first_line(const std::string& text) {
     return text.substr(0, text.find('\n'));
 }
 
-cv::Mat opencv_decode(const EncodedImage& file) {
+Image opencv_decode(const EncodedImage& file) {
     return opencv_decode(file, cv::IMREAD_UNCHANGED);
 }
 
-cv::Mat opencv_decode(const EncodedImage& file, int flags) {
+Image opencv_decode(const EncodedImage& file, int flags) {
     return decode_bytes(file, file.bytes.text(0, file.bytes.size()), flags);
 }
 
-cv::Mat opencv_decode(const EncodedImage& file, std::string_view bytes) {
+Image opencv_decode(const EncodedImage& file, std::string_view bytes) {
     return decode_bytes(file, bytes, cv::IMREAD_UNCHANGED);
-}
-
-cv::Mat opencv_read(const EncodedImage& file) {
-    return checked(file, [&] { return cv::imread(file.name, cv::IMREAD_UNCHANGED); });
 }
 
 }  // namespace gpuhist::io

@@ -15,13 +15,11 @@ void silence_opencv();
 /// The first line of a message: OpenCV's name the place in its sources in further ones.
 std::string first_line(const std::string& text);
 
-/// Decodes by `cv::imdecode`, with alpha, and not turned; or with other flags; or other bytes in place of the file's,
-/// of which OpenCV makes the same pixels with less complaint. Throws IoError, also for 2 GiB or more.
-cv::Mat opencv_decode(const EncodedImage& file);
-cv::Mat opencv_decode(const EncodedImage& file, int flags);
-cv::Mat opencv_decode(const EncodedImage& file, std::string_view bytes);
-
-/// Decodes by `cv::imread` from the path, which is the file's name. Throws IoError.
-cv::Mat opencv_read(const EncodedImage& file);
+/// Decodes by `cv::imdecode`, with straight alpha, and not turned; or with other flags; or other bytes in place of the
+/// file's, of which OpenCV makes the same pixels with less complaint. Throws IoError, also for 2 GiB or more, and for a
+/// depth or number of channels that is not measured.
+Image opencv_decode(const EncodedImage& file);
+Image opencv_decode(const EncodedImage& file, int flags);
+Image opencv_decode(const EncodedImage& file, std::string_view bytes);
 
 }  // namespace gpuhist::io

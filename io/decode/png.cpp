@@ -58,7 +58,7 @@ void inspect(const Bytes& file, Probe& probe) {
                                             : "the PNG ends before its IEND chunk";
 }
 
-cv::Mat decode(const EncodedImage& file) {
+Image decode(const EncodedImage& file) {
     const std::string essential = essential_png(file.bytes);
     return essential.empty() ? opencv_decode(file) : opencv_decode(file, essential);
 }

@@ -20,6 +20,7 @@ struct Probe {
     std::string truncated;                ///< empty where nothing is missing; otherwise what the file ends before
     std::string unsupported;              ///< empty, or what the samples are that gpuhist does not read
     std::string damaged;                  ///< empty, or what contradicts itself
+    std::string too_large;                ///< empty, or why the file cannot hold the pixels that it claims
 
     void set_size(std::optional<std::uint64_t> columns, std::optional<std::uint64_t> rows) {
         width = columns.value_or(0);

@@ -172,13 +172,8 @@ void inspect(const Bytes& file, Probe& probe) {
     }
 }
 
-/// OpenCV counts bytes in memory with an int, and only libtiff reads longer files.
-cv::Mat decode(const EncodedImage& file) {
-    if (file.bytes.size() < INT_MAX) return opencv_decode(file);
-    if (!file.is_file)
-        fail(file.name, "2 GiB or more: OpenCV reads only TIFFs of that length, and those from a file",
-             IoError::Kind::unsupported);
-    return opencv_read(file);
+Image decode(const EncodedImage& file) {
+    return opencv_decode(file);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ class Merge : public testing::Test {
                 if (image.depth == Depth::f32) input.values = count_frequencies(image);
                 if (i % 11 == 10) input.failures = {{input.path, "output", "1"}, {input.path, "output", "2"}};
             } else {
-                input.failures = {{input.path, "decode", "no image, but\r\n\"text\" and \xfe"}};
+                input.failures = {{input.path, "damaged", "no image, but\r\n\"text\" and \xfe"}};
             }
             inputs.push_back(std::move(input));
         }
@@ -246,7 +246,7 @@ TEST_F(Merge, TwiceAndDifferentIsRefused) {
         fs::remove_all(at("again"));
     };
     with("2", ",gray,", ",grey,");
-    with("1", ",decode,", ",missing,");
+    with("1", ",damaged,", ",missing,");
 }
 
 TEST_F(Merge, MissingPartsAreNamed) {

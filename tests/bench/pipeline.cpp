@@ -74,7 +74,7 @@ Passage decode_alone(const std::string& directory, int threads) {
                               workers.emplace_back([&] {
                                   for (std::uint64_t at; (at = next++) < paths.size();) {
                                       try {
-                                          pixels += io::read_image(paths[at], options).total();
+                                          pixels += io::read_image(paths[at], options).pixels.total();
                                           ++images;
                                       } catch (const IoError&) {
                                       }

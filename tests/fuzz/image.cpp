@@ -36,10 +36,10 @@ void check_essential_png(const io::Bytes& file) {
 struct DecoderReached {};
 #endif
 
-void decode(const std::vector<unsigned char>& bytes, io::OnTruncated on_truncated) {
+void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_truncated) {
     io::DecodeOptions options;
     options.max_pixels = 1 << 16;
-    options.on_truncated = on_truncated;
+    options.on_damaged = on_truncated;
     std::uint64_t foreseen = 0;
     options.admit = [&](std::uint64_t needed) {
         foreseen = needed;
@@ -63,8 +63,8 @@ void decode(const std::vector<unsigned char>& bytes, io::OnTruncated on_truncate
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::vector<unsigned char> bytes(data, data + size);
-    decode(bytes, io::OnTruncated::error);
-    decode(bytes, io::OnTruncated::accept);
+    decode(bytes, io::OnDamaged::error);
+    decode(bytes, io::OnDamaged::accept);
     const io::Bytes file(data, size);
     if (io::probe(file).format == &io::png_format) check_essential_png(file);
     return 0;

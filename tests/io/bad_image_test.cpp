@@ -78,7 +78,7 @@ TEST_F(ImageFile, TruncatedFilesCanBeAccepted) {
     const cv::Mat whole = decode_image(jpeg, "x");
     jpeg.resize(jpeg.size() / 2);
     DecodeOptions accept;
-    accept.on_truncated = OnTruncated::accept;
+    accept.on_damaged = OnDamaged::accept;
     const cv::Mat part = decode_image(jpeg, "x", accept);
     ASSERT_EQ(part.size(), whole.size());
     EXPECT_TRUE(same(part.rowRange(0, 8), whole.rowRange(0, 8)));

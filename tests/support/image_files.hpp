@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using gpuhist::IoError;
 using gpuhist::io::decode_image;
 using gpuhist::io::DecodeOptions;
-using gpuhist::io::OnTruncated;
+using gpuhist::io::OnDamaged;
 using gpuhist::io::read_image;
 using gpuhist::io::write_file;
 using gpuhist::io::write_image;

@@ -1,0 +1,42 @@
+/// Images as they come from files.
+#pragma once
+
+#include <cstdint>
+#include <opencv2/core/mat.hpp>
+#include <string>
+
+#include "gpuhist/image.hpp"
+#include "gpuhist/io/opencv.hpp"
+
+namespace gpuhist::io {
+
+/// Alpha's relation to the colours beside it: these are as stored either way.
+enum class Alpha : std::uint8_t { none, straight, premultiplied };
+
+/// Damage that was let pass, by its kind.
+enum class Damage : std::uint8_t { none, damaged, truncated };
+
+/// Image of a file: its samples, and what the file says of them.
+struct Image {
+    cv::Mat pixels;  ///< interleaved: colours in OpenCV's order B, G, R, A; bands by place
+    Depth depth = Depth::u8;
+    Samples samples = Samples::color;
+    double white = 255;  ///< the value that stands for white
+    Alpha alpha = Alpha::none;
+    std::uint64_t pages = 1;       ///< of the file; the pixels are those of the first
+    Damage damage = Damage::none;  ///< other than none only where DecodeOptions::on_damaged lets it pass
+    std::string cause;             ///< then what is damaged, in words
+
+    /// The pixels as a matrix of OpenCV's.
+    operator const cv::Mat&() const { return pixels; }
+};
+
+/// View of an image's pixels, which must outlive it. Throws as `view` of a matrix.
+inline ImageView view(const Image& image) {
+    ImageView found = view(image.pixels);
+    found.depth = image.depth;
+    if (image.samples == Samples::bands) found.order = ChannelOrder::rgb;
+    return found;
+}
+
+}  // namespace gpuhist::io
