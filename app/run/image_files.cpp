@@ -38,7 +38,7 @@ std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::func
 }
 
 std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                           const cv::Mat& normalized) const {
+                                           const cv::Mat& normalized, Samples samples) const {
     if (!writes.histogram && !writes.plot && !writes.normalized) return {};
     const Input& input = outcome.input;
     const std::string stem = (options_.output / input.output_name).string();
@@ -54,8 +54,8 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
             io::write_image(path, io::plot_histogram(histogram, outcome.result.rows, plot));
         });
     if (writes.normalized)
-        files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth),
-                           [&](const fs::path& path) { io::write_image(path, normalized); });
+        files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth, samples),
+                           [&](const fs::path& path) { io::write_image(path, normalized, samples); });
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;
         if (failure->kind == word(IoError::Kind::no_space) && !single_)

@@ -24,7 +24,7 @@ class ImageFiles {
     /// Writes what is wanted of an image. Files that cannot be written are named in the outcome. Returns the suffixes
     /// of those that were.
     std::vector<std::string> write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                   const cv::Mat& normalized) const;
+                                   const cv::Mat& normalized, Samples samples) const;
 
   private:
     std::optional<Failure> attempt(const std::filesystem::path& path, const std::function<void()>& writer) const;

@@ -50,6 +50,24 @@ void Measurer::reuse_memory(std::size_t bytes) {
     allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
 }
 
+/// Reason why the engine makes no normalised copy of an image, or nothing: it would take the fourth band for alpha, and
+/// bands have no luma.
+std::string no_copy(const io::Image& file, const Normalization& normalization) {
+    const bool bands = file.samples == Samples::bands, fourth = file.pixels.channels() == 4;
+    if (file.samples == Samples::color_bands || (bands && fourth)) return "of four bands";
+    if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
+        return std::string("by ") + to_string(normalization.mode) +
+               " of bands together, which have no luma: give --channels separate";
+    return {};
+}
+
+/// Frequencies of the channels that `name_channels` leaves.
+std::vector<FrequencyTable> of_named(std::vector<FrequencyTable> values, Samples samples) {
+    if (samples == Samples::gray_alpha) return {values.front(), values.back()};
+    if (samples == Samples::bands && values.size() > 1) values.erase(values.begin() + 3);  // luma
+    return values;
+}
+
 /// An image from reading to writing.
 struct Measurer::Image {
     Outcome* outcome;
@@ -83,6 +101,7 @@ class Measurer::Images {
         const bool done = attempt(outcome, [&] {
             image.file = measurer_.read(outcome.input, image.writes.normalized, held_, share_, clock_);
             image.view = io::view(image.file);
+            remark(image);
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
         if (!done) return;
@@ -126,6 +145,19 @@ class Measurer::Images {
     }
 
   private:
+    /// Remarks on what a reader of the numbers should know of the file.
+    void remark(const Image& image) {
+        const std::string& path = image.outcome->input.path;
+        const io::Image& file = image.file;
+        auto& remarks = image.outcome->remarks;
+        if (file.pages > 1)
+            remarks.push_back(
+                {"pages", path + ": the first of its " + std::to_string(file.pages) + " pages is measured"});
+        if (file.damage != io::Damage::none)
+            remarks.push_back(
+                {"damage", path + ": measured although it is " + io::to_string(file.damage) + ": " + file.cause});
+    }
+
     static constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
 
     void analyze() {
@@ -138,9 +170,13 @@ class Measurer::Images {
             });
         measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
         for (std::size_t i = 0; i < tasks.size(); ++i) {
-            images[i]->engine = tasks[i].engine;
-            if (const auto& error = tasks[i].job.error)
-                attempt(*images[i]->outcome, [&] { std::rethrow_exception(error); });
+            Image& image = *images[i];
+            image.engine = tasks[i].engine;
+            attempt(*image.outcome, [&] {
+                if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
+                name_channels(image.analysis, image.file.samples);
+                image.analysis.white = measurer_.options_.white.value_or(image.file.white);
+            });
         }
     }
 
@@ -151,7 +187,8 @@ class Measurer::Images {
         share_.require(before + counting_bytes(image.view));
         clock_.enter(Stage::analyze);
         try {
-            image.values = count_frequencies(image.view, measurer_.values_, image.request);
+            image.values =
+                of_named(count_frequencies(image.view, measurer_.values_, image.request), image.file.samples);
         } catch (const IoError& error) {
             image.outcome->end = failure_of(error);  // of the file of values, which others need as well
         }
@@ -248,11 +285,22 @@ cv::Mat Measurer::like(const io::Image& file, NormalizeMode mode) const {
 }
 
 cv::Mat Measurer::apply_luts(const io::Image& file) const {
+    if (file.samples == Samples::bands || file.samples == Samples::color_bands)
+        throw InvalidArgument("there is no lookup table for bands");
     const ImageView image = io::view(file);
     for (const LutSet& tables : *luts_)
         if (tables.depth == image.depth) {
             cv::Mat normalized = like(file, tables.mode);
-            gpuhist::apply_luts(tables, image, io::mutable_view(normalized));
+            if (file.samples == Samples::gray_alpha) {  // the table is that of gray
+                cv::Mat gray, alpha, changed(file.pixels.rows, file.pixels.cols, CV_MAKETYPE(normalized.depth(), 1));
+                cv::extractChannel(file.pixels, gray, 0);
+                cv::extractChannel(file.pixels, alpha, 3);
+                gpuhist::apply_luts(tables, io::view(gray), io::mutable_view(changed));
+                alpha.convertTo(alpha, changed.depth());
+                cv::merge(std::vector<cv::Mat>{changed, changed, changed, alpha}, normalized);
+            } else {
+                gpuhist::apply_luts(tables, image, io::mutable_view(normalized));
+            }
             return normalized;
         }
     throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images");
@@ -271,11 +319,18 @@ Task Measurer::task_of(Image& image) const {
     if (const DepthTraits& depth = traits_of(job.image.depth); depth.values == 0 && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
                               " does not have: give --bins N");
-    if (image.writes.normalized && !luts_) {
-        image.normalized = like(image.file, options_.normalization.mode);
-        job.normalization = options_.normalization;
-        job.output = io::mutable_view(image.normalized);
+    if (!image.writes.normalized || luts_) return task;
+    if (const std::string why = no_copy(image.file, options_.normalization); !why.empty()) {
+        image.outcome->not_written.push_back(
+            {"output", image.outcome->input.path + ": no normalised copy " + why + " is made"});
+        image.writes.normalized = false;
+        return task;
     }
+    image.normalized = like(image.file, options_.normalization.mode);
+    job.normalization = options_.normalization;
+    if (image.file.samples == Samples::gray_alpha) job.normalization->joint = false;  // gray is all that there is
+    job.output = io::mutable_view(image.normalized);
+    job.output.order = job.image.order;
     return task;
 }
 
@@ -290,14 +345,14 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     image.file.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
-        files_.write(outcome, writes, {}, image.normalized);
+        files_.write(outcome, writes, {}, image.normalized, image.file.samples);
         return;
     }
 
     clock.enter(Stage::analyze);
     io::ImageResult& result = outcome.result;
     result.index = input.index;
-    result.info = {input.path, image.view.width, image.view.height, image.view.depth};
+    result.info = info_of(image);
     result.engine = image.engine;
     result.rows = statistics(image.analysis, options_.percentiles);
     const bool table = options_.table_of(input);
@@ -305,7 +360,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     if (writes.histogram || writes.plot || table) histogram = gpuhist::histogram(image.analysis, options_.histogram);
     clock.enter(Stage::write);
     std::string written;
-    for (const std::string& suffix : files_.write(outcome, writes, histogram, image.normalized))
+    for (const std::string& suffix : files_.write(outcome, writes, histogram, image.normalized, image.file.samples))
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     if (sinks_.rows) outcome.rows = sinks_.rows->format(result);
     if (sinks_.printed) outcome.printed = sinks_.printed->format(result);

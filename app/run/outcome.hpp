@@ -27,6 +27,12 @@ Failure current_failure(const std::string& path);
 /// The word for a kind of failure in errors.csv.
 const char* word(IoError::Kind kind);
 
+/// Remark about an input that was measured.
+struct Remark {
+    const char* subject;  ///< remarks of one subject are said once in a run over many inputs
+    std::string text;     ///< begins with the path
+};
+
 /// Sinks that take the results; null where nobody wants them.
 struct Sinks {
     std::unique_ptr<io::Sink> rows;     ///< of stats.csv, or of a shard's rows
@@ -47,6 +53,7 @@ struct Outcome {
     std::string rows;                  ///< the result as `Sinks::rows` formats it
     std::string printed;               ///< as `Sinks::printed` does, or as a table
     std::vector<Failure> not_written;  ///< files that could not be
+    std::vector<Remark> remarks;
     /// Sums of this image and of those before it in its batch that have none, where they are wanted. Images after a
     /// failure are apart, so that a run can end there.
     std::vector<io::Group> summaries;

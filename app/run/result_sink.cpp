@@ -45,6 +45,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, b
     : options_(options),
       sinks_(sinks),
       console_(console),
+      single_(single),
       journaled_(!single && (!options.write || options.write->any())),
       stats_wanted_(!options.write || options.write->stats),
       table_wanted_(options.format == "table" && !options.table_of_each),
@@ -203,8 +204,20 @@ void Results::print(const std::string& text) {
     console_.print(first + text);
 }
 
+/// Says a remark at once where there is one input; else the first on its subject at the end, with the number of others.
+void Results::remark(const Outcome& outcome) {
+    for (const Remark& remark : outcome.remarks) {
+        if (single_) {
+            console_.note(remark.text);
+        } else if (const auto [at, first] = remarks_.try_emplace(remark.subject, remark.text, 0); !first) {
+            ++at->second.second;
+        }
+    }
+}
+
 void Results::add_image(Outcome& outcome) {
     if (checkpoint_.pass == 2) return;
+    remark(outcome);
     if (sinks_.rows) {
         rows_.append(sinks_.rows->append(outcome.result, std::move(outcome.rows)));
         checkpoint_.shard.rows += outcome.result.rows.size();
@@ -351,6 +364,10 @@ void Results::print_set() {
 
 void Results::finish() {
     summary_.settle();
+    for (const auto& [subject, said] : remarks_) {
+        const auto& [text, others] = said;
+        console_.note(others == 0 ? text : text + " (and " + std::to_string(others) + " more)");
+    }
     if (!begun_) return;
     if (checkpoint_.pass == 2 && !complete_ && hash_.text() != checkpoint_.shard.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/console.hpp"
@@ -71,6 +72,7 @@ class Results {
     void keep_values();
     void begin_files();
     void add_error(const Input& input, const Failure& failure);
+    void remark(const Outcome& outcome);
     void add_image(Outcome& outcome);
     void print(const std::string& text);
     void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
@@ -81,6 +83,7 @@ class Results {
     const Options& options_;
     const Sinks& sinks_;
     Console& console_;
+    const bool single_;     ///< there is one input
     const bool journaled_;  ///< more than one input, and something to write
     const bool stats_wanted_;
     const bool table_wanted_;  ///< of the whole set, where it comes from directories or lists
@@ -103,6 +106,8 @@ class Results {
     bool in_doubt_ = false;  ///< an input is recorded in part
     bool begun_ = false, complete_ = false, checkpoint_saved_ = false, printed_ = false, from_directory_ = false;
     std::vector<std::string> written_;
+    /// Remarks of a run over many inputs, by subject: the first, and how many others there were.
+    std::map<std::string, std::pair<std::string, std::uint64_t>> remarks_;
     std::chrono::steady_clock::time_point last_checkpoint_;
     std::chrono::steady_clock::duration pause_;
 };

@@ -5,22 +5,18 @@
 #include <vector>
 
 #include "decode/opencv_codecs.hpp"
+#include "encode/encode.hpp"
 #include "files/failure.hpp"
 #include "gpuhist/io/opencv.hpp"
 
 namespace gpuhist::io {
+namespace {
 
-const char* lossless_extension(Depth depth) {
-    const DepthTraits& traits = traits_of(depth);
-    return traits.floating || traits.lowest < 0 ? ".tiff" : ".png";  // PNG has neither fractions nor signs
-}
-
-void write_image(const std::filesystem::path& path, const cv::Mat& image) {
+std::vector<unsigned char> encode_opencv(const std::string& extension, const cv::Mat& image, const std::string& name) {
     silence_opencv();
     // PNG: OpenCV's own choice (row differences, run lengths) is twice as fast as any level of zlib one can ask for,
     // and within 6 % of the smallest file. TIFF: its choice for three floats a pixel is SGI LogLuv, which is lossy, and
     // the other compressions are not applied to floats.
-    const std::string extension = path.extension().string();
     const std::optional<Depth> depth = depth_of(image.depth());
     const bool floating = depth && traits_of(*depth).floating;
     std::vector<int> parameters;
@@ -29,9 +25,27 @@ void write_image(const std::filesystem::path& path, const cv::Mat& image) {
     try {
         if (!cv::imencode(extension, image, bytes, parameters)) bytes.clear();
     } catch (const cv::Exception& error) {
-        fail(path.string(), "cannot be encoded: " + first_line(error.err));
+        fail(name, "cannot be encoded: " + first_line(error.err));
     }
-    if (bytes.empty()) fail(path.string(), "cannot be encoded");
+    return bytes;
+}
+
+}  // namespace
+
+const char* lossless_extension(Depth depth, Samples samples) {
+    const DepthTraits& traits = traits_of(depth);
+    const bool bands = samples == Samples::bands || samples == Samples::color_bands;
+    return traits.floating || traits.lowest < 0 || bands ? ".tiff" : ".png";  // PNG has no fractions, signs and bands
+}
+
+void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples) {
+    const std::string extension = path.extension().string(), name = path.string();
+    std::vector<unsigned char> bytes;
+    if (samples == Samples::color)
+        bytes = encode_opencv(extension, image, name);
+    else
+        bytes = extension == ".png" ? encode_png(image, samples, name) : encode_tiff(image, samples, name);
+    if (bytes.empty()) fail(name, "cannot be encoded");
     write_file(path, bytes.data(), bytes.size());
 }
 

@@ -19,11 +19,11 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 /// be removed.
 const std::string& temporary_prefix();
 
-/// Extension of the format that keeps every sample of an image of this depth: `.png`, or `.tiff` for floats.
-const char* lossless_extension(Depth depth);
+/// Extension of the format that keeps every sample of an image: `.png`, or `.tiff` for floats and bands.
+const char* lossless_extension(Depth depth, Samples samples = Samples::color);
 
 /// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss, and
-/// writes with `write_file`. Throws IoError where that fails. Safe to call from several threads.
-void write_image(const std::filesystem::path& path, const cv::Mat& image);
+/// writes with `write_file`. Bands need .tiff. Throws IoError where that fails. Safe to call from several threads.
+void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples = Samples::color);
 
 }  // namespace gpuhist::io

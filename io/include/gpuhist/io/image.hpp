@@ -16,6 +16,16 @@ enum class Alpha : std::uint8_t { none, straight, premultiplied };
 /// Damage that was let pass, by its kind.
 enum class Damage : std::uint8_t { none, damaged, truncated };
 
+/// Words in files; empty for none.
+constexpr const char* to_string(Alpha alpha) {
+    constexpr const char* words[] = {"", "straight", "premultiplied"};
+    return words[static_cast<std::size_t>(alpha)];
+}
+constexpr const char* to_string(Damage damage) {
+    constexpr const char* words[] = {"", "damaged", "truncated"};
+    return words[static_cast<std::size_t>(damage)];
+}
+
 /// Image of a file: its samples, and what the file says of them.
 struct Image {
     cv::Mat pixels;  ///< interleaved: colours in OpenCV's order B, G, R, A; bands by place
