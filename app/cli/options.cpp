@@ -140,6 +140,14 @@ std::uint64_t parse_size(const std::string& option, const std::string& text) {
     return static_cast<std::uint64_t>(bytes);
 }
 
+double parse_white(const std::string& text) {
+    double white = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), white);
+    if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(white) || !(white > 0))
+        throw CLI::ValidationError("--white", "'" + text + "' is not a number over 0, as 4095");
+    return white;
+}
+
 io::ShardId parse_shard_of(const std::string& text) {
     io::ShardId shard;
     const char* const end = text.data() + text.size();
@@ -154,9 +162,9 @@ io::ShardId parse_shard_of(const std::string& text) {
 
 /// Option that takes one of a few words.
 template <class Value>
-void add_choice(CLI::App& app, const std::string& option, Value& value,
-                const std::vector<std::pair<std::string, Value>>& choices, const std::string& description,
-                const std::string& type_name) {
+CLI::Option* add_choice(CLI::App& app, const std::string& option, Value& value,
+                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& description,
+                        const std::string& type_name) {
     const auto choose = [&value, choices, option](const std::string& word) {
         std::string words;
         for (const auto& [name, chosen] : choices) {
@@ -168,7 +176,7 @@ void add_choice(CLI::App& app, const std::string& option, Value& value,
         }
         throw CLI::ValidationError(option, "'" + word + "' is none of " + words);
     };
-    app.add_option_function<std::string>(option, choose, description)->type_name(type_name);
+    return app.add_option_function<std::string>(option, choose, description)->type_name(type_name);
 }
 
 /// Words of choices, as a sentence lists them.
@@ -260,6 +268,11 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
         "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
         "Bins of the written histogram, or full: one per value [256]", "N");
     add_text("--range", parse_range, "Its range [that of the type; floats: the finite values found]", "LO,HI");
+    add_text(
+        "--white", [&](const std::string& text) { options.white = parse_white(text); },
+        "The value that stands for white in every image, to which\nclipped_high, mean_01 and std_01 refer "
+        "[the image's own]",
+        "V");
     app.add_flag("--log", options.log_counts, "Draw histograms with logarithmic counts");
     add_choice<std::string>(app, "--engine", options.engine, {{"auto", "auto"}, {"cuda", "cuda"}, {"cpu", "cpu"}},
                             "auto [default], cuda or cpu; a named one that cannot run is an error", "NAME");
@@ -277,9 +290,12 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     app.add_option("--max-pixels", options.decode.max_pixels, "Refuse images of more pixels [1073741824]")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62).description(""))
         ->type_name("N");
-    add_choice(app, "--on-truncated", options.decode.on_damaged,
-               {{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}},
-               "error [default], or accept what is there", "DO");
+    const std::vector<std::pair<std::string, io::OnDamaged>> on_damaged{{"error", io::OnDamaged::error},
+                                                                        {"accept", io::OnDamaged::accept}};
+    add_choice(app, "--on-damaged", options.decode.on_damaged, on_damaged,
+               "Of damaged or truncated files: error [default], or accept\nwhat is there, which the column damage says",
+               "DO");
+    add_choice(app, "--on-truncated", options.decode.on_damaged, on_damaged, "", "DO")->group("");  // its old name
     app.add_flag("--resume", options.resume, "Go on with a run that was interrupted, with its options");
     app.add_flag("--fail-fast", raw.fail_fast, "Stop at the first input that fails");
     app.add_option("--max-errors", options.max_errors, "Stop when so many inputs have failed")
@@ -428,11 +444,14 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
     if (given("--gpu") && options.engine == "cpu") throw contradiction("--gpu does not go with --engine cpu");
     if (given("--percentile-columns") && !writes.stats && !writes.plot && options.format == "none")
         throw contradiction("--percentile-columns is about stats, " + why);
+    if (given("--white") && !writes.stats && options.format == "none")
+        throw contradiction("--white is about stats, " + why);
     if (given("--group-by") && !writes.stats) throw contradiction("--group-by is about dataset.*, " + why);
     for (const char* option : {"--resume", "--checkpoint", "--shard"})
         if (given(option) && !writes.any())
             throw contradiction(std::string(option) + " is about files, and --write none writes nothing");
     if (given("--shard") && !writes.stats) throw contradiction("--shard is about stats, " + why);
+    if (given("--on-damaged") && given("--on-truncated")) throw contradiction("--on-truncated is --on-damaged");
     if (given("--fail-fast") && given("--max-errors")) throw contradiction("--fail-fast is --max-errors 1");
     if (options.format == "none" && !writes.any())
         throw contradiction("--quiet and --write none leave nothing to print or write");

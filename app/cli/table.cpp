@@ -217,11 +217,9 @@ std::string draw_histogram(const Histogram& histogram, const TableStyle& style, 
 
 TableHeading heading_of(const io::ImageResult& result, const TableStyle& style) {
     const io::ImageInfo& image = result.info;
-    const auto samples = [&](Channel channel) {
-        return std::any_of(result.rows.begin(), result.rows.end(),
-                           [&](const Statistics& row) { return row.channel == channel; });
-    };
-    const int channels = samples(Channel::gray) ? 1 : samples(Channel::alpha) ? 4 : 3;
+    const auto channels = std::count_if(result.rows.begin(), result.rows.end(), [](const Statistics& row) {
+        return row.channel != Channel::luma && row.channel != Channel::all;
+    });
     return {image.path, std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) +
                             "  " + to_string(image.depth) + ", " + std::to_string(channels) +
                             (channels == 1 ? " channel" : " channels") + "  on " + result.engine};

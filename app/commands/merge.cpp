@@ -118,7 +118,7 @@ std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count)
 }
 
 /// Returns how many inputs had failed.
-std::uint64_t merge_into(const MergeOptions& options) {
+std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const OutputDirectory directory(options.output);
     const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
                                                    io::FrequencyFile::temporary(options.output));
@@ -135,6 +135,8 @@ std::uint64_t merge_into(const MergeOptions& options) {
     errors.keep(failed > 0);
     stats.keep(total(shards, &io::Shard::rows) > 0);  // last: with it all is there
     if (!options.notes) return failed;
+    if (first.inputs > 1)
+        for (const std::string& text : io::dataset_notes(shards.groups.front().summary)) console.say(text);
     const std::string summary = "merged  " + std::to_string(shards.files.size()) + " shards, " +
                                 std::to_string(first.inputs) + " inputs, " + std::to_string(failed) +
                                 " errors\nwrote   " + printable(options.output.string()) + '\n';
@@ -149,7 +151,7 @@ int merge(const MergeOptions& options) {
     allow_many_files();
     Console console(true);
     try {
-        const std::uint64_t failed = merge_into(options);
+        const std::uint64_t failed = merge_into(options, console);
         if (failed == 0) return all_done;
         console.say(std::to_string(failed) + (failed == 1 ? " input" : " inputs") +
                     " failed when the shards ran: see " + (options.output / "errors.csv").string());

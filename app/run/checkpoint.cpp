@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t version = 5;
+constexpr std::uint64_t version = 6;
 
 IoError no_checkpoint(const fs::path& path, const std::string& what) {
     return IoError(path.string() + ": not a checkpoint of this program (" + what +

@@ -61,13 +61,6 @@ std::string no_copy(const io::Image& file, const Normalization& normalization) {
     return {};
 }
 
-/// Frequencies of the channels that `name_channels` leaves.
-std::vector<FrequencyTable> of_named(std::vector<FrequencyTable> values, Samples samples) {
-    if (samples == Samples::gray_alpha) return {values.front(), values.back()};
-    if (samples == Samples::bands && values.size() > 1) values.erase(values.begin() + 3);  // luma
-    return values;
-}
-
 /// An image from reading to writing.
 struct Measurer::Image {
     Outcome* outcome;
@@ -187,8 +180,7 @@ class Measurer::Images {
         share_.require(before + counting_bytes(image.view));
         clock_.enter(Stage::analyze);
         try {
-            image.values =
-                of_named(count_frequencies(image.view, measurer_.values_, image.request), image.file.samples);
+            image.values = count_frequencies(image.view, measurer_.values_, image.request, image.file.samples);
         } catch (const IoError& error) {
             image.outcome->end = failure_of(error);  // of the file of values, which others need as well
         }
@@ -285,22 +277,11 @@ cv::Mat Measurer::like(const io::Image& file, NormalizeMode mode) const {
 }
 
 cv::Mat Measurer::apply_luts(const io::Image& file) const {
-    if (file.samples == Samples::bands || file.samples == Samples::color_bands)
-        throw InvalidArgument("there is no lookup table for bands");
     const ImageView image = io::view(file);
     for (const LutSet& tables : *luts_)
         if (tables.depth == image.depth) {
             cv::Mat normalized = like(file, tables.mode);
-            if (file.samples == Samples::gray_alpha) {  // the table is that of gray
-                cv::Mat gray, alpha, changed(file.pixels.rows, file.pixels.cols, CV_MAKETYPE(normalized.depth(), 1));
-                cv::extractChannel(file.pixels, gray, 0);
-                cv::extractChannel(file.pixels, alpha, 3);
-                gpuhist::apply_luts(tables, io::view(gray), io::mutable_view(changed));
-                alpha.convertTo(alpha, changed.depth());
-                cv::merge(std::vector<cv::Mat>{changed, changed, changed, alpha}, normalized);
-            } else {
-                gpuhist::apply_luts(tables, image, io::mutable_view(normalized));
-            }
+            gpuhist::apply_luts(tables, image, io::mutable_view(normalized), 1, file.samples);
             return normalized;
         }
     throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images");
@@ -352,7 +333,13 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     clock.enter(Stage::analyze);
     io::ImageResult& result = outcome.result;
     result.index = input.index;
-    result.info = info_of(image);
+    result.info = {input.path,
+                   image.view.width,
+                   image.view.height,
+                   image.view.depth,
+                   image.analysis.white,
+                   io::to_string(image.file.alpha),
+                   io::to_string(image.file.damage)};
     result.engine = image.engine;
     result.rows = statistics(image.analysis, options_.percentiles);
     const bool table = options_.table_of(input);

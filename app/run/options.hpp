@@ -34,6 +34,7 @@ struct Options {
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
     Percentiles percentiles;            ///< that have a column
+    std::optional<double> white;        ///< value that stands for white in every image; absent: the image's own
     HistogramOptions histogram;
     bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
     std::string engine = "auto";

@@ -335,6 +335,7 @@ void Results::finish_dataset() {
     for (const std::string& name : dataset) remove(name);
     if (shard.inputs < 2) return;
     numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts, shard.percentiles);
+    for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
     std::error_code ignored;
     for (const std::string& name : dataset)
         if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
@@ -353,8 +354,7 @@ void Results::print_set() {
         for (const SummaryRow& row : numbers_->rows) {
             if (row.depth != depth) continue;
             rows.push_back(row.statistics);
-            const Channel channel = row.statistics.channel;
-            if (channel == Channel::gray || channel == Channel::red) images += row.images;
+            if (is_first(row.statistics.channel)) images += row.images;
         }
         const TableHeading heading{
             name, std::to_string(images) + (images == 1 ? " image" : " images") + "  " + to_string(depth)};

@@ -47,7 +47,8 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--range", range ? number(range->lower) + "," + number(range->upper) : ""},
         {"--log", options.log_counts ? "yes" : "no"},
         {"--max-pixels", std::to_string(options.decode.max_pixels)},
-        {"--on-truncated", options.decode.on_damaged == io::OnDamaged::accept ? "accept" : "error"},
+        {"--white", options.white ? number(*options.white) : ""},
+        {"--on-damaged", options.decode.on_damaged == io::OnDamaged::accept ? "accept" : "error"},
         {"--normalize", std::string(to_string(normalization.mode)) + "," + number(normalization.low) + "," +
                             number(normalization.high) + (normalization.joint ? ",joint" : ",separate")},
         {"the version of gpuhist", GPUHIST_VERSION},

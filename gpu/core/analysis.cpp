@@ -27,6 +27,14 @@ const char* to_string(Channel channel) {
             return "alpha";
         case Channel::all:
             return "all";
+        case Channel::c0:
+            return "c0";
+        case Channel::c1:
+            return "c1";
+        case Channel::c2:
+            return "c2";
+        case Channel::c3:
+            return "c3";
     }
     return "";
 }
@@ -53,6 +61,7 @@ Analysis& Analysis::operator+=(const Analysis& other) {
         std::transform(channels[c].counts.begin(), channels[c].counts.end(), other.channels[c].counts.begin(),
                        channels[c].counts.begin(), std::plus<>());
     }
+    if (white != other.white) white = 0;
     if (brightness && other.brightness) {
         brightness->sum += other.brightness->sum;
         brightness->sum_squares = core::to_public(core::from_public(brightness->sum_squares) +
@@ -65,6 +74,45 @@ Analysis& Analysis::operator+=(const Analysis& other) {
     return *this;
 }
 
+void name_channels(Analysis& analysis, Samples samples) {
+    const bool colors = analysis.find(Channel::red), alpha = analysis.find(Channel::alpha);
+    const bool fits = samples == Samples::color || (samples == Samples::bands ? !analysis.find(Channel::c0) : alpha);
+    if (!fits) throw InvalidArgument("an analysis whose channels are not those that an engine gives to such samples");
+    const bool fourth = alpha && (samples == Samples::bands || samples == Samples::color_bands);
+    if (fourth && traits_of(analysis.depth).floating)
+        throw InvalidArgument(std::string("four samples, the last not alpha, of ") + to_string(analysis.depth) +
+                              ": not supported yet");
+    const auto remove = [&](auto gone) {
+        const auto gone_channel = [&](const ChannelAnalysis& one) { return gone(one.channel); };
+        analysis.channels.erase(std::remove_if(analysis.channels.begin(), analysis.channels.end(), gone_channel),
+                                analysis.channels.end());
+    };
+    const auto rename = [&](Channel from, Channel to) {
+        for (ChannelAnalysis& one : analysis.channels)
+            if (one.channel == from) one.channel = to;
+    };
+    switch (samples) {
+        case Samples::color:
+            break;
+        case Samples::gray_alpha:
+            remove([](Channel one) { return one != Channel::red && one != Channel::alpha; });
+            rename(Channel::red, Channel::gray);
+            analysis.pooled_order_statistics.clear();
+            break;
+        case Samples::bands:
+            remove([](Channel one) { return one == Channel::luma; });
+            rename(colors ? Channel::red : Channel::gray, Channel::c0);
+            rename(Channel::green, Channel::c1);
+            rename(Channel::blue, Channel::c2);
+            rename(Channel::alpha, Channel::c3);
+            analysis.brightness.reset();
+            break;
+        case Samples::color_bands:
+            rename(Channel::alpha, Channel::c3);
+            break;
+    }
+}
+
 void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins) {
     std::array<Channel, 5> rows{Channel::gray};
     std::size_t size = 1;
@@ -75,6 +123,7 @@ void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::siz
         if (image.channels == 4) rows[size++] = Channel::alpha;
     }
     result.depth = image.depth;
+    result.white = traits_of(image.depth).highest;
     result.brightness.reset();
     result.range = {};
     result.upper_closed = false;
@@ -99,12 +148,12 @@ void core::set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t coun
     }
 }
 
-void core::sum_of_colors(const Analysis& analysis, std::vector<std::uint64_t>& sum) {
+void core::sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum) {
     sum.clear();
-    for (const Channel color : colors) {
-        const std::vector<std::uint64_t>& counts = analysis.find(color)->counts;
-        sum.resize(counts.size());
-        std::transform(sum.begin(), sum.end(), counts.begin(), sum.begin(), std::plus<>());
+    for (const ChannelAnalysis& channel : analysis.channels) {
+        if (!is_pooled(channel.channel)) continue;
+        sum.resize(channel.counts.size());
+        std::transform(sum.begin(), sum.end(), channel.counts.begin(), sum.begin(), std::plus<>());
     }
 }
 

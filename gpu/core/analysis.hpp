@@ -10,8 +10,21 @@
 
 namespace gpuhist::core {
 
-/// Colours that `all` and joint normalisations take together.
+/// Colours that joint normalisations take together.
 inline constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue};
+
+/// Verdict on a channel: whether it is in `all`, a colour or a band.
+constexpr bool is_pooled(Channel channel) {
+    return is_color(channel) || is_band(channel);
+}
+
+/// Verdict on the channels of an image or a set: whether there is more than one for `all`.
+template <class Channels>
+bool has_pooled(const Channels& channels) {
+    int pooled = 0;
+    for (const auto& one : channels) pooled += is_pooled(one.channel);
+    return pooled > 1;
+}
 
 /// Rows of an image of 1, 3 or 4 channels: where there are colours, luma is one more.
 constexpr int rows_of_channels(int channels) {
@@ -40,7 +53,7 @@ void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bi
 /// Sets the numbers of samples of every channel: an image's pixels, and how many of them count.
 void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
 
-/// Counts of red, green and blue, which are there, added up; `sum` is overwritten.
-void sum_of_colors(const Analysis& analysis, std::vector<std::uint64_t>& sum);
+/// Counts of colours and bands, those there are, added up; `sum` is overwritten.
+void sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum);
 
 }  // namespace gpuhist::core

@@ -44,6 +44,7 @@ void read(const ImageResult& result, Analysis& analysis) {
     const bool floats = traits_of(result.depth).floating;
 
     analysis.depth = result.depth;
+    analysis.white = traits_of(result.depth).highest;
     analysis.detail = result.detail;
     analysis.range = result.range;
     analysis.upper_closed = result.upper_closed;

@@ -141,12 +141,18 @@ std::size_t counting_bytes(const ImageView& image) {
 }
 
 std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std::shared_ptr<FrequencyStorage>& storage,
-                                              const AnalysisRequest& request) {
+                                              const AnalysisRequest& request, Samples samples) {
     core::validate(image, request);
     if (!traits_of(image.depth).floating) throw InvalidArgument("counts of values are for f32 images");
+    if (samples == Samples::gray_alpha && image.channels != 4)
+        throw InvalidArgument("gray and alpha are four samples a pixel");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
-    return cpu::with_pixel_source(image, request,
-                                  [&](const auto& source) { return cpu::count_pixels(source, storage); });
+    auto tables =
+        cpu::with_pixel_source(image, request, [&](const auto& source) { return cpu::count_pixels(source, storage); });
+    // Counted are red green blue luma alpha, of one channel gray.
+    if (samples == Samples::gray_alpha) tables.erase(tables.begin() + 1, tables.end() - 1);
+    if (samples == Samples::bands && tables.size() > 1) tables.erase(tables.begin() + 3);
+    return tables;
 }
 
 }  // namespace gpuhist

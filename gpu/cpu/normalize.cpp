@@ -160,7 +160,7 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
     if (joint && traits_of(normalization.mode).joint_by_luma) {
         core::fill_table<Sample>(analysis.find(Channel::luma)->counts, normalization, storage);
     } else if (joint) {
-        core::sum_of_colors(analysis, counts_);
+        core::sum_of_pooled(analysis, counts_);
         core::fill_table<Sample>(counts_, normalization, storage);
     }
     for (int c = 0; c < image.channels; ++c) {
@@ -248,7 +248,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
                 break;
             case NormalizeNeeds::mean_std: {
                 const core::CentralMoments moments =
-                    joint ? core::moments_of_colors(analysis) : core::central_moments(decides.finite, own.moments);
+                    joint ? core::moments_of_pooled(analysis) : core::central_moments(decides.finite, own.moments);
                 found.mean = moments.mean;
                 found.std = std::sqrt(moments.m2);
                 break;
@@ -262,9 +262,29 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
 
 namespace gpuhist {
 
-void apply_luts(const LutSet& tables, const ImageView& image, const MutableImageView& output, int threads) {
+namespace {
+
+/// Tables that take the one for gray for each colour.
+LutSet gray_for_colors(const LutSet& tables) {
+    const LutSet::Lut* gray = tables.find(Channel::gray);
+    if (!gray) throw InvalidArgument("tables without one for gray: the image has no colours");
+    LutSet three{tables.depth, tables.mode, false, {}};
+    for (const Channel color : core::colors) three.luts.emplace_back(*gray).channel = color;
+    return three;
+}
+
+}  // namespace
+
+void apply_luts(const LutSet& tables, const ImageView& image, const MutableImageView& output, int threads,
+                Samples samples) {
     core::validate(image);
     core::validate(tables);
+    if (samples == Samples::bands || samples == Samples::color_bands)
+        throw InvalidArgument("there is no lookup table for bands");
+    if (samples == Samples::gray_alpha) {
+        if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples a pixel");
+        return apply_luts(gray_for_colors(tables), image, output, threads);
+    }
     Normalization normalization;
     normalization.mode = tables.mode;
     core::validate_output(image, normalization, output);

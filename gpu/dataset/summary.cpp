@@ -136,12 +136,15 @@ void validate(const Findings& findings) {
         refuse(depth + ": the range is that of the type, the detail full, and values are not counted");
     if (summary.range) core::validate(*summary.range);
     if (!summary.range && summary.upper_closed) refuse(depth + ": no range, so none that is closed");
+    if (summary.white && !(std::isfinite(*summary.white) && *summary.white > 0))
+        refuse(depth + ": white is a finite number over 0");
     int last = -1;
     for (std::size_t at = 0; at < summary.channels.size(); ++at) {
         const ChannelSummary& channel = summary.channels[at];
         const std::string name = depth + " " + to_string(channel.channel);
-        if (static_cast<int>(channel.channel) <= last || channel.channel >= Channel::all)
-            refuse(depth + ": channels are in the order gray red green blue luma alpha, each once");
+        if (static_cast<int>(channel.channel) <= last || static_cast<int>(channel.channel) >= channel_names ||
+            channel.channel == Channel::all)
+            refuse(depth + ": channels are in the order gray red green blue luma alpha, then bands, each once");
         last = static_cast<int>(channel.channel);
         if (channel.images == 0 || channel.samples < channel.images || channel.samples > most_samples)
             refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
@@ -161,6 +164,7 @@ void drop_high_powers(ChannelSummary& channel) {
 DepthSummary summary_of(const Analysis& image) {
     DepthSummary summary;
     summary.depth = image.depth;
+    summary.white = image.white != 0 ? std::optional(image.white) : std::nullopt;
     summary.range = image.range;
     summary.upper_closed = image.upper_closed;
     summary.detail = image.detail;
@@ -235,6 +239,13 @@ void agree_on_range(DepthSummary& sum, const Findings& more) {
     }
 }
 
+void agree_on_white(DepthSummary& sum, const DepthSummary& more) {
+    if (sum.channels.empty())
+        sum.white = more.white;
+    else if (sum.white != more.white)
+        sum.white.reset();
+}
+
 void agree_on_detail(DepthSummary& sum, Detail detail) {
     if (detail == Detail::brief) sum.detail = Detail::brief;
     if (sum.detail == Detail::brief)
@@ -262,6 +273,7 @@ void join(std::vector<DepthSummary>& depths, const Findings& more) {
         at->depth = more.summary.depth;
     }
     DepthSummary& sum = *at;
+    agree_on_white(sum, more.summary);
     agree_on_frequencies(sum, more.summary.values_counted && (sum.channels.empty() || sum.values_counted));
     agree_on_range(sum, more);
     for (std::size_t i = 0; i < more.summary.channels.size(); ++i) {
@@ -377,9 +389,11 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
     std::vector<const ChannelSummary*> channels;
     for (const ChannelSummary& channel : summary.channels)
         if (channel.channel != Channel::alpha) channels.push_back(&channel);
-    const std::size_t own = channels.size();
     std::optional<ChannelSummary> all;
-    if (summary.find(Channel::red)) channels.push_back(&all.emplace(core::sum_of_colors(summary)));
+    if (core::has_pooled(summary.channels)) {
+        all = core::sum_of(summary, core::is_pooled);
+        channels.push_back(&*all);
+    }
     if (const ChannelSummary* alpha = summary.find(Channel::alpha)) channels.push_back(alpha);
 
     std::optional<core::FloatBins> bins;
@@ -392,9 +406,10 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
     found.rows.resize(channels.size());
     in_parallel(channels.size(), [&](std::size_t i) {
         const ChannelSummary& channel = *channels[i];
-        SummaryRow& row = found.rows[i] = {summary.depth, channel.images, {}};
+        SummaryRow& row = found.rows[i] = {summary.depth, channel.images, {}, summary.white};
         if (!traits_of(summary.depth).floating) {
-            row.statistics = core::from_counts(channel.channel, summary.depth, channel.counts, percentiles);
+            row.statistics =
+                core::from_counts(channel.channel, summary.depth, channel.counts, summary.white, percentiles);
             return;
         }
         Statistics& numbers = row.statistics;
@@ -409,8 +424,9 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
         core::set_moments(numbers, finite(channel), channel.power_sums, summary.detail);
         if (!summary.values_counted) return;
         Reading reading{&numbers, &percentiles, bins ? &*bins : nullptr, nullptr};
-        if (bins && (i < own || channel.channel == Channel::alpha))
-            reading.column = &found.histogram->columns[i < own ? i : own];
+        if (bins)
+            for (Histogram::Column& column : found.histogram->columns)  // none is that of `all`
+                if (column.channel == channel.channel) reading.column = &column;
         read_frequencies(channel, reading);
     });
     return found;
@@ -428,17 +444,19 @@ void core::add_extremes(ChannelSummary& sum, const ChannelSummary& more) {
     sum.infinite += more.infinite;
 }
 
-ChannelSummary core::sum_of_colors(const DepthSummary& summary) {
+ChannelSummary core::sum_of(const DepthSummary& summary, bool (*pooled)(Channel)) {
     ChannelSummary all;
-    for (const Channel color : colors) {
-        const ChannelSummary& channel = *summary.find(color);
+    std::uint64_t images = 0;
+    for (const ChannelSummary& channel : summary.channels) {
+        if (!pooled(channel.channel)) continue;
         add_channel(all, channel);
         all.counts.resize(channel.counts.size());
         add_counts(all.counts, channel.counts);
         all.values.add(channel.values);
+        if (is_first(channel.channel)) images += channel.images;
     }
     all.channel = Channel::all;
-    all.images = summary.find(Channel::red)->images;
+    all.images = images;
     return all;
 }
 

@@ -15,7 +15,7 @@ inline std::uint64_t finite(const ChannelSummary& channel) {
 /// Adds the other's samples, by their kinds, and its extremes, but none of its counts.
 void add_extremes(ChannelSummary& sum, const ChannelSummary& more);
 
-/// Red, green and blue, which are there, as one population.
-ChannelSummary sum_of_colors(const DepthSummary& summary);
+/// Channels that `pooled` takes, of those there are, as one population. An image is counted once.
+ChannelSummary sum_of(const DepthSummary& summary, bool (*pooled)(Channel));
 
 }  // namespace gpuhist::core

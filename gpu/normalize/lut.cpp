@@ -209,7 +209,10 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
                                        : LutSet::Lut{name, table_of(depth, channel.counts, normalization)});
     };
     if (const ChannelSummary* gray = found->find(Channel::gray)) add(Channel::gray, *gray, *gray);
-    if (!found->find(Channel::red)) return tables;
+    if (!found->find(Channel::red)) {
+        if (tables.luts.empty()) throw InvalidArgument(these + "there is no lookup table for bands");
+        return tables;
+    }
     const bool joint_by_luma = normalization.joint && mode.joint_by_luma;
     const ChannelSummary* luma = found->find(Channel::luma);
     if (!luma && (floating || joint_by_luma))
@@ -222,7 +225,7 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
     else if (joint_by_luma)
         add(Channel::all, *luma, extremes);
     else
-        add(Channel::all, core::sum_of_colors(*found), extremes);
+        add(Channel::all, core::sum_of(*found, is_color), extremes);
     return tables;
 }
 

@@ -24,7 +24,7 @@ ColumnValue statistic(const ColumnRow& row, const Column&) {
 /// The value of a member of Statistics on the 0-1 scale.
 template <auto Member>
 ColumnValue on_unit_scale(const ColumnRow& row, const Column&) {
-    return value_of(unit_scale(row.statistics->*Member, row.depth));
+    return value_of(unit_scale(row.statistics->*Member, row.white));
 }
 
 ColumnValue percentile(const ColumnRow& row, const Column& column) {
@@ -35,7 +35,8 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
 
 constexpr std::uint8_t of_image = 1 | 2, json_of_image = 2, of_set = 4 | 8, everywhere = 15;  // bits of ColumnFile
 constexpr const char *every = "every image and set", *finite = "channels with a finite sample",
-                     *varied = "channels whose finite samples differ";
+                     *varied = "channels whose finite samples differ",
+                     *one_white = "sets of one white with a finite sample";
 
 /// Names of the depths that are floating, or of those that are not.
 std::string names(bool floating) {
@@ -44,17 +45,22 @@ std::string names(bool floating) {
 }
 std::string highest_values() {
     const auto highest = [](const DepthTraits& depth) {
-        return depth.floating ? "" : std::to_string(static_cast<std::int64_t>(depth.highest));
+        return std::to_string(static_cast<std::int64_t>(depth.highest)) + (depth.floating ? " of floats" : "");
     };
     return list_depths(highest, ", ");
+}
+ColumnValue text_of(std::string_view text) {
+    if (text.empty()) return {};
+    return text;
 }
 
 // Texts about the depths follow from their table.
 const std::string types = "Type of the samples: " + depth_names(" or ") + ".";
 const std::string integers = names(false), countable = integers + "; of " + names(true) + " sets";
 const std::string nan_source = "numpy.isnan; 0 of " + integers, inf_source = "numpy.isinf; 0 of " + integers;
-const std::string on_unit = " over the type's highest value: " + highest_values() + "; floats as they are.";
-const std::string mean_01 = "mean" + on_unit, std_01 = "std" + on_unit;
+const std::string white = "The value that stands for white: " + highest_values() +
+                          ", unless the file says another or --white does; of a set empty where images have several.";
+const std::string of_white = integers + ", sets of one white";
 
 using Type = ColumnType;
 
@@ -75,13 +81,15 @@ const Column before_percentiles[] = {
      "every image", json_of_image, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return row.engine; }},
     {"channel", "none", Type::text,
-     "gray; or red, green, blue, luma (brightness), all (the colors' samples as one population) and alpha.", "gpuhist",
-     every, everywhere, true, 0,
+     "gray; or red, green, blue, luma (brightness), all (the colors' samples as one population) and alpha; c0, c1, ... "
+     "are bands that are no colors, by place, which all has too.",
+     "gpuhist", every, everywhere, true, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.statistics->channel); }},
     {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "every set", of_set, true, 0,
      [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
-    {"pixels", "samples", Type::integer, "Samples of the channel, NaN and Inf included; of all, the colors' together.",
-     "width x height", every, everywhere, true, 0, statistic<&Statistics::pixels>},
+    {"pixels", "samples", Type::integer,
+     "Samples of the channel, NaN and Inf included; of all, those of colors and bands.", "width x height", every,
+     everywhere, true, 0, statistic<&Statistics::pixels>},
     {"nan", "samples", Type::integer, "NaN samples, which count in nothing else.", nan_source.c_str(), every,
      everywhere, true, 0, statistic<&Statistics::nan>},
     {"inf", "samples", Type::integer, "+Inf and -Inf samples, which count in nothing else.", inf_source.c_str(), every,
@@ -124,18 +132,26 @@ const Column any_percentile = {
 const Column after_percentiles[] = {
     {"clipped_low", "fraction", Type::number, "Fraction of the samples at the type's lowest value.", "gpuhist",
      integers.c_str(), everywhere, true, 0, statistic<&Statistics::clipped_low>},
-    {"clipped_high", "fraction", Type::number, "Fraction of the samples at the type's highest value.", "gpuhist",
-     integers.c_str(), everywhere, true, 0, statistic<&Statistics::clipped_high>},
+    {"clipped_high", "fraction", Type::number, "Fraction of the samples at white or over it.", "gpuhist",
+     of_white.c_str(), everywhere, true, 0, statistic<&Statistics::clipped_high>},
     {"unique", "values", Type::integer, "Different values that occur.", "numpy.unique", countable.c_str(), everywhere,
      true, 0, statistic<&Statistics::unique>},
     {"effective_bits", "bits", Type::integer,
      "From the lowest to the highest bit of or & ~and of the values that occur, inclusive: of the bits set in some and "
      "not in all; 0 of a constant channel. 12-bit data in 16 bits: 12, low or shifted left.",
      "gpuhist", integers.c_str(), everywhere, true, 0, statistic<&Statistics::effective_bits>},
-    {"mean_01", "fraction", Type::number, mean_01.c_str(), "torchvision's normalize", "sets with a finite sample",
-     of_set, true, 0, on_unit_scale<&Statistics::mean>},
-    {"std_01", "fraction", Type::number, std_01.c_str(), "torchvision's normalize", "sets with a finite sample", of_set,
-     true, 0, on_unit_scale<&Statistics::std>},
+    {"mean_01", "fraction", Type::number, "mean over white.", "torchvision's normalize", one_white, of_set, true, 0,
+     on_unit_scale<&Statistics::mean>},
+    {"std_01", "fraction", Type::number, "std over white.", "torchvision's normalize", one_white, of_set, true, 0,
+     on_unit_scale<&Statistics::std>},
+    {"white", "sample value", Type::number, white.c_str(), "the decoder", "every image; sets of one white", everywhere,
+     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
+    {"alpha", "none", Type::text, "How the file says that alpha was stored: straight or premultiplied.", "the decoder",
+     "images with alpha", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
+    {"damage", "none", Type::text,
+     "damaged or truncated: what is wrong with the file, which --on-damaged accept let pass.", "the decoder",
+     "images that were accepted so", of_image, false, 0,
+     [](const ColumnRow& row, const Column&) { return text_of(row.damage); }},
 };
 
 }  // namespace
@@ -171,8 +187,8 @@ const char* luma_formula(Depth depth) {
     return traits_of(depth).floating ? "0.299 R + 0.587 G + 0.114 B" : "(9798 R + 19235 G + 3735 B + 16384) >> 15";
 }
 
-std::optional<double> unit_scale(const std::optional<double>& value, Depth depth) {
-    return value ? std::optional(*value / traits_of(depth).highest) : std::nullopt;
+std::optional<double> unit_scale(const std::optional<double>& value, const std::optional<double>& white) {
+    return value && white ? std::optional(*value / *white) : std::nullopt;
 }
 
 }  // namespace gpuhist

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/integers.hpp"
@@ -14,13 +15,14 @@ struct CountedSamples {
     const std::vector<std::uint64_t>& counts;
     std::int64_t lowest;
     const Percentiles* percentiles;  ///< that are asked for; null: none
+    std::optional<double> white;     ///< value that stands for white; absent: images of several are together
     std::uint64_t n = 0;
     i128 sum = 0;
     u128 sum_squares = 0;
 
     CountedSamples(const std::vector<std::uint64_t>& counted, std::int64_t lowest_value,
-                   const Percentiles* asked = nullptr)
-        : counts(counted), lowest(lowest_value), percentiles(asked) {
+                   const Percentiles* asked = nullptr, std::optional<double> white_value = std::nullopt)
+        : counts(counted), lowest(lowest_value), percentiles(asked), white(white_value) {
         each([this](std::int64_t value, std::uint64_t count) {
             n += count;
             sum += static_cast<i128>(count) * value;

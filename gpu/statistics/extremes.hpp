@@ -1,6 +1,9 @@
 // Extremes of counted samples, and what is counted at the ends of the type.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "gpuhist/statistics.hpp"
@@ -38,16 +41,25 @@ class Unique {
     std::uint64_t values_ = 0;
 };
 
-/// Fractions of samples at the type's lowest and highest value.
+/// Fractions of samples at the type's lowest value, and at white or over it.
 class Clipped {
   public:
     explicit Clipped(const CountedSamples& samples) : samples_(samples) {}
     void finish(Statistics& row) const {
         row.clipped_low = static_cast<double>(samples_.counts.front()) / static_cast<double>(samples_.n);
-        row.clipped_high = static_cast<double>(samples_.counts.back()) / static_cast<double>(samples_.n);
+        if (!samples_.white) return;
+        std::uint64_t high = 0;
+        for (std::size_t code = first_white(); code < samples_.counts.size(); ++code) high += samples_.counts[code];
+        row.clipped_high = static_cast<double>(high) / static_cast<double>(samples_.n);
     }
 
   private:
+    /// Code of the lowest value that is not below white; the number of codes if there is none.
+    std::size_t first_white() const {
+        const double code = std::ceil(*samples_.white) - static_cast<double>(samples_.lowest);
+        return static_cast<std::size_t>(std::clamp(code, 0.0, static_cast<double>(samples_.counts.size())));
+    }
+
     const CountedSamples& samples_;
 };
 

@@ -1,6 +1,7 @@
 #include "statistics/moments.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "core/analysis.hpp"
 #include "core/wide.hpp"
@@ -44,13 +45,11 @@ void Moments::finish(Statistics& row) const {
               raw4 - 4 * shift * raw3 + 6 * shift * shift * raw2 - 3 * shift * shift * shift * shift);
 }
 
-CentralMoments moments_of_colors(const Analysis& analysis) {
-    CentralMoments parts[3];
-    int used = 0;
-    for (const Channel color : colors)
-        if (const ChannelAnalysis* found = analysis.find(color))
-            parts[used++] = central_moments(finite(*found), found->moments);
-    return combine(parts, used);
+CentralMoments moments_of_pooled(const Analysis& analysis) {
+    std::vector<CentralMoments> parts;
+    for (const ChannelAnalysis& channel : analysis.channels)
+        if (is_pooled(channel.channel)) parts.push_back(central_moments(finite(channel), channel.moments));
+    return combine(parts.data(), static_cast<int>(parts.size()));
 }
 
 void set_moments(Statistics& row, const CentralMoments& moments, Detail detail) {

@@ -165,8 +165,8 @@ GPUHIST_HD inline CentralMoments combine(const CentralMoments* parts, int count)
     return all;
 }
 
-/// Moments of red, green and blue together.
-CentralMoments moments_of_colors(const Analysis& analysis);
+/// Moments of colours and bands together.
+CentralMoments moments_of_pooled(const Analysis& analysis);
 
 /// Verdict on a pivot: whether it is so far from the mean, in units of the std, that cancellation costs digits: the
 /// moments are then summed again about the mean.

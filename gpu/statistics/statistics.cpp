@@ -41,10 +41,10 @@ Statistics empty_row(Channel channel, const Percentiles& percentiles) {
 }  // namespace
 
 Statistics core::from_counts(Channel channel, Depth depth, const std::vector<std::uint64_t>& counts,
-                             const Percentiles& percentiles) {
+                             std::optional<double> white, const Percentiles& percentiles) {
     Statistics row = empty_row(channel, percentiles);
     row.unique = 0;
-    const CountedSamples samples(counts, static_cast<std::int64_t>(traits_of(depth).lowest), &percentiles);
+    const CountedSamples samples(counts, static_cast<std::int64_t>(traits_of(depth).lowest), &percentiles, white);
     row.pixels = samples.n;
     if (samples.n > 0) run(std::type_identity<FromCounts>{}, samples, row);
     return row;
@@ -66,12 +66,12 @@ Statistics from_floats(const ChannelAnalysis& channel, Detail detail, const Perc
     return row;
 }
 
-/// Red, green and blue as one population of floats.
-Statistics colors_from_floats(const Analysis& analysis, const Percentiles& percentiles) {
+/// Colours and bands as one population of floats.
+Statistics all_from_floats(const Analysis& analysis, const Percentiles& percentiles) {
     Statistics row = empty_row(Channel::all, percentiles);
     std::uint64_t n = 0;
-    for (const Channel color : core::colors) {
-        const ChannelAnalysis& part = *analysis.find(color);
+    for (const ChannelAnalysis& part : analysis.channels) {
+        if (!core::is_pooled(part.channel)) continue;
         row.pixels += core::counted(part);
         row.nan += part.nan;
         row.inf += part.infinite;
@@ -81,7 +81,7 @@ Statistics colors_from_floats(const Analysis& analysis, const Percentiles& perce
         row.max = row.max ? std::max(*row.max, static_cast<double>(part.maximum)) : part.maximum;
     }
     if (n == 0) return row;
-    core::set_moments(row, core::moments_of_colors(analysis), analysis.detail);
+    core::set_moments(row, core::moments_of_pooled(analysis), analysis.detail);
     if (analysis.detail == Detail::full) core::set_percentiles(row, percentiles, n, analysis.pooled_order_statistics);
     return row;
 }
@@ -91,24 +91,24 @@ Statistics colors_from_floats(const Analysis& analysis, const Percentiles& perce
 std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles) {
     const bool floating = traits_of(analysis.depth).floating;
     std::vector<Statistics> rows;
-    const auto add = [&](Channel channel) {
-        const ChannelAnalysis* found = analysis.find(channel);
-        if (!found || found->counts.empty()) return;
-        rows.push_back(floating ? from_floats(*found, analysis.detail, percentiles)
-                                : core::from_counts(channel, analysis.depth, found->counts, percentiles));
+    const std::optional<double> white = analysis.white > 0 ? std::optional(analysis.white) : std::nullopt;
+    const auto add = [&](const ChannelAnalysis& found) {
+        if (found.counts.empty()) return;
+        rows.push_back(floating ? from_floats(found, analysis.detail, percentiles)
+                                : core::from_counts(found.channel, analysis.depth, found.counts, white, percentiles));
     };
-    for (const Channel channel : {Channel::gray, Channel::red, Channel::green, Channel::blue, Channel::luma})
-        add(channel);
-    if (analysis.find(Channel::red) && analysis.find(Channel::green) && analysis.find(Channel::blue)) {
+    for (const ChannelAnalysis& channel : analysis.channels)
+        if (channel.channel != Channel::alpha) add(channel);
+    if (core::has_pooled(analysis.channels)) {
         if (floating) {
-            rows.push_back(colors_from_floats(analysis, percentiles));
+            rows.push_back(all_from_floats(analysis, percentiles));
         } else {
             std::vector<std::uint64_t> counts;
-            core::sum_of_colors(analysis, counts);
-            rows.push_back(core::from_counts(Channel::all, analysis.depth, counts, percentiles));
+            core::sum_of_pooled(analysis, counts);
+            rows.push_back(core::from_counts(Channel::all, analysis.depth, counts, white, percentiles));
         }
     }
-    add(Channel::alpha);
+    if (const ChannelAnalysis* alpha = analysis.find(Channel::alpha)) add(*alpha);
     return rows;
 }
 

@@ -11,14 +11,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gpuhist/statistics.hpp"
 
 namespace gpuhist::core {
 
-/// Row of everything that follows from one count per value of a depth; below 2^62 samples.
+/// Row of everything that follows from one count per value of a depth; below 2^62 samples. Without `white`, which
+/// images of several have together, what refers to it stays empty.
 Statistics from_counts(Channel channel, Depth depth, const std::vector<std::uint64_t>& counts,
-                       const Percentiles& percentiles);
+                       std::optional<double> white, const Percentiles& percentiles);
 
 }  // namespace gpuhist::core

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 5";
+constexpr const char* format = "gpuhist part 6";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 

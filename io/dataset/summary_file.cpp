@@ -183,9 +183,16 @@ float read_float(const JsonReader& value) {
     return static_cast<float>(number);
 }
 
+Channel channel_named(const JsonReader& value) {
+    for (int i = 0; i < channel_names; ++i)
+        if (const auto channel = static_cast<Channel>(i); channel != Channel::all && value.text() == to_string(channel))
+            return channel;
+    value.refuse("'" + value.text() + "' is not known here");
+}
+
 ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bins, const FrequencyFiles& files) {
     ChannelSummary channel;
-    channel.channel = static_cast<Channel>(value["channel"].one_of({"gray", "red", "green", "blue", "luma", "alpha"}));
+    channel.channel = channel_named(value["channel"]);
     channel.images = value["images"].whole();
     channel.samples = value["samples"].whole();
     channel.counts = read_runs(value["counts"], bins);
@@ -217,20 +224,23 @@ Depth depth_named(const JsonReader& value) {
 DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
     DepthSummary summary;
     summary.depth = depth_named(value["depth"]);
+    summary.white.reset();
+    if (const JsonReader white = value["white"]; !white.is_null()) summary.white = white.number();
     const DepthTraits& traits = traits_of(summary.depth);
     std::size_t bins = traits.values;
     if (traits.floating) {
-        value.members({"depth", "bins", "range", "upper_closed", "detail", "channels"});
+        value.members({"depth", "white", "bins", "range", "upper_closed", "detail", "channels"});
         bins = value["bins"].whole(most_bins);
         summary.upper_closed = value["upper_closed"].truth();
         summary.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
         if (const JsonReader range = value["range"]; !range.is_null()) summary.range = read_range(range);
     } else {
-        value.members({"depth", "channels"});
+        value.members({"depth", "white", "channels"});
         summary.range = Range{traits.lowest, traits.lowest + traits.values};
     }
     const JsonReader channels = value["channels"];
-    if (channels.size() > 6) channels.refuse("there are at most six channels");
+    constexpr int most = channel_names - 1;  // `all` is none
+    if (channels.size() > most) channels.refuse("there are at most " + std::to_string(most) + " channels");
     for (std::size_t i = 0; i < channels.size(); ++i)
         summary.channels.push_back(read_channel(channels[i], summary.depth, bins, files));
     if (!traits.floating) return summary;
@@ -246,7 +256,7 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
 Json summary_value(const Summary& summary) {
     Json depths = Json::array();
     for (const DepthSummary& one : summary.depths()) {
-        Json value{{"depth", to_string(one.depth)}};
+        Json value{{"depth", to_string(one.depth)}, {"white", one.white ? Json(*one.white) : Json(nullptr)}};
         if (traits_of(one.depth).floating) {
             value["bins"] = one.channels.front().counts.size();
             value["range"] = one.range ? Json::array({one.range->lower, one.range->upper}) : Json(nullptr);

@@ -64,8 +64,7 @@ std::vector<std::pair<std::string, cv::Mat>> plots_of(const Summary& summary, co
         for (const SummaryRow& row : numbers.rows)
             if (row.depth == part.depth) {
                 rows.push_back(row.statistics);
-                if (row.statistics.channel == Channel::gray || row.statistics.channel == Channel::red)
-                    images += row.images;
+                if (is_first(row.statistics.channel)) images += row.images;
             }
         PlotOptions plot;
         plot.log_counts = log_counts;
@@ -84,6 +83,7 @@ ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row) {
     source.depth = row.depth;
     source.group = *group.name;
     source.images = row.images;
+    source.white = row.white;
     return source;
 }
 
@@ -94,6 +94,9 @@ ColumnRow row_of(const ImageInfo& image, std::string_view engine) {
     row.engine = engine;
     row.width = image.width;
     row.height = image.height;
+    row.white = image.white > 0 ? image.white : traits_of(image.depth).highest;
+    row.alpha = image.alpha;
+    row.damage = image.damage;
     return row;
 }
 
@@ -133,6 +136,16 @@ void remove_dataset(const std::filesystem::path& directory) {
         std::filesystem::remove(directory / name, failure);
         if (failure) throw IoError((directory / name).string() + ": cannot be removed: " + failure.message());
     }
+}
+
+std::vector<std::string> dataset_notes(const Summary& summary) {
+    std::vector<std::string> notes;
+    for (const DepthSummary& part : summary.depths())
+        if (!part.white)
+            notes.push_back(std::string(to_string(part.depth)) +
+                            ": images have several whites: white, mean_01, std_01 and clipped_high are empty; "
+                            "--white V gives one");
+    return notes;
 }
 
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,

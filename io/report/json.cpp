@@ -71,16 +71,18 @@ Json histogram_value(const Histogram& histogram) {
     return value;
 }
 
-/// Numbers that training code subtracts and divides by, one a channel.
-Json normalize_value(const std::vector<SummaryRow>& rows, Depth depth, std::initializer_list<Channel> channels) {
+/// Numbers that training code subtracts and divides by, one a channel; null where images have several whites.
+Json normalize_value(const std::vector<SummaryRow>& rows, const DepthSummary& summary,
+                     std::initializer_list<Channel> channels) {
+    if (!summary.white) return nullptr;
     Json mean = Json::array(), std = Json::array();
     const auto value = [&](const std::optional<double>& number) {
-        const auto scaled = unit_scale(number, depth);
+        const auto scaled = unit_scale(number, summary.white);
         return scaled ? Json(*scaled) : Json(nullptr);
     };
     for (Channel channel : channels)
         for (const SummaryRow& row : rows)
-            if (row.depth == depth && row.statistics.channel == channel) {
+            if (row.depth == summary.depth && row.statistics.channel == channel) {
                 mean.push_back(value(row.statistics.mean));
                 std.push_back(value(row.statistics.std));
             }
@@ -106,6 +108,7 @@ std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percenti
         ColumnRow source;
         source.depth = summary.depth;
         source.group = *group.name;
+        source.white = summary.white;
         Json value{{"schema", schema}}, channels = Json::array();
         add_columns(value, of_depth, source);
         for (const SummaryRow& row : rows) {
@@ -113,10 +116,8 @@ std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percenti
             if (row.statistics.channel == Channel::luma) value["luma"] = luma_formula(row.depth);
             add_columns(channels.emplace_back(Json::object()), of_channel, row_of(group, row));
         }
-        if (colors)
-            value["normalize"] = normalize_value(rows, summary.depth, {Channel::red, Channel::green, Channel::blue});
-        if (gray)
-            value[colors ? "normalize_gray" : "normalize"] = normalize_value(rows, summary.depth, {Channel::gray});
+        if (colors) value["normalize"] = normalize_value(rows, summary, {Channel::red, Channel::green, Channel::blue});
+        if (gray) value[colors ? "normalize_gray" : "normalize"] = normalize_value(rows, summary, {Channel::gray});
         value["channels"] = std::move(channels);
         const auto& histogram = group.found.histograms[at];
         value["histogram"] = histogram ? histogram_value(*histogram) : Json(nullptr);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <opencv2/imgproc.hpp>
 #include <optional>
 #include <string_view>
@@ -44,8 +45,12 @@ Style style(Channel channel) {
         case Channel::gray:
             return {rgb(66, 74, 83), {0.83F, 0.80F, 0.77F}};
         default:
-            return {ink, {1, 1, 1}};
+            break;
     }
+    if (!is_band(channel)) return {ink, {1, 1, 1}};
+    static const Color bands[] = {rgb(0, 121, 128), rgb(188, 76, 0), rgb(130, 80, 223), rgb(125, 113, 0)};
+    const auto band = static_cast<std::size_t>(channel) - static_cast<std::size_t>(Channel::c0);
+    return {bands[band % std::size(bands)], {1, 1, 1}};
 }
 
 // --- Numbers as a reader wants them --------------------------------------------------------------------------------
@@ -471,10 +476,11 @@ class Plot {
         for (const Tick& tick : value_ticks_) mix_column(image_, x_of(tick.value), area_.top, area_.bottom, ink, 0.06F);
     }
 
-    /// Of brightness where there are colours.
+    /// Draws those of brightness where there are colours, and of bands together.
     void draw_percentiles() {
-        const Statistics* row = find(rows_, Channel::luma);
-        if (!row) row = find(rows_, Channel::gray);
+        const Statistics* row = nullptr;
+        for (const Channel channel : {Channel::luma, Channel::gray, Channel::all, Channel::c0})
+            if (!row) row = find(rows_, channel);
         if (!row) return;
         std::vector<Label> labels;
         for (const Percentile& percentile : marked(row->percentiles)) {

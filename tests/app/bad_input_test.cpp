@@ -97,9 +97,12 @@ TEST_F(BadInput, TruncatedTiff) {
 
 TEST_F(BadInput, TruncatedIsAcceptedWhereAsked) {
     first_half("half.jpg", make_image(200, 150, CV_8UC3));
-    const Outcome outcome = run({"half.jpg", "--on-truncated", "accept"});
-    EXPECT_EQ(outcome.code, all_done) << outcome.err;
-    EXPECT_TRUE(contains(read_text(at("gpuhist-out/stats.csv")), "half.jpg,200,150,u8,red,30000,"));
+    for (const char* option : {"--on-damaged", "--on-truncated"}) {
+        const Outcome outcome = run({"half.jpg", option, "accept"});
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        EXPECT_TRUE(contains(read_text(at("gpuhist-out/stats.csv")), "half.jpg,200,150,u8,red,30000,"));
+        fs::remove_all(at("gpuhist-out"));
+    }
 }
 
 TEST_F(BadInput, HeaderThatClaimsTooMuch) {

@@ -35,6 +35,7 @@ TEST_F(Command, HelpStatesDefinitionsAndExitCodes) {
         for (const char* part : {"(9798 R + 19235 G + 3735 B + 16384) >> 15", "population", "numpy.percentile",
                                  "sum p log2 p", "effective_bits", "Exit codes: 0", "[gpuhist-out]", "devices"})
             EXPECT_TRUE(contains(outcome.out, part)) << part;
+        EXPECT_FALSE(contains(outcome.out, "--on-truncated"));
         std::istringstream lines(outcome.out);
         for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 105u) << line;
     }
@@ -101,7 +102,16 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--format", "xml"}, "'xml' is none of " + formats},
         {{"x.png", "--max-pixels", "0"}, "--max-pixels"},
         {{"x.png", "--max-pixels", "-5"}, "--max-pixels"},
+        {{"x.png", "--on-damaged", "ignore"}, "'ignore' is none of error, accept"},
         {{"x.png", "--on-truncated", "ignore"}, "'ignore' is none of error, accept"},
+        {{"x.png", "--on-truncated", "accept", "--on-damaged", "accept"}, "--on-truncated is --on-damaged"},
+        {{"x.png", "--white", "0"}, "'0' is not a number over 0, as 4095"},
+        {{"x.png", "--white", "-1"}, "'-1' is not a number over 0"},
+        {{"x.png", "--white", "nan"}, "'nan' is not a number over 0"},
+        {{"x.png", "--white", "inf"}, "'inf' is not a number over 0"},
+        {{"x.png", "--white", "12bits"}, "'12bits' is not a number over 0"},
+        {{"x.png", "--white", ""}, "'' is not a number over 0"},
+        {{"x.png", "--white", "4095", "--write", "plot", "-q"}, "--white is about stats"},
         {{"x.png", "--color", "sometimes"}, "'sometimes' is none of auto, always, never"},
         {{"x.png", "--engine", "cpu", "--engine", "cpu"}, "--engine"},
         {{"x.png", "--percentile-columns", ""}, "'' is no number"},

@@ -30,6 +30,8 @@ namespace fs = std::filesystem;
 using namespace gpuhist;
 using test::read_text, test::write_text;
 
+const std::string several_whites =
+    "u16: images have several whites: white, mean_01, std_01 and clipped_high are empty; --white V gives one\n";
 constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, output_failed = 4;
 
 struct Outcome {
@@ -115,7 +117,9 @@ class Merge : public testing::Test {
     }
 
     static std::vector<Statistics> rows_of(const Measured& input) { return statistics(input.images[0]); }
-    static io::ImageInfo info_of(const Measured& input) { return {input.path, 4, 3, input.images[0].depth}; }
+    static io::ImageInfo info_of(const Measured& input) {
+        return {input.path, 4, 3, input.images[0].depth, input.images[0].white};
+    }
 
     /// Writes one part into a directory.
     void write_shard(const std::vector<Measured>& inputs, std::uint64_t number, std::uint64_t parts,
@@ -189,7 +193,10 @@ class Merge : public testing::Test {
 };
 
 TEST_F(Merge, HoweverTheSetWasCut) {
-    const auto inputs = made_inputs(60);
+    auto inputs = made_inputs(60);
+    for (std::size_t i = 4; i < inputs.size(); i += 12)  // one group has several whites, the other has one
+        for (Analysis& image : inputs[i].images)
+            if (image.depth == Depth::u16) image.white = 4095;
     for (std::uint64_t parts : {1, 2, 3, 7, 60, 71}) {
         SCOPED_TRACE(parts);
         std::vector<std::string> arguments{"-o", "out"};
@@ -200,10 +207,14 @@ TEST_F(Merge, HoweverTheSetWasCut) {
         }
         const Outcome outcome = merge(arguments);
         EXPECT_EQ(outcome.code, inputs_failed);
-        EXPECT_EQ(outcome.err, "gpuhist: 20 inputs failed when the shards ran: see out/errors.csv\n");
+        EXPECT_EQ(outcome.err,
+                  "gpuhist: " + several_whites + "gpuhist: 20 inputs failed when the shards ran: see out/errors.csv\n");
         EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " shards, 60 inputs, 20 errors\nwrote   out\n");
         expect_single_run(inputs, "out");
     }
+    write_shard(inputs, 1, 1, "quiet");
+    EXPECT_EQ(merge({"-q", "quiet"}).err,
+              "gpuhist: 20 inputs failed when the shards ran: see gpuhist-out/errors.csv\n");
 }
 
 TEST_F(Merge, AnEarlierResultIsReplaced) {

@@ -42,6 +42,15 @@ TEST_F(Directory, PercentileColumnsAreThoseOfEveryFileAndPart) {
         << refused.err;
 }
 
+TEST_F(Directory, PartsOfAnotherWhiteAreRefused) {
+    make_tree("dir", 6);
+    ASSERT_LE(run({"dir", "-q", "-o", "parts", "--shard", "1/2", "--white", "200"}).code, inputs_failed);
+    ASSERT_LE(run({"dir", "-q", "-o", "parts", "--shard", "2/2"}).code, inputs_failed);
+    const Outcome refused = run({"merge", "-q", "parts"});
+    EXPECT_EQ(refused.code, inputs_failed);
+    EXPECT_TRUE(contains(refused.err, "--white is 200 in one and not given in the other")) << refused.err;
+}
+
 TEST_F(Directory, ASingleInputIsSharedOutToo) {
     save_gray("a.png");
     for (const char* part : {"1/2", "2/2"})

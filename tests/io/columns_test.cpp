@@ -77,10 +77,10 @@ TEST(Columns, KeepTheirPlaces) {
     const auto expect_first = [](ColumnFile file, const std::string& known) {
         EXPECT_EQ((joined(names_of(columns({}, file))) + ',').substr(0, known.size() + 1), known + ',');
     };
-    expect_first(ColumnFile::stats_csv, "path,width,height,depth,channel," + numbers);
-    expect_first(ColumnFile::stats_json, "path,width,height,depth,engine,channel," + numbers);
+    expect_first(ColumnFile::stats_csv, "path,width,height,depth,channel," + numbers + ",white,alpha,damage");
+    expect_first(ColumnFile::stats_json, "path,width,height,depth,engine,channel," + numbers + ",white,alpha,damage");
     for (const ColumnFile file : {ColumnFile::dataset_csv, ColumnFile::dataset_json})
-        expect_first(file, "group,depth,channel,images," + numbers + ",mean_01,std_01");
+        expect_first(file, "group,depth,channel,images," + numbers + ",mean_01,std_01,white");
 }
 
 TEST(Columns, OfPercentilesFollowTheList) {
@@ -122,12 +122,12 @@ TEST(Columns, MakeEveryFile) {
     whole.summary.add(analysis);
     EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats_csv))));
     const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, "cpu", rows, list));
-    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,engine,luma,channels");
+    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,engine,white,alpha,damage,luma,channels");
     EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats_json), true));
     EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)),
               joined(names_of(columns(list, ColumnFile::dataset_csv))));
     const auto set = nlohmann::ordered_json::parse(io::dataset_json({whole, group}, {}, list));
-    EXPECT_EQ(joined(keys(set[0])), "schema,group,depth,luma,normalize,channels,histogram");
+    EXPECT_EQ(joined(keys(set[0])), "schema,group,depth,white,luma,normalize,channels,histogram");
     EXPECT_EQ(keys(set[0]["channels"][0]), names_of(columns(list, ColumnFile::dataset_json), true));
     EXPECT_EQ(set[1]["group"], "a");
     EXPECT_EQ(set[1]["channels"][0]["median"], 4.5);  // red, last of B, G, R: 3 and 6
@@ -149,11 +149,38 @@ TEST(Columns, LumaIsNamedWhereItIs) {
     EXPECT_EQ(json(Depth::u8, Channel::gray)["schema"], 1);
 }
 
-TEST(Columns, OnTheUnitScaleAreOverTheTypesHighest) {
-    EXPECT_EQ(unit_scale(255.0, Depth::u8), 1.0);
-    EXPECT_EQ(unit_scale(65535.0, Depth::u16), 1.0);
-    EXPECT_EQ(unit_scale(7.5, Depth::f32), 7.5);
-    EXPECT_EQ(unit_scale(std::nullopt, Depth::u8), std::nullopt);
+TEST(Columns, OnTheUnitScaleAreOverWhite) {
+    EXPECT_EQ(unit_scale(255.0, 255.0), 1.0);
+    EXPECT_EQ(unit_scale(1023.75, 4095.0), 0.25);
+    EXPECT_EQ(unit_scale(7.5, 1.0), 7.5);
+    EXPECT_EQ(unit_scale(std::nullopt, 255.0), std::nullopt);
+    EXPECT_EQ(unit_scale(3.0, std::nullopt), std::nullopt);
+}
+
+TEST(Columns, OfAnImageTellWhiteAlphaAndDamage) {
+    Analysis analysis = analyze({1, 2, 3, 4, 5, 6, 7, 8}, 4);
+    analysis.white = 6;
+    io::ImageInfo image{"x", 2, 1, Depth::u8};
+    const auto last = [&] {
+        const std::string lines = io::stats_csv_rows(image, statistics(analysis));
+        return lines.substr(lines.size() - 30);
+    };
+    EXPECT_TRUE(last().ends_with(",255,,\n")) << last();  // where nothing is said, the depth's highest
+    image.white = 6;
+    image.alpha = "premultiplied";
+    EXPECT_TRUE(last().ends_with(",6,premultiplied,\n")) << last();
+    image.alpha = "straight";
+    image.damage = "truncated";
+    EXPECT_TRUE(last().ends_with(",6,straight,truncated\n")) << last();
+    const auto json = nlohmann::json::parse(io::stats_json(image, "cpu", statistics(analysis)));
+    EXPECT_EQ(json["white"], 6);
+    EXPECT_EQ(json["alpha"], "straight");
+    EXPECT_EQ(json["damage"], "truncated");
+    EXPECT_EQ(json["channels"][0]["clipped_high"], 0.5);  // red, 3 and 7
+    EXPECT_EQ(json["channels"][5]["clipped_high"], 0.5);  // alpha, 4 and 8
+    image.alpha = image.damage = "";
+    const auto none = nlohmann::json::parse(io::stats_json(image, "cpu", statistics(analysis)));
+    EXPECT_TRUE(none["alpha"].is_null() && none["damage"].is_null());
 }
 
 TEST(Sinks, GiveTheLinesOfTheirFormats) {

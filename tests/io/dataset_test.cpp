@@ -122,6 +122,68 @@ TEST(Dataset, NumbersAreThoseOfAllPixelsTogether) {
     EXPECT_EQ(u8["histogram"]["range"], nlohmann::json::array({0, 256}));
 }
 
+/// Images of 12 bits and of 16.
+Summary two_whites() {
+    Summary pool;
+    Analysis image = analyze<std::uint16_t>({0, 4095, 1, 2});
+    image.white = 4095;
+    pool.add(image);
+    pool.add(analyze<std::uint16_t>({7, 65535}));
+    return pool;
+}
+
+TEST(Dataset, OfOneWhiteRefersToIt) {
+    Summary pool;
+    Analysis image = analyze<std::uint16_t>({0, 4095, 5000, 2});
+    image.white = 4095;
+    pool.add(image);
+    const auto u16 = nlohmann::json::parse(dataset_json({{"", pool}}))[0];
+    EXPECT_EQ(u16["white"], 4095);
+    EXPECT_EQ(u16["channels"][0]["clipped_high"], 0.5);
+    EXPECT_EQ(u16["channels"][0]["mean_01"], 2274.25 / 4095);
+    EXPECT_EQ(u16["normalize"]["mean"], nlohmann::json::array({2274.25 / 4095}));
+    const std::string csv = dataset_csv({{"", pool}});
+    EXPECT_TRUE(csv.ends_with(",4095\n")) << csv;
+    EXPECT_TRUE(dataset_notes(pool).empty());
+}
+
+TEST(Dataset, OfSeveralWhitesHasNoNumbersThatReferToOne) {
+    const Summary pool = two_whites();
+    const auto u16 = nlohmann::json::parse(dataset_json({{"", pool}}))[0];
+    const auto& gray = u16["channels"][0];
+    for (const char* column : {"mean_01", "std_01", "clipped_high"}) EXPECT_TRUE(gray.at(column).is_null()) << column;
+    EXPECT_TRUE(u16.at("white").is_null());
+    EXPECT_TRUE(u16.at("normalize").is_null());
+    EXPECT_EQ(gray["max"], 65535);
+    EXPECT_EQ(gray["clipped_low"], 1.0 / 6);
+    const std::string csv = dataset_csv({{"", pool}});
+    EXPECT_TRUE(csv.ends_with(",,,\n")) << csv;
+    ASSERT_EQ(dataset_notes(pool).size(), 1U);
+    EXPECT_EQ(
+        dataset_notes(pool)[0],
+        "u16: images have several whites: white, mean_01, std_01 and clipped_high are empty; --white V gives one");
+}
+
+TEST(Dataset, OfBandsHasTheirChannels) {
+    Analysis bands = analyze<std::uint8_t>({1, 2, 3, 4, 5, 6, 7, 8}, 4), colors = bands;
+    name_channels(bands, Samples::bands);
+    name_channels(colors, Samples::color_bands);
+    Summary pool;
+    pool.add(bands);
+    pool.add(colors);
+    EXPECT_TRUE(parse_summary(summary_json(pool), "p") == pool);
+    const auto u8 = nlohmann::json::parse(dataset_json({{"", pool}}))[0];
+    std::string rows, counted;
+    for (const auto& row : u8["channels"]) rows += row["channel"].get<std::string>() + row["images"].dump() + " ";
+    for (const auto& column : u8["histogram"]["channels"]) counted += column["channel"].get<std::string>() + " ";
+    EXPECT_EQ(rows, "red1 green1 blue1 luma1 c01 c11 c21 c32 all2 ");
+    EXPECT_EQ(counted, "red green blue luma c0 c1 c2 c3 ");
+    EXPECT_EQ(u8["normalize"]["mean"], nlohmann::json::array({3.0 / 255, 4.0 / 255, 5.0 / 255}));
+    EXPECT_EQ(histogram_csv(histogram(colors, {2, std::nullopt})),
+              "bin,lower,upper,red,green,blue,luma,c3\n0,0,128,2,2,2,2,2\n1,128,256,0,0,0,0,0\n");
+    EXPECT_EQ(dataset_plots(pool).size(), 1U);
+}
+
 TEST(Dataset, RowsOfEachDepthKeepTheirOrder) {
     const std::string csv = dataset_csv(mixed_groups());
     std::vector<std::string> starts;
@@ -200,6 +262,7 @@ TEST(PoolFile, ReadsBackTheSamePool) {
         EXPECT_EQ(summary_json(parse_summary(text, "p")), text);
         EXPECT_EQ(text.find('\n'), text.npos);
     }
+    EXPECT_TRUE(parse_summary(summary_json(two_whites()), "p") == two_whites());
     EXPECT_EQ(summary_json({}), "[]");
     EXPECT_TRUE(parse_summary("[]", "p").empty());
 }
@@ -216,14 +279,15 @@ TEST(PoolFile, LargeNumbersAreStringsAndCountsAreRuns) {
     channel.samples = std::uint64_t{1} << 54;
     depth.channels = {channel};
     const std::string text = summary_json(Summary({depth}));
-    EXPECT_EQ(text, R"([{"depth":"u8","channels":[{"channel":"gray","images":2,"samples":"18014398509481984",)"
-                    R"("counts":[[0,1],[7,9007199254740991,"9007199254740992"]]}]}])");
+    EXPECT_EQ(text,
+              R"([{"depth":"u8","white":255.0,"channels":[{"channel":"gray","images":2,"samples":"18014398509481984",)"
+              R"("counts":[[0,1],[7,9007199254740991,"9007199254740992"]]}]}])");
     EXPECT_TRUE(parse_summary(text, "p") == Summary({depth}));
 }
 
 TEST(PoolFile, IsReadStrictly) {
     const std::string good =
-        R"([{"depth":"u8","channels":[{"channel":"gray","images":1,"samples":3,"counts":[[4,2],[9,1]]}]}])";
+        R"([{"depth":"u8","white":255.0,"channels":[{"channel":"gray","images":1,"samples":3,"counts":[[4,2],[9,1]]}]}])";
     ASSERT_FALSE(parse_summary(good, "p").empty());
     const auto changed = [&](const std::string& from, const std::string& to) {
         std::string text = good;
@@ -252,6 +316,10 @@ TEST(PoolFile, IsReadStrictly) {
     EXPECT_EQ(changed("[9,1]", "[9]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("gray", "all"), "my.json/0/channels/0/channel: 'all' is not known here");
     EXPECT_EQ(changed("gray", "red"), "my.json: summary: u8: red, green and blue come together");
+    EXPECT_EQ(changed("gray", "c4"), "my.json/0/channels/0/channel: 'c4' is not known here");
+    EXPECT_EQ(changed("255.0", "0"), "my.json: summary: u8: white is a finite number over 0");
+    EXPECT_EQ(changed("255.0", "\"255\""), "my.json/0/white: a number is wanted");
+    EXPECT_EQ(changed("\"white\":255.0,", ""), "my.json/0: 'white' is missing");
 }
 
 TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
@@ -490,10 +558,10 @@ TEST(ShardFile, IsReadStrictly) {
     };
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
-        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 5': "
+        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 6': "
         "run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p/format: this is no shard: 'gpuhist part 5' is wanted");
+              "p/format: this is no shard: 'gpuhist part 6' is wanted");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: shards are counted from 1");
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");

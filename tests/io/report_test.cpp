@@ -75,10 +75,10 @@ TEST(Report, RowsAreExact) {
     const ImageInfo image{"photo.jpg", 4, 3, Depth::u8};
     EXPECT_EQ(stats_csv_rows(image, {full_row()}),
               line("photo.jpg,4,3,u8,luma,12,0,0,0,255,0.1,0.3333333333333333,2.5e-09,-0.5,1e+22,7,0.25,10.25,20.25,"
-                   "30.25,40.25,50.25,60.25,0,0.5,9,6"));
+                   "30.25,40.25,50.25,60.25,0,0.5,9,6,255"));
     Statistics empty;
     empty.nan = 12;
-    const std::string empty_line = line("f,4,3,f32,gray,0,12,0");
+    const std::string empty_line = line("f,4,3,f32,gray,0,12,0" + std::string(20, ',') + "1");
     EXPECT_EQ(stats_csv_rows({"f", 4, 3, Depth::f32}, {empty, empty}), empty_line + empty_line);
     EXPECT_EQ(stats_csv_rows(image, {}), "");
 }
@@ -161,6 +161,11 @@ TEST(Report, JsonParsesBack) {
         else
             EXPECT_EQ(value.get<double>(), std::strtod(cells[i].c_str(), nullptr)) << name;
         ++i;
+    }
+    for (const char* of_image : {"white", "alpha", "damage"}) {
+        ASSERT_LT(i, columns.size());
+        EXPECT_EQ(columns[i++], of_image);
+        EXPECT_TRUE(json.contains(of_image));
     }
     EXPECT_EQ(i, columns.size());
     EXPECT_TRUE(json["channels"][1]["mean"].is_null());

@@ -69,11 +69,12 @@ bool same_bits(const T& a, const T& b) {
 
 void poison(Analysis& analysis) {
     analysis.depth = analysis.depth == Depth::u16 ? Depth::f32 : Depth::u16;
+    analysis.white = -3;
     analysis.channels.resize(7);
     std::uint64_t seed = 99;
     for (ChannelAnalysis& channel : analysis.channels) {
         auto garbage = [&seed] { return seed = scramble(seed); };
-        channel.channel = static_cast<Channel>(garbage() % 7);
+        channel.channel = static_cast<Channel>(garbage() % channel_names);
         channel.pixels = garbage();
         channel.masked = garbage();
         channel.counts.resize(garbage() % 700);
@@ -115,6 +116,7 @@ std::string difference(const Analysis& got, const Analysis& expected) {
         compare(what + " low", a.low, b.low);
     };
     if (got.depth != expected.depth) differ("depth", to_string(got.depth), to_string(expected.depth));
+    compare("white", got.white, expected.white);
     compare("channels", got.channels.size(), expected.channels.size());
     if (!out.str().empty()) return out.str();
     for (std::size_t i = 0; i < got.channels.size(); ++i) {
@@ -210,6 +212,7 @@ std::vector<float> float_values_of(const ImageView& image, Channel row) {
 Analysis expected_analysis(const ImageView& image, bool luma_histogram) {
     Analysis analysis;
     analysis.depth = image.depth;
+    analysis.white = top_of(image.depth);
     analysis.range = {0, top_of(image.depth) + 1.0};
     for (Channel row : rows_of(image.channels)) {
         if (row == Channel::luma && !luma_histogram) continue;

@@ -11,9 +11,24 @@
 
 namespace gpuhist {
 
-/// Channel of the results. `luma` is the brightness computed per pixel; `all` is the colour channels together (not
-/// luma, not alpha) as one population and is derived by `statistics()`, never counted.
-enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all };
+/// Channel of the results. `luma` is the brightness computed per pixel; `all` is colours and bands together (not gray,
+/// luma, alpha) as one population and is derived by `statistics()`, never counted. Bands, samples that are no colours,
+/// are `c0 c1 …` by place, and stay the last.
+enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all, c0, c1, c2, c3 };
+
+/// Number of channels that have a name.
+inline constexpr int channel_names = static_cast<int>(Channel::c3) + 1;
+
+constexpr bool is_color(Channel channel) {
+    return channel >= Channel::red && channel <= Channel::blue;
+}
+constexpr bool is_band(Channel channel) {
+    return channel >= Channel::c0;
+}
+/// Verdict on a channel: whether it is the first of an image, which has one such: images are counted by these.
+constexpr bool is_first(Channel channel) {
+    return channel == Channel::gray || channel == Channel::red || channel == Channel::c0;
+}
 
 /// Name in files.
 const char* to_string(Channel channel);
@@ -88,26 +103,36 @@ struct ChannelAnalysis {
 /// Findings in one image, or in several merged. A value type.
 struct Analysis {
     Depth depth = Depth::u8;
-    std::vector<ChannelAnalysis> channels;  ///< `gray`; or `red green blue luma`, then `alpha` where there is one
-    std::optional<Brightness> brightness;   ///< integers
-    Range range;                            ///< that `counts` cover: all values of integers, or the f32 range
-    bool upper_closed = false;              ///< f32, range found rather than given: upper itself is in the last bin
-    Detail detail = Detail::full;           ///< f32: how much was found out; integers: full
+    /// `gray`; or `red green blue luma`, then `alpha` where there is one; others by `name_channels`.
+    std::vector<ChannelAnalysis> channels;
+    std::optional<Brightness> brightness;  ///< integers; not of bands
+    /// Value that stands for white. Engines take the depth's highest; the caller may set another. 0: several images
+    /// were merged, of different whites.
+    double white = traits_of(Depth::u8).highest;
+    Range range;                   ///< that `counts` cover: all values of integers, or the f32 range
+    bool upper_closed = false;     ///< f32, range found rather than given: upper itself is in the last bin
+    Detail detail = Detail::full;  ///< f32: how much was found out; integers: full
     std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`, ascending ranks
 
     /// Findings in a channel, or null.
     const ChannelAnalysis* find(Channel channel) const;
 
     /// Merges another image's findings: afterwards the result is that of both images' pixels together, in any order and
-    /// grouping. Throws InvalidArgument where depths or channels differ, and for f32, whose order statistics cannot be
-    /// merged: a Summary merges these with FrequencyTable.
+    /// grouping; white is 0 where theirs differ. Throws InvalidArgument where depths or channels differ, and for f32,
+    /// whose order statistics cannot be merged: a Summary merges these with FrequencyTable.
     Analysis& operator+=(const Analysis& other);
 
     friend bool operator==(const Analysis& a, const Analysis& b) {
-        return a.depth == b.depth && a.channels == b.channels && a.brightness == b.brightness && a.range == b.range &&
-               a.upper_closed == b.upper_closed && a.detail == b.detail &&
+        return a.depth == b.depth && a.channels == b.channels && a.brightness == b.brightness && a.white == b.white &&
+               a.range == b.range && a.upper_closed == b.upper_closed && a.detail == b.detail &&
                a.pooled_order_statistics == b.pooled_order_statistics;
     }
 };
+
+/// Gives the channels of an image that an engine measured the names that its samples ask for, and removes those that it
+/// does not have. `gray_alpha`: red becomes `gray`, `alpha` stays. `bands`: by place `c0 c1 …`, without luma and
+/// brightness. `color_bands`: alpha becomes `c3`. Throws InvalidArgument, the analysis unchanged, for another number of
+/// samples, and for `color_bands` and four `bands` of f32, whose pooled order statistics lack the fourth.
+void name_channels(Analysis& analysis, Samples samples);
 
 }  // namespace gpuhist

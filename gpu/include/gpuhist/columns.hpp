@@ -19,9 +19,12 @@ struct ColumnRow {
     const Statistics* statistics = nullptr;  ///< never null where a column is read
     Depth depth = Depth::u8;
 
+    std::optional<double> white{};  ///< that numbers refer to; absent: images of several are together
+
     // An image.
     std::string_view path{}, engine{};
     std::int64_t width = 0, height = 0;
+    std::string_view alpha{}, damage{};  ///< empty: none
 
     // A set.
     std::string_view group{};
@@ -72,7 +75,7 @@ std::string percentile_name(std::uint32_t micro);
 /// Formula of luma in images of a depth.
 const char* luma_formula(Depth depth);
 
-/// Value on the 0-1 scale: over the type's highest; floats stay as they are.
-std::optional<double> unit_scale(const std::optional<double>& value, Depth depth);
+/// Value on the 0-1 scale: over white; absent where either is.
+std::optional<double> unit_scale(const std::optional<double>& value, const std::optional<double>& white);
 
 }  // namespace gpuhist

@@ -47,9 +47,12 @@ struct ChannelSummary {
     }
 };
 
-/// Images of one depth, summed up: grey ones feed `gray`, colour ones `red green blue luma` and `alpha`.
+/// Images of one depth, summed up: grey ones feed `gray`, colour ones `red green blue luma` and `alpha`, bands their
+/// own.
 struct DepthSummary {
     Depth depth = Depth::u8;
+    /// Value that stands for white in all images, over 0; absent where they have several.
+    std::optional<double> white = traits_of(Depth::u8).highest;
     std::optional<Range> range;    ///< that `counts` cover: [0, 256), [0, 65536); f32: the images' range where all were
                                    ///< counted in the same bins, else absent, and there are no counts
     bool upper_closed = false;     ///< f32: as in Analysis
@@ -61,8 +64,8 @@ struct DepthSummary {
     const ChannelSummary* find(Channel channel) const;
 
     friend bool operator==(const DepthSummary& a, const DepthSummary& b) {
-        return a.depth == b.depth && a.range == b.range && a.upper_closed == b.upper_closed && a.detail == b.detail &&
-               a.values_counted == b.values_counted && a.channels == b.channels;
+        return a.depth == b.depth && a.white == b.white && a.range == b.range && a.upper_closed == b.upper_closed &&
+               a.detail == b.detail && a.values_counted == b.values_counted && a.channels == b.channels;
     }
 };
 
@@ -71,6 +74,7 @@ struct SummaryRow {
     Depth depth = Depth::u8;
     std::uint64_t images = 0;
     Statistics statistics;
+    std::optional<double> white;  ///< of DepthSummary
 };
 
 /// Numbers that a summary gives for one depth.
@@ -102,11 +106,12 @@ class Summary {
     const DepthSummary* find(Depth depth) const;
     bool empty() const { return depths_.empty(); }
 
-    /// Rows of each depth: `gray red green blue luma all alpha`, those there are; `all` is the depth's colours
-    /// together. u8 and u16: every number is that of one image of all these pixels, bit for bit. f32: mean, std,
-    /// skewness and kurtosis come from the exact power sums; percentiles, those of one image of all pixels, bit for
-    /// bit, and `unique` from the frequencies, where there are such. They are read once for each row, from where they
-    /// lie: what the FrequencyStorage throws comes through.
+    /// Rows of each depth: `gray red green blue luma c0 c1 … all alpha`, those there are; `all` is the depth's colours
+    /// and bands together, where they are more than one. Without a white for all, `clipped_high` is absent. u8 and u16:
+    /// every number is that of one image of all these pixels, bit for bit. f32: mean, std, skewness and kurtosis come
+    /// from the exact power sums; percentiles, those of one image of all pixels, bit for bit, and `unique` from the
+    /// frequencies, where there are such. They are read once for each row, from where they lie: what the
+    /// FrequencyStorage throws comes through.
     std::vector<SummaryRow> statistics(const Percentiles& percentiles = {}) const;
 
     /// Histogram of one depth, as of one image of all its pixels. f32: in the bins in which all images were counted

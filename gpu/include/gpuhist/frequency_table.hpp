@@ -123,13 +123,13 @@ class FrequencyReader {
     std::uint64_t count_ = 0;
 };
 
-/// Frequency tables of the channels that an analysis of the image has, in its order: `gray`; or `red green blue luma`,
-/// then `alpha` where there is one, of the samples that an analysis by the request sees. Counted on the calling thread,
+/// Frequency tables of the channels that an analysis of the image has, named by `name_channels`, in its order: of the
+/// samples that an analysis by the request sees. Counted on the calling thread,
 /// with `counting_bytes(image)` of memory beside the result. Throws InvalidArgument for a view or a request that breaks
 /// its rules, for a view that is not f32 or lies in device memory, and what `storage` throws.
 std::vector<FrequencyTable> count_frequencies(const ImageView& image,
                                               const std::shared_ptr<FrequencyStorage>& storage = nullptr,
-                                              const AnalysisRequest& request = {});
+                                              const AnalysisRequest& request = {}, Samples samples = Samples::color);
 
 /// Memory that count_frequencies takes beside its result: at most 24 MiB.
 std::size_t counting_bytes(const ImageView& image);

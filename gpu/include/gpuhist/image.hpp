@@ -14,12 +14,13 @@ enum class Depth : std::uint8_t { u8, u16, f32 };
 /// Order of the colours in a 3- or 4-channel pixel; alpha, where there is one, is last.
 enum class ChannelOrder : std::uint8_t { bgr, rgb };
 
-/// Meaning of the samples of a pixel.
+/// Meaning of a pixel's samples. Engines measure all of them as `color`; `name_channels` gives the channels their
+/// names.
 enum class Samples : std::uint8_t {
-    color,       ///< 1: gray; 3: colours; 4: colours and alpha
-    gray_alpha,  ///< 4: gray three times, and alpha
-    bands,       ///< 1, 3 or 4 that are no colours, by place, in ChannelOrder::rgb
-    color_bands  ///< 4: colours, and a band, which is no alpha
+    color,       ///< 1: gray; 3: the colours; 4: the colours and alpha
+    gray_alpha,  ///< 4: blue = green = red = gray, and alpha
+    bands,       ///< 1, 3 or 4 that are no colours, by place in ChannelOrder::rgb
+    color_bands  ///< 4: the colours, and a band that is no alpha
 };
 
 /// Memory in which the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.

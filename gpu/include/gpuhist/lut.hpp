@@ -43,14 +43,16 @@ struct LutSet {
 
 /// Tables that normalise the summary's images of one depth, with the bits that `Engine::normalize` gives to one image
 /// of all their pixels; f32 by the same formulas, with the mean and std of the summary. Grey images make a table of
-/// their own beside that of the colours. Throws InvalidArgument for a normalisation out of bounds, a depth of which the
-/// summary has no image, joint equalisation where luma was not counted, and percentile and equalize of f32 without
-/// frequencies.
+/// their own beside that of the colours; bands make none. Throws InvalidArgument for a normalisation out of bounds, a
+/// depth of which the summary has no image, or none but of bands, joint equalisation where luma was not counted, and
+/// percentile and equalize of f32 without frequencies.
 LutSet make_luts(const Summary& summary, Depth depth, const Normalization& normalization);
 
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
-/// it may also share with the input. Alpha is copied. Runs on the CPU, whichever engine analyses: pixels on a GPU are
-/// refused. Throws InvalidArgument for views or tables that break their rules or do not fit together.
-void apply_luts(const LutSet& tables, const ImageView& image, const MutableImageView& output, int threads = 1);
+/// it may also share with the input. Alpha is copied; `gray_alpha` takes the table for gray. Runs on the CPU, whichever
+/// engine analyses: pixels on a GPU are refused. Throws InvalidArgument for views or tables that break their rules or
+/// do not fit together, and for samples with bands, for which there is no table.
+void apply_luts(const LutSet& tables, const ImageView& image, const MutableImageView& output, int threads = 1,
+                Samples samples = Samples::color);
 
 }  // namespace gpuhist

@@ -25,19 +25,20 @@ struct Percentile {
 /// percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
 struct Statistics {
     Channel channel = Channel::gray;
-    std::uint64_t pixels = 0;  ///< samples of this row; of `all`, the colour channels' together
+    std::uint64_t pixels = 0;  ///< samples of this row; of `all`, those of colours and bands together
     std::uint64_t nan = 0;
     std::uint64_t inf = 0;
     std::optional<double> min, max;
-    std::optional<double> mean;                       ///< Σx / n, rounded once (8 and 16 bits)
-    std::optional<double> std;                        ///< population: sqrt(n Σx² − (Σx)²) / n
-    std::optional<double> std_sample;                 ///< with n − 1
-    std::optional<double> skewness;                   ///< g1 = m3 / m2^1.5, population
-    std::optional<double> kurtosis;                   ///< g2 = m4 / m2² − 3, population
-    std::optional<double> entropy;                    ///< −Σ p log2 p, bits, one bin per possible value
-    std::vector<Percentile> percentiles;              ///< those asked for, in their order
-    std::optional<double> clipped_low, clipped_high;  ///< fraction of samples at the type's lowest / highest value
-    std::optional<std::uint64_t> unique;              ///< different values that occur
+    std::optional<double> mean;           ///< Σx / n, rounded once (8 and 16 bits)
+    std::optional<double> std;            ///< population: sqrt(n Σx² − (Σx)²) / n
+    std::optional<double> std_sample;     ///< with n − 1
+    std::optional<double> skewness;       ///< g1 = m3 / m2^1.5, population
+    std::optional<double> kurtosis;       ///< g2 = m4 / m2² − 3, population
+    std::optional<double> entropy;        ///< −Σ p log2 p, bits, one bin per possible value
+    std::vector<Percentile> percentiles;  ///< those asked for, in their order
+    std::optional<double> clipped_low;    ///< fraction of samples at the type's lowest value
+    std::optional<double> clipped_high;   ///< of those at white or over it; images of several have none
+    std::optional<std::uint64_t> unique;  ///< different values that occur
     /// Distance from the lowest to the highest bit that varies, inclusive. With `or` the bits ever set and `and` those
     /// always set over the values that occur, the bits that vary are `or & ~and`; of a constant channel none does: 0.
     /// So 12-bit data in 16 bits gives 12, low (0 … 4095) or shifted left, and a bit that is always set does not count.
@@ -47,9 +48,9 @@ struct Statistics {
     std::optional<double> percentile(double percent) const;
 };
 
-/// Rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one.
-/// Without a luma histogram the luma row is left out. Throws InvalidArgument where an f32 analysis in full was not
-/// asked for these percentiles.
+/// Rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one. Bands stand before
+/// `all`, which there is where colours and bands are more than one. Without a luma histogram the luma row is left out.
+/// Throws InvalidArgument where an f32 analysis in full was not asked for these percentiles.
 std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles = {});
 
 }  // namespace gpuhist

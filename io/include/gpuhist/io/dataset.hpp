@@ -24,9 +24,10 @@ std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& per
 /// dataset.json: an array with an object, and a line, a group and depth: `schema`, which is 1; `luma`, the formula,
 /// where there is such a row; `"normalize": {"mean": [red, green, blue],
 /// "std": [...]}` on the 0–1 scale, ready to paste into training code (of grey images one number each, under
-/// `normalize_gray` where there are colours too); the rows of dataset.csv; and the histogram in the bins of `options`,
-/// null where there is none: 8 and 16 bits take a range of whole numbers only, else that of the type; f32 that was
-/// counted over a given range stays in those bins. Bytes of names that are not UTF-8 are replaced by U+FFFD.
+/// `normalize_gray` where there are colours too; null where the images have several whites); the rows of dataset.csv;
+/// and the histogram in the bins of `options`, null where there is none: 8 and 16 bits take a range of whole numbers
+/// only, else that of the type; f32 that was counted over a given range stays in those bins. Bytes of names that are
+/// not UTF-8 are replaced by U+FFFD.
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {},
                          const Percentiles& percentiles = {});
 
@@ -49,6 +50,9 @@ struct SetNumbers {
 };
 SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options = {},
                        const Percentiles& percentiles = {});
+
+/// Remarks on a set, a line each: depths whose images have several whites, and so no numbers that refer to it.
+std::vector<std::string> dataset_notes(const Summary& summary);
 
 /// Writes all of these into a directory that exists. Returns what they say of the whole set. Throws IoError naming the
 /// file that cannot be written.

@@ -20,6 +20,9 @@ struct ImageInfo {
     std::int64_t width = 0;
     std::int64_t height = 0;
     Depth depth = Depth::u8;
+    double white = 0;         ///< value that stands for white; 0: the depth's highest
+    const char* alpha = "";   ///< `straight` or `premultiplied`; empty without alpha
+    const char* damage = "";  ///< `damaged` or `truncated`, of a file that was accepted all the same; else empty
 };
 
 /// Results of one image.
