@@ -1,6 +1,8 @@
 #include <png.h>
 
 #include <csetjmp>
+#include <opencv2/core.hpp>
+#include <utility>
 
 #include "encode/encode.hpp"
 #include "files/failure.hpp"

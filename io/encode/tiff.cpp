@@ -1,8 +1,12 @@
 #include <tiffio.h>
 
 #include <algorithm>
+#include <cstdarg>
+#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <opencv2/core.hpp>
+#include <utility>
 
 #include "encode/encode.hpp"
 #include "files/failure.hpp"
