@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "gpuhist/columns.hpp"
+#include "gpuhist/io/report.hpp"
 #include "support/directory.hpp"
 
 namespace {
@@ -141,6 +142,34 @@ TEST_F(Directory, TheSetIsMeasuredAsOneImageOfAllPixels) {
                     EXPECT_EQ(set[i].at(column.name), one[i].at(column.name)) << column.name;
                 }
     }
+}
+
+TEST_F(Directory, AWhiteThatIsGivenIsThatOfEveryImage) {
+    cv::Mat image(1, 4, CV_16UC1);
+    const std::uint16_t samples[] = {0, 4095, 4094, 5000};
+    std::copy(std::begin(samples), std::end(samples), image.ptr<std::uint16_t>());
+    save("dir/a.png", image);
+    save("dir/b.png", image);
+    const auto expect = [&](const Names& more, const std::string& white, const std::string& clipped,
+                            const std::string& mean_01) {
+        Names words{"dir", "-o", "out", "--engine", "cpu"};
+        words.insert(words.end(), more.begin(), more.end());
+        const Outcome outcome = run(words);
+        ASSERT_EQ(outcome.code, all_done) << outcome.err;
+        EXPECT_FALSE(contains(outcome.err, "several whites")) << outcome.err;
+        for (const auto& row : table(read_text(at("out/stats.csv")))) {
+            EXPECT_EQ(row.at("white"), white);
+            EXPECT_EQ(row.at("clipped_high"), clipped);
+        }
+        const auto set = table(read_text(at("out/dataset.csv"))).at(0);
+        EXPECT_EQ(set.at("white"), white);
+        EXPECT_EQ(set.at("clipped_high"), clipped);
+        EXPECT_EQ(set.at("mean_01"), mean_01);
+    };
+    const double mean = 13189.0 / 4;
+    expect({}, "65535", "0", gpuhist::io::shortest(mean / 65535));
+    expect({"--white", "4095"}, "4095", "0.5", gpuhist::io::shortest(mean / 4095));
+    expect({"--white", "4094.5"}, "4094.5", "0.5", gpuhist::io::shortest(mean / 4094.5));
 }
 
 TEST_F(Directory, ASetOfFloatsIsMeasuredAsOneImageOfAllPixels) {
