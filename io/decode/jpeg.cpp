@@ -1,60 +1,392 @@
-// JPEG.
+// JPEG, by libjpeg-turbo: the pixels of `cv::imread`, and no damage passed over.
 #include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstdio>  // jpeglib.h needs it
 #include <cstring>
-#include <opencv2/imgcodecs.hpp>
+#include <opencv2/core.hpp>
+#include <optional>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
 
 #include "decode/formats.hpp"
-#include "decode/opencv_codecs.hpp"
 
 namespace gpuhist::io {
 namespace {
+
+constexpr int most_scans = 500;
 
 bool matches(const Bytes& file) {
     return file.starts_with("\xFF\xD8\xFF");
 }
 
-/// Walks the markers and, by memchr, the entropy-coded data between them, up to the end-of-image marker. An EOI inside
-/// a segment (that of an EXIF thumbnail) is stepped over with it.
-void inspect(const Bytes& file, Probe& probe) {
-    constexpr unsigned char sos = 0xDA, eoi = 0xD9, dht = 0xC4, jpg = 0xC8, dac = 0xCC;
-    bool scan_seen = false;
-    std::size_t position = 2;
+// ---- markers ----
+
+constexpr unsigned char sof2 = 0xC2, dht = 0xC4, jpg = 0xC8, sof9 = 0xC9, sof10 = 0xCA, dac = 0xCC, soi = 0xD8,
+                        eoi = 0xD9, sos = 0xDA, dhp = 0xDE, app1 = 0xE1;
+
+/// Segment: a marker and the bytes that belong to it.
+struct Segment {
+    unsigned char marker;
+    std::uint64_t begin;  ///< of what follows the length
+    std::uint64_t size;
+};
+
+/// Next segment at or after a position, over the entropy-coded data that may lie before it: 0xFF and what is neither
+/// stuffing (00), nor fill (FF), nor restart (D0 to D7), nor TEM (01), nor SOI. Moves the position behind it, so that a
+/// marker inside (an EXIF thumbnail's) is stepped over. None where the file ends before.
+std::optional<Segment> next_segment(const Bytes& file, std::uint64_t& position) {
     while (position < file.size()) {
-        // A marker is 0xFF and what is neither stuffing (00), nor fill (FF), nor restart (D0 to D7), nor TEM (01).
-        const auto* found =
-            static_cast<const unsigned char*>(std::memchr(file.at(position), 0xFF, file.size() - position));
+        const void* found = std::memchr(file.at(position), 0xFF, file.size() - position);
         if (!found) break;
-        position = static_cast<std::size_t>(found - file.at(0)) + 1;
+        position = static_cast<std::uint64_t>(static_cast<const unsigned char*>(found) - file.at(0)) + 1;
         if (position >= file.size()) break;
         const unsigned char marker = *file.at(position);
         if (marker == 0xFF) continue;
         ++position;
-        if (marker <= 0x01 || (marker >= 0xD0 && marker <= 0xD8)) continue;
-        if (marker == eoi) {
-            if (!scan_seen) probe.damaged = "the JPEG has an end-of-image marker but no image data";
-            return;
-        }
+        if (marker <= 0x01 || (marker >= 0xD0 && marker <= soi)) continue;
+        if (marker == eoi) return Segment{marker, position, 0};
         const auto length = file.number(position, 2, Endian::big);
         if (!length) break;
-        if (marker >= 0xC0 && marker <= 0xCF && marker != dht && marker != jpg && marker != dac) {
-            probe.set_size(file.number(position + 5, 2, Endian::big), file.number(position + 3, 2, Endian::big));
-            const auto precision = file.number(position + 2, 1, Endian::big);
-            if (precision && *precision != 8)
-                probe.unsupported = std::to_string(*precision) + "-bit JPEG is not supported: OpenCV reads 8 bits";
-        }
-        if (marker == sos) scan_seen = true;
-        position += std::max<std::size_t>(2, *length);
+        const std::uint64_t begin = position + 2, size = std::max<std::uint64_t>(2, *length) - 2;
+        position = begin + size;
+        return Segment{marker, begin, size};
     }
-    probe.truncated = scan_seen ? "the JPEG ends before its end-of-image marker" : "the JPEG ends inside its header";
+    return std::nullopt;
 }
 
-/// Decodes without alpha, and turned as its EXIF orientation says: OpenCV offers the one with the other only.
+/// Component of a frame, and what of it the scans bring.
+struct Component {
+    std::uint64_t id, across, down;  ///< sampling factors
+    std::array<int, 64> missing{};   ///< of each coefficient: the low bits that no scan has brought yet; all at first
+};
+
+/// Frame: what its header says.
+struct Frame {
+    unsigned char marker = 0;
+    std::vector<Component> components;
+
+    bool arithmetic() const { return marker >= sof9; }
+    bool progressive() const { return marker == sof2 || marker == sof10; }
+};
+
+Frame read_frame(const Bytes& file, const Segment& segment, Probe& probe) {
+    Frame frame{segment.marker, {}};
+    probe.set_size(file.number(segment.begin + 3, 2, Endian::big), file.number(segment.begin + 1, 2, Endian::big));
+    const auto precision = file.number(segment.begin, 1, Endian::big);
+    const auto count = file.number(segment.begin + 5, 1, Endian::big);
+    for (std::uint64_t i = 0, at = segment.begin + 6; count && i < *count && file.has(at, 3); ++i, at += 3) {
+        Component component{*file.at(at), *file.at(at + 1) / 16U, *file.at(at + 1) % 16U, {}};
+        component.missing.fill(16);
+        frame.components.push_back(component);
+    }
+    const unsigned char kind = segment.marker & 15U;
+    const auto unsupported = [&](const std::string& what) { probe.unsupported = what + " is not supported"; };
+    if (kind == 3 || kind == 11)
+        unsupported("lossless JPEG");
+    else if (kind != 9 && kind != 10 && kind > 2)
+        unsupported("hierarchical JPEG");
+    else if (precision && *precision != 8)
+        unsupported(std::to_string(*precision) + "-bit JPEG");
+    else if (count && *count != 1 && *count != 3 && *count != 4)
+        unsupported("JPEG of " + std::to_string(*count) + " components");
+    else if (probe.height == 0 && probe.width != 0)
+        unsupported("JPEG that tells its height after its data (DNL)");
+    return frame;
+}
+
+/// Notes what a scan brings. False where it has fewer components than the frame.
+bool read_scan(const Bytes& file, const Segment& segment, Frame& frame) {
+    const std::uint64_t count = file.number(segment.begin, 1, Endian::big).value_or(0),
+                        spectrum = segment.begin + 1 + 2 * count;
+    if (!file.has(spectrum, 3)) return true;
+    std::size_t first = *file.at(spectrum), last = *file.at(spectrum + 1);
+    int low = *file.at(spectrum + 2) & 15;
+    if (!frame.progressive()) first = 0, last = 63, low = 0;
+    for (std::uint64_t i = 0; i < count; ++i)
+        for (Component& component : frame.components)
+            if (component.id == *file.at(segment.begin + 1 + 2 * i))
+                for (std::size_t k = first; k <= std::min<std::size_t>(last, 63); ++k) component.missing[k] = low;
+    return count >= frame.components.size();
+}
+
+/// Sets what the frame's size means: the memory that it takes, and whether the file can hold it.
+void judge_size(const Bytes& file, const Frame& frame, bool one_scan, Probe& probe) {
+    std::uint64_t across = 1, down = 1, samples = 0, blocks = 0;
+    for (const Component& c : frame.components) {
+        across = std::max(across, c.across);
+        down = std::max(down, c.down);
+        samples += c.across * c.down;
+    }
+    const auto divided = [](std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; };
+    for (const Component& c : frame.components)
+        blocks += divided(probe.width * c.across, 8 * across) * divided(probe.height * c.down, 8 * down);
+    // An image, a second one where it is turned, and the coefficients of all where a scan brings a part of them.
+    const std::uint64_t image = frame.components.size() == 1 ? 1 : 3;
+    probe.pixel_bytes = 2 * image + (one_scan && !frame.progressive() ? 0 : divided(2 * samples, across * down));
+    // Huffman codes take a bit at least, of which a block has one (progressive) or two. Less in a truncated file is no
+    // wonder, up to a point.
+    const std::uint64_t bits = 8 * file.size() * (probe.truncated.empty() ? 1 : 1024);
+    if (!frame.arithmetic() && bits < blocks * (frame.progressive() ? 1 : 2))
+        probe.too_large = "the JPEG's header claims " + std::to_string(probe.width) + " x " +
+                          std::to_string(probe.height) + " pixels, more than its " + std::to_string(file.size()) +
+                          " bytes can hold";
+}
+
+/// Words about data that no scan brings; empty where all is there.
+std::string what_is_missing(const Frame& frame) {
+    for (std::size_t c = 0; c < frame.components.size(); ++c)
+        for (std::size_t k = 0; k < 64; ++k)
+            if (const int low = frame.components[c].missing[k]; low > 0)
+                return "the JPEG's scans leave out " + (low < 16 ? std::to_string(low) + " bits of " : std::string()) +
+                       "coefficient " + std::to_string(k) + " of component " + std::to_string(c + 1);
+    return {};
+}
+
+void inspect(const Bytes& file, Probe& probe) {
+    Frame frame;
+    bool ended = false, one_scan = true;
+    int scans = 0;
+    std::uint64_t position = 2;
+    while (const auto segment = next_segment(file, position)) {
+        const unsigned char marker = segment->marker;
+        if (marker == eoi) {
+            ended = true;
+            break;
+        }
+        if (marker == dhp) probe.unsupported = "hierarchical JPEG is not supported";
+        if (!frame.marker && marker >= 0xC0 && marker <= 0xCF && marker != dht && marker != jpg && marker != dac)
+            frame = read_frame(file, *segment, probe);
+        if (marker != sos) continue;
+        if (!read_scan(file, *segment, frame)) one_scan = false;
+        if (++scans > most_scans) {
+            probe.too_large = "the JPEG has more than " + std::to_string(most_scans) + " scans";
+            return;
+        }
+    }
+    if (!ended)
+        probe.truncated = scans ? "the JPEG ends before its end-of-image marker" : "the JPEG ends inside its header";
+    else if (!scans)
+        probe.damaged = "the JPEG has an end-of-image marker but no image data";
+    else if (frame.marker)
+        probe.damaged = what_is_missing(frame);
+    if (frame.marker) judge_size(file, frame, one_scan, probe);
+}
+
+/// Orientation of the EXIF data in the first APP1 segment, which is the one that OpenCV looks at; 1 where there is
+/// none.
+std::uint64_t orientation(const Bytes& file) {
+    std::uint64_t position = 2;
+    while (const auto segment = next_segment(file, position)) {
+        if (segment->marker == sos || segment->marker == eoi) return 1;
+        if (segment->marker != app1) continue;
+        constexpr std::uint64_t name = 6;  // "Exif", 0, 0
+        if (segment->size <= name || !file.has(segment->begin, segment->size)) return 1;
+        const Bytes tiff(file.at(segment->begin + name), segment->size - name);
+        const Endian endian = tiff.starts_with("II") ? Endian::little : Endian::big;
+        if ((endian == Endian::big && !tiff.starts_with("MM")) || tiff.number(2, 2, endian) != 42) return 1;
+        const std::uint64_t directory = tiff.number(4, 4, endian).value_or(tiff.size());
+        const std::uint64_t count = tiff.number(directory, 2, endian).value_or(0);
+        for (std::uint64_t i = 0, entry = directory + 2; i < count; ++i, entry += 12)
+            if (tiff.number(entry, 2, endian) == 0x0112) return tiff.number(entry + 8, 2, endian).value_or(1);
+        return 1;
+    }
+    return 1;
+}
+
+// ---- libjpeg ----
+
+/// Decoder of libjpeg's, and what its callbacks leave: plain data, over which they may jump.
+struct Decoder {
+    jpeg_decompress_struct info;
+    jpeg_error_mgr errors;
+    jpeg_progress_mgr progress;
+    std::jmp_buf failed;
+    bool strict;                  ///< gives up at the first damage, not only where libjpeg does
+    int code;                     ///< of the first damage or failure; 0: none
+    char words[JMSG_LENGTH_MAX];  ///< libjpeg's
+    int scan;                     ///< where it was
+    JDIMENSION row;
+};
+
+Decoder& decoder_of(j_common_ptr info) {
+    return *static_cast<Decoder*>(info->client_data);
+}
+
+void take_note(j_common_ptr info) {
+    Decoder& decoder = decoder_of(info);
+    if (decoder.code) return;
+    decoder.code = info->err->msg_code;
+    info->err->format_message(info, decoder.words);
+    if (!info->is_decompressor) return;
+    decoder.scan = decoder.info.input_scan_number;
+    decoder.row = std::min(decoder.info.input_iMCU_row * 8 * static_cast<JDIMENSION>(decoder.info.max_v_samp_factor),
+                           decoder.info.image_height);
+}
+
+void on_error(j_common_ptr info) {
+    take_note(info);
+    std::longjmp(decoder_of(info).failed, 1);
+}
+
+/// Tells whether a warning is about the data. Cameras write further bytes before the end marker.
+bool is_damage(const jpeg_error_mgr& errors) {
+    switch (errors.msg_code) {
+        case JWRN_EXTRANEOUS_DATA:
+            return errors.msg_parm.i[1] != eoi;
+        case JWRN_ARITH_BAD_CODE:
+        case JWRN_BOGUS_PROGRESSION:
+        case JWRN_HIT_MARKER:
+        case JWRN_HUFF_BAD_CODE:
+        case JWRN_JPEG_EOF:
+        case JWRN_MUST_RESYNC:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void on_message(j_common_ptr info, int level) {
+    if (level >= 0 || !is_damage(*info->err)) return;
+    take_note(info);
+    if (decoder_of(info).strict) std::longjmp(decoder_of(info).failed, 1);
+}
+
+void on_progress(j_common_ptr info) {
+    if (decoder_of(info).info.input_scan_number <= most_scans) return;
+    info->err->msg_code = JERR_BAD_PROGRESSION;
+    info->err->error_exit(info);
+}
+
+/// Reads the header. False where it fails.
+bool start(Decoder& decoder, const unsigned char* data, std::size_t size) {
+    if (setjmp(decoder.failed)) return false;
+    jpeg_create_decompress(&decoder.info);
+    decoder.info.progress = &decoder.progress;
+    decoder.progress.progress_monitor = on_progress;
+    jpeg_mem_src(&decoder.info, data, static_cast<unsigned long>(size));
+    jpeg_read_header(&decoder.info, TRUE);
+    decoder.info.out_color_space = decoder.info.num_components == 1   ? JCS_GRAYSCALE
+                                   : decoder.info.num_components == 3 ? JCS_EXT_BGR
+                                                                      : JCS_CMYK;
+    return true;
+}
+
+/// CMYK to B, G, R as OpenCV makes it.
+void convert_cmyk(const unsigned char* from, unsigned char* to, JDIMENSION width) {
+    for (JDIMENSION x = 0; x < width; ++x, from += 4, to += 3) {
+        const int k = from[3];
+        for (int i = 0; i < 3; ++i) to[2 - i] = static_cast<unsigned char>(k - ((255 - from[i]) * k >> 8));
+    }
+}
+
+/// Reads the rows, and on to the end marker. False where that fails; then the rows from output_scanline on are missing.
+bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step) {
+    constexpr JDIMENSION batch = 16;
+    if (setjmp(decoder.failed)) return false;
+    jpeg_decompress_struct& info = decoder.info;
+    jpeg_start_decompress(&info);
+    const bool cmyk = info.out_color_space == JCS_CMYK;
+    JSAMPARRAY inks = nullptr;
+    if (cmyk)
+        inks = info.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&info), JPOOL_IMAGE, 4 * info.output_width, batch);
+    while (info.output_scanline < info.output_height) {
+        const JDIMENSION first = info.output_scanline;
+        JSAMPROW rows[batch];
+        for (JDIMENSION i = 0; i < batch; ++i) rows[i] = pixels + step * std::min(first + i, info.output_height - 1);
+        const JDIMENSION got = jpeg_read_scanlines(&info, cmyk ? inks : rows, batch);
+        for (JDIMENSION i = 0; cmyk && i < got; ++i) convert_cmyk(inks[i], rows[i], info.output_width);
+    }
+    jpeg_finish_decompress(&info);
+    return true;
+}
+
+IoError::Kind kind_of(int code) {
+    switch (code) {
+        case JWRN_JPEG_EOF:
+        case JERR_INPUT_EOF:
+            return IoError::Kind::truncated;
+        case JERR_OUT_OF_MEMORY:
+            return IoError::Kind::memory;
+        case JERR_ARITH_NOTIMPL:
+        case JERR_BAD_PRECISION:
+        case JERR_CCIR601_NOTIMPL:
+        case JERR_COMPONENT_COUNT:
+        case JERR_CONVERSION_NOTIMPL:
+        case JERR_FRACT_SAMPLE_NOTIMPL:
+        case JERR_IMAGE_TOO_BIG:
+        case JERR_NOTIMPL:
+        case JERR_NOT_COMPILED:
+        case JERR_SOF_UNSUPPORTED:
+            return IoError::Kind::unsupported;
+        default:
+            return IoError::Kind::damaged;
+    }
+}
+
+/// Puts an image upright as its orientation says.
+void turn(const EncodedImage& file, cv::Mat& image, std::uint64_t orientation) {
+    if (orientation < 2 || orientation > 8) return;
+    if (orientation >= 5) {
+        cv::Mat turned =
+            file.allocate(static_cast<std::uint64_t>(image.cols), static_cast<std::uint64_t>(image.rows), image.type());
+        cv::transpose(image, turned);
+        image = turned;
+    }
+    constexpr int none = 2, across = 1, down = 0, both = -1;
+    constexpr std::array flips{none, none, across, both, down, none, across, both, down};
+    if (flips[orientation] != none) cv::flip(image, image, flips[orientation]);
+}
+
 Image decode(const EncodedImage& file) {
-    return opencv_decode(file, cv::IMREAD_ANYCOLOR | cv::IMREAD_ANYDEPTH);
+    Decoder decoder{};
+    decoder.info.err = jpeg_std_error(&decoder.errors);
+    decoder.errors.error_exit = on_error;
+    decoder.errors.emit_message = on_message;
+    decoder.info.client_data = &decoder;
+    decoder.strict = file.options.on_damaged == OnDamaged::error;
+    struct Guard {
+        Decoder& decoder;
+        ~Guard() { jpeg_destroy_decompress(&decoder.info); }
+    } const guard{decoder};
+
+    const auto words = [&] { return "libjpeg: " + std::string(decoder.words); };
+    const auto refuse = [&] {
+        const IoError::Kind kind = kind_of(decoder.code);
+        const bool data = kind == IoError::Kind::damaged || kind == IoError::Kind::truncated;
+        file.refuse((kind == IoError::Kind::damaged     ? "damaged: "
+                     : kind == IoError::Kind::truncated ? "truncated: "
+                                                        : "") +
+                        std::string("the JPEG") + (data ? "'s header" : " cannot be read") + ": " + words(),
+                    kind);
+    };
+    if (!start(decoder, file.bytes.at(0), file.bytes.size())) refuse();
+    if (decoder.info.image_width != file.probe.width || decoder.info.image_height != file.probe.height)
+        file.refuse("damaged: the JPEG has several headers that contradict each other", IoError::Kind::damaged);
+
+    Image image;
+    image.pixels = file.allocate(decoder.info.image_height, decoder.info.image_width,
+                                 decoder.info.num_components == 1 ? CV_8UC1 : CV_8UC3);
+    const bool complete = read_rows(decoder, image.pixels.data, image.pixels.step);
+    if (decoder.code) {
+        const IoError::Kind kind = kind_of(decoder.code);
+        if (kind != IoError::Kind::damaged && kind != IoError::Kind::truncated) refuse();
+        const std::string scan = decoder.scan > 1 ? " of scan " + std::to_string(decoder.scan) : "";
+        file.report(image,
+                    "the JPEG at row " + std::to_string(decoder.row) + " of " + std::to_string(file.probe.height) +
+                        scan + ": " + words(),
+                    kind);
+    }
+    const int done = complete ? image.pixels.rows : static_cast<int>(decoder.info.output_scanline);
+    image.pixels.rowRange(std::min(done, image.pixels.rows), image.pixels.rows).setTo(cv::Scalar::all(0));
+    turn(file, image.pixels, orientation(file.bytes));
+    return image;
 }
 
 }  // namespace
 
-const ImageFormat jpeg_format{"a JPEG", {".jpe", ".jpeg", ".jpg"}, 3, matches, inspect, decode};
+const ImageFormat jpeg_format{"a JPEG", {".jpe", ".jpeg", ".jpg"}, 14, matches, inspect, decode};
 
 }  // namespace gpuhist::io

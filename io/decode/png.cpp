@@ -1,31 +1,88 @@
-// PNG.
+// PNG, by libpng, which gets the chunks that make the pixels and no others.
+#include <png.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstring>
+#include <deque>
+#include <opencv2/core.hpp>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "decode/formats.hpp"
-#include "decode/opencv_codecs.hpp"
-#include "decode/png.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 constexpr std::string_view png_signature("\x89PNG\r\n\x1a\n", 8);
 
-struct Chunk {
-    std::uint64_t length;  ///< of the data; the chunk is 12 bytes longer
-    std::string_view type;
-    bool critical() const { return type[0] < 'a'; }
-};
-
-std::optional<Chunk> png_chunk(const Bytes& file, std::uint64_t position) {
-    const auto length = file.number(position, 4, Endian::big);
-    if (!length || !file.has(position, 12) || !file.has(position, 12 + *length)) return std::nullopt;
-    return Chunk{*length, file.text(position + 4, 4)};
-}
-
 bool matches(const Bytes& file) {
     return file.starts_with(png_signature);
+}
+
+// ---- chunks ----
+
+struct Chunk {
+    std::uint64_t position;  ///< of its length, type, data and checksum
+    std::string_view type;
+    std::string_view data;  ///< what is there of it, in a truncated file
+    bool whole;
+
+    bool critical() const { return type[0] < 'a'; }
+    bool is(std::string_view name) const { return type == name; }
+};
+
+/// Chunk at a position. None where its type does not consist of letters, or the file ends before.
+std::optional<Chunk> chunk_at(const Bytes& file, std::uint64_t position) {
+    const auto length = file.number(position, 4, Endian::big);
+    if (!length || !file.has(position, 8)) return std::nullopt;
+    const std::string_view type = file.text(position + 4, 4);
+    const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+    if (!std::all_of(type.begin(), type.end(), letter)) return std::nullopt;
+    const std::uint64_t there = std::min<std::uint64_t>(*length, file.size() - position - 8);
+    return Chunk{position, type, file.text(position + 8, there), file.has(position, 12 + *length)};
+}
+
+std::uint64_t end_of(const Chunk& chunk) {
+    return chunk.position + 12 + chunk.data.size();
+}
+
+/// Tells whether a checksum is wrong, of a chunk on which the pixels depend. A tRNS does not lose itself by a change of
+/// its name.
+bool checksum_fails(const Bytes& file, const Chunk& chunk) {
+    const auto checksum = [&](std::string_view type) {
+        const uLong begun = crc32_z(0, reinterpret_cast<const Bytef*>(type.data()), type.size());
+        return crc32_z(begun, reinterpret_cast<const Bytef*>(chunk.data.data()), chunk.data.size());
+    };
+    const auto stored = file.number(end_of(chunk) - 4, 4, Endian::big);
+    constexpr std::size_t longest_palette = 256;
+    if (chunk.critical() || chunk.is("tRNS")) return checksum(chunk.type) != stored;
+    return chunk.data.size() <= longest_palette && checksum("tRNS") == stored;
+}
+
+/// Header of the image.
+struct Header {
+    std::uint64_t width, height, bits, color, interlaced;
+
+    bool palette() const { return color == PNG_COLOR_TYPE_PALETTE; }
+    bool has_alpha() const { return (color & PNG_COLOR_MASK_ALPHA) != 0; }
+    bool gray() const { return (color & PNG_COLOR_MASK_COLOR) == 0; }
+};
+
+Header read_header(const Bytes& file) {
+    const auto number = [&](std::uint64_t at, unsigned count) {
+        return file.number(at, count, Endian::big).value_or(0);
+    };
+    return {number(16, 4), number(20, 4), number(24, 1), number(25, 1), number(28, 1)};
+}
+
+/// Bytes of a row as PNG stores it, without its filter's.
+std::uint64_t row_bytes(const Header& header) {
+    const std::uint64_t samples = header.palette() ? 1 : (header.gray() ? 1 : 3) + (header.has_alpha() ? 1 : 0);
+    return (saturating_product(header.width, samples * header.bits) - 1) / 8 + 1;
 }
 
 void inspect(const Bytes& file, Probe& probe) {
@@ -37,52 +94,264 @@ void inspect(const Bytes& file, Probe& probe) {
         probe.damaged = "the PNG does not begin with its IHDR chunk";
         return;
     }
-    probe.set_size(file.number(16, 4, Endian::big), file.number(20, 4, Endian::big));
-    constexpr std::uint64_t bits = 24;  // of a sample; fewer than 8 where there is a palette
-    probe.pixel_bytes = file.has(bits, 1) && *file.at(bits) == 16 ? 8 : 4;
-    std::uint64_t position = png_signature.size();
-    while (const auto chunk = png_chunk(file, position)) {
-        // A wrong checksum of the others is only a wrong text or profile.
-        if (chunk->critical()) {
-            const auto checksum = crc32_z(0, file.at(position + 4), static_cast<z_size_t>(chunk->length + 4));
-            if (file.number(position + 8 + chunk->length, 4, Endian::big) != checksum) {
-                probe.damaged = "the checksum of the PNG's " + std::string(chunk->type) + " chunk at byte " +
-                                std::to_string(position) + " is wrong";
-                return;
-            }
+    const Header header = read_header(file);
+    probe.set_size(header.width, header.height);
+    probe.pixel_bytes = header.palette() ? 5 : header.bits == 16 ? 8 : 4;
+    std::uint64_t position = png_signature.size(), data = 0;
+    bool ended = false;
+    while (const auto chunk = chunk_at(file, position)) {
+        if (chunk->is("IDAT")) data += chunk->data.size();
+        if (!chunk->whole) break;
+        const std::string name = "the PNG's " + std::string(chunk->type) + " chunk at byte " + std::to_string(position);
+        if (checksum_fails(file, *chunk)) {
+            probe.damaged = "the checksum of " + name + " is wrong";
+            return;
         }
-        if (chunk->type == "IEND") return;
-        position += 12 + chunk->length;
+        if (chunk->is("tRNS") && data) probe.damaged = name + " comes after the image data";
+        const bool known = chunk->is("IHDR") || chunk->is("PLTE") || chunk->is("IDAT") || chunk->is("IEND");
+        if (chunk->critical() && !known) probe.unsupported = name + " is critical, and of no kind that gpuhist reads";
+        position = end_of(*chunk);
+        if ((ended = chunk->is("IEND"))) break;
     }
-    probe.truncated = file.has(position, 8) ? "the PNG ends inside a chunk (at byte " + std::to_string(position) + ")"
-                                            : "the PNG ends before its IEND chunk";
+    if (!ended && file.has(position, 8) && !chunk_at(file, position))
+        probe.damaged = "the PNG has no chunk at byte " + std::to_string(position) + ", where one must begin";
+    else if (!ended)
+        probe.truncated = file.has(position, 8)
+                              ? "the PNG ends inside a chunk (at byte " + std::to_string(position) + ")"
+                              : "the PNG ends before its IEND chunk";
+    // Deflate makes at most 1032 bytes of one. Less in a truncated file is no wonder, up to a point.
+    const std::uint64_t most = 1032 * data * (probe.truncated.empty() ? 1 : 1024);
+    if (saturating_product(row_bytes(header), header.height) > most && probe.damaged.empty() && header.width != 0)
+        probe.too_large = "the PNG's header claims " + std::to_string(header.width) + " x " +
+                          std::to_string(header.height) + " pixels, more than its " + std::to_string(data) +
+                          " bytes of data can hold";
+}
+
+// ---- libpng ----
+
+/// PNG as libpng gets it: the header's chunks, and the data in chunks of our own. libpng looks for the end of the zlib
+/// stream, and at its checksum, only in the piece of data that it holds when the last row is done, and keeps quiet
+/// where there is none. So the last piece is a large one, and ends in bytes that belong to nothing: "Extra compressed
+/// data" then tells that the stream ended before them, with the right checksum.
+struct Stream {
+    std::string head{png_signature};
+    std::uint64_t pages = 1;
+    std::vector<std::string_view> pieces;  ///< all of it, in order
+    std::deque<std::string> lengths;       ///< of our chunks, and their types
+
+    static constexpr std::size_t piece = 1 << 16;
+    static constexpr std::string_view extra{"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"};  // no checksum of Adler's either
+
+    explicit Stream(const EncodedImage& file);
+    void add_data(const std::vector<std::string_view>& data, std::uint64_t begin, std::uint64_t end, bool last);
+};
+
+Stream::Stream(const EncodedImage& file) {
+    const Header header = read_header(file.bytes);
+    std::vector<std::string_view> data;
+    std::uint64_t position = png_signature.size(), size = 0;
+    while (const auto chunk = chunk_at(file.bytes, position)) {
+        position = end_of(*chunk);
+        if (chunk->is("IDAT")) {
+            data.push_back(chunk->data);
+            size += chunk->data.size();
+        }
+        const bool wanted =
+            chunk->is("IHDR") || (chunk->is("PLTE") && header.palette()) || (chunk->is("tRNS") && !header.has_alpha());
+        if (wanted && chunk->whole && data.empty()) head += file.bytes.text(chunk->position, 12 + chunk->data.size());
+        if (chunk->is("acTL") && chunk->whole && data.empty())
+            pages = std::max<std::uint64_t>(1, file.bytes.number(chunk->position + 8, 4, Endian::big).value_or(1));
+        if (chunk->is("IEND") || !chunk->whole) break;
+    }
+    pieces.push_back(head);
+    const std::uint64_t tail = size - std::min<std::uint64_t>(size, piece - extra.size());
+    constexpr std::uint64_t longest = std::uint64_t{1} << 30;
+    for (std::uint64_t begin = 0; begin < tail; begin += longest)
+        add_data(data, begin, std::min(tail, begin + longest), false);
+    add_data(data, tail, size, file.probe.truncated.empty());
+}
+
+void Stream::add_data(const std::vector<std::string_view>& data, std::uint64_t begin, std::uint64_t end, bool last) {
+    const std::uint64_t length = end - begin + (last ? extra.size() : 0);
+    std::string& header = lengths.emplace_back();
+    for (int shift = 24; shift >= 0; shift -= 8) header += static_cast<char>(length >> shift & 255);
+    pieces.push_back(header += "IDAT");
+    std::uint64_t at = 0;
+    for (const std::string_view part : data) {
+        const std::uint64_t first = std::clamp(begin, at, at + part.size()),
+                            next = std::clamp(end, at, at + part.size());
+        if (first < next) pieces.push_back(part.substr(first - at, next - first));
+        at += part.size();
+    }
+    if (last) pieces.push_back(extra);
+    if (last || begin != end) pieces.emplace_back("\0\0\0\0", 4);  // the checksum, at which nobody looks
+}
+
+/// Decoder of libpng's, and what its callbacks leave: plain data, over which they may jump.
+struct Decoder {
+    png_structp png;
+    png_infop info;
+    const std::string_view* pieces;  ///< what is still to be read
+    const std::string_view* end;
+    std::size_t offset;  ///< in the first of them
+    std::jmp_buf failed;
+    bool ended;       ///< the zlib stream, with the right checksum
+    bool truncated;   ///< the first failure is that the data end
+    char words[200];  ///< libpng's, of the first failure; empty: none
+    std::uint32_t row;
+    int passes;
+};
+
+Decoder& decoder_of(png_structp png) {
+    return *static_cast<Decoder*>(png_get_error_ptr(png));
+}
+
+void take_note(Decoder& decoder, const char* words) {
+    if (decoder.words[0] == 0) std::strncpy(decoder.words, words, sizeof decoder.words - 1);
+}
+
+void on_error(png_structp png, png_const_charp words) {
+    take_note(decoder_of(png), words);
+    std::longjmp(decoder_of(png).failed, 1);
+}
+
+/// Warnings are about what makes the pixels, for libpng gets nothing else; except these.
+void on_warning(png_structp png, png_const_charp words) {
+    if (std::strstr(words, "Extra compressed data"))
+        decoder_of(png).ended = true;
+    else if (!std::strstr(words, "Too much image data"))
+        take_note(decoder_of(png), words);
+}
+
+void read(png_structp png, png_bytep to, std::size_t count) {
+    Decoder& decoder = *static_cast<Decoder*>(png_get_io_ptr(png));
+    while (count > 0) {
+        if (decoder.pieces == decoder.end) {
+            decoder.truncated = decoder.words[0] == 0;
+            png_error(png, "the data end");
+        }
+        const std::size_t got = std::min(count, decoder.pieces->size() - decoder.offset);
+        std::memcpy(to, decoder.pieces->data() + decoder.offset, got);
+        to += got;
+        count -= got;
+        decoder.offset += got;
+        if (decoder.offset == decoder.pieces->size()) {
+            ++decoder.pieces;
+            decoder.offset = 0;
+        }
+    }
+}
+
+/// Reads what comes before the data. False where that fails.
+bool start(Decoder& decoder, const Header& header) {
+    if (setjmp(decoder.failed)) return false;
+    decoder.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, on_error, on_warning);
+    if (!decoder.png) return false;
+    decoder.info = png_create_info_struct(decoder.png);
+    if (!decoder.info) return false;
+    png_set_read_fn(decoder.png, &decoder, read);
+    png_set_user_limits(decoder.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_chunk_malloc_max(decoder.png, 0);
+    png_set_crc_action(decoder.png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);  // inspect() looked at them
+    png_set_benign_errors(decoder.png, 1);
+    png_set_compression_buffer_size(decoder.png, Stream::piece);
+    png_set_option(decoder.png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);  // some encoders name one too small
+    png_read_info(decoder.png, decoder.info);
+    if (header.palette()) {
+        png_set_packing(decoder.png);
+    } else {
+        png_set_expand(decoder.png);
+        const bool alpha = header.has_alpha() || png_get_valid(decoder.png, decoder.info, PNG_INFO_tRNS);
+        if (header.gray() && alpha) png_set_gray_to_rgb(decoder.png);
+        if (header.bits == 16) png_set_swap(decoder.png);
+        png_set_bgr(decoder.png);
+    }
+    decoder.passes = png_set_interlace_handling(decoder.png);
+    png_read_update_info(decoder.png, decoder.info);
+    return true;
+}
+
+/// Reads the rows, and the data to their end. False where that fails.
+bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step, std::uint32_t rows) {
+    if (setjmp(decoder.failed)) return false;
+    for (int pass = 0; pass < decoder.passes; ++pass)
+        for (decoder.row = 0; decoder.row < rows; ++decoder.row)
+            png_read_row(decoder.png, pixels + step * decoder.row, nullptr);
+    return true;
+}
+
+/// Replaces indices by their colours, with alpha where there is any.
+void color(const EncodedImage& file, const Decoder& decoder, Image& image) {
+    png_colorp colors = nullptr;
+    png_bytep alphas = nullptr;
+    int count = 0, with_alpha = 0;
+    png_get_PLTE(decoder.png, decoder.info, &colors, &count);
+    if (!png_get_tRNS(decoder.png, decoder.info, &alphas, &with_alpha, nullptr)) with_alpha = 0;
+    std::array<std::array<unsigned char, 4>, 256> table{};
+    for (int i = 0; i < count; ++i)
+        table[i] = {colors[i].blue, colors[i].green, colors[i].red,
+                    static_cast<unsigned char>(i < with_alpha ? alphas[i] : 255)};
+    const std::size_t channels = with_alpha ? 4 : 3;
+    const cv::Mat indices = image.pixels;
+    image.pixels = file.allocate(file.probe.height, file.probe.width, CV_8UC(static_cast<int>(channels)));
+    for (int y = 0; y < indices.rows; ++y) {
+        const unsigned char* from = indices.ptr(y);
+        unsigned char* to = image.pixels.ptr(y);
+        int highest = 0;
+        for (int x = 0; x < indices.cols; ++x, to += channels) {
+            highest = std::max<int>(highest, from[x]);
+            std::memcpy(to, table[from[x]].data(), channels);
+        }
+        if (highest >= count)
+            file.report(image, "the PNG at row " + std::to_string(y) + ": color " + std::to_string(highest) +
+                                   " of a palette of " + std::to_string(count));
+    }
 }
 
 Image decode(const EncodedImage& file) {
-    const std::string essential = essential_png(file.bytes);
-    return essential.empty() ? opencv_decode(file) : opencv_decode(file, essential);
+    const Header header = read_header(file.bytes);
+    const Stream stream(file);
+    Decoder decoder{};
+    decoder.pieces = stream.pieces.data();
+    decoder.end = decoder.pieces + stream.pieces.size();
+    struct Guard {
+        Decoder& decoder;
+        ~Guard() { png_destroy_read_struct(&decoder.png, &decoder.info, nullptr); }
+    } const guard{decoder};
+    if (!start(decoder, header)) {
+        if (!decoder.png || !decoder.info) file.refuse("no memory for libpng", IoError::Kind::memory);
+        file.refuse(
+            std::string(decoder.truncated ? "truncated" : "damaged") + ": the PNG's header: libpng: " + decoder.words,
+            decoder.truncated ? IoError::Kind::truncated : IoError::Kind::damaged);
+    }
+
+    Image image;
+    const bool transparent = png_get_valid(decoder.png, decoder.info, PNG_INFO_tRNS) != 0;
+    const int channels = header.has_alpha() || transparent ? 4 : header.gray() ? 1 : 3;
+    image.depth = header.bits == 16 ? Depth::u16 : Depth::u8;
+    image.white = header.bits == 16 ? 65535 : 255;
+    image.pages = stream.pages;
+    if (channels == 4) image.alpha = Alpha::straight;
+    if (channels == 4 && header.gray()) image.samples = Samples::gray_alpha;
+    const int type = header.palette() ? CV_8UC1 : CV_MAKETYPE(header.bits == 16 ? CV_16U : CV_8U, channels);
+    image.pixels = file.allocate(header.height, header.width, type);
+    if (png_get_rowbytes(decoder.png, decoder.info) != header.width * image.pixels.elemSize())
+        file.refuse("damaged: the PNG's header contradicts itself", IoError::Kind::damaged);
+    if (file.options.on_damaged == OnDamaged::accept) image.pixels.setTo(cv::Scalar::all(0));  // what may stay missing
+    const bool complete =
+        read_rows(decoder, image.pixels.data, image.pixels.step, static_cast<std::uint32_t>(header.height));
+    if (complete && !decoder.ended) take_note(decoder, "the compressed data do not end");
+    if (decoder.words[0] != 0)
+        file.report(image,
+                    "the PNG at row " + std::to_string(decoder.row) + " of " + std::to_string(header.height) +
+                        ": libpng: " + decoder.words,
+                    decoder.truncated ? IoError::Kind::truncated : IoError::Kind::damaged);
+    if (header.palette()) color(file, decoder, image);
+    return image;
 }
 
 }  // namespace
 
 const ImageFormat png_format{"a PNG", {".png"}, 8, matches, inspect, decode};
-
-std::string essential_png(const Bytes& file) {
-    std::string kept(png_signature);
-    kept.reserve(file.size());
-    bool all = true;
-    std::uint64_t position = png_signature.size();
-    while (const auto chunk = png_chunk(file, position)) {
-        if (chunk->critical() || chunk->type == "tRNS") {
-            kept += file.text(position, 12 + chunk->length);
-        } else {
-            all = false;
-        }
-        position += 12 + chunk->length;
-        if (chunk->type == "IEND") return all ? std::string() : kept;
-    }
-    kept += file.text(position, file.size() - position);  // of a truncated file: what is there of its last chunk
-    return all ? std::string() : kept;
-}
 
 }  // namespace gpuhist::io
