@@ -1,0 +1,27 @@
+// Strips and tiles of a TIFF, from their bytes in the file to samples in rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "decode/bytes.hpp"
+#include "decode/tiff_layout.hpp"
+
+namespace gpuhist::io {
+
+/// Decoder of the strips and tiles of a file. It keeps the codec's memory from one to the next.
+class TiffCodec {
+  public:
+    virtual ~TiffCodec() = default;
+    /// Decodes a strip or tile into `to`, of `piece.bytes`; what is missing becomes zeros. Returns what is wrong,
+    /// nothing where all is well. Samples of 16 and 32 bits are in the machine's byte order, predictors undone.
+    virtual std::string decode(std::uint64_t index, const TiffPiece& piece, unsigned char* to) = 0;
+};
+
+/// Decoder of a file whose layout is sound. Throws std::bad_alloc, and std::runtime_error where libtiff does not open
+/// the file. File and layout must outlive it.
+std::unique_ptr<TiffCodec> own_tiff_codec(const Bytes& file, const TiffLayout& layout);
+std::unique_ptr<TiffCodec> libtiff_codec(const Bytes& file, const TiffLayout& layout);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,187 @@
+// Directories of a TIFF, classic or big: their fields, read in place.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "decode/bytes.hpp"
+
+namespace gpuhist::io {
+
+/// Fields of a directory that the pixels depend on.
+namespace tag {
+enum : unsigned {
+    new_subfile_type = 254,
+    subfile_type = 255,
+    width = 256,
+    height = 257,
+    bits = 258,
+    compression = 259,
+    photometric = 262,
+    fill_order = 266,
+    strip_offsets = 273,
+    orientation = 274,
+    samples = 277,
+    rows_per_strip = 278,
+    strip_lengths = 279,
+    planar = 284,
+    predictor = 317,
+    colormap = 320,
+    tile_width = 322,
+    tile_height = 323,
+    tile_offsets = 324,
+    tile_lengths = 325,
+    ink_set = 332,
+    extra_samples = 338,
+    sample_format = 339,
+    ycbcr_coefficients = 529,
+    ycbcr_subsampling = 530,
+    reference_black_white = 532
+};
+}  // namespace tag
+
+/// A directory. Bytes outlive it.
+class TiffDirectory {
+  public:
+    /// The first directory of a file that begins as a TIFF.
+    explicit TiffDirectory(const Bytes& file) : file_(file) {
+        endian_ = file.starts_with("II") ? Endian::little : Endian::big;
+        big_ = file.number(2, 2, endian_) == 43u;
+        word_ = big_ ? 8 : 4;
+        read(file.number(big_ ? 8 : 4, word_, endian_));
+    }
+
+    /// Whether the file holds all of it.
+    bool complete() const { return complete_; }
+    Endian endian() const { return endian_; }
+
+    /// The directory after it, which is not complete where there is none.
+    TiffDirectory next() const {
+        TiffDirectory directory = *this;
+        directory.read(complete_ ? file_.number(start_ + count_ * entry_bytes(), word_, endian_) : std::nullopt);
+        return directory;
+    }
+
+    std::uint64_t fields() const { return count_; }
+
+    /// A field of whole numbers.
+    class Values {
+      public:
+        std::uint64_t count() const { return count_; }
+        std::uint64_t operator[](std::uint64_t index) const {
+            return file_.number(offset_ + index * bytes_, bytes_, endian_).value_or(0);
+        }
+
+      private:
+        friend class TiffDirectory;
+        Bytes file_{nullptr, 0};
+        Endian endian_ = Endian::little;
+        std::uint64_t offset_ = 0, count_ = 0;
+        unsigned bytes_ = 0;
+    };
+
+    /// The values of a field; none where it is not there, of another type, or outside the file.
+    Values values(unsigned wanted) const {
+        Values values;
+        const Entry entry = find(wanted);
+        constexpr std::array whole{1, 3, 4, 6, 8, 9, 13, 16, 17};
+        bool known = false;
+        for (const auto type : whole) known = known || entry.type == static_cast<std::uint64_t>(type);
+        if (!known || !inside(entry)) return values;
+        values.file_ = file_;
+        values.endian_ = endian_;
+        values.offset_ = entry.offset;
+        values.count_ = entry.count;
+        values.bytes_ = entry.type_bytes;
+        return values;
+    }
+
+    std::uint64_t value(unsigned wanted, std::uint64_t otherwise) const {
+        const Values all = values(wanted);
+        return all.count() ? all[0] : otherwise;
+    }
+
+    /// The values of a field of fractions, in the precision that libtiff reads them with.
+    std::vector<float> fractions(unsigned wanted, std::vector<float> otherwise) const {
+        const Entry entry = find(wanted);
+        if (!inside(entry) || entry.count < otherwise.size()) return otherwise;
+        for (std::size_t i = 0; i < otherwise.size(); ++i) {
+            const std::uint64_t at = entry.offset + i * entry.type_bytes;
+            const auto number = [&](std::uint64_t place) {
+                return static_cast<std::uint32_t>(file_.number(place, 4, endian_).value_or(0));
+            };
+            const std::uint32_t first = number(at), second = entry.type == 5 ? number(at + 4) : 0;
+            if (entry.type == 5) {
+                otherwise[i] = second ? static_cast<float>(first) / static_cast<float>(second) : 0;
+            } else if (entry.type == 11) {
+                std::memcpy(&otherwise[i], &first, 4);
+            } else if (entry.type == 3 || entry.type == 4) {
+                otherwise[i] = static_cast<float>(file_.number(at, entry.type_bytes, endian_).value_or(0));
+            }
+        }
+        return otherwise;
+    }
+
+    /// Whether a field is there whose values are not all inside the file.
+    bool cut(unsigned wanted) const {
+        const Entry entry = find(wanted);
+        return entry.type_bytes && !inside(entry);
+    }
+
+  private:
+    struct Entry {
+        std::uint64_t tag, type, count, offset;  ///< offset: where the values are, in the entry itself if they fit
+        unsigned type_bytes;                     ///< 0 for a type that is not known
+    };
+
+    void read(std::optional<std::uint64_t> start) {
+        complete_ = false;
+        count_ = start_ = 0;
+        const unsigned count_bytes = big_ ? 8 : 2;
+        const auto count = start && *start ? file_.number(*start, count_bytes, endian_) : std::nullopt;
+        if (!count) return;
+        start_ = *start + count_bytes;
+        count_ = *count;
+        // The entries and, after them, where the next directory is.
+        complete_ = count_ <= file_.size() && file_.has(start_, saturating_product(count_, entry_bytes()) + word_);
+        if (!complete_) count_ = 0;
+    }
+
+    std::uint64_t entry_bytes() const { return big_ ? 20 : 12; }
+
+    bool inside(const Entry& entry) const {
+        return entry.type_bytes && file_.has(entry.offset, saturating_product(entry.count, entry.type_bytes));
+    }
+
+    /// The first entry of a field; of no type where there is none.
+    Entry find(unsigned wanted) const {
+        for (std::uint64_t i = 0; i < count_; ++i)
+            if (file_.number(start_ + i * entry_bytes(), 2, endian_) == wanted) return read_entry(i);
+        return {};
+    }
+
+    Entry read_entry(std::uint64_t index) const {
+        constexpr std::array<unsigned char, 19> sizes{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8};
+        const std::uint64_t at = start_ + index * entry_bytes();
+        Entry entry{};
+        entry.tag = file_.number(at, 2, endian_).value_or(0);
+        entry.type = file_.number(at + 2, 2, endian_).value_or(0);
+        entry.count = file_.number(at + 4, word_, endian_).value_or(0);
+        entry.type_bytes = entry.type < sizes.size() ? sizes[entry.type] : 0;
+        entry.offset = at + 4 + word_;
+        if (saturating_product(entry.count, entry.type_bytes) > word_)
+            entry.offset = file_.number(entry.offset, word_, endian_).value_or(0);
+        return entry;
+    }
+
+    Bytes file_;
+    Endian endian_ = Endian::little;
+    bool big_ = false;
+    unsigned word_ = 4;
+    std::uint64_t start_ = 0, count_ = 0;
+    bool complete_ = false;
+};
+
+}  // namespace gpuhist::io

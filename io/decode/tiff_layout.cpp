@@ -1,0 +1,446 @@
+#include "decode/tiff_layout.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <limits>
+
+#include "gpuhist/image.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+namespace compression = tiff_compression;
+
+enum Photometric : std::uint64_t {
+    photometric_white_is_zero,
+    photometric_black_is_zero,
+    photometric_rgb,
+    photometric_palette,
+    photometric_mask,
+    photometric_cmyk,
+    photometric_ycbcr,
+    photometric_cielab = 8,
+    photometric_icclab = 9,
+    photometric_itulab = 10,
+    photometric_cfa = 32803,
+    photometric_log_l = 32844,
+    photometric_log_luv = 32845,
+    photometric_linear_raw = 34892
+};
+enum SampleFormat : std::uint64_t { format_uint = 1, format_int, format_float, format_void, format_complex_int };
+enum Predictor : std::uint64_t { predictor_none = 1, predictor_horizontal, predictor_float };
+enum Extra : std::uint64_t { extra_premultiplied = 1, extra_straight = 2, extra_straight_of_corel = 999 };
+
+struct Named {
+    std::uint64_t number;
+    const char* name;
+};
+
+constexpr Named photometric_names[]{
+    {photometric_mask, "a transparency mask"},
+    {photometric_cmyk, "CMYK"},
+    {photometric_cielab, "CIE Lab"},
+    {photometric_icclab, "ICC Lab"},
+    {photometric_itulab, "ITU Lab"},
+    {photometric_cfa, "a color filter array"},
+    {photometric_log_l, "LogL"},
+    {photometric_log_luv, "LogLuv"},
+    {photometric_linear_raw, "linear raw"},
+};
+
+constexpr Named compression_names[]{
+    {compression::none, "none"},
+    {compression::ccitt_rle, "CCITT RLE"},
+    {compression::ccitt_group3, "CCITT group 3"},
+    {compression::ccitt_group4, "CCITT group 4"},
+    {compression::lzw, "LZW"},
+    {6, "old-style JPEG"},
+    {compression::jpeg, "JPEG"},
+    {compression::adobe_deflate, "deflate"},
+    {9, "JBIG"},
+    {10, "JBIG of colors"},
+    {32766, "NeXT"},
+    {32771, "CCITT RLE of words"},
+    {compression::packbits, "PackBits"},
+    {32809, "ThunderScan"},
+    {32908, "PixarFilm"},
+    {32909, "PixarLog"},
+    {compression::deflate, "deflate"},
+    {34661, "JBIG"},
+    {compression::sgi_log, "SGILog"},
+    {compression::sgi_log24, "SGILog24"},
+    {34712, "JPEG 2000"},
+    {34887, "LERC"},
+    {34892, "lossy JPEG of DNG"},
+    {compression::lzma, "LZMA"},
+    {compression::zstd, "zstd"},
+    {compression::webp, "WebP"},
+    {50002, "JPEG XL"},
+};
+
+template <std::size_t Count>
+std::string named(const Named (&names)[Count], std::uint64_t number) {
+    for (const Named& known : names)
+        if (known.number == number) return std::string(known.name) + " (" + std::to_string(number) + ")";
+    return std::to_string(number);
+}
+
+bool is_ccitt(std::uint64_t number) {
+    return number >= compression::ccitt_rle && number <= compression::ccitt_group4;
+}
+
+bool has_predictor(std::uint64_t number) {
+    return number == compression::lzw || number == compression::adobe_deflate || number == compression::deflate ||
+           number == compression::zstd || number == compression::lzma;
+}
+
+constexpr std::uint64_t ceiling(std::uint64_t value, std::uint64_t unit) {
+    return value / unit + (value % unit != 0);
+}
+
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+/// The most bytes that a byte of a compression becomes.
+std::uint64_t expansion(std::uint64_t number, std::uint64_t row_bytes) {
+    switch (number) {
+        case compression::none:
+            return 2;  // strips that are a little short are damaged, not a claim
+        case compression::lzw:
+            return 4096;
+        case compression::adobe_deflate:
+        case compression::deflate:
+            return 1032;
+        case compression::packbits:
+            return 64;
+        case compression::jpeg:
+            return 1536;  // a bit a block of 64 samples, of which subsampling makes three times as many
+        case compression::ccitt_rle:
+        case compression::ccitt_group3:
+        case compression::ccitt_group4:
+            return saturating_product(8, row_bytes);  // a bit a row
+        case compression::sgi_log:
+        case compression::sgi_log24:
+            return 256;
+        default:
+            return unlimited;
+    }
+}
+
+}  // namespace
+
+TiffLayout::TiffLayout(const Bytes& file) : directory(file), file_bytes_(file.size()) {
+    if (!directory.complete()) {
+        truncated = "the TIFF ends before its directory";
+        return;
+    }
+    width = directory.value(tag::width, 0);
+    height = directory.value(tag::height, 0);
+    for (const unsigned number :
+         {tag::width, tag::height, tag::bits, tag::compression, tag::photometric, tag::strip_offsets, tag::samples,
+          tag::strip_lengths, tag::colormap, tag::tile_offsets, tag::tile_lengths, tag::extra_samples,
+          tag::sample_format, tag::ycbcr_coefficients, tag::ycbcr_subsampling, tag::reference_black_white})
+        if (directory.cut(number)) {
+            truncated = "the TIFF ends before the values of its directory";
+            return;
+        }
+    compression = directory.value(tag::compression, compression::none);
+    read_samples();
+    if (unsupported.empty()) read_type();
+    if (unsupported.empty()) read_compression();
+    if (unsupported.empty() && damaged.empty()) read_pieces(file);
+}
+
+void TiffLayout::read_samples() {
+    const TiffDirectory::Values all_bits = directory.values(tag::bits);
+    samples = directory.value(tag::samples, std::max<std::uint64_t>(1, all_bits.count()));
+    bits = directory.value(tag::bits, 1);
+    orientation = directory.value(tag::orientation, 1);
+    const TiffDirectory::Values formats = directory.values(tag::sample_format);
+    const std::uint64_t arrangement = directory.value(tag::planar, 1);
+    planar = arrangement == 2 && samples > 1;
+    if (samples == 0) damaged = "the TIFF has pixels of no samples";
+    if (arrangement != 1 && arrangement != 2)
+        damaged = "the TIFF has the planar configuration " + std::to_string(arrangement);
+    if (directory.values(tag::photometric).count()) {
+        photometric = directory.value(tag::photometric, 0);
+    } else if (samples == 1 && !is_ccitt(compression)) {
+        photometric = photometric_black_is_zero;
+    } else {
+        damaged = "the TIFF does not say what its samples are (no PhotometricInterpretation)";
+    }
+
+    if (photometric == photometric_log_luv) return;  // its samples are the codec's matter
+    const auto differ = [&](const TiffDirectory::Values& values) {
+        for (std::uint64_t i = 1; i < std::min(values.count(), samples); ++i)
+            if (values[i] != values[0]) return true;
+        return false;
+    };
+    const std::uint64_t format = directory.value(tag::sample_format, format_uint);
+    const bool whole = format == format_uint || format == format_void;
+    if (differ(all_bits)) {
+        unsupported = "samples of different depths in a pixel are not supported";
+    } else if (differ(formats) || format < format_uint || format > 6) {
+        unsupported = "samples of the format " + std::to_string(format) + " or of several are not supported";
+    } else if (!(whole && bits <= 16) && !(format == format_float && bits == 32)) {
+        const char* prefix = whole ? "u" : format == format_int ? "s" : format == format_float ? "f" : "complex ";
+        unsupported = "depth " + (prefix + std::to_string(bits)) + " is not supported: gpuhist reads " + depth_names();
+    } else if (samples > 4) {
+        unsupported = std::to_string(samples) + " channels are not supported: gpuhist reads 1, 3 or 4";
+    } else if (bits == 0) {
+        damaged = "the TIFF has samples of no bits";
+    }
+    depth = format == format_float ? Depth::f32 : bits > 8 ? Depth::u16 : Depth::u8;
+    white = format == format_float ? 1.0
+            : bits > 8             ? static_cast<double>((1U << std::min(bits, std::uint64_t{16})) - 1)
+                                   : 255.0;
+}
+
+void TiffLayout::read_type() {
+    const std::uint64_t extra = directory.value(tag::extra_samples, 0);
+    const auto alpha_of = [](std::uint64_t kind) {
+        if (kind == extra_premultiplied) return Alpha::premultiplied;
+        return kind == extra_straight || kind == extra_straight_of_corel ? Alpha::straight : Alpha::none;
+    };
+    const auto counted = [&] { return std::to_string(samples) + " samples a pixel"; };
+    channels = samples;
+    switch (photometric) {
+        case photometric_white_is_zero:
+        case photometric_black_is_zero:
+            zero_is_white = photometric == photometric_white_is_zero;
+            if (samples == 2) {
+                alpha = alpha_of(extra);
+                meaning = Samples::gray_alpha;
+                channels = 4;
+                if (alpha == Alpha::none) unsupported = "2 channels are not supported: gpuhist reads 1, 3 or 4";
+            } else if (samples > 2) {
+                meaning = Samples::bands;
+                const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
+                for (std::uint64_t i = 0; i < std::min(kinds.count(), samples); ++i)
+                    if (alpha_of(kinds[i]) != Alpha::none) unsupported = "bands beside alpha are not supported";
+                if (zero_is_white) unsupported = "several bands whose zero is white are not supported";
+            }
+            if (zero_is_white && depth == Depth::f32) unsupported = "f32 whose zero is white is not supported";
+            break;
+        case photometric_rgb:
+            if (samples == 4) {
+                alpha = alpha_of(extra);
+                meaning = alpha == Alpha::none ? Samples::color_bands : Samples::color;
+            } else if (samples != 3) {
+                damaged = "the TIFF has RGB of " + counted();
+            }
+            break;
+        case photometric_palette:
+            if (samples != 1) {
+                unsupported = "a palette and further samples are not supported";
+            } else if (depth == Depth::f32) {
+                damaged = "the TIFF has a palette of indices that are f32";
+            } else {
+                read_palette();
+            }
+            break;
+        case photometric_cmyk:
+            finish = Finish::cmyk;
+            meaning = Samples::bands;
+            white = 255;
+            if (samples != 4 || bits != 8)
+                unsupported = "CMYK of " + std::to_string(bits) + " bits and " + counted() + " is not supported";
+            if (directory.value(tag::ink_set, 1) != 1) unsupported = "inks that are not CMYK are not supported";
+            break;
+        case photometric_ycbcr: {
+            if (samples != 3 || bits != 8) {
+                unsupported = "YCbCr of " + std::to_string(bits) + " bits and " + counted() + " is not supported";
+                break;
+            }
+            if (rgb_of_jpeg()) break;
+            finish = Finish::ycbcr;
+            meaning = Samples::bands;
+            const TiffDirectory::Values shared = directory.values(tag::ycbcr_subsampling);
+            chroma_across = shared.count() == 2 ? shared[0] : 2;
+            chroma_down = shared.count() == 2 ? shared[1] : 2;
+            const auto allowed = [](std::uint64_t count) { return count == 1 || count == 2 || count == 4; };
+            if (!allowed(chroma_across) || !allowed(chroma_down)) {
+                damaged = "the TIFF has a chroma subsampling of " + std::to_string(chroma_across) + " by " +
+                          std::to_string(chroma_down);
+                chroma_across = chroma_down = 1;
+            }
+            if (planar && chroma_across * chroma_down != 1)
+                unsupported = "YCbCr in separate planes of different sizes is not supported";
+            break;
+        }
+        case photometric_log_luv:
+            finish = Finish::log_luv;
+            meaning = Samples::bands;
+            depth = Depth::f32;
+            white = 1.0;
+            if (samples != 3 || (compression != compression::sgi_log && compression != compression::sgi_log24))
+                unsupported = "LogLuv of " + counted() + " and the compression " +
+                              named(compression_names, compression) + " is not supported";
+            break;
+        default:
+            unsupported = "the photometric interpretation " + named(photometric_names, photometric) +
+                          " is not supported: convert the TIFF to RGB or gray first";
+    }
+}
+
+void TiffLayout::read_palette() {
+    palette = true;
+    channels = 3;
+    colormap = directory.values(tag::colormap);
+    const std::uint64_t entries = std::uint64_t{3} << bits;
+    if (colormap.count() < entries) {
+        damaged = "the TIFF has a color map of " + std::to_string(colormap.count()) + " values, not " +
+                  std::to_string(entries);
+        return;
+    }
+    // A map of 8 bits is one that old writers made, or one whose values are 8 bits in the upper byte, or in both.
+    bool low = true, high = true;
+    for (std::uint64_t i = 0; i < entries; ++i) {
+        const std::uint64_t value = colormap[i];
+        low = low && value <= 255;
+        high = high && ((value & 255) == 0 || (value & 255) == value >> 8);
+    }
+    depth = low || high ? Depth::u8 : Depth::u16;
+    palette_shift = low || !high ? 0 : 8;
+    white = low || high ? 255 : 65535;
+}
+
+bool TiffLayout::by_libtiff() const {
+    return compression != compression::none && compression != compression::packbits &&
+           (compression == compression::lzw || !has_predictor(compression));
+}
+
+bool TiffLayout::rgb_of_jpeg() const {
+    return photometric == photometric_ycbcr && compression == compression::jpeg;
+}
+
+void TiffLayout::read_compression() {
+    const std::string name = named(compression_names, compression);
+    const bool images = compression == compression::jpeg || compression == compression::webp;
+    const bool known = compression == compression::none || compression == compression::packbits ||
+                       has_predictor(compression) || is_ccitt(compression) || images || finish == Finish::log_luv;
+    if (!known) {
+        unsupported = "the compression " + name + " is not supported: convert the TIFF first";
+    } else if (is_ccitt(compression) && (bits != 1 || samples != 1)) {
+        damaged = "the TIFF has the compression " + name + ", which is for samples of one bit";
+    } else if (images && bits != 8) {
+        unsupported = "the compression " + name + " of " + std::to_string(bits) + "-bit samples is not supported";
+    } else if (compression == compression::webp ? planar || photometric != photometric_rgb
+                                                : images && (palette || (planar && rgb_of_jpeg()))) {
+        unsupported = "the compression " + name + " of such samples is not supported";
+    }
+
+    reversed = directory.value(tag::fill_order, 1) == 2;
+    predictor = directory.value(tag::predictor, predictor_none);
+    if (predictor == predictor_none || !unsupported.empty()) return;
+    const bool fits = predictor == predictor_horizontal ? bits == 8 || bits == 16 || bits == 32
+                                                        : predictor == predictor_float && depth == Depth::f32;
+    if (!has_predictor(compression)) {
+        unsupported = "the predictor " + std::to_string(predictor) + " and the compression " + name +
+                      " are not supported together";
+    } else if (!fits || chroma_across * chroma_down != 1) {
+        unsupported = "the predictor " + std::to_string(predictor) + " of such samples is not supported";
+    }
+}
+
+void TiffLayout::read_pieces(const Bytes& file) {
+    if (width == 0 || height == 0) return;
+    if (width > INT_MAX || height > INT_MAX) {
+        too_large = "its header claims " + std::to_string(width) + " x " + std::to_string(height) + " pixels";
+        return;
+    }
+    tiled = directory.values(tag::tile_offsets).count() > 0 || directory.values(tag::tile_width).count() > 0;
+    offsets = directory.values(tiled ? tag::tile_offsets : tag::strip_offsets);
+    lengths = directory.values(tiled ? tag::tile_lengths : tag::strip_lengths);
+    if (tiled && offsets.count() == 0) {  // some writers mix the names
+        offsets = directory.values(tag::strip_offsets);
+        lengths = directory.values(tag::strip_lengths);
+    }
+    piece_width = tiled ? directory.value(tag::tile_width, 0) : width;
+    piece_height = tiled ? directory.value(tag::tile_height, 0) : directory.value(tag::rows_per_strip, height);
+    if (!tiled) piece_height = std::min(piece_height, height);
+    if (piece_width == 0 || piece_height == 0 || offsets.count() == 0) {
+        damaged = "the TIFF has no strips or tiles of any size";
+        return;
+    }
+    across = ceiling(width, piece_width);
+    down = ceiling(height, piece_height);
+    const std::uint64_t planes = planar ? samples : 1,
+                        count = saturating_product(saturating_product(across, down), planes);
+    const TiffPiece first = piece(0);
+    const std::uint64_t total = saturating_product(saturating_product(first.row_bytes, height / chroma_down + 1),
+                                                   saturating_product(across, planes));
+    if (offsets.count() < count || (lengths.count() > 0 && lengths.count() < count)) {
+        damaged = "the TIFF has " + std::to_string(offsets.count()) + (tiled ? " tiles" : " strips") + " and " +
+                  std::to_string(lengths.count()) + " lengths of them, where its size needs " + std::to_string(count);
+        if (count > saturating_product(1024, offsets.count()))
+            too_large = "the TIFF's " + std::to_string(offsets.count()) + " strips or tiles cannot hold " +
+                        std::to_string(width) + " x " + std::to_string(height) + " pixels";
+        return;
+    }
+    decodable = true;
+    std::uint64_t held = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const TiffPiece here = piece(i);
+        if (here.length == 0 || here.offset == 0) {
+            unsupported = "a sparse TIFF is not supported: its " + name_of(i) + " has no bytes";
+            return;
+        }
+        held = here.length > unlimited - held ? unlimited : held + here.length;
+        if (truncated.empty() && !file.has(here.offset, here.length))
+            truncated = "the TIFF ends before its " + name_of(i);
+    }
+    // A file that was cut may hold a small part of what its strips claim.
+    held = std::min(held, saturating_product(1024, file.size()));
+    if (total > saturating_product(held, expansion(compression, first.row_bytes)))
+        too_large = "its header claims " + std::to_string(width) + " x " + std::to_string(height) +
+                    " pixels, which the " + std::to_string(held) + " bytes of its strips or tiles cannot hold";
+}
+
+TiffPiece TiffLayout::piece(std::uint64_t index) const {
+    TiffPiece piece{};
+    const std::uint64_t in_plane = index % (across * down);
+    piece.plane = index / (across * down);
+    piece.x = in_plane % across * piece_width;
+    piece.y = in_plane / across * piece_height;
+    piece.columns = std::min(piece_width, width - piece.x);
+    piece.rows = std::min(piece_height, height - piece.y);
+    const std::uint64_t rows = tiled ? piece_height : piece.rows;
+    const std::uint64_t pixel_bits = decoded_bits() * (planar ? 1 : samples);
+    if (chroma_across * chroma_down == 1) {
+        piece.row_bytes = ceiling(saturating_product(piece_width, pixel_bits), 8);
+    } else {
+        piece.row_bytes = saturating_product(ceiling(piece_width, chroma_across), chroma_across * chroma_down + 2);
+    }
+    piece.bytes = saturating_product(piece.row_bytes, ceiling(rows, chroma_down));
+    // Some writers fill up the last of several strips.
+    piece.most_bytes = down > 1 ? saturating_product(piece.row_bytes, ceiling(piece_height, chroma_down)) : piece.bytes;
+
+    piece.offset = offsets[index];
+    const std::uint64_t rest = file_bytes_ - std::min(file_bytes_, piece.offset);
+    // Some writers leave the lengths out, or, of the only strip, at 0; or round them up where nothing is compressed.
+    const bool untold = lengths.count() == 0 || (lengths[index] == 0 && across * down == 1);
+    piece.length = untold ? rest : lengths[index];
+    if (compression == compression::none) piece.length = untold ? piece.bytes : std::min(piece.length, piece.bytes);
+    return piece;
+}
+
+std::string TiffLayout::name_of(std::uint64_t index) const {
+    return (tiled ? "tile " : "strip ") + std::to_string(index + 1) + " of " + std::to_string(pieces());
+}
+
+std::uint64_t tiff_pages(const Bytes& file) {
+    // Directories that do not overlap have no more fields than the file has room for: more means a chain that is a
+    // loop.
+    constexpr std::uint64_t overview = 1, mask = 4, old_overview = 2;
+    std::uint64_t pages = 0, fields = 0;
+    for (TiffDirectory directory(file); directory.complete(); directory = directory.next()) {
+        fields += directory.fields() + 1;
+        if (fields > file.size() / 6) return 1;
+        const bool main = (directory.value(tag::new_subfile_type, 0) & (overview | mask)) == 0 &&
+                          directory.value(tag::subfile_type, 1) != old_overview;
+        pages += main;
+    }
+    return std::max<std::uint64_t>(1, pages);
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,104 @@
+// What the first directory of a TIFF says: the samples, and where the strips or tiles lie.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "decode/bytes.hpp"
+#include "decode/tiff_directory.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/io/image.hpp"
+
+namespace gpuhist::io {
+
+/// Numbers of TIFF's compressions.
+namespace tiff_compression {
+enum : std::uint64_t {
+    none = 1,
+    ccitt_rle = 2,
+    ccitt_group3 = 3,
+    ccitt_group4 = 4,
+    lzw = 5,
+    jpeg = 7,
+    adobe_deflate = 8,
+    packbits = 32773,
+    deflate = 32946,
+    sgi_log = 34676,
+    sgi_log24 = 34677,
+    lerc = 34887,
+    lzma = 34925,
+    zstd = 50000,
+    webp = 50001
+};
+}  // namespace tiff_compression
+
+/// A strip or tile in the file.
+struct TiffPiece {
+    std::uint64_t x, y, plane;       ///< its first pixel, and of separate planes which
+    std::uint64_t columns, rows;     ///< that lie in the image
+    std::uint64_t offset, length;    ///< its bytes, which may pass the end of the file
+    std::uint64_t row_bytes, bytes;  ///< decoded: a row, and all rows that it must hold
+    std::uint64_t most_bytes;        ///< decoded: that it may hold
+};
+
+/// The image of the first directory. The four texts are empty where all is well; `layout` is of use where the image
+/// has a size and nothing is unsupported, whatever else is wrong.
+struct TiffLayout {
+    explicit TiffLayout(const Bytes& file);
+
+    /// What becomes of the stored samples once they are in the matrix.
+    enum class Finish : std::uint8_t { none, cmyk, ycbcr, log_luv };
+
+    std::string unsupported, damaged, truncated, too_large;
+    bool decodable = false;  ///< there are strips or tiles, of a size
+
+    TiffDirectory directory;
+    std::uint64_t width = 0, height = 0, bits = 1, samples = 1, compression = 1, photometric = 0, predictor = 1;
+    std::uint64_t orientation = 1;
+    bool planar = false, tiled = false, reversed = false;  ///< reversed: the bits of every byte
+
+    Depth depth = Depth::u8;
+    Samples meaning = Samples::color;
+    Alpha alpha = Alpha::none;
+    Finish finish = Finish::none;
+    double white = 255;
+    std::uint64_t channels = 1;  ///< of the matrix that samples go to
+    bool palette = false, zero_is_white = false;
+    std::uint64_t chroma_across = 1, chroma_down = 1;  ///< pixels that share their chroma
+
+    std::uint64_t pieces() const { return across * down * (planar ? samples : 1); }
+    TiffPiece piece(std::uint64_t index) const;
+    /// "strip 3 of 12", counted from 1.
+    std::string name_of(std::uint64_t index) const;
+    /// Whether libtiff decodes it, not this library.
+    bool by_libtiff() const;
+    /// Whether libtiff hands over RGB where the file has YCbCr.
+    bool rgb_of_jpeg() const;
+    /// Bytes that a pixel takes in memory, those of strips and tiles as large as the image included.
+    std::uint64_t pixel_bytes() const { return std::min<std::uint64_t>(16, 2 * channels * sample_bytes(depth)); }
+    /// Bits of a sample as it is decoded.
+    std::uint64_t decoded_bits() const { return finish == Finish::log_luv ? 32 : bits; }
+    /// Value of the color map as it is measured; `channel` 0 is red.
+    std::uint64_t color(std::uint64_t index, std::uint64_t channel) const {
+        return colormap[channel * (std::uint64_t{1} << bits) + index] >> palette_shift;
+    }
+
+    TiffDirectory::Values offsets, lengths, colormap;
+    std::uint64_t piece_width = 0, piece_height = 0, across = 1, down = 1;
+    unsigned palette_shift = 0;
+
+  private:
+    void read_samples();
+    void read_type();
+    void read_compression();
+    void read_pieces(const Bytes& file);
+    void read_palette();
+
+    std::uint64_t file_bytes_ = 0;
+};
+
+/// Pages of a file: its directories without overviews, thumbnails and masks.
+std::uint64_t tiff_pages(const Bytes& file);
+
+}  // namespace gpuhist::io

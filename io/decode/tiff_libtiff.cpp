@@ -1,0 +1,159 @@
+// Strips and tiles that libtiff decodes. What it says while it does is damage, but for the few remarks named here; what
+// it says of fields is not.
+#include <tiffio.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+#include "decode/tiff_codecs.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+namespace compression = tiff_compression;
+
+/// File in memory, as libtiff reads it, and the first thing that it complained of.
+struct Client {
+    Bytes file;
+    std::uint64_t position = 0;
+    bool heeds_warnings = false;
+    char complaint[300] = {};
+};
+
+/// Remarks on data that are sound all the same.
+bool harmless(std::string_view module, std::string_view text) {
+    const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+    if (module == "JPEGLib") {
+        if (has("extraneous bytes before marker 0xd9")) return true;  // cameras fill up with them before the end
+        return !has("Corrupt JPEG data") && !has("Premature end of JPEG");
+    }
+    return has("Old-style LZW codes") || has("JPEG strip size exceeds expected dimensions");
+}
+
+void keep(void* user, bool warning, const char* module, const char* format, va_list arguments) {
+    Client& client = *static_cast<Client*>(user);
+    if (client.complaint[0] || (warning && !client.heeds_warnings)) return;
+    char text[200];
+    std::vsnprintf(text, sizeof text, format, arguments);
+    if (!module) module = "";
+    if (warning && harmless(module, text)) return;
+    std::snprintf(client.complaint, sizeof client.complaint, "%s: %s", module, text);
+}
+
+int on_error(TIFF*, void* user, const char* module, const char* format, va_list arguments) {
+    keep(user, false, module, format, arguments);
+    return 1;
+}
+
+int on_warning(TIFF*, void* user, const char* module, const char* format, va_list arguments) {
+    keep(user, true, module, format, arguments);
+    return 1;
+}
+
+Client& client_of(thandle_t handle) {
+    return *static_cast<Client*>(handle);
+}
+
+tmsize_t read(thandle_t handle, void* to, tmsize_t size) {
+    Client& client = client_of(handle);
+    const std::uint64_t begin = std::min<std::uint64_t>(client.position, client.file.size());
+    const std::uint64_t count = std::min<std::uint64_t>(client.file.size() - begin, static_cast<std::uint64_t>(size));
+    std::memcpy(to, client.file.at(begin), count);
+    client.position = begin + count;
+    return static_cast<tmsize_t>(count);
+}
+
+toff_t seek(thandle_t handle, toff_t offset, int from) {
+    Client& client = client_of(handle);
+    const std::uint64_t base = from == SEEK_CUR ? client.position : from == SEEK_END ? client.file.size() : 0;
+    return client.position = base + offset;
+}
+
+int map(thandle_t handle, void** base, toff_t* size) {
+    const Bytes& file = client_of(handle).file;
+    *base = const_cast<unsigned char*>(file.at(0));
+    *size = file.size();
+    return 1;
+}
+
+struct Close {
+    void operator()(TIFF* tiff) const { TIFFClose(tiff); }
+};
+
+class LibtiffCodec : public TiffCodec {
+  public:
+    LibtiffCodec(const Bytes& file, const TiffLayout& layout) : layout_(layout), client_{file} {
+        const std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)> options(TIFFOpenOptionsAlloc(),
+                                                                                       TIFFOpenOptionsFree);
+        if (!options) throw std::bad_alloc();
+        TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, &client_);
+        TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, &client_);
+        tiff_.reset(TIFFClientOpenExt(
+            "", "rc", &client_, read, [](thandle_t, void*, tmsize_t) -> tmsize_t { return 0; }, seek,
+            [](thandle_t) { return 0; }, [](thandle_t handle) -> toff_t { return client_of(handle).file.size(); }, map,
+            [](thandle_t, void*, toff_t) {}, options.get()));
+        if (!tiff_) throw std::runtime_error(complaint());
+        if (layout.rgb_of_jpeg()) TIFFSetField(tiff_.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+        if (layout.finish == TiffLayout::Finish::log_luv)
+            TIFFSetField(tiff_.get(), TIFFTAG_SGILOGDATAFMT, SGILOGDATAFMT_FLOAT);
+        check();
+        client_.complaint[0] = 0;
+        client_.heeds_warnings = true;
+    }
+
+    std::string decode(std::uint64_t index, const TiffPiece& piece, unsigned char* to) override {
+        client_.complaint[0] = 0;
+        const auto number = static_cast<std::uint32_t>(index);
+        const auto size = static_cast<tmsize_t>(piece.bytes);
+        std::memset(to, 0, piece.bytes);  // rows that the codec does not reach
+        const tmsize_t count = layout_.tiled ? TIFFReadEncodedTile(tiff_.get(), number, to, size)
+                                             : TIFFReadEncodedStrip(tiff_.get(), number, to, size);
+        // libtiff gave up before it undid predictor and byte order.
+        if (count < 0 && (layout_.predictor != 1 || layout_.decoded_bits() > 8)) std::memset(to, 0, piece.bytes);
+        if (count == size && !client_.complaint[0]) return {};
+        if (client_.complaint[0]) return complaint();
+        return "libtiff makes " + std::to_string(std::max<tmsize_t>(count, 0)) + " of the " + std::to_string(size) +
+               " bytes of its rows";
+    }
+
+  private:
+    std::string complaint() const { return std::string("libtiff: ") + client_.complaint; }
+
+    /// Throws where libtiff reads the directory in another way than TiffLayout.
+    void check() {
+        const auto number = [&](std::uint32_t tag, auto otherwise) {
+            TIFFGetFieldDefaulted(tiff_.get(), tag, &otherwise);
+            return static_cast<std::uint64_t>(otherwise);
+        };
+        constexpr std::uint32_t none32 = 0;
+        constexpr std::uint16_t none16 = 0;
+        const TiffPiece first = layout_.piece(0);
+        const auto pieces = layout_.tiled ? TIFFNumberOfTiles(tiff_.get()) : TIFFNumberOfStrips(tiff_.get());
+        const auto bytes = layout_.tiled ? TIFFTileSize64(tiff_.get())
+                                         : TIFFVStripSize64(tiff_.get(), static_cast<std::uint32_t>(first.rows));
+        if (number(TIFFTAG_IMAGEWIDTH, none32) == layout_.width &&
+            number(TIFFTAG_IMAGELENGTH, none32) == layout_.height &&
+            number(TIFFTAG_COMPRESSION, none16) == layout_.compression &&
+            number(TIFFTAG_SAMPLESPERPIXEL, none16) == layout_.samples &&
+            number(TIFFTAG_BITSPERSAMPLE, none16) == layout_.decoded_bits() &&
+            (TIFFIsTiled(tiff_.get()) != 0) == layout_.tiled && pieces == layout_.pieces() && bytes == first.bytes)
+            return;
+        throw std::runtime_error(client_.complaint[0] ? complaint() : "libtiff reads its directory in another way");
+    }
+
+    const TiffLayout& layout_;
+    Client client_;
+    std::unique_ptr<TIFF, Close> tiff_;
+};
+
+}  // namespace
+
+std::unique_ptr<TiffCodec> libtiff_codec(const Bytes& file, const TiffLayout& layout) {
+    return std::make_unique<LibtiffCodec>(file, layout);
+}
+
+}  // namespace gpuhist::io

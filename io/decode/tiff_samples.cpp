@@ -1,0 +1,170 @@
+#include "decode/tiff_samples.hpp"
+
+#include <tiffio.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <opencv2/imgproc.hpp>
+
+namespace gpuhist::io {
+namespace {
+
+/// Samples of any number of bits up to 16, the first bit the most significant one.
+template <class Sample>
+void unpack(const unsigned char* from, std::uint64_t count, unsigned bits, Sample* to) {
+    std::uint32_t held = 0;
+    unsigned holds = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        while (holds < bits) {
+            held = held << 8 | *from++;
+            holds += 8;
+        }
+        holds -= bits;
+        to[i] = static_cast<Sample>(held >> holds & ((1U << bits) - 1));
+    }
+}
+
+template <class Sample>
+void swap_colors(Sample* pixels, std::uint64_t count, unsigned channels) {
+    for (std::uint64_t i = 0; i < count; ++i) std::swap(pixels[i * channels], pixels[i * channels + 2]);
+}
+
+}  // namespace
+
+TiffSamples::TiffSamples(const TiffLayout& layout, cv::Mat& pixels) : layout_(layout), pixels_(pixels) {
+    const std::uint64_t values = std::uint64_t{1} << std::min<std::uint64_t>(layout.bits, 16);
+    if (layout.palette) {
+        colors_.resize(3 * values);
+        for (std::uint64_t i = 0; i < values; ++i)
+            for (std::uint64_t channel = 0; channel < 3; ++channel)
+                colors_[3 * i + 2 - channel] = static_cast<std::uint16_t>(layout.color(i, channel));
+    } else if (layout.bits < 8 && layout.finish != TiffLayout::Finish::log_luv) {
+        expanded_.resize(values);
+        for (std::uint64_t i = 0; i < values; ++i)
+            expanded_[i] = static_cast<std::uint8_t>((2 * 255 * i + values - 1) / (2 * (values - 1)));
+    }
+}
+
+unsigned char* TiffSamples::in_place(const TiffPiece& piece) const {
+    const bool same = !layout_.palette && layout_.decoded_bits() == 8 * sample_bytes(layout_.depth) &&
+                      (!layout_.planar || layout_.channels == 1) && layout_.samples == layout_.channels &&
+                      layout_.chroma_across * layout_.chroma_down == 1 && piece.columns == layout_.width &&
+                      piece.row_bytes == pixels_.cols * pixels_.elemSize() && pixels_.isContinuous() &&
+                      piece.bytes == piece.rows * piece.row_bytes;
+    return same ? pixels_.ptr(static_cast<int>(piece.y)) : nullptr;
+}
+
+void TiffSamples::put(const TiffPiece& piece, unsigned char* from) {
+    if (layout_.chroma_across * layout_.chroma_down != 1) return put_chroma(piece, from);
+    if (layout_.depth == Depth::f32) return put_rows<float>(piece, from);
+    // Indices of a palette are read as what their colours are.
+    if (layout_.depth == Depth::u16) return put_rows<std::uint16_t>(piece, from);
+    put_rows<std::uint8_t>(piece, from);
+}
+
+template <class Sample>
+void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
+    const auto channels = static_cast<unsigned>(layout_.channels);
+    const auto in_row = static_cast<unsigned>(layout_.planar ? 1 : layout_.samples);  // interleaved samples
+    const std::uint64_t count = piece.columns * in_row;
+    const bool colors = layout_.meaning == Samples::color_bands || (layout_.meaning == Samples::color && channels > 1);
+    const bool packed = layout_.decoded_bits() != 8 * sizeof(Sample);
+    std::vector<Sample> unpacked(packed && !layout_.palette ? count : 0);
+    std::vector<std::uint16_t> indices(layout_.palette ? count : 0);
+    for (std::uint64_t y = 0; y < piece.rows; ++y, from += piece.row_bytes) {
+        Sample* to = pixels_.ptr<Sample>(static_cast<int>(piece.y + y)) + piece.x * channels;
+        const auto bits = static_cast<unsigned>(layout_.bits);
+        if (layout_.palette) {
+            if (bits == 16)
+                std::memcpy(indices.data(), from, 2 * count);
+            else
+                unpack(from, count, bits, indices.data());
+            for (std::uint64_t x = 0; x < count; ++x)
+                for (unsigned channel = 0; channel < 3; ++channel)
+                    to[3 * x + channel] = static_cast<Sample>(colors_[3U * indices[x] + channel]);
+            continue;
+        }
+        auto* samples = reinterpret_cast<Sample*>(from);
+        if constexpr (!std::is_same_v<Sample, float>) {
+            if (packed) {
+                samples = unpacked.data();
+                unpack(from, count, bits, samples);
+                if (!expanded_.empty())
+                    for (std::uint64_t i = 0; i < count; ++i) samples[i] = expanded_[samples[i]];
+            }
+            if (layout_.zero_is_white && piece.plane == 0) {
+                const auto white = static_cast<Sample>(layout_.white);
+                for (std::uint64_t i = 0; i < count; i += in_row) samples[i] = static_cast<Sample>(white - samples[i]);
+            }
+        }
+        if (layout_.meaning == Samples::gray_alpha) {
+            for (std::uint64_t x = 0; x < piece.columns; ++x) {
+                const Sample first = samples[x * in_row];
+                if (piece.plane == 0) to[4 * x] = to[4 * x + 1] = to[4 * x + 2] = first;
+                if (piece.plane == 1) to[4 * x + 3] = first;
+                if (in_row == 2) to[4 * x + 3] = samples[2 * x + 1];
+            }
+        } else if (layout_.planar) {
+            const unsigned channel =
+                colors && piece.plane < 3 ? 2 - static_cast<unsigned>(piece.plane) : static_cast<unsigned>(piece.plane);
+            for (std::uint64_t x = 0; x < piece.columns; ++x) to[x * channels + channel] = samples[x];
+        } else {
+            if (to != samples) std::memcpy(to, samples, count * sizeof(Sample));
+            if (colors) swap_colors(to, piece.columns, channels);
+        }
+    }
+}
+
+void TiffSamples::put_chroma(const TiffPiece& piece, const unsigned char* from) {
+    const std::uint64_t across = layout_.chroma_across, down = layout_.chroma_down, block = across * down + 2;
+    for (std::uint64_t y = 0; y < piece.rows; ++y) {
+        const unsigned char* row = from + y / down * piece.row_bytes;
+        unsigned char* to = pixels_.ptr(static_cast<int>(piece.y + y)) + piece.x * 3;
+        for (std::uint64_t x = 0; x < piece.columns; ++x, to += 3) {
+            const unsigned char* unit = row + x / across * block;
+            to[0] = unit[y % down * across + x % across];
+            to[1] = unit[block - 2];
+            to[2] = unit[block - 1];
+        }
+    }
+}
+
+void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels) {
+    std::vector<float> luma = layout.directory.fractions(tag::ycbcr_coefficients, {0.299F, 0.587F, 0.114F});
+    std::vector<float> range = layout.directory.fractions(tag::reference_black_white, {0, 255, 128, 255, 128, 255});
+    // libtiff puts its tables behind the structure.
+    const std::size_t size = sizeof(TIFFYCbCrToRGB) + sizeof(long) + 4 * 256 * sizeof(TIFFRGBValue) +
+                             2 * 256 * sizeof(int) + 3 * 256 * sizeof(std::int32_t);
+    const std::unique_ptr<long[]> memory(new long[size / sizeof(long) + 1]());
+    auto* converter = reinterpret_cast<TIFFYCbCrToRGB*>(memory.get());
+    TIFFYCbCrToRGBInit(converter, luma.data(), range.data());
+    for (int y = 0; y < pixels.rows; ++y) {
+        unsigned char* pixel = pixels.ptr(y);
+        for (int x = 0; x < pixels.cols; ++x, pixel += 3) {
+            std::uint32_t red, green, blue;
+            TIFFYCbCrtoRGB(converter, pixel[0], pixel[1], pixel[2], &red, &green, &blue);
+            pixel[0] = static_cast<unsigned char>(blue);
+            pixel[1] = static_cast<unsigned char>(green);
+            pixel[2] = static_cast<unsigned char>(red);
+        }
+    }
+}
+
+void finish_log_luv(cv::Mat& pixels) {
+    cv::cvtColor(pixels, pixels, cv::COLOR_XYZ2BGR);
+}
+
+void finish_cmyk(const cv::Mat& ink, cv::Mat& colors) {
+    for (int y = 0; y < ink.rows; ++y) {
+        const unsigned char* from = ink.ptr(y);
+        unsigned char* to = colors.ptr(y);
+        for (int x = 0; x < ink.cols; ++x, from += 4, to += 3) {
+            const int light = 255 - from[3];
+            for (int channel = 0; channel < 3; ++channel)
+                to[2 - channel] = static_cast<unsigned char>(light - (from[channel] * light >> 8));
+        }
+    }
+}
+
+}  // namespace gpuhist::io

@@ -1,0 +1,38 @@
+// Samples of a TIFF become pixels.
+#pragma once
+
+#include <opencv2/core/mat.hpp>
+
+#include "decode/tiff_layout.hpp"
+
+namespace gpuhist::io {
+
+/// Where the stored samples of an image go: its strips and tiles in any order, then the whole of it.
+class TiffSamples {
+  public:
+    /// `pixels`: of the layout's depth and channels.
+    TiffSamples(const TiffLayout& layout, cv::Mat& pixels);
+
+    /// Where a piece may be decoded to, its rows being the matrix's; null where its samples must move.
+    unsigned char* in_place(const TiffPiece& piece) const;
+    /// Puts a decoded piece into the matrix. `from` may be what `in_place` said; it is changed.
+    void put(const TiffPiece& piece, unsigned char* from);
+
+  private:
+    template <class Sample>
+    void put_rows(const TiffPiece& piece, unsigned char* from);
+    void put_chroma(const TiffPiece& piece, const unsigned char* from);
+
+    const TiffLayout& layout_;
+    cv::Mat& pixels_;
+    std::vector<std::uint16_t> colors_;   ///< of a palette: blue, green and red of each entry
+    std::vector<std::uint8_t> expanded_;  ///< of samples under 8 bits: what they stand for
+};
+
+/// What Finish asks for: YCbCr becomes colours as libtiff converts them, in place; LogLuv as `cv::imread` does.
+void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels);
+void finish_log_luv(cv::Mat& pixels);
+/// Ink as `cv::imread` turns that of a JPEG into colours. `colors` has three channels.
+void finish_cmyk(const cv::Mat& ink, cv::Mat& colors);
+
+}  // namespace gpuhist::io

@@ -1,0 +1,611 @@
+// TIFF: what is read of it, sample by sample, and what is refused. The oracle is the array that was written.
+#include <opencv2/imgproc.hpp>
+#include <thread>
+
+#include "support/image_files.hpp"
+#include "support/tiff_files.hpp"
+
+namespace {
+
+using namespace image_files;
+using gpuhist::Samples;
+using gpuhist::io::Alpha;
+using gpuhist::io::Damage;
+using gpuhist::io::Image;
+using tiff_files::place_of;
+using tiff_files::Spec;
+using tiff_files::with_value;
+using tiff_files::write;
+
+#define EXPECT_SAYS(bytes, part) EXPECT_TRUE(contains(failure(bytes), part))
+
+/// Noise of all values of `bits`; of floats, of -1 to 2.
+cv::Mat samples(int rows, int columns, int channels, int bits = 8, bool floating = false) {
+    cv::Mat image(rows, columns, CV_MAKETYPE(floating ? CV_32F : bits > 8 ? CV_16U : CV_8U, channels));
+    cv::RNG random(static_cast<std::uint64_t>(31 * bits + channels));
+    random.fill(image, cv::RNG::UNIFORM, floating ? -1 : 0, floating ? 2 : 1 << bits);
+    return image;
+}
+
+/// Something that compresses.
+cv::Mat smooth(int rows, int columns, int channels, int bits = 8, bool floating = false) {
+    cv::Mat image = samples(rows, columns, channels, bits, floating);
+    cv::blur(image, image, cv::Size(9, 9));
+    return image;
+}
+
+/// Channels of `from` in another order, or some of them.
+cv::Mat channels_of(const cv::Mat& from, const std::vector<int>& which) {
+    std::vector<cv::Mat> all, some;
+    cv::split(from, all);
+    for (const int channel : which) some.push_back(all[static_cast<std::size_t>(channel)]);
+    cv::Mat result;
+    cv::merge(some, result);
+    return result;
+}
+
+cv::Mat bgr(const cv::Mat& rgb) {
+    return channels_of(rgb, rgb.channels() == 4 ? std::vector{2, 1, 0, 3} : std::vector{2, 1, 0});
+}
+
+Image read(const Bytes& bytes, OnDamaged on_damaged = OnDamaged::error) {
+    DecodeOptions options;
+    options.on_damaged = on_damaged;
+    return decode_image(bytes, "some.file", options);
+}
+
+cv::Mat by_opencv(const Bytes& bytes) {
+    return cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
+}
+
+constexpr int lossless[]{COMPRESSION_NONE, COMPRESSION_LZW,  COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,
+                         COMPRESSION_ZSTD, COMPRESSION_LZMA, COMPRESSION_PACKBITS};
+/// Compressions that are decoded to their end.
+constexpr int checked[]{COMPRESSION_ADOBE_DEFLATE, COMPRESSION_ZSTD, COMPRESSION_LZMA, COMPRESSION_PACKBITS};
+
+/// What libtiff remarks while the tests write is not printed; the decoder has handlers of its own.
+class Tiff : public testing::Test {
+  protected:
+    Tiff() : handler_(TIFFSetWarningHandler(nullptr)) {}
+    ~Tiff() override { TIFFSetWarningHandler(handler_); }
+
+  private:
+    TIFFErrorHandler handler_;
+};
+
+TEST_F(Tiff, LayoutsCompressionsAndPredictorsMakeNoDifference) {
+    struct Kind {
+        int channels, bits;
+        bool floating;
+    };
+    int turn = 0;
+    for (const Kind& kind : {Kind{1, 8, false},
+                             {3, 8, false},
+                             {4, 8, false},
+                             {1, 16, false},
+                             {3, 16, false},
+                             {4, 16, false},
+                             {1, 32, true},
+                             {3, 32, true},
+                             {4, 32, true}}) {
+        const cv::Mat array = samples(21, 37, kind.channels, kind.bits, kind.floating);
+        const cv::Mat expected = kind.channels == 1 ? array : bgr(array);
+        for (const int compression : lossless)
+            for (const bool planar : {false, true})
+                for (const bool tiled : {false, true})
+                    for (int predictor = 1; predictor <= (kind.floating ? 3 : 2); ++predictor) {
+                        if (predictor > 1 && (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS))
+                            continue;
+                        const char* modes[]{"w", "wb", "w8", "w8b", "wl"};
+                        Spec spec;
+                        spec.compression = compression;
+                        spec.planar = planar;
+                        spec.predictor = predictor;
+                        spec.mode = modes[turn % 5];
+                        spec.rows = turn % 3 == 0 ? 5 : turn % 3 == 1 ? 1 : 21;
+                        if (tiled) spec.tile_width = 16, spec.tile_height = turn % 2 ? 32 : 16;
+                        if (kind.channels == 4) spec.extra = {EXTRASAMPLE_UNASSALPHA};
+                        ++turn;
+                        // libtiff 4.5 writes these with the bytes of each sample the wrong way round.
+                        if (predictor == PREDICTOR_FLOATINGPOINT && spec.mode.back() == 'b') spec.mode = "w";
+                        SCOPED_TRACE(testing::Message()
+                                     << kind.channels << " x " << kind.bits << " bits, compression " << compression
+                                     << ", predictor " << predictor << ", mode " << spec.mode
+                                     << (planar ? ", planar" : "") << (tiled ? ", tiles" : ""));
+                        ASSERT_TRUE(same(read(write(array, spec)), expected));
+                    }
+    }
+}
+
+TEST_F(Tiff, SamplesKeepTheirValues) {
+    for (int bits = 1; bits <= 16; ++bits)
+        for (const int channels : {1, 3})
+            for (const bool planar : {false, true})
+                for (const int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE}) {
+                    SCOPED_TRACE(testing::Message() << bits << " bits, " << channels << " channels");
+                    const cv::Mat array = samples(21, 37, channels, bits);
+                    Spec spec;
+                    spec.bits = bits;
+                    spec.planar = planar;
+                    spec.compression = compression;
+                    const Image image = read(write(array, spec));
+                    cv::Mat expected = channels == 1 ? array : bgr(array);
+                    if (bits < 8) expected.convertTo(expected, CV_8U, 255.0 / ((1 << bits) - 1));
+                    ASSERT_TRUE(same(image, expected));
+                    EXPECT_EQ(image.white, bits <= 8 ? 255 : (1 << bits) - 1);
+                }
+    EXPECT_EQ(read(write(samples(9, 9, 1, 32, true))).white, 1);
+}
+
+TEST_F(Tiff, ZeroIsWhiteIsInvertedAtEveryDepth) {
+    Spec spec;
+    spec.photometric = PHOTOMETRIC_MINISWHITE;
+    for (const int bits : {1, 4, 8, 12, 16}) {
+        spec.bits = bits;
+        const cv::Mat array = samples(21, 37, 1, bits);
+        cv::Mat expected = cv::Scalar((1 << bits) - 1) - array;
+        if (bits < 8) expected.convertTo(expected, CV_8U, 255.0 / ((1 << bits) - 1));
+        EXPECT_TRUE(same(read(write(array, spec)), expected)) << bits;
+    }
+    spec.bits = 8;
+    spec.extra = {EXTRASAMPLE_UNASSALPHA};
+    const cv::Mat array = samples(21, 37, 2);
+    cv::Mat inverted = array.clone();
+    cv::subtract(cv::Scalar(255, 0), array, inverted);
+    std::vector<cv::Mat> planes;
+    cv::split(array, planes);
+    planes[0] = 255 - planes[0];
+    cv::Mat expected;
+    cv::merge(std::vector<cv::Mat>{planes[0], planes[0], planes[0], planes[1]}, expected);
+    EXPECT_TRUE(same(read(write(array, spec)), expected));
+    spec.extra.clear();
+    spec.bits = 32;
+    EXPECT_SAYS(write(samples(9, 9, 1, 32, true), spec), "f32 whose zero is white is not supported");
+}
+
+TEST_F(Tiff, AlphaAndBandsAreAsStored) {
+    for (const int bits : {8, 16, 32})
+        for (const bool planar : {false, true}) {
+            SCOPED_TRACE(testing::Message() << bits << (planar ? " planar" : ""));
+            Spec spec;
+            spec.planar = planar;
+            const auto array = [&](int channels) { return samples(21, 37, channels, bits, bits == 32); };
+            const auto image = [&](int channels, int photometric, std::vector<std::uint16_t> extra) {
+                spec.photometric = photometric;
+                spec.extra = std::move(extra);
+                return read(write(array(channels), spec));
+            };
+            const auto expect = [&](const Image& image, Samples meaning, Alpha alpha, const cv::Mat& pixels) {
+                EXPECT_EQ(image.samples, meaning);
+                EXPECT_EQ(image.alpha, alpha);
+                EXPECT_TRUE(same(image, pixels));
+            };
+            expect(image(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNASSALPHA}), Samples::color, Alpha::straight, bgr(array(4)));
+            expect(image(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_ASSOCALPHA}), Samples::color, Alpha::premultiplied,
+                   bgr(array(4)));
+            expect(image(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNSPECIFIED}), Samples::color_bands, Alpha::none,
+                   bgr(array(4)));
+            expect(image(4, PHOTOMETRIC_RGB, {}), Samples::color_bands, Alpha::none, bgr(array(4)));
+            const cv::Mat gray_alpha = channels_of(array(2), {0, 0, 0, 1});
+            expect(image(2, PHOTOMETRIC_MINISBLACK, {EXTRASAMPLE_UNASSALPHA}), Samples::gray_alpha, Alpha::straight,
+                   gray_alpha);
+            expect(image(2, PHOTOMETRIC_MINISBLACK, {EXTRASAMPLE_ASSOCALPHA}), Samples::gray_alpha,
+                   Alpha::premultiplied, gray_alpha);
+            for (const int channels : {3, 4})
+                expect(image(channels, PHOTOMETRIC_MINISBLACK,
+                             std::vector<std::uint16_t>(static_cast<std::size_t>(channels) - 1)),
+                       Samples::bands, Alpha::none, array(channels));
+            spec.extra.clear();
+            EXPECT_SAYS(write(array(2), spec), "2 channels");
+        }
+}
+
+TEST_F(Tiff, PalettesBecomeTheirColors) {
+    for (const int bits : {1, 2, 4, 8, 16})
+        for (const int kind : {0, 1, 2, 3}) {  // 8 bits in the upper byte, in both, alone; 16 bits
+            SCOPED_TRACE(testing::Message() << bits << " bits, map " << kind);
+            const int entries = 1 << bits;
+            cv::Mat map(1, entries, CV_16UC3);
+            cv::RNG random(5);
+            random.fill(map, cv::RNG::UNIFORM, 0, kind == 3 ? 65536 : 256);
+            map.at<cv::Vec3w>(0, 1) = kind == 3 ? cv::Vec3w(65535, 257, 12345) : cv::Vec3w(250, 10, 20);
+            std::vector<std::vector<std::uint16_t>> in_file(3);
+            for (int i = 0; i < entries; ++i)
+                for (int c = 0; c < 3; ++c)
+                    in_file[static_cast<std::size_t>(c)].push_back(
+                        static_cast<std::uint16_t>(map.at<cv::Vec3w>(0, i)[c] * (kind == 0   ? 256
+                                                                                 : kind == 1 ? 257
+                                                                                             : 1)));
+            Spec spec;
+            spec.bits = bits;
+            spec.photometric = PHOTOMETRIC_PALETTE;
+            spec.planar = bits == 2;
+            spec.fields = [&](TIFF* tiff) {
+                TIFFSetField(tiff, TIFFTAG_COLORMAP, in_file[0].data(), in_file[1].data(), in_file[2].data());
+            };
+            const cv::Mat array = samples(21, 37, 1, bits);
+            cv::Mat expected(21, 37, CV_16UC3);
+            for (int y = 0; y < 21; ++y)
+                for (int x = 0; x < 37; ++x)
+                    expected.at<cv::Vec3w>(y, x) =
+                        map.at<cv::Vec3w>(0, bits == 16 ? array.at<ushort>(y, x) : array.at<uchar>(y, x));
+            if (kind != 3) expected.convertTo(expected, CV_8U);
+            const Image image = read(write(array, spec));
+            EXPECT_TRUE(same(image, bgr(expected)));
+            EXPECT_EQ(image.white, kind == 3 ? 65535 : 255);
+        }
+}
+
+TEST_F(Tiff, OrientationIsAppliedAsImreadDoes) {
+    for (int orientation = 1; orientation <= 8; ++orientation)
+        for (const int channels : {1, 3})
+            for (const int bits : {8, 16, 32}) {
+                SCOPED_TRACE(testing::Message() << orientation << ", " << channels << " x " << bits);
+                Spec spec;
+                spec.rows = 24;
+                spec.fields = [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation); };
+                const Bytes file = write(samples(24, 40, channels, bits, bits == 32), spec);
+                EXPECT_TRUE(same(read(file), by_opencv(file)));
+            }
+}
+
+TEST_F(Tiff, ColorsOfOtherKindsAreAsImreadReadsThem) {
+    Spec spec;
+    spec.photometric = PHOTOMETRIC_YCBCR;
+    for (const bool planar : {false, true}) {
+        spec.planar = planar;
+        spec.fields = [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_YCBCRSUBSAMPLING, 1, 1); };
+        const Bytes file = write(samples(21, 37, 3), spec);
+        EXPECT_TRUE(same(read(file), by_opencv(file))) << planar;
+    }
+    spec.planar = false;
+    for (const int across : {1, 2, 4})
+        for (const int down : {1, 2, 4}) {
+            if (down > across) continue;
+            // A block is its luma samples, then its chroma: written as rows of bytes, which is what they are.
+            const int blocks_across = (37 + across - 1) / across, blocks_down = (21 + down - 1) / down;
+            const Bytes data = [&] {
+                const cv::Mat noise = samples(1, blocks_across * blocks_down * (across * down + 2), 1);
+                return Bytes(noise.datastart, noise.dataend);
+            }();
+            tiff_files::Memory memory;
+            TIFF* tiff = tiff_files::open(memory, "w");
+            TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 37);
+            TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 21);
+            TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+            TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 3);
+            TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_YCBCR);
+            TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+            TIFFSetField(tiff, TIFFTAG_COMPRESSION, down == 1 ? COMPRESSION_ADOBE_DEFLATE : COMPRESSION_NONE);
+            TIFFSetField(tiff, TIFFTAG_YCBCRSUBSAMPLING, across, down);
+            TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 21);
+            if (across == 2) {
+                const float range[]{16, 235, 128, 240, 128, 240}, luma[]{0.2126F, 0.7152F, 0.0722F};
+                TIFFSetField(tiff, TIFFTAG_REFERENCEBLACKWHITE, range);
+                TIFFSetField(tiff, TIFFTAG_YCBCRCOEFFICIENTS, luma);
+            }
+            Bytes copy = data;
+            ASSERT_EQ(TIFFWriteEncodedStrip(tiff, 0, copy.data(), static_cast<tmsize_t>(copy.size())),
+                      static_cast<tmsize_t>(data.size()));
+            TIFFClose(tiff);
+            EXPECT_TRUE(same(read(memory.bytes), by_opencv(memory.bytes))) << across << " x " << down;
+        }
+
+    const Bytes log_luv = encode(".tif", smooth(21, 37, 3, 32, true) + cv::Scalar::all(1.1),
+                                 {cv::IMWRITE_TIFF_COMPRESSION, COMPRESSION_SGILOG});
+    EXPECT_TRUE(same(read(log_luv), by_opencv(log_luv)));
+    EXPECT_EQ(read(log_luv).white, 1);
+}
+
+TEST_F(Tiff, CmykIsTurnedLikeThatOfJpeg) {
+    for (const bool planar : {false, true})
+        for (const int compression : {COMPRESSION_NONE, COMPRESSION_LZW}) {
+            Spec spec;
+            spec.photometric = PHOTOMETRIC_SEPARATED;
+            spec.planar = planar;
+            spec.compression = compression;
+            const cv::Mat array = samples(21, 37, 4);
+            cv::Mat expected(21, 37, CV_8UC3);
+            for (int y = 0; y < 21; ++y)
+                for (int x = 0; x < 37; ++x) {
+                    const auto& ink = array.at<cv::Vec4b>(y, x);
+                    const int light = 255 - ink[3];
+                    for (int c = 0; c < 3; ++c)
+                        expected.at<cv::Vec3b>(y, x)[2 - c] = static_cast<uchar>(light - (ink[c] * light >> 8));
+                }
+            const Image image = read(write(array, spec));
+            EXPECT_TRUE(same(image, expected));
+            EXPECT_EQ(image.samples, Samples::color);
+            EXPECT_EQ(image.alpha, Alpha::none);
+        }
+}
+
+TEST_F(Tiff, JpegInTiff) {
+    // Of quality 100: what was written, but for roundings.
+    for (const int channels : {1, 3, 4})
+        for (const bool planar : {false, true})
+            for (const bool ycbcr : {false, true}) {
+                if (ycbcr && (channels != 3 || planar)) continue;
+                SCOPED_TRACE(testing::Message() << channels << (planar ? " planar" : "") << (ycbcr ? " YCbCr" : ""));
+                Spec spec;
+                spec.compression = COMPRESSION_JPEG;
+                spec.rows = 16;
+                spec.planar = planar;
+                if (channels == 4) spec.extra = {EXTRASAMPLE_UNASSALPHA};
+                if (ycbcr) {
+                    spec.photometric = PHOTOMETRIC_YCBCR;
+                    spec.jpeg_mode = JPEGCOLORMODE_RGB;
+                }
+                const cv::Mat array = smooth(45, 70, channels);
+                const Bytes file = write(array, spec);
+                const Image image = read(file);
+                ASSERT_EQ(image.pixels.type(), array.type());
+                EXPECT_LE(cv::norm(image.pixels, channels == 1 ? array : bgr(array), cv::NORM_INF), ycbcr ? 12 : 3);
+                if (ycbcr) {
+                    EXPECT_TRUE(same(image, by_opencv(file)));
+                }
+                Bytes bad = file;
+                const auto place = place_of(file, 1);
+                std::fill_n(bad.begin() + static_cast<std::ptrdiff_t>(place.offset + place.length / 2),
+                            place.length / 3, 0xFF);
+                EXPECT_SAYS(bad, "damaged: the TIFF's strip 2 of ");
+            }
+}
+
+TEST_F(Tiff, FaxAndOtherCodecsOfLibtiff) {
+    cv::Mat array = samples(21, 37, 1, 1);
+    cv::Mat expected = array * 255;
+    for (const int compression : {COMPRESSION_CCITTRLE, COMPRESSION_CCITTFAX3, COMPRESSION_CCITTFAX4})
+        for (const bool white : {false, true})
+            for (const int order : {FILLORDER_MSB2LSB, FILLORDER_LSB2MSB}) {
+                Spec spec;
+                spec.bits = 1;
+                spec.compression = compression;
+                spec.photometric = white ? PHOTOMETRIC_MINISWHITE : PHOTOMETRIC_MINISBLACK;
+                spec.fields = [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_FILLORDER, order); };
+                const Bytes file = write(array, spec);
+                EXPECT_TRUE(same(read(file), white ? cv::Mat(255 - expected) : expected)) << compression;
+            }
+    if (!TIFFIsCODECConfigured(COMPRESSION_WEBP)) GTEST_SKIP() << "libtiff was built without WebP";
+    for (const int channels : {3, 4}) {
+        Spec spec;
+        spec.compression = COMPRESSION_WEBP;
+        if (channels == 4) spec.extra = {EXTRASAMPLE_UNASSALPHA};
+        spec.fields = [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_WEBP_LOSSLESS, 1); };
+        array = cv::max(samples(21, 37, channels), 1);  // of alpha 0 WebP drops the colors
+        EXPECT_TRUE(same(read(write(array, spec)), bgr(array)));
+    }
+}
+
+TEST_F(Tiff, FillOrderIsThatOfTheFile) {
+    for (const int compression : lossless)
+        for (const int bits : {1, 8, 16}) {
+            Spec spec;
+            spec.bits = bits;
+            spec.compression = compression;
+            spec.fields = [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_FILLORDER, FILLORDER_LSB2MSB); };
+            const cv::Mat array = samples(21, 37, 1, bits);
+            EXPECT_TRUE(same(read(write(array, spec)), bits == 1 ? cv::Mat(array * 255) : array)) << compression;
+        }
+}
+
+TEST_F(Tiff, DamageIsNamedByStripOrTile) {
+    for (const int compression : lossless) {
+        SCOPED_TRACE(compression);
+        // Bytes that zstd keeps as they are it does not check.
+        const bool own_end =
+            compression != COMPRESSION_NONE && compression != COMPRESSION_LZW && compression != COMPRESSION_ZSTD;
+        for (const bool tiled : {false, true}) {
+            Spec spec;
+            spec.compression = compression;
+            spec.rows = 16;
+            if (tiled) spec.tile_width = 64, spec.tile_height = 16;
+            const cv::Mat array = smooth(64, 64, 3);
+            const Bytes file = write(array, spec);
+            const auto place = place_of(file, 1);
+            const std::string where = tiled ? "the TIFF's tile 2 of 4: " : "the TIFF's strip 2 of 4: ";
+            // The strip says that it is shorter than it is.
+            tiff_files::Memory memory{file};
+            TIFF* tiff = tiff_files::open(memory, "r+");
+            Bytes part(file.begin() + static_cast<std::ptrdiff_t>(place.offset),
+                       file.begin() + static_cast<std::ptrdiff_t>(place.offset + place.length * 6 / 10));
+            const auto size = static_cast<tmsize_t>(part.size());
+            ASSERT_EQ(
+                tiled ? TIFFWriteRawTile(tiff, 1, part.data(), size) : TIFFWriteRawStrip(tiff, 1, part.data(), size),
+                size);
+            TIFFClose(tiff);
+            EXPECT_SAYS(memory.bytes, "some.file: damaged: " + where);
+            // Accepted: the strips that are sound, and of the others what there is.
+            const Image accepted = read(memory.bytes, OnDamaged::accept);
+            EXPECT_EQ(accepted.damage, Damage::damaged);
+            EXPECT_TRUE(contains(accepted.cause, where));
+            EXPECT_TRUE(same(accepted.pixels.rowRange(0, 16), bgr(array).rowRange(0, 16)));
+            EXPECT_TRUE(same(accepted.pixels.rowRange(32, 64), bgr(array).rowRange(32, 64)));
+            EXPECT_FALSE(same(accepted.pixels.rowRange(16, 32), bgr(array).rowRange(16, 32)));
+            EXPECT_EQ(cv::countNonZero(accepted.pixels.row(31).reshape(1)), 0);
+            if (own_end) {
+                Bytes changed = file;
+                std::fill_n(changed.begin() + static_cast<std::ptrdiff_t>(place.offset + place.length / 2), 64, 0);
+                EXPECT_SAYS(changed, "some.file: damaged: " + where);
+            }
+        }
+    }
+}
+
+TEST_F(Tiff, AChecksumIsHeeded) {
+    Spec spec;
+    spec.compression = COMPRESSION_ADOBE_DEFLATE;
+    spec.rows = 16;
+    Bytes file = write(smooth(64, 64, 3), spec);
+    const auto place = place_of(file, 3);
+    file[place.offset + place.length - 1] ^= 1;
+    EXPECT_SAYS(file, "strip 4 of 4: zlib: incorrect data check");
+}
+
+TEST_F(Tiff, SeededDamageIsRefused) {
+    const cv::Mat array = smooth(96, 128, 3);
+    for (const int compression : checked) {
+        Spec spec;
+        spec.compression = compression;
+        spec.rows = 32;
+        const Bytes file = write(array, spec);
+        std::size_t begin = file.size(), end = 0;
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            const auto place = place_of(file, i);
+            begin = std::min(begin, place.offset);
+            end = std::max(end, place.offset + place.length);
+        }
+        const cv::Mat expected = bgr(array);
+        cv::RNG random(9);
+        int changed = 0, refused = 0;
+        for (int i = 0; i < 200; ++i) {
+            Bytes bad = file;
+            const int size = i % 2 ? 64 : 1;
+            const auto at =
+                static_cast<std::ptrdiff_t>(begin) + random.uniform(0, static_cast<int>(end - begin) - size);
+            if (size == 1)
+                bad[static_cast<std::size_t>(at)] ^= static_cast<unsigned char>(1 << random.uniform(0, 8));
+            else
+                std::fill_n(bad.begin() + at, size, 0);
+            try {
+                changed += !same(read(bad), expected);
+            } catch (const IoError&) {
+                ++changed;
+                ++refused;
+            }
+        }
+        EXPECT_GT(changed, 150) << compression;
+        // PackBits and zstd (as libtiff writes it) have no checksum: of a byte that they keep as it is nobody can tell.
+        const bool checksum = compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_LZMA;
+        EXPECT_GE(refused, checksum ? changed : 1) << compression;
+    }
+}
+
+TEST_F(Tiff, WhatIsNotReadIsNamed) {
+    const cv::Mat array = samples(21, 37, 3);
+    Spec spec;
+    const auto with = [&](unsigned tag, std::uint32_t value) { return with_value(write(array, spec), tag, value); };
+    for (const int lab : {PHOTOMETRIC_CIELAB, PHOTOMETRIC_ICCLAB, PHOTOMETRIC_ITULAB})
+        EXPECT_SAYS(with(TIFFTAG_PHOTOMETRIC, static_cast<std::uint32_t>(lab)), "Lab");
+    EXPECT_SAYS(with(TIFFTAG_PHOTOMETRIC, 60000), "the photometric interpretation 60000 is not supported");
+    EXPECT_SAYS(with(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_PALETTE), "a palette and further samples");
+    EXPECT_SAYS(with(TIFFTAG_COMPRESSION, 50013), "the compression 50013 is not supported");
+    EXPECT_SAYS(with(TIFFTAG_COMPRESSION, COMPRESSION_OJPEG), "old-style JPEG (6)");
+    EXPECT_SAYS(with(TIFFTAG_COMPRESSION, COMPRESSION_JP2000), "JPEG 2000 (34712)");
+    spec.compression = COMPRESSION_LZW;
+    spec.predictor = PREDICTOR_HORIZONTAL;
+    EXPECT_SAYS(with(TIFFTAG_PREDICTOR, 7), "the predictor 7");
+    EXPECT_SAYS(with(TIFFTAG_COMPRESSION, COMPRESSION_PACKBITS), "the predictor 2 and the compression PackBits");
+    spec = {};
+    spec.rows = 21;
+    EXPECT_SAYS(with(TIFFTAG_STRIPOFFSETS, 0), "a sparse TIFF is not supported: its strip 1 of 1 has no bytes");
+    EXPECT_SAYS(with(TIFFTAG_ROWSPERSTRIP, 0), "damaged: the TIFF has no strips or tiles of any size");
+    EXPECT_SAYS(with(TIFFTAG_ROWSPERSTRIP, 7), "damaged: the TIFF has 1 strips");
+    EXPECT_SAYS(with(TIFFTAG_PLANARCONFIG, 3), "damaged: the TIFF has the planar configuration 3");
+    EXPECT_SAYS(with(TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MASK), "a transparency mask");
+    spec.photometric = PHOTOMETRIC_SEPARATED;
+    EXPECT_SAYS(write(samples(9, 9, 4, 16), spec), "CMYK of 16 bits");
+    spec.photometric = PHOTOMETRIC_PALETTE;
+    EXPECT_SAYS(write(samples(9, 9, 1), spec), "damaged: the TIFF has a color map of 0 values, not 768");
+}
+
+TEST_F(Tiff, ClaimsBeyondTheFileAreRefused) {
+    for (const int compression : lossless) {
+        SCOPED_TRACE(compression);
+        Spec spec;
+        spec.compression = compression;
+        spec.rows = 16;
+        const Bytes small = write(smooth(16, 16, 1), spec);
+        Bytes file = with_value(small, TIFFTAG_IMAGEWIDTH, 32767);
+        file = with_value(with_value(file, TIFFTAG_IMAGELENGTH, 32767), TIFFTAG_ROWSPERSTRIP, 32767);
+        const bool unbounded = compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA;
+        EXPECT_SAYS(file, unbounded ? "damaged: the TIFF's strip 1 of 1"
+                                    : "its header claims 32767 x 32767 pixels, which the ");
+        if (compression == COMPRESSION_NONE) {
+            DecodeOptions accept;
+            accept.on_damaged = OnDamaged::accept;
+            EXPECT_TRUE(contains(failure(file, accept), "its header claims"));
+        }
+    }
+}
+
+TEST_F(Tiff, PagesAreCountedWithoutOverviewsAndMasks) {
+    const cv::Mat array = samples(21, 37, 1);
+    for (const char* mode : {"w", "w8b"}) {
+        Spec spec;
+        spec.mode = mode;
+        int page = 0;
+        spec.fields = [&](TIFF* tiff) {
+            constexpr int types[]{0, FILETYPE_REDUCEDIMAGE, FILETYPE_PAGE, FILETYPE_MASK, FILETYPE_PAGE};
+            TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, types[page++]);
+        };
+        const Image image = read(write(std::vector<cv::Mat>(5, array), spec));
+        EXPECT_EQ(image.pages, 3U);
+        EXPECT_TRUE(same(image, array));
+    }
+    // Directories in a loop.
+    Bytes file = write(array);
+    for (std::size_t byte = 0; byte < 4; ++byte) {
+        const std::size_t directory = file[4] | file[5] << 8, count = file[directory];
+        file[directory + 2 + 12 * count + byte] = file[4 + byte];
+    }
+    EXPECT_EQ(read(file).pages, 1U);
+}
+
+TEST_F(Tiff, OddFieldsMakeNoDifference) {
+    const cv::Mat array = samples(21, 37, 3);
+    for (const int compression : {COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE}) {
+        Spec spec;
+        spec.compression = compression;
+        spec.fields = [](TIFF* tiff) {
+            static const TIFFFieldInfo infos[]{
+                {65000, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("Private")}};
+            TIFFMergeFieldInfo(tiff, infos, 1);
+            TIFFSetField(tiff, 65000, "a private field");
+            TIFFSetField(tiff, TIFFTAG_SOFTWARE, "caf\xE9");
+            TIFFSetField(tiff, TIFFTAG_ICCPROFILE, 5, "wrong");
+            TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, 9);
+            TIFFSetField(tiff, TIFFTAG_MINSAMPLEVALUE, 99);
+        };
+        Bytes file = write(array, spec);
+        file.insert(file.end(), 1000, 0x55);
+        testing::internal::CaptureStderr();
+        EXPECT_TRUE(same(read(file), bgr(array)));
+        EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    }
+}
+
+TEST_F(Tiff, NothingIsPrinted) {
+    const cv::Mat array = smooth(64, 64, 3);
+    testing::internal::CaptureStderr();
+    for (const int compression : {COMPRESSION_LZW, COMPRESSION_JPEG, COMPRESSION_ADOBE_DEFLATE}) {
+        Spec spec;
+        spec.compression = compression;
+        spec.rows = 16;
+        Bytes file = write(array, spec);
+        const auto place = place_of(file, 2);
+        std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(place.offset + 20), place.length - 20, 0);
+        EXPECT_SAYS(file, "damaged: the TIFF's strip 3 of 4: ");
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(Tiff, ThreadsDecodeAtOnce) {
+    std::vector<Bytes> files;
+    const cv::Mat array = smooth(64, 64, 3), expected = bgr(array);
+    for (const int compression : lossless) {
+        Spec spec;
+        spec.compression = compression;
+        files.push_back(write(array, spec));
+    }
+    std::vector<int> wrong(4, 0);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < wrong.size(); ++t)
+        threads.emplace_back([&, t] {
+            for (std::size_t i = 0; i < 40; ++i) wrong[t] += !same(read(files[(i + t) % files.size()]), expected);
+        });
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(wrong, std::vector<int>(4, 0));
+}
+
+}  // namespace

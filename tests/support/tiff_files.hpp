@@ -1,0 +1,184 @@
+// TIFF files that libtiff writes into memory, of samples as they are given: the oracle of a test is the array.
+#pragma once
+
+#include <tiffio.h>
+
+#include <cstring>
+#include <functional>
+#include <opencv2/core.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tiff_files {
+
+using Bytes = std::vector<unsigned char>;
+
+struct Spec {
+    int bits = 0;          ///< 0: those of the array
+    int photometric = -1;  ///< -1: RGB of three and more samples, otherwise zero is black
+    int compression = COMPRESSION_NONE, predictor = PREDICTOR_NONE;
+    int rows = 5, tile_width = 0, tile_height = 0;  ///< of a strip; of a tile, if not 0
+    bool planar = false;
+    std::vector<std::uint16_t> extra;
+    std::string mode = "w";             ///< "wb", "wl", "w8": byte order, BigTIFF
+    std::function<void(TIFF*)> fields;  ///< more of them, before the pixels
+    int jpeg_mode = JPEGCOLORMODE_RAW;  ///< RGB: the samples are RGB, whatever the file keeps
+};
+
+/// Samples of `bits`, the first one most significant, each row filled up to whole bytes.
+inline Bytes packed(const cv::Mat& samples, int bits) {
+    Bytes result;
+    const cv::Mat flat = samples.reshape(1);
+    for (int y = 0; y < flat.rows; ++y) {
+        unsigned held = 0;
+        int holds = 0;
+        for (int x = 0; x < flat.cols; ++x) {
+            held = held << bits | (flat.depth() == CV_8U ? flat.at<uchar>(y, x) : flat.at<ushort>(y, x));
+            for (holds += bits; holds >= 8; holds -= 8)
+                result.push_back(static_cast<unsigned char>(held >> (holds - 8)));
+        }
+        if (holds) result.push_back(static_cast<unsigned char>(held << (8 - holds)));
+    }
+    return result;
+}
+
+inline Bytes rows_of(const cv::Mat& samples, int bits) {
+    if (bits != static_cast<int>(samples.elemSize1()) * 8) return packed(samples, bits);
+    Bytes result;
+    for (int y = 0; y < samples.rows; ++y)
+        result.insert(result.end(), samples.ptr(y),
+                      samples.ptr(y) + static_cast<std::size_t>(samples.cols) * samples.elemSize());
+    return result;
+}
+
+struct Memory {
+    Bytes bytes;
+    std::uint64_t position = 0;
+};
+
+inline Memory& memory_of(thandle_t handle) {
+    return *static_cast<Memory*>(handle);
+}
+
+/// Opens memory, for writing or reading.
+inline TIFF* open(Memory& memory, const std::string& mode) {
+    return TIFFClientOpen(
+        "memory", mode.c_str(), &memory,
+        [](thandle_t handle, void* to, tmsize_t size) -> tmsize_t {
+            Memory& m = memory_of(handle);
+            const std::uint64_t end = m.bytes.size(), begin = std::min(m.position, end);
+            const std::uint64_t count = std::min<std::uint64_t>(end - begin, static_cast<std::uint64_t>(size));
+            std::memcpy(to, m.bytes.data() + begin, count);
+            m.position = begin + count;
+            return static_cast<tmsize_t>(count);
+        },
+        [](thandle_t handle, void* from, tmsize_t size) {
+            Memory& m = memory_of(handle);
+            m.bytes.resize(std::max<std::uint64_t>(m.bytes.size(), m.position + static_cast<std::uint64_t>(size)));
+            std::memcpy(m.bytes.data() + m.position, from, static_cast<std::size_t>(size));
+            m.position += static_cast<std::uint64_t>(size);
+            return size;
+        },
+        [](thandle_t handle, toff_t offset, int from) -> toff_t {
+            Memory& m = memory_of(handle);
+            const std::uint64_t base = from == SEEK_CUR ? m.position : from == SEEK_END ? m.bytes.size() : 0;
+            return m.position = base + offset;
+        },
+        [](thandle_t) { return 0; }, [](thandle_t handle) -> toff_t { return memory_of(handle).bytes.size(); },
+        [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {});
+}
+
+/// Writes a page: the channels of `samples` are the samples of the file, in its order.
+inline void write_page(TIFF* tiff, const cv::Mat& samples, const Spec& spec) {
+    const int channels = samples.channels(), bits = spec.bits ? spec.bits : static_cast<int>(samples.elemSize1()) * 8;
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, samples.cols);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, samples.rows);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, bits);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, channels);
+    if (samples.depth() == CV_32F) TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC,
+                 spec.photometric >= 0 ? spec.photometric
+                 : channels >= 3       ? PHOTOMETRIC_RGB
+                                       : PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, spec.planar ? PLANARCONFIG_SEPARATE : PLANARCONFIG_CONTIG);
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, spec.compression);
+    if (spec.predictor != PREDICTOR_NONE) TIFFSetField(tiff, TIFFTAG_PREDICTOR, spec.predictor);
+    if (!spec.extra.empty())
+        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<int>(spec.extra.size()), spec.extra.data());
+    const bool tiled = spec.tile_width > 0;
+    if (tiled) {
+        TIFFSetField(tiff, TIFFTAG_TILEWIDTH, spec.tile_width);
+        TIFFSetField(tiff, TIFFTAG_TILELENGTH, spec.tile_height);
+    } else {
+        TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, spec.rows);
+    }
+    if (spec.compression == COMPRESSION_JPEG) {
+        TIFFSetField(tiff, TIFFTAG_JPEGQUALITY, 100);
+        TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, spec.jpeg_mode);
+    }
+    if (spec.fields) spec.fields(tiff);
+    std::vector<cv::Mat> planes{samples};
+    if (spec.planar) cv::split(samples, planes);
+    const int width = tiled ? spec.tile_width : samples.cols, height = tiled ? spec.tile_height : spec.rows;
+    std::uint32_t index = 0;
+    for (const cv::Mat& plane : planes)
+        for (int y = 0; y < samples.rows; y += height)
+            for (int x = 0; x < samples.cols; x += width, ++index) {
+                cv::Mat piece =
+                    plane(cv::Rect(x, y, width, height) & cv::Rect(0, 0, samples.cols, samples.rows)).clone();
+                if (tiled)  // what lies beyond the edges is not zero
+                    cv::copyMakeBorder(piece, piece, 0, height - piece.rows, 0, width - piece.cols, cv::BORDER_REFLECT);
+                Bytes bytes = rows_of(piece, bits);
+                const auto size = static_cast<tmsize_t>(bytes.size());
+                const tmsize_t written = tiled ? TIFFWriteEncodedTile(tiff, index, bytes.data(), size)
+                                               : TIFFWriteEncodedStrip(tiff, index, bytes.data(), size);
+                if (written != size) throw std::runtime_error("libtiff does not write");
+            }
+}
+
+inline Bytes write(const std::vector<cv::Mat>& pages, const Spec& spec = {}) {
+    Memory memory;
+    TIFF* tiff = open(memory, spec.mode);
+    for (const cv::Mat& page : pages) {
+        write_page(tiff, page, spec);
+        TIFFWriteDirectory(tiff);
+    }
+    TIFFClose(tiff);
+    return memory.bytes;
+}
+
+inline Bytes write(const cv::Mat& samples, const Spec& spec = {}) {
+    return write(std::vector<cv::Mat>{samples}, spec);
+}
+
+/// Where a strip or tile lies.
+struct Place {
+    std::size_t offset, length;
+};
+inline Place place_of(const Bytes& file, std::uint32_t index) {
+    Memory memory{file};
+    TIFF* tiff = open(memory, "r");
+    const Place place{TIFFGetStrileOffset(tiff, index), TIFFGetStrileByteCount(tiff, index)};
+    TIFFClose(tiff);
+    return place;
+}
+
+/// Replaces the values of a field of the first directory of a little-endian classic TIFF that are kept in the entry.
+inline Bytes with_value(Bytes file, unsigned tag, std::uint32_t value) {
+    const auto number = [&](std::size_t at, int count) {
+        std::uint32_t result = 0;
+        for (int i = count - 1; i >= 0; --i) result = result << 8 | file[at + static_cast<std::size_t>(i)];
+        return result;
+    };
+    const std::size_t directory = number(4, 4);
+    for (std::size_t i = 0; i < number(directory, 2); ++i)
+        if (const std::size_t entry = directory + 2 + 12 * i; number(entry, 2) == tag) {
+            for (std::size_t byte = 0; byte < 4; ++byte)
+                file[entry + 8 + byte] = static_cast<unsigned char>(value >> 8 * byte);
+            return file;
+        }
+    throw std::runtime_error("no such field");
+}
+
+}  // namespace tiff_files
