@@ -1,151 +1,440 @@
-// The netpbm family: PBM, PGM and PPM, PAM, and PFM.
+// The netpbm family: PBM, PGM and PPM, PAM, and PFM. Samples come as they are stored, but for those of a PBM, in which
+// 1 is black.
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
 #include <optional>
+#include <vector>
 
 #include "decode/formats.hpp"
-#include "decode/opencv_codecs.hpp"
 #include "decode/words.hpp"
 
 namespace gpuhist::io {
 namespace {
 
-constexpr const char* too_short = "the file holds fewer samples than its header says";
-constexpr const char* no_header = "the file ends inside its header";
+using Kind = IoError::Kind;
 
-/// A letter after the P and white space, with which texts begin too.
-bool begins(const Bytes& file, std::string_view kinds) {
-    return file.size() >= 3 && *file.at(0) == 'P' && kinds.find(static_cast<char>(*file.at(1))) != kinds.npos &&
-           std::isspace(*file.at(2));
-}
-
-/// A header of three fields. Where one is wrong before the file ends, the file is only a text that begins like one.
+/// Header of one image, and where its samples begin.
 struct Header {
-    Words words;
-    std::array<std::optional<std::uint64_t>, 3> fields;
+    std::uint64_t width = 0, height = 0, channels = 1, highest = 1;
+    std::uint64_t data = 0;
+    bool text = false, bitmap = false;
+    Samples samples = Samples::color;
+    Alpha alpha = Alpha::none;
+    bool complete = false;             ///< nothing of it is missing
+    bool ended = false;                ///< the file ends inside it
+    std::string damaged, unsupported;  ///< what is wrong, or not read
 
-    bool complete() const {
-        return std::all_of(fields.begin(), fields.end(), [](const auto& field) { return field.has_value(); });
+    bool sound() const { return complete && damaged.empty() && unsupported.empty() && width != 0 && height != 0; }
+    unsigned sample_bytes() const { return highest > 255 ? 2 : 1; }
+    std::uint64_t row_bytes() const {
+        return bitmap ? (width + 7) / 8 : saturating_product(saturating_product(width, channels), sample_bytes());
     }
-    bool plausible() const { return complete() || words.at_end(); }
+    /// The fewest bytes that the samples take: in text each is a digit, and but for bitmaps a space.
+    std::uint64_t bytes() const {
+        if (!text) return saturating_product(row_bytes(), height);
+        const std::uint64_t count = saturating_product(saturating_product(width, channels), height);
+        return bitmap ? count : saturating_product(count, 2) - 1;
+    }
+    void check_highest() {
+        if (highest == 0 || highest > 65535)
+            damaged = "its maximum of " + std::to_string(highest) + " is outside 1 to 65535";
+    }
 };
 
-// ------------------------------------------------------------------------------------------ PBM, PGM and PPM
+/// Numbers in text. `#` begins a comment to the end of the line, also right behind a number.
+class Numbers {
+  public:
+    Numbers(const Bytes& file, std::uint64_t position) : file_(file), position_(position) {}
 
-bool is_bitmap(const Bytes& file) {
-    return *file.at(1) == '1' || *file.at(1) == '4';
+    bool at_end() const { return position_ >= file_.size(); }
+    std::uint64_t position() const { return position_; }
+
+    /// Skips white space and comments; tells whether something follows.
+    bool skip() {
+        for (; !at_end(); ++position_) {
+            if (*file_.at(position_) == '#') {
+                skip_comment();
+                if (at_end()) break;
+            }
+            if (!std::isspace(*file_.at(position_))) return true;
+        }
+        return false;
+    }
+    /// The next number, or 4 000 000 000 where it is larger; nothing where something else follows, or nothing.
+    std::optional<std::uint64_t> next() {
+        if (!skip()) return std::nullopt;
+        std::uint64_t value = 0;
+        const std::uint64_t start = position_;
+        for (; !at_end() && std::isdigit(*file_.at(position_)); ++position_)
+            value = std::min<std::uint64_t>(value * 10 + *file_.at(position_) - '0', 4'000'000'000);
+        const bool parted = at_end() || std::isspace(*file_.at(position_)) || *file_.at(position_) == '#';
+        return position_ == start || !parted ? std::nullopt : std::optional(value);
+    }
+    /// Goes over the white space, or the comment and its end, that parts a header from binary samples.
+    void skip_separator() {
+        if (!at_end() && *file_.at(position_) == '#') skip_comment();
+        ++position_;
+    }
+    std::optional<std::uint64_t> bit() {
+        if (!skip() || (*file_.at(position_) | 1) != '1') return std::nullopt;
+        return *file_.at(position_++) - std::uint64_t{'0'};
+    }
+
+  private:
+    void skip_comment() {
+        while (!at_end() && *file_.at(position_) != '\n' && *file_.at(position_) != '\r') ++position_;
+    }
+
+    Bytes file_;
+    std::uint64_t position_;
+};
+
+/// A letter after the P and white space, with which texts begin too.
+bool begins(const Bytes& file, std::string_view kinds, std::uint64_t at = 0) {
+    return file.has(at, 3) && *file.at(at) == 'P' && kinds.find(static_cast<char>(*file.at(at + 1))) != kinds.npos &&
+           (std::isspace(*file.at(at + 2)) || *file.at(at + 2) == '#');
 }
 
-Header pnm_header(const Bytes& file) {
-    Words words(file, 2);
-    const auto width = words.number(), height = words.number();
-    const auto highest = is_bitmap(file) ? 1 : words.number();
-    return {words, {width, height, highest}};
+Header pnm_header(const Bytes& file, std::uint64_t at = 0) {
+    Header header;
+    const unsigned char kind = *file.at(at + 1);
+    header.text = kind <= '3';
+    header.bitmap = kind == '1' || kind == '4';
+    header.channels = kind == '3' || kind == '6' ? 3 : 1;
+    Numbers numbers(file, at + 2);
+    const auto width = numbers.next(), height = numbers.next(), highest = header.bitmap ? 1 : numbers.next();
+    header.complete = width && height && highest;
+    header.ended = !header.complete && numbers.at_end();
+    header.width = width.value_or(0);
+    header.height = height.value_or(0);
+    header.highest = highest.value_or(1);
+    header.check_highest();
+    numbers.skip_separator();
+    header.data = numbers.position();
+    return header;
 }
 
+struct TupleType {
+    std::string_view name;
+    std::uint64_t channels;
+    Samples samples;
+    Alpha alpha;
+};
+
+constexpr TupleType tuple_types[]{
+    {"BLACKANDWHITE", 1, Samples::color, Alpha::none},
+    {"GRAYSCALE", 1, Samples::color, Alpha::none},
+    {"RGB", 3, Samples::color, Alpha::none},
+    {"BLACKANDWHITE_ALPHA", 2, Samples::gray_alpha, Alpha::straight},
+    {"GRAYSCALE_ALPHA", 2, Samples::gray_alpha, Alpha::straight},
+    {"RGB_ALPHA", 4, Samples::color, Alpha::straight},
+};
+
+/// What the samples of a PAM are: those of an unknown type are no colors.
+void interpret(Header& header, std::string_view type) {
+    const auto* known = std::find_if(std::begin(tuple_types), std::end(tuple_types),
+                                     [&](const TupleType& tuple) { return tuple.name == type; });
+    if (known == std::end(tuple_types)) {
+        if (header.channels != 1 && header.channels != 3 && header.channels != 4)
+            header.unsupported =
+                std::to_string(header.channels) + " channels are not supported: gpuhist reads 1, 3 or 4";
+        header.samples = header.channels == 1 ? Samples::color : Samples::bands;
+    } else if (known->channels != header.channels) {
+        header.unsupported = "a PAM of tuple type " + std::string(type) + " and " + std::to_string(header.channels) +
+                             " channels is not supported: that type has " + std::to_string(known->channels);
+    } else {
+        header.samples = known->samples;
+        header.alpha = known->alpha;
+    }
+}
+
+/// Lines of a name and a value each, in any order.
+Header pam_header(const Bytes& file, std::uint64_t at = 0) {
+    Header header;
+    std::string type;
+    std::optional<std::uint64_t> width, height, channels, highest;
+    std::uint64_t position = at + 3;
+    for (;;) {
+        const auto rest = file.text(position, file.size() - position);
+        const auto end = rest.find('\n');
+        if (end == rest.npos) {
+            header.ended = true;
+            return header;
+        }
+        auto line = rest.substr(0, end);
+        position += end + 1;
+        const auto trim = [](std::string_view& text) {
+            while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
+            while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
+        };
+        trim(line);
+        if (line.empty() || line.front() == '#') continue;
+        const auto name = line.substr(0, line.find_first_of(" \t"));
+        line.remove_prefix(name.size());
+        trim(line);
+        if (name == "ENDHDR") break;
+        if (name == "TUPLTYPE") (type += type.empty() ? "" : " ") += line;
+        std::uint64_t value = 0;
+        const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), value);
+        const bool number = error == std::errc() && stop == line.data() + line.size();
+        const auto field = number ? std::optional(value) : std::nullopt;
+        if (name == "WIDTH") width = field;
+        if (name == "HEIGHT") height = field;
+        if (name == "DEPTH") channels = field;
+        if (name == "MAXVAL") highest = field;
+    }
+    header.width = width.value_or(0);
+    header.height = height.value_or(0);
+    header.channels = channels.value_or(0);
+    header.highest = highest.value_or(0);
+    header.complete = true;
+    header.data = position;
+    header.check_highest();
+    if (header.channels == 0) header.damaged = "its header says no depth";
+    if (header.damaged.empty()) interpret(header, type);
+    return header;
+}
+
+void inspect(const Bytes& file, const Header& header, Probe& probe) {
+    probe.set_size(header.width, header.height);
+    probe.damaged = header.damaged;
+    probe.unsupported = header.unsupported;
+    if (header.ended)
+        probe.truncated = "the file ends inside its header";
+    else if (header.sound() && !file.has(header.data, header.bytes()))
+        probe.truncated = "the file holds fewer samples than its header says";
+}
+
+/// Images in the file: binary ones may follow each other.
+std::uint64_t count_pages(const Bytes& file, Header header) {
+    std::uint64_t pages = 1;
+    while (!header.text && file.has(header.data, header.bytes())) {
+        const std::uint64_t next = header.data + header.bytes();
+        if (begins(file, "456", next)) {
+            header = pnm_header(file, next);
+        } else if (file.starts_with("P7\n", next)) {
+            header = pam_header(file, next);
+        } else {
+            break;
+        }
+        if (!header.complete || header.width == 0 || header.height == 0) break;
+        ++pages;
+    }
+    return pages;
+}
+
+/// Samples of the file in its order, row by row. They are wider than those of the image, so that what is too large is
+/// seen.
+class Reader {
+  public:
+    Reader(const EncodedImage& file, const Header& header, Image& image)
+        : file_(file), header_(header), image_(image), numbers_(file.bytes, header.data) {}
+
+    /// Reads the next row; false where the file ends in it, or is wrong: then the rest of the row is zeros.
+    bool read(std::uint64_t y, std::vector<std::uint32_t>& row) {
+        std::fill(row.begin(), row.end(), 0);
+        const bool whole = header_.text ? read_text(y, row) : read_binary(y, row);
+        const auto highest = *std::max_element(row.begin(), row.end());
+        if (!header_.bitmap && highest > header_.highest)
+            file_.report(image_, std::to_string(highest) + " in row " + std::to_string(y) +
+                                     " is more than the maximum of " + std::to_string(header_.highest));
+        return whole;
+    }
+
+  private:
+    bool read_text(std::uint64_t y, std::vector<std::uint32_t>& row) {
+        for (auto& sample : row) {
+            const auto number = header_.bitmap ? numbers_.bit() : numbers_.next();
+            if (!number) {
+                if (numbers_.at_end())
+                    file_.report(image_, "the file ends in row " + std::to_string(y), Kind::truncated);
+                else
+                    file_.report(image_, "no number at byte " + std::to_string(numbers_.position()) + ", in row " +
+                                             std::to_string(y));
+                return false;
+            }
+            sample = header_.bitmap ? (*number ? 0 : 255) : static_cast<std::uint32_t>(*number);
+        }
+        return true;
+    }
+    bool read_binary(std::uint64_t y, std::vector<std::uint32_t>& row) {
+        const std::uint64_t at = header_.data + y * header_.row_bytes();
+        if (!file_.bytes.has(at, header_.row_bytes())) return false;  // the probe has said so
+        const unsigned char* in = file_.bytes.at(at);
+        if (header_.bitmap)
+            for (std::size_t i = 0; i < row.size(); ++i) row[i] = in[i / 8] >> (7 - i % 8) & 1 ? 0 : 255;
+        else if (header_.sample_bytes() == 2)
+            for (std::size_t i = 0; i < row.size(); ++i)
+                row[i] = static_cast<std::uint32_t>(in[2 * i] << 8 | in[2 * i + 1]);
+        else
+            std::copy(in, in + row.size(), row.begin());
+        return true;
+    }
+
+    const EncodedImage& file_;
+    const Header& header_;
+    Image& image_;
+    Numbers numbers_;
+};
+
+/// Stores a row of the file's samples in the order of a matrix.
+template <class Sample>
+void store(const std::vector<std::uint32_t>& row, const Header& header, Sample* out) {
+    const std::uint64_t channels = header.channels;
+    for (std::uint64_t x = 0; x < header.width; ++x) {
+        const std::uint32_t* in = row.data() + x * channels;
+        const auto put = [&](unsigned place, unsigned channel) {
+            out[place] = static_cast<Sample>(std::min<std::uint32_t>(in[channel], std::numeric_limits<Sample>::max()));
+        };
+        if (header.samples == Samples::gray_alpha) {
+            for (unsigned i = 0; i < 4; ++i) put(i, i / 3);
+            out += 4;
+            continue;
+        }
+        const bool exchanged = header.samples == Samples::color && channels >= 3;
+        for (unsigned i = 0; i < channels; ++i) put(i, exchanged && i < 3 ? 2 - i : i);
+        out += channels;
+    }
+}
+
+Image decode(const EncodedImage& file, const Header& header) {
+    Image image;
+    image.depth = header.highest > 255 ? Depth::u16 : Depth::u8;
+    image.samples = header.samples;
+    image.alpha = header.alpha;
+    image.white = header.bitmap ? 255 : static_cast<double>(header.highest);
+    image.pages = count_pages(file.bytes, header);
+    const int channels = header.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels);
+    image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
+    std::vector<std::uint32_t> row(header.width * header.channels);
+    Reader reader(file, header, image);
+    bool more = true;
+    for (std::uint64_t y = 0; y < header.height; ++y) {
+        if (more)
+            more = reader.read(y, row);
+        else
+            std::fill(row.begin(), row.end(), 0);
+        const int line = static_cast<int>(y);
+        if (image.depth == Depth::u8)
+            store(row, header, image.pixels.ptr<std::uint8_t>(line));
+        else
+            store(row, header, image.pixels.ptr<std::uint16_t>(line));
+    }
+    return image;
+}
+
+// ------------------------------------------------------------------------------------ PBM, PGM and PPM, and PAM
+
+/// Where a header is wrong before the file ends, the file is only a text that begins like one.
 bool matches_pnm(const Bytes& file) {
-    return begins(file, "123456") && pnm_header(file).plausible();
+    if (!begins(file, "123456")) return false;
+    const Header header = pnm_header(file);
+    return header.complete || header.ended;
 }
 
 void inspect_pnm(const Bytes& file, Probe& probe) {
-    auto [words, fields] = pnm_header(file);
-    const char kind = static_cast<char>(*file.at(1));
-    const bool bitmap = is_bitmap(file), ascii = kind <= '3', color = kind == '3' || kind == '6';
-    if (!fields[0] || !fields[1] || !fields[2]) {
-        probe.truncated = no_header;
-        return;
-    }
-    const std::uint64_t width = *fields[0], height = *fields[1];
-    probe.set_size(width, height);
-    const std::uint64_t samples = saturating_product(saturating_product(width, height), color ? 3 : 1);
-    bool complete = true;
-    if (!ascii) {
-        const std::uint64_t bytes = bitmap ? saturating_product((width + 7) / 8, height)
-                                           : saturating_product(samples, *fields[2] > 255 ? 2 : 1);
-        complete = file.has(words.position() + 1, bytes);
-    } else {
-        // Digits of a bitmap need no white space between them.
-        std::uint64_t found = 0;
-        while (found < samples) {
-            const auto word = words.next();
-            if (word.empty()) break;
-            found += bitmap ? word.size() : 1;
-        }
-        complete = found >= samples;
-    }
-    if (!complete) probe.truncated = too_short;
+    inspect(file, pnm_header(file), probe);
 }
 
-/// OpenCV wants white space after the last number of a file in text.
 Image decode_pnm(const EncodedImage& file) {
-    const Bytes& bytes = file.bytes;
-    const bool ascii = *bytes.at(1) <= '3';
-    if (!ascii || std::isspace(*bytes.at(bytes.size() - 1))) return opencv_decode(file);
-    return opencv_decode(file, std::string(bytes.text(0, bytes.size())) + '\n');
+    return decode(file, pnm_header(file.bytes));
 }
-
-// ------------------------------------------------------------------------------------------------------- PAM
 
 bool matches_pam(const Bytes& file) {
     return file.starts_with("P7\n");
 }
 
 void inspect_pam(const Bytes& file, Probe& probe) {
-    Words words(file, 2);
-    std::uint64_t channels = 0, top = 0;
-    for (;;) {
-        const auto word = words.next();
-        if (word.empty()) {
-            probe.truncated = no_header;
-            return;
-        }
-        if (word == "ENDHDR") break;
-        if (word == "WIDTH") {
-            probe.width = words.number().value_or(0);
-        } else if (word == "HEIGHT") {
-            probe.height = words.number().value_or(0);
-        } else if (word == "DEPTH") {
-            channels = words.number().value_or(0);
-        } else if (word == "MAXVAL") {
-            top = words.number().value_or(0);
-        }
-    }
-    const std::uint64_t samples = saturating_product(saturating_product(probe.width, probe.height), channels);
-    if (!file.has(words.position() + 1, saturating_product(samples, top > 255 ? 2 : 1))) probe.truncated = too_short;
+    inspect(file, pam_header(file), probe);
+}
+
+Image decode_pam(const EncodedImage& file) {
+    return decode(file, pam_header(file.bytes));
 }
 
 // ------------------------------------------------------------------------------------------------------- PFM
 
-Header pfm_header(const Bytes& file) {
+struct PfmHeader {
+    std::optional<std::uint64_t> width, height;
+    std::optional<double> scale;  ///< its sign is the byte order
+    std::uint64_t data = 0;
+    bool ended = false;
+
+    bool complete() const { return width && height && scale; }
+};
+
+PfmHeader pfm_header(const Bytes& file) {
     Words words(file, 2);
-    const auto width = words.number(), height = words.number();
-    const bool scale = !words.next().empty();
-    return {words, {width, height, scale ? std::optional(std::uint64_t{1}) : std::nullopt}};
+    PfmHeader header;
+    header.width = words.number();
+    header.height = words.number();
+    auto scale = words.next();
+    header.ended = words.at_end();
+    if (!scale.empty() && scale.front() == '+') scale.remove_prefix(1);
+    double value = 0;
+    const auto [stop, error] = std::from_chars(scale.data(), scale.data() + scale.size(), value);
+    if (error == std::errc() && stop == scale.data() + scale.size()) header.scale = value;
+    header.data = words.position() + 1;
+    return header;
+}
+
+bool is_pf4(const Bytes& file) {
+    return file.starts_with("PF4") && file.has(3, 1) && std::isspace(*file.at(3));
 }
 
 bool matches_pfm(const Bytes& file) {
-    return begins(file, "Ff") && pfm_header(file).plausible();
+    if (is_pf4(file)) return true;
+    if (!begins(file, "Ff")) return false;
+    const PfmHeader header = pfm_header(file);
+    return header.complete() || header.ended;
 }
 
 void inspect_pfm(const Bytes& file, Probe& probe) {
-    const Header header = pfm_header(file);
-    if (!header.complete()) {
-        probe.truncated = no_header;
+    if (is_pf4(file)) {
+        probe.unsupported = "a PF4, which is a PFM of four channels, is not supported: gpuhist reads PF and Pf";
         return;
     }
-    const std::uint64_t width = *header.fields[0], height = *header.fields[1];
-    probe.set_size(width, height);
-    const std::uint64_t sample_bytes = *file.at(1) == 'F' ? 12 : 4;
-    if (!file.has(header.words.position() + 1, saturating_product(saturating_product(width, height), sample_bytes)))
-        probe.truncated = too_short;
+    const PfmHeader header = pfm_header(file);
+    if (!header.complete()) {
+        probe.truncated = "the file ends inside its header";
+        return;
+    }
+    probe.set_size(header.width, header.height);
+    if (*header.scale == 0 || !std::isfinite(*header.scale)) probe.damaged = "its scale is no number other than 0";
+    const std::uint64_t row_bytes = saturating_product(*header.width, *file.at(1) == 'F' ? 12 : 4);
+    if (!file.has(header.data, saturating_product(row_bytes, *header.height)))
+        probe.truncated = "the file holds fewer samples than its header says";
+}
+
+/// Rows come from the bottom up.
+Image decode_pfm(const EncodedImage& file) {
+    const PfmHeader header = pfm_header(file.bytes);
+    const Endian endian = *header.scale < 0 ? Endian::little : Endian::big;
+    const unsigned channels = *file.bytes.at(1) == 'F' ? 3 : 1;
+    Image image;
+    image.depth = Depth::f32;
+    image.white = 1;
+    image.pixels = file.allocate(*header.height, *header.width, CV_MAKETYPE(CV_32F, static_cast<int>(channels)));
+    std::uint64_t at = header.data;
+    for (int y = image.pixels.rows - 1; y >= 0; --y) {
+        auto* out = image.pixels.ptr<float>(y);
+        for (int x = 0; x < image.pixels.cols; ++x, out += channels)
+            for (unsigned c = 0; c < channels; ++c, at += 4)
+                out[channels - 1 - c] =
+                    std::bit_cast<float>(static_cast<std::uint32_t>(file.bytes.number(at, 4, endian).value_or(0)));
+    }
+    return image;
 }
 
 }  // namespace
 
 const ImageFormat pnm_format{"a netpbm file", {".pbm", ".pgm", ".pnm", ".ppm", ".pxm"}, 6, matches_pnm, inspect_pnm,
                              decode_pnm};
-const ImageFormat pam_format{"a netpbm file", {".pam"}, 8, matches_pam, inspect_pam, opencv_decode};
-const ImageFormat pfm_format{"a PFM", {".pfm"}, 12, matches_pfm, inspect_pfm, opencv_decode};
+const ImageFormat pam_format{"a netpbm file", {".pam"}, 8, matches_pam, inspect_pam, decode_pam};
+const ImageFormat pfm_format{"a PFM", {".pfm"}, 12, matches_pfm, inspect_pfm, decode_pfm};
 
 }  // namespace gpuhist::io

@@ -141,7 +141,7 @@ TEST_F(ImageFile, UnsupportedSamplesAreNamed) {
     EXPECT_SAYS(tiff(8, 1, 2), "2 channels");
     EXPECT_SAYS(tiff(16, 1, 2), "2 channels");
     EXPECT_SAYS(tiff(16, 1, 5), "5 channels");
-    EXPECT_SAYS(bytes_of("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\nab"),
+    EXPECT_SAYS(bytes_of("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE DEPTH_AND_HEAT\nENDHDR\nab"),
                 "2 channels");
 }
 
