@@ -93,6 +93,18 @@ def color(a, **more):
     return named(a, ['red', 'green', 'blue', 'alpha'][:a.shape[2]], **more)
 
 
+def not_finite(a):
+    """The truth of floats with NaN and infinities, which are counted as pixels alone."""
+    names = ['gray'] if a.shape[2] == 1 else ['red', 'green', 'blue']
+    truth = named(np.nan_to_num(a, nan=1, posinf=1, neginf=1), names)
+    truth['rows'].update({name: row(a[..., i]) for i, name in enumerate(names)})
+    if len(names) == 3:
+        truth['rows']['all'] = row(a)
+        with np.errstate(invalid='ignore'):
+            truth['rows']['luma'] = {**luma(a), 'near': 1e-6}
+    return truth
+
+
 def bands(a, **more):
     """Channels that are no colors."""
     return named(a, [f'c{i}' for i in range(a.shape[2])], **more)

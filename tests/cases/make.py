@@ -9,12 +9,14 @@ import sys
 os.environ['OPENCV_LOG_LEVEL'] = 'OFF'
 
 import kit
+import bmp_cases
 import jpeg_cases
 import netpbm_cases
+import other_cases
 import png_cases
 import tiff_cases
 
-MODULES = (tiff_cases, png_cases, jpeg_cases, netpbm_cases)
+MODULES = (tiff_cases, png_cases, jpeg_cases, netpbm_cases, bmp_cases, other_cases)
 
 
 def main(folder):
