@@ -4,7 +4,7 @@ A truth is a dictionary, and truth.json holds one a file:
     rows        {channel: {pixels, min, max, mean}}, the exact rows of stats.csv, of the first page or frame
     width, height, depth, white, alpha   the columns, where the case says what they are
     error       kinds of error.csv of which one must come; says: a regular expression that the message must match
-    may_refuse  the rows, or an error of kind `unsupported`
+    may_refuse  kinds of error that are as right as the rows
     later       the rows, or an error of kind `unsupported` until the type or the number of channels is read
 """
 import json
@@ -28,12 +28,16 @@ class Cases:
         return os.path.join(self.folder, name)
 
     def add(self, name, data, truth, **more):
-        """Writes `data` (None: the file is there) and keeps its truth; `more` adds to it, and None takes away."""
+        """Writes `data` (None: the file is there) and keeps its truth; `more` adds to it, and None takes away.
+        may_refuse=True: it may be `unsupported`."""
         assert name not in self.truth, name
         if data is not None:
             with open(self.path(name), 'wb') as file:
                 file.write(data)
-        self.truth[name] = {key: value for key, value in {**truth, **more}.items() if value is not None}
+        kept = {key: value for key, value in {**truth, **more}.items() if value is not None}
+        if kept.get('may_refuse') is True:
+            kept['may_refuse'] = ['unsupported']
+        self.truth[name] = kept
 
     def done(self):
         with open(self.path('truth.json'), 'w') as file:

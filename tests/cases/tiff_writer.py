@@ -85,12 +85,14 @@ def joined(pieces, height, width, strip=None, tile=None):
 
 
 def tiff(a, photometric=None, *, bits=None, form=None, planar=False, strip=None, tile=None, order='<', big=False, compression=NONE, predictor=1,
-         extra=None, colormap=None, tags=(), without=(), pieces=None, encode=None, pages=1, reverse_bits=False, pad=0x55):
+         extra=None, colormap=None, tags=(), without=(), pieces=None, encode=None, pages=1, reverse_bits=False, pad=0x55,
+         offsets_type=None):
     """A TIFF of the samples `a` (height, width, channels).
 
     strip: rows a strip; tile: (rows, columns); tags: (tag, type, values) more, or instead; without: tags left out; encode: makes
     bytes of the samples of a strip or tile; pieces: those bytes themselves, in place of what `a` holds; pad: what tiles hold beyond
-    the edges; form: SampleFormat, if it is to be said.
+    the edges; form: SampleFormat, if it is to be said; offsets_type: that of
+    offsets and lengths.
     """
     a = np.asarray(a)
     a = a[..., None] if a.ndim == 2 else a
@@ -146,11 +148,12 @@ def tiff(a, photometric=None, *, bits=None, form=None, planar=False, strip=None,
         field(tag, kind, *values)
 
     word = 'Q' if big else 'I'
+    offsets_type = offsets_type or word
     head = (b'II' if order == '<' else b'MM') + struct.pack(order + ('HHHQ' if big else 'HI'), *((43, 8, 0, 16) if big else (42, 8)))
     out = bytearray(head)
     offsets = []
-    field(324 if tile else 273, word, *[0] * len(pieces))
-    field(325 if tile else 279, word, *[len(piece) for piece in pieces])
+    field(324 if tile else 273, offsets_type, *[0] * len(pieces))
+    field(325 if tile else 279, offsets_type, *[len(piece) for piece in pieces])
     for tag in without:
         fields.pop(tag, None)
 
@@ -175,7 +178,7 @@ def tiff(a, photometric=None, *, bits=None, form=None, planar=False, strip=None,
         at += (len(piece) + 1) // 2 * 2
     offsets_tag = 324 if tile else 273
     if offsets_tag in fields and not any(tag == offsets_tag for tag, _, _ in tags):
-        fields[offsets_tag] = (word, offsets)
+        fields[offsets_tag] = (offsets_type, offsets)
     start = (len(head) + 7) // 8 * 8
     out[4 if not big else 8:] = struct.pack(order + word, start)
     out += bytes(start - len(out))
