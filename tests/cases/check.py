@@ -1,7 +1,8 @@
 """check.py GPUHIST DIR [--only GLOB]… [--alone N] [--types]: holds what gpuhist says of the files of make.py against truth.json.
 
 The files are measured together, three times, then each alone, with memory that is filled by other patterns: the same numbers
-must come. Standard error must hold gpuhist's own lines alone. Faults are printed, and make the exit code 1.
+must come. Those that are damaged are measured with --on-damaged accept, too, twice: the same numbers, whatever they are.
+Standard error must hold gpuhist's own lines alone. Faults are printed, and make the exit code 1.
 """
 import argparse
 import concurrent.futures
@@ -121,14 +122,23 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = {name: pool.submit(measure, [name], PATTERNS[1 + i % 2], '--threads', '1') for i, name in enumerate(singles)}
         alone = {name: job.result() for name, job in jobs.items()}
+    broken = [name for name in names if 'error' in truth[name]]
+    accepted = [measure(broken, pattern, '--on-damaged', 'accept') for pattern in PATTERNS[1:]] if broken else []
     columns = next((run.columns for run in together if run.columns), [])
     for column in ('white', 'alpha'):
         if column not in columns:
             fault('stats.csv', f'no column {column}: not compared')
 
-    noise = [line for run in together for line in run.lines if not line.startswith('gpuhist')]
+    noise = [line for run in together + accepted for line in run.lines if not line.startswith('gpuhist')]
     if noise:
         fault('standard error', f'{len(noise)} lines are not gpuhist\'s, such as: {noise[0]}')
+    for run in accepted:
+        if run.code not in (0, 1):
+            fault('--on-damaged accept', f'exit code {run.code}' + ''.join(': ' + line for line in run.lines[:1]))
+    for name in broken:
+        first, second = (run.said_of(name) for run in accepted)
+        if first != second:
+            fault(name, f'with --on-damaged accept not the same every time: {summary(first)}; again: {summary(second)}')
     for name in names:
         first = together[0].said_of(name)
         for text in faults(name, truth[name], *first, columns, arguments.types):
