@@ -33,7 +33,7 @@ HEIGHT, WIDTH, COUNT = 150, 200, 200
 # Part of the damages that must be refused at least. Where there is a checksum: all. Elsewhere what codecs can notice, less a little.
 FLOORS = {
     'PNG': 1, 'PNG, interlaced': 1, 'TIFF deflate': 1, 'TIFF deflate, predictor': 1, 'TIFF zstd': 1, 'TIFF LZMA': 1, 'TIFF none': .25, 'TIFF LZW': .5, 'TIFF PackBits': .5,
-    'TIFF JPEG': .5, 'TIFF WebP': .5, 'JPEG baseline': .5, 'JPEG restart': .5, 'JPEG progressive': .5, 'JPEG arithmetic': .25, 'WebP lossy': .25, 'WebP lossless': .5, 'JPEG 2000': .25,
+    'TIFF JPEG': .5, 'TIFF WebP': .5, 'JPEG baseline': .5, 'JPEG restart': .5, 'JPEG progressive': .5, 'WebP lossy': .25, 'WebP lossless': .5, 'JPEG 2000': .25,
     'OpenEXR ZIP': .5, 'OpenEXR PIZ': .5, 'BMP RLE': .5, 'BMP': .25, 'Radiance': .25, 'PAM': .25, 'PPM, text': .25
 }
 
