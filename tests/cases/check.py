@@ -174,4 +174,5 @@ def summary(said):
     return f'{error["kind"]}: {error["message"]}' if error else ' '.join(f'{c} {r["mean"]}' for c, r in (rows or {}).items())
 
 
-main()
+if __name__ == '__main__':
+    main()

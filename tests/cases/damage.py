@@ -243,4 +243,5 @@ def run(program, folder, out):
     return refused, measured, faults
 
 
-main()
+if __name__ == '__main__':
+    main()
