@@ -58,8 +58,8 @@ ColumnValue text_of(std::string_view text) {
 const std::string types = "Type of the samples: " + depth_names(" or ") + ".";
 const std::string integers = names(false), countable = integers + "; of " + names(true) + " sets";
 const std::string nan_source = "numpy.isnan; 0 of " + integers, inf_source = "numpy.isinf; 0 of " + integers;
-const std::string white = "The value that stands for white: " + highest_values() +
-                          ", unless the file says another or --white does; of a set empty where images have several.";
+const std::string white =
+    "The value that stands for white: " + highest_values() + ", unless the file or --white says another.";
 const std::string of_white = integers + ", sets of one white";
 
 using Type = ColumnType;
@@ -81,14 +81,12 @@ const Column before_percentiles[] = {
      "every image", json_of_image, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return row.engine; }},
     {"channel", "none", Type::text,
-     "gray; or red, green, blue, luma (brightness), all (the colors' samples as one population) and alpha; c0, c1, ... "
-     "are bands that are no colors, by place, which all has too.",
+     "gray; or red, green, blue, luma (brightness), all (colors and bands as one population), alpha; bands c0, c1, ...",
      "gpuhist", every, everywhere, true, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.statistics->channel); }},
     {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "every set", of_set, true, 0,
      [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
-    {"pixels", "samples", Type::integer,
-     "Samples of the channel, NaN and Inf included; of all, those of colors and bands.", "width x height", every,
+    {"pixels", "samples", Type::integer, "Samples of the row, NaN and Inf included.", "width x height", every,
      everywhere, true, 0, statistic<&Statistics::pixels>},
     {"nan", "samples", Type::integer, "NaN samples, which count in nothing else.", nan_source.c_str(), every,
      everywhere, true, 0, statistic<&Statistics::nan>},
@@ -137,8 +135,9 @@ const Column after_percentiles[] = {
     {"unique", "values", Type::integer, "Different values that occur.", "numpy.unique", countable.c_str(), everywhere,
      true, 0, statistic<&Statistics::unique>},
     {"effective_bits", "bits", Type::integer,
-     "From the lowest to the highest bit of or & ~and of the values that occur, inclusive: of the bits set in some and "
-     "not in all; 0 of a constant channel. 12-bit data in 16 bits: 12, low or shifted left.",
+     "Span of the bits set in some values and not in all (or & ~and), inclusive; 0 of a constant channel. 12-bit data "
+     "in "
+     "16 bits: 12, low or shifted left.",
      "gpuhist", integers.c_str(), everywhere, true, 0, statistic<&Statistics::effective_bits>},
     {"mean_01", "fraction", Type::number, "mean over white.", "torchvision's normalize", one_white, of_set, true, 0,
      on_unit_scale<&Statistics::mean>},
@@ -146,12 +145,10 @@ const Column after_percentiles[] = {
      on_unit_scale<&Statistics::std>},
     {"white", "sample value", Type::number, white.c_str(), "the decoder", "every image; sets of one white", everywhere,
      false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
-    {"alpha", "none", Type::text, "How the file says that alpha was stored: straight or premultiplied.", "the decoder",
+    {"alpha", "none", Type::text, "straight or premultiplied: how the file stores it.", "the decoder",
      "images with alpha", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
-    {"damage", "none", Type::text,
-     "damaged or truncated: what is wrong with the file, which --on-damaged accept let pass.", "the decoder",
-     "images that were accepted so", of_image, false, 0,
-     [](const ColumnRow& row, const Column&) { return text_of(row.damage); }},
+    {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",
+     "images let pass", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.damage); }},
 };
 
 }  // namespace
