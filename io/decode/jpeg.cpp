@@ -203,6 +203,9 @@ struct Decoder {
     jpeg_decompress_struct info;
     jpeg_error_mgr errors;
     jpeg_progress_mgr progress;
+    jpeg_source_mgr source;
+    const unsigned char* next;  ///< bytes that the source has not handed over yet
+    std::size_t left;
     std::jmp_buf failed;
     bool strict;                  ///< gives up at the first damage, not only where libjpeg does
     int code;                     ///< of the first damage or failure; 0: none
@@ -260,13 +263,39 @@ void on_progress(j_common_ptr info) {
     info->err->error_exit(info);
 }
 
+/// Hands over a few bytes at a time: where libjpeg-turbo holds 512 for each block of an MCU, it decodes faster by a
+/// twentieth and says nothing of bad Huffman codes.
+boolean fill(j_decompress_ptr info) {
+    constexpr std::size_t few = 500;
+    static constexpr unsigned char end[]{0xFF, eoi};
+    Decoder& decoder = decoder_of(reinterpret_cast<j_common_ptr>(info));
+    const std::size_t count = std::min(decoder.left, few);
+    decoder.source.next_input_byte = count > 0 ? decoder.next : end;
+    decoder.source.bytes_in_buffer = count > 0 ? count : sizeof end;
+    decoder.next += count;
+    decoder.left -= count;
+    if (count == 0) WARNMS(info, JWRN_JPEG_EOF);
+    return TRUE;
+}
+
+void skip(j_decompress_ptr info, long count) {
+    auto rest = static_cast<std::size_t>(std::max(count, 0L));
+    for (; rest > info->src->bytes_in_buffer; fill(info)) rest -= info->src->bytes_in_buffer;
+    info->src->next_input_byte += rest;
+    info->src->bytes_in_buffer -= rest;
+}
+
 /// Reads the header. False where it fails.
-bool start(Decoder& decoder, const unsigned char* data, std::size_t size) {
+bool start(Decoder& decoder) {
     if (setjmp(decoder.failed)) return false;
     jpeg_create_decompress(&decoder.info);
     decoder.info.progress = &decoder.progress;
     decoder.progress.progress_monitor = on_progress;
-    jpeg_mem_src(&decoder.info, data, static_cast<unsigned long>(size));
+    decoder.source.init_source = decoder.source.term_source = [](j_decompress_ptr) {};
+    decoder.source.fill_input_buffer = fill;
+    decoder.source.skip_input_data = skip;
+    decoder.source.resync_to_restart = jpeg_resync_to_restart;
+    decoder.info.src = &decoder.source;
     jpeg_read_header(&decoder.info, TRUE);
     decoder.info.out_color_space = decoder.info.num_components == 1   ? JCS_GRAYSCALE
                                    : decoder.info.num_components == 3 ? JCS_EXT_BGR
@@ -346,6 +375,8 @@ Image decode(const EncodedImage& file) {
     decoder.errors.error_exit = on_error;
     decoder.errors.emit_message = on_message;
     decoder.info.client_data = &decoder;
+    decoder.next = file.bytes.at(0);
+    decoder.left = file.bytes.size();
     decoder.strict = file.options.on_damaged == OnDamaged::error;
     struct Guard {
         Decoder& decoder;
@@ -362,7 +393,7 @@ Image decode(const EncodedImage& file) {
                         std::string("the JPEG") + (data ? "'s header" : " cannot be read") + ": " + words(),
                     kind);
     };
-    if (!start(decoder, file.bytes.at(0), file.bytes.size())) refuse();
+    if (!start(decoder)) refuse();
     if (decoder.info.image_width != file.probe.width || decoder.info.image_height != file.probe.height)
         file.refuse("damaged: the JPEG has several headers that contradict each other", IoError::Kind::damaged);
 

@@ -119,6 +119,8 @@ void inspect(const Bytes& file, Probe& probe) {
         probe.truncated = file.has(position, 8)
                               ? "the PNG ends inside a chunk (at byte " + std::to_string(position) + ")"
                               : "the PNG ends before its IEND chunk";
+    else if (data == 0)
+        probe.damaged = "the PNG has no image data";
     // Deflate makes at most 1032 bytes of one. Less in a truncated file is no wonder, up to a point.
     const std::uint64_t most = 1032 * data * (probe.truncated.empty() ? 1 : 1024);
     if (saturating_product(row_bytes(header), header.height) > most && probe.damaged.empty() && header.width != 0)
@@ -318,11 +320,14 @@ Image decode(const EncodedImage& file) {
         Decoder& decoder;
         ~Guard() { png_destroy_read_struct(&decoder.png, &decoder.info, nullptr); }
     } const guard{decoder};
+    const auto kind = [&] {
+        return decoder.truncated && !file.probe.truncated.empty() ? IoError::Kind::truncated : IoError::Kind::damaged;
+    };
     if (!start(decoder, header)) {
         if (!decoder.png || !decoder.info) file.refuse("no memory for libpng", IoError::Kind::memory);
-        file.refuse(
-            std::string(decoder.truncated ? "truncated" : "damaged") + ": the PNG's header: libpng: " + decoder.words,
-            decoder.truncated ? IoError::Kind::truncated : IoError::Kind::damaged);
+        file.refuse(std::string(kind() == IoError::Kind::truncated ? "truncated" : "damaged") +
+                        ": the PNG's header: libpng: " + decoder.words,
+                    kind());
     }
 
     Image image;
@@ -345,7 +350,7 @@ Image decode(const EncodedImage& file) {
         file.report(image,
                     "the PNG at row " + std::to_string(decoder.row) + " of " + std::to_string(header.height) +
                         ": libpng: " + decoder.words,
-                    decoder.truncated ? IoError::Kind::truncated : IoError::Kind::damaged);
+                    kind());
     if (header.palette()) color(file, decoder, image);
     return image;
 }

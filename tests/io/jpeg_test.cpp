@@ -1,0 +1,303 @@
+// JPEG: every coding as cv::imread reads it; damage and claims that are refused, and notes that are not.
+#include <cstdio>  // jpeglib.h needs it
+
+#include <jpeglib.h>
+
+#include "support/image_files.hpp"
+
+namespace {
+
+using namespace image_files;
+using gpuhist::io::Damage;
+using gpuhist::io::Image;
+
+struct JpegOptions {
+    J_COLOR_SPACE input = JCS_RGB, stored = JCS_YCbCr;
+    int across = 1, down = 1;  ///< sampling of the first component
+    bool progressive = false, arithmetic = false;
+    unsigned restart = 0;
+    bool one_component_a_scan = false, spectral_only = false;
+};
+
+/// JPEG of a picture, with as many channels as its color space has components.
+Bytes make_jpeg(const cv::Mat& image, const JpegOptions& o = {}) {
+    jpeg_compress_struct info{};
+    jpeg_error_mgr errors{};
+    info.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&info);
+    unsigned char* data = nullptr;
+    unsigned long size = 0;
+    jpeg_mem_dest(&info, &data, &size);
+    info.image_width = static_cast<JDIMENSION>(image.cols);
+    info.image_height = static_cast<JDIMENSION>(image.rows);
+    info.input_components = image.channels();
+    info.in_color_space = o.input;
+    jpeg_set_defaults(&info);
+    jpeg_set_colorspace(&info, o.stored);
+    jpeg_set_quality(&info, 90, TRUE);
+    info.comp_info[0].h_samp_factor = o.across;
+    info.comp_info[0].v_samp_factor = o.down;
+    info.arith_code = o.arithmetic;
+    info.restart_interval = o.restart;
+    if (o.progressive) jpeg_simple_progression(&info);
+    std::vector<jpeg_scan_info> scans;
+    if (o.one_component_a_scan)
+        for (int c = 0; c < image.channels(); ++c) scans.push_back({1, {c}, 0, 63, 0, 0});
+    if (o.spectral_only) {
+        scans.push_back({3, {0, 1, 2}, 0, 0, 0, 0});
+        for (int c = 0; c < 3; ++c) scans.push_back({1, {c}, 1, 5, 0, 0});
+        for (int c = 0; c < 3; ++c) scans.push_back({1, {c}, 6, 63, 0, 0});
+    }
+    if (!scans.empty()) {
+        info.scan_info = scans.data();
+        info.num_scans = static_cast<int>(scans.size());
+    }
+    jpeg_start_compress(&info, TRUE);
+    for (int y = 0; y < image.rows; ++y) {
+        auto* row = const_cast<unsigned char*>(image.ptr(y));
+        jpeg_write_scanlines(&info, &row, 1);
+    }
+    jpeg_finish_compress(&info);
+    Bytes bytes(data, data + size);
+    std::free(data);
+    jpeg_destroy_compress(&info);
+    return bytes;
+}
+
+/// Position of the nth marker of a kind, which no segment of these files holds by chance.
+std::size_t place(const Bytes& jpeg, unsigned char marker, int nth = 0) {
+    for (std::size_t at = 0; at + 1 < jpeg.size(); ++at)
+        if (jpeg[at] == 0xFF && jpeg[at + 1] == marker && nth-- == 0) return at;
+    throw std::runtime_error("no such marker");
+}
+
+Bytes with(Bytes bytes, std::size_t at, const Bytes& more) {
+    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), more.begin(), more.end());
+    return bytes;
+}
+
+Bytes without(Bytes bytes, std::size_t from, std::size_t to) {
+    bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(from), bytes.begin() + static_cast<std::ptrdiff_t>(to));
+    return bytes;
+}
+
+cv::Mat by_opencv(const Bytes& jpeg) {
+    return cv::imdecode(jpeg, cv::IMREAD_ANYCOLOR | cv::IMREAD_ANYDEPTH);
+}
+
+constexpr unsigned char sos = 0xDA, eoi = 0xD9;
+
+#define EXPECT_SAYS(bytes, part) EXPECT_TRUE(contains(failure(bytes), part))
+
+TEST(Jpeg, EveryCodingIsAsOpenCvReadsIt) {
+    std::vector<JpegOptions> codings;
+    for (const auto& [across, down] : {std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}, {4, 2}})
+        for (const bool progressive : {false, true})
+            for (const bool arithmetic : {false, true})
+                for (const unsigned restart : {0U, 2U})
+                    codings.push_back({JCS_RGB, JCS_YCbCr, across, down, progressive, arithmetic, restart});
+    codings.push_back({JCS_RGB, JCS_RGB});
+    codings.push_back({JCS_RGB, JCS_RGB, 1, 1, true});
+    codings.push_back({JCS_GRAYSCALE, JCS_GRAYSCALE});
+    codings.push_back({JCS_GRAYSCALE, JCS_GRAYSCALE, 2, 2, true, true, 3});
+    for (const auto stored : {JCS_CMYK, JCS_YCCK})
+        for (const int across : {1, 2}) codings.push_back({JCS_CMYK, stored, across, 1, across == 2});
+    codings.push_back({JCS_RGB, JCS_YCbCr, 2, 2});
+    codings.back().one_component_a_scan = true;
+    codings.push_back({JCS_RGB, JCS_YCbCr, 2, 2, true});
+    codings.back().spectral_only = true;
+    for (const auto& size : {cv::Size(1, 1), cv::Size(16, 16), cv::Size(37, 23), cv::Size(65, 33)})
+        for (std::size_t i = 0; i < codings.size(); ++i) {
+            SCOPED_TRACE(std::to_string(i) + " of " + std::to_string(size.width) + " x " + std::to_string(size.height));
+            const int channels = codings[i].input == JCS_GRAYSCALE ? 1 : codings[i].input == JCS_CMYK ? 4 : 3;
+            const Bytes jpeg = make_jpeg(picture(size.height, size.width, CV_8UC(channels)), codings[i]);
+            const Image image = decode_image(jpeg, "x");
+            EXPECT_TRUE(same(image.pixels, by_opencv(jpeg)));
+            EXPECT_EQ(image.pixels.channels(), channels == 1 ? 1 : 3);
+            EXPECT_EQ(image.damage, Damage::none);
+        }
+}
+
+TEST(Jpeg, NotesAreNoDamage) {
+    const Bytes jpeg = make_jpeg(picture(40, 60, CV_8UC3));
+    const cv::Mat right = by_opencv(jpeg);
+    const std::size_t end = place(jpeg, eoi);
+    Bytes version = jpeg, transform = jpeg;
+    version[place(jpeg, 0xE0) + 9] = 9;
+    const Bytes adobe{0xFF, 0xEE, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 7};
+    testing::internal::CaptureStderr();
+    for (const auto& [what, changed] : {std::pair{"extraneous byte before the end", with(jpeg, end, {0x11})},
+                                        {"extraneous bytes before the end", with(jpeg, end, Bytes(100000, 0x11))},
+                                        {"fill bytes", with(jpeg, end, Bytes(9, 0xFF))},
+                                        {"bytes after the end", with(jpeg, jpeg.size(), Bytes(5000, 0x42))},
+                                        {"an image after the end", with(jpeg, jpeg.size(), jpeg)},
+                                        {"version of JFIF", version},
+                                        {"transform of Adobe's", with(jpeg, 2, adobe)}}) {
+        EXPECT_EQ(failure(changed), "") << what;
+        EXPECT_TRUE(same(decode_image(changed, "x").pixels, right)) << what;
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Jpeg, DamageIsRefused) {
+    const cv::Mat image = picture(64, 80, CV_8UC3);
+    testing::internal::CaptureStderr();
+    for (const bool progressive : {false, true})
+        for (const bool arithmetic : {false, true}) {
+            SCOPED_TRACE((progressive ? "progressive" : "baseline") + std::string(arithmetic ? ", arithmetic" : ""));
+            const Bytes jpeg = make_jpeg(image, {JCS_RGB, JCS_YCbCr, 2, 2, progressive, arithmetic});
+            const std::size_t scan = place(jpeg, sos, progressive ? 4 : 0), middle = scan + 100;
+            Bytes cut(jpeg.begin(), jpeg.begin() + static_cast<std::ptrdiff_t>(middle));
+            EXPECT_SAYS(cut, "truncated: ");
+            if (arithmetic) continue;  // its data may end in zeros that are not written: nobody can notice
+            append(cut, 0xFFD9, 2, true);
+            EXPECT_SAYS(cut, "damaged: the JPEG");
+        }
+    const Bytes jpeg = make_jpeg(image);
+    Bytes ones = jpeg;
+    for (std::size_t i = 0, at = jpeg.size() / 2; i < 64; ++i) ones[at + i] = i % 2 ? 0 : 0xFF;
+    EXPECT_SAYS(ones, "libjpeg: Corrupt JPEG data: bad Huffman code");
+    EXPECT_SAYS(ones, "at row ");
+    EXPECT_SAYS(ones, " of 64");
+    EXPECT_SAYS(with(jpeg, place(jpeg, 0xC0), Bytes(9, 0x11)), "extraneous bytes before marker 0xc0");
+
+    const Bytes restarts = make_jpeg(image, {JCS_RGB, JCS_YCbCr, 1, 1, false, false, 4});
+    const std::size_t first = place(restarts, 0xD0), second = place(restarts, 0xD1);
+    Bytes swapped = restarts;
+    std::swap(swapped[first + 1], swapped[second + 1]);
+    EXPECT_SAYS(swapped, "damaged: ");
+    EXPECT_SAYS(without(restarts, first, first + 2), "damaged: ");
+    EXPECT_SAYS(without(restarts, first, second), "damaged: ");
+    EXPECT_SAYS(with(restarts, first, Bytes(20, 0x11)), "damaged: ");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(Jpeg, ScansThatAreMissingAreDamage) {
+    for (const bool spectral_only : {false, true}) {
+        JpegOptions options{JCS_RGB, JCS_YCbCr, 2, 2, true};
+        options.spectral_only = spectral_only;
+        const Bytes jpeg = make_jpeg(picture(40, 60, CV_8UC3), options);
+        const std::size_t scans = spectral_only ? 7 : 10;
+        for (std::size_t left = 1; left < scans; ++left) {
+            // The tables before a scan go with it.
+            Bytes cut = without(jpeg, place(jpeg, sos, static_cast<int>(left)), jpeg.size() - 2);
+            EXPECT_SAYS(cut, "damaged: the JPEG's scans leave out ") << left;
+        }
+    }
+    JpegOptions options;
+    options.one_component_a_scan = true;
+    const Bytes jpeg = make_jpeg(picture(40, 60, CV_8UC3), options);
+    EXPECT_SAYS(without(jpeg, place(jpeg, sos, 2), jpeg.size() - 2),
+                "damaged: the JPEG's scans leave out coefficient 0 of component 3");
+}
+
+TEST(Jpeg, DamageMayBeAccepted) {
+    DecodeOptions accept;
+    accept.on_damaged = OnDamaged::accept;
+    const Bytes jpeg = make_jpeg(picture(64, 80, CV_8UC3));
+    Bytes cut(jpeg.begin(), jpeg.begin() + static_cast<std::ptrdiff_t>(jpeg.size() * 6 / 10));
+    EXPECT_EQ(decode_image(cut, "x", accept).damage, Damage::truncated);
+    append(cut, 0xFFD9, 2, true);
+    const Image image = decode_image(cut, "x", accept);
+    EXPECT_EQ(image.damage, Damage::damaged);
+    EXPECT_TRUE(contains(image.cause, "libjpeg: Corrupt JPEG data: premature end of data segment"));
+    EXPECT_TRUE(same(image.pixels, by_opencv(cut)));
+    // Where libjpeg gives up, the rows to come are zeros.
+    const Bytes unknown_marker = with(jpeg, jpeg.size() / 2, {0xFF, 0x02, 0x00, 0x04, 0x00, 0x00});
+    EXPECT_EQ(decode_image(unknown_marker, "x", accept).damage, Damage::damaged);
+}
+
+TEST(Jpeg, VariantsThatAreNotReadAreNamed) {
+    const Bytes jpeg = make_jpeg(picture(16, 16, CV_8UC3));
+    const std::size_t frame = place(jpeg, 0xC0);
+    const auto changed = [&](std::size_t at, unsigned char value) {
+        Bytes bytes = jpeg;
+        bytes[frame + at] = value;
+        return bytes;
+    };
+    EXPECT_SAYS(changed(1, 0xC3), "lossless JPEG is not supported");
+    EXPECT_SAYS(changed(1, 0xCB), "lossless JPEG is not supported");
+    EXPECT_SAYS(changed(1, 0xC5), "hierarchical JPEG is not supported");
+    EXPECT_SAYS(changed(4, 12), "12-bit JPEG is not supported");
+    EXPECT_SAYS(changed(9, 2), "JPEG of 2 components is not supported");
+    Bytes no_height = changed(5, 0);
+    no_height[frame + 6] = 0;
+    EXPECT_SAYS(no_height, "(DNL) is not supported");
+    Bytes fractions = changed(11, 0x31);
+    fractions[frame + 14] = 0x21;
+    EXPECT_SAYS(fractions, "the JPEG cannot be read: libjpeg: Fractional sampling not implemented yet");
+}
+
+TEST(Jpeg, ClaimsThatTheFileCannotHoldAreRefused) {
+    for (const bool progressive : {false, true}) {
+        Bytes jpeg = make_jpeg(picture(16, 16, CV_8UC3), {JCS_RGB, JCS_YCbCr, 1, 1, progressive});
+        const std::size_t frame = place(jpeg, progressive ? 0xC2 : 0xC0);
+        for (const std::size_t at : {frame + 5, frame + 7}) {
+            jpeg[at] = 32000 >> 8;
+            jpeg[at + 1] = 32000 & 255;
+        }
+        DecodeOptions accept;
+        accept.on_damaged = OnDamaged::accept;
+        EXPECT_SAYS(jpeg, "claims 32000 x 32000 pixels, more than its ");
+        jpeg.resize(jpeg.size() - 20);
+        EXPECT_TRUE(contains(failure(jpeg, accept), "claims 32000 x 32000 pixels, more than its "));
+    }
+    // What is flat takes two bits a block.
+    for (const auto stored : {JCS_YCbCr, JCS_RGB})
+        EXPECT_EQ(failure(make_jpeg(cv::Mat(1000, 1000, CV_8UC3, cv::Scalar::all(128)), {JCS_RGB, stored, 1, 1})), "");
+    EXPECT_EQ(failure(make_jpeg(cv::Mat(1000, 1000, CV_8UC3, cv::Scalar::all(128)), {JCS_RGB, JCS_YCbCr, 2, 2, true})),
+              "");
+    EXPECT_EQ(failure(make_jpeg(cv::Mat(1000, 1000, CV_8UC1, cv::Scalar(9)),
+                                {JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1, false, true})),
+              "");
+
+    const Bytes jpeg = make_jpeg(picture(16, 16, CV_8UC3), {JCS_RGB, JCS_YCbCr, 1, 1, true});
+    const std::size_t last = place(jpeg, sos, 9);
+    Bytes scans;
+    for (int i = 0; i < 500; ++i)
+        scans.insert(scans.end(), jpeg.begin() + static_cast<std::ptrdiff_t>(last), jpeg.end() - 2);
+    EXPECT_SAYS(with(jpeg, last, scans), "more than 500 scans");
+}
+
+TEST(Jpeg, OrientationIsOfTheFirstApplicationSegment) {
+    const Bytes jpeg = make_jpeg(picture(24, 40, CV_8UC3));
+    const auto exif = [](bool big_endian, std::uint64_t orientation) {
+        Bytes tiff = bytes_of(big_endian ? "MM" : "II");
+        append(tiff, 42, 2, big_endian);
+        append(tiff, 8, 4, big_endian);
+        append(tiff, 2, 2, big_endian);
+        for (const auto& [tag, value] : {std::pair<std::uint64_t, std::uint64_t>{0x0103, 6}, {0x0112, orientation}}) {
+            append(tiff, tag, 2, big_endian);
+            append(tiff, 3, 2, big_endian);
+            append(tiff, 1, 4, big_endian);
+            append(tiff, value, 2, big_endian);
+            append(tiff, 0, 2, big_endian);
+        }
+        append(tiff, 0, 4, big_endian);
+        Bytes segment{0xFF, 0xE1};
+        append(segment, tiff.size() + 8, 2, true);
+        for (const char c : {'E', 'x', 'i', 'f', '\0', '\0'}) segment.push_back(static_cast<unsigned char>(c));
+        segment.insert(segment.end(), tiff.begin(), tiff.end());
+        return segment;
+    };
+    const Bytes xmp{0xFF, 0xE1, 0, 12, 'h', 't', 't', 'p', ':', '/', '/', 'n', 's', 0};
+    for (const bool big_endian : {false, true})
+        for (std::uint64_t orientation = 0; orientation <= 9; ++orientation) {
+            const Bytes turned = with(jpeg, 2, exif(big_endian, orientation));
+            EXPECT_TRUE(same(decode_image(turned, "x").pixels, by_opencv(turned))) << orientation;
+            const Bytes twice = with(turned, 2, exif(!big_endian, 6));
+            EXPECT_TRUE(same(decode_image(twice, "x").pixels, by_opencv(twice))) << orientation;
+            const Bytes behind_xmp = with(turned, 2, xmp);
+            EXPECT_TRUE(same(decode_image(behind_xmp, "x").pixels, by_opencv(behind_xmp))) << orientation;
+        }
+    // Cut off anywhere, it is no orientation.
+    const Bytes whole = exif(true, 6);
+    for (std::size_t length = 4; length < whole.size(); ++length) {
+        Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+        part[3] = static_cast<unsigned char>(length - 2);
+        const Bytes file = with(jpeg, 2, part);
+        EXPECT_TRUE(same(decode_image(file, "x").pixels, by_opencv(file))) << length;
+    }
+}
+
+}  // namespace
