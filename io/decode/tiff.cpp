@@ -81,14 +81,15 @@ cv::Mat turned(const EncodedImage& file, const cv::Mat& pixels, std::uint64_t or
 
 Image decode(const EncodedImage& file) {
     const TiffLayout layout(file.bytes);
+    if (!layout.decodable && layout.damaged.empty())
+        file.refuse("truncated: " + layout.truncated, IoError::Kind::truncated);
     if (!layout.decodable) file.refuse("damaged: " + layout.damaged, IoError::Kind::damaged);
     if (layout.by_libtiff() && !TIFFIsCODECConfigured(static_cast<std::uint16_t>(layout.compression)))
         file.refuse("libtiff was built without the compression " + std::to_string(layout.compression));
-    const TiffPiece first = layout.piece(0);
-    if (saturating_product(first.row_bytes, layout.piece_height) / 16 > file.options.max_pixels)
-        file.refuse(
-            "its strips or tiles are of more pixels than the " + std::to_string(file.options.max_pixels) + " allowed",
-            IoError::Kind::too_large);
+    // Tiles may be larger than a small image.
+    const std::uint64_t most = std::max<std::uint64_t>(file.options.max_pixels, 1 << 24);
+    if (saturating_product(layout.piece_width, layout.piece_height) > most)
+        file.refuse("its tiles are of more than " + std::to_string(most) + " pixels", IoError::Kind::too_large);
     Image image;
     image.depth = layout.depth;
     image.samples = layout.finish == Finish::none ? layout.meaning : Samples::color;

@@ -1,6 +1,7 @@
 // Strips and tiles of a TIFF, from their bytes in the file to samples in rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -18,6 +19,12 @@ class TiffCodec {
     /// nothing where all is well. Samples of 16 and 32 bits are in the machine's byte order, predictors undone.
     virtual std::string decode(std::uint64_t index, const TiffPiece& piece, unsigned char* to) = 0;
 };
+
+/// Bytes of a strip or tile that are in the file.
+inline Bytes bytes_of(const Bytes& file, const TiffPiece& piece) {
+    const std::uint64_t begin = std::min<std::uint64_t>(piece.offset, file.size());
+    return {file.at(begin), static_cast<std::size_t>(std::min(piece.length, file.size() - begin))};
+}
 
 /// Decoder of a file whose layout is sound. Throws std::bad_alloc, and std::runtime_error where libtiff does not open
 /// the file. File and layout must outlive it.

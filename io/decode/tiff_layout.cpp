@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <limits>
 
 #include "gpuhist/image.hpp"
@@ -263,6 +264,10 @@ void TiffLayout::read_type() {
                           std::to_string(chroma_down);
                 chroma_across = chroma_down = 1;
             }
+            for (const float value : ycbcr_coefficients())
+                if (!(value > 0 && value < 1)) damaged = "the TIFF has YCbCr of impossible coefficients";
+            for (const float value : reference_black_white())
+                if (!(std::abs(value) < 1e6F)) damaged = "the TIFF has YCbCr of an impossible black or white";
             if (planar && chroma_across * chroma_down != 1)
                 unsupported = "YCbCr in separate planes of different sizes is not supported";
             break;
@@ -280,6 +285,14 @@ void TiffLayout::read_type() {
             unsupported = "the photometric interpretation " + named(photometric_names, photometric) +
                           " is not supported: convert the TIFF to RGB or gray first";
     }
+}
+
+std::vector<float> TiffLayout::ycbcr_coefficients() const {
+    return directory.fractions(tag::ycbcr_coefficients, {0.299F, 0.587F, 0.114F});
+}
+
+std::vector<float> TiffLayout::reference_black_white() const {
+    return directory.fractions(tag::reference_black_white, {0, 255, 128, 255, 128, 255});
 }
 
 void TiffLayout::read_palette() {
@@ -381,12 +394,12 @@ void TiffLayout::read_pieces(const Bytes& file) {
     std::uint64_t held = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
         const TiffPiece here = piece(i);
-        if (here.length == 0 || here.offset == 0) {
+        if (here.offset == 0 || (here.length == 0 && here.offset < file.size())) {
             unsupported = "a sparse TIFF is not supported: its " + name_of(i) + " has no bytes";
             return;
         }
         held = here.length > unlimited - held ? unlimited : held + here.length;
-        if (truncated.empty() && !file.has(here.offset, here.length))
+        if (truncated.empty() && !file.has(here.offset, std::max<std::uint64_t>(1, here.length)))
             truncated = "the TIFF ends before its " + name_of(i);
     }
     // A file that was cut may hold a small part of what its strips claim.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "decode/bytes.hpp"
 #include "decode/tiff_directory.hpp"
@@ -42,16 +43,15 @@ struct TiffPiece {
     std::uint64_t most_bytes;        ///< decoded: that it may hold
 };
 
-/// The image of the first directory. The four texts are empty where all is well; `layout` is of use where the image
-/// has a size and nothing is unsupported, whatever else is wrong.
+/// Image of the first directory. The four texts are empty where all is well.
 struct TiffLayout {
     explicit TiffLayout(const Bytes& file);
 
-    /// What becomes of the stored samples once they are in the matrix.
+    /// Work on the stored samples once they are in the matrix.
     enum class Finish : std::uint8_t { none, cmyk, ycbcr, log_luv };
 
     std::string unsupported, damaged, truncated, too_large;
-    bool decodable = false;  ///< there are strips or tiles, of a size
+    bool decodable = false;  ///< all is known that strips and tiles are decoded by, whatever of them is missing
 
     TiffDirectory directory;
     std::uint64_t width = 0, height = 0, bits = 1, samples = 1, compression = 1, photometric = 0, predictor = 1;
@@ -75,6 +75,9 @@ struct TiffLayout {
     bool by_libtiff() const;
     /// Whether libtiff hands over RGB where the file has YCbCr.
     bool rgb_of_jpeg() const;
+    /// Luma's parts of red, green and blue; of Y, Cb and Cr what stands for black and for white.
+    std::vector<float> ycbcr_coefficients() const;
+    std::vector<float> reference_black_white() const;
     /// Bytes that a pixel takes in memory, those of strips and tiles as large as the image included.
     std::uint64_t pixel_bytes() const { return std::min<std::uint64_t>(16, 2 * channels * sample_bytes(depth)); }
     /// Bits of a sample as it is decoded.

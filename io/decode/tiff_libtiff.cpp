@@ -8,6 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 #include "decode/tiff_codecs.hpp"
 
@@ -107,17 +108,22 @@ class LibtiffCodec : public TiffCodec {
 
     std::string decode(std::uint64_t index, const TiffPiece& piece, unsigned char* to) override {
         client_.complaint[0] = 0;
-        const auto number = static_cast<std::uint32_t>(index);
-        const auto size = static_cast<tmsize_t>(piece.bytes);
         std::memset(to, 0, piece.bytes);  // rows that the codec does not reach
-        const tmsize_t count = layout_.tiled ? TIFFReadEncodedTile(tiff_.get(), number, to, size)
-                                             : TIFFReadEncodedStrip(tiff_.get(), number, to, size);
-        // libtiff gave up before it undid predictor and byte order.
-        if (count < 0 && (layout_.predictor != 1 || layout_.decoded_bits() > 8)) std::memset(to, 0, piece.bytes);
-        if (count == size && !client_.complaint[0]) return {};
+        const Bytes from = bytes_of(client_.file, piece);
+        if (from.size() == 0)
+            return "its data are not in the file";  // of no bytes libtiff takes as many as its field says
+        auto* data = const_cast<unsigned char*>(from.at(0));
+        if (layout_.reversed) {  // libtiff turns the bits where they lie
+            turned_.assign(data, data + from.size());
+            data = turned_.data();
+        }
+        const bool done =
+            TIFFReadFromUserBuffer(tiff_.get(), static_cast<std::uint32_t>(index), data,
+                                   static_cast<tmsize_t>(from.size()), to, static_cast<tmsize_t>(piece.bytes));
+        // Where libtiff gives up, it has not yet undone predictor and byte order.
+        if (!done && (layout_.predictor != 1 || layout_.decoded_bits() > 8)) std::memset(to, 0, piece.bytes);
         if (client_.complaint[0]) return complaint();
-        return "libtiff makes " + std::to_string(std::max<tmsize_t>(count, 0)) + " of the " + std::to_string(size) +
-               " bytes of its rows";
+        return done ? "" : "libtiff does not decode it";
     }
 
   private:
@@ -147,6 +153,7 @@ class LibtiffCodec : public TiffCodec {
 
     const TiffLayout& layout_;
     Client client_;
+    std::vector<unsigned char> turned_;
     std::unique_ptr<TIFF, Close> tiff_;
 };
 

@@ -58,7 +58,6 @@ unsigned char* TiffSamples::in_place(const TiffPiece& piece) const {
 void TiffSamples::put(const TiffPiece& piece, unsigned char* from) {
     if (layout_.chroma_across * layout_.chroma_down != 1) return put_chroma(piece, from);
     if (layout_.depth == Depth::f32) return put_rows<float>(piece, from);
-    // Indices of a palette are read as what their colours are.
     if (layout_.depth == Depth::u16) return put_rows<std::uint16_t>(piece, from);
     put_rows<std::uint8_t>(piece, from);
 }
@@ -131,8 +130,8 @@ void TiffSamples::put_chroma(const TiffPiece& piece, const unsigned char* from) 
 }
 
 void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels) {
-    std::vector<float> luma = layout.directory.fractions(tag::ycbcr_coefficients, {0.299F, 0.587F, 0.114F});
-    std::vector<float> range = layout.directory.fractions(tag::reference_black_white, {0, 255, 128, 255, 128, 255});
+    std::vector<float> luma = layout.ycbcr_coefficients();
+    std::vector<float> range = layout.reference_black_white();
     // libtiff puts its tables behind the structure.
     const std::size_t size = sizeof(TIFFYCbCrToRGB) + sizeof(long) + 4 * 256 * sizeof(TIFFRGBValue) +
                              2 * 256 * sizeof(int) + 3 * 256 * sizeof(std::int32_t);

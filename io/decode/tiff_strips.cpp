@@ -272,12 +272,10 @@ class OwnCodec : public TiffCodec {
 
   private:
     std::string decompress(const TiffPiece& piece, unsigned char* to) {
-        const std::uint64_t begin = std::min<std::uint64_t>(piece.offset, file_.size());
-        const std::uint64_t length = std::min(piece.length, file_.size() - begin);
-        Bytes from(file_.at(begin), length);
+        Bytes from = bytes_of(file_, piece);
         if (layout_.reversed) {
             reverse(from);
-            from = Bytes(turned_.data(), length);
+            from = Bytes(turned_.data(), turned_.size());
         }
         Output output(to, piece.bytes);
         std::string wrong = stream_->run(from, output, piece.most_bytes);

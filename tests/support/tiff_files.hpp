@@ -1,14 +1,20 @@
 // TIFF files that libtiff writes into memory, of samples as they are given: the oracle of a test is the array.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <tiffio.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "gpuhist/io/decode.hpp"
 
 namespace tiff_files {
 
@@ -180,5 +186,59 @@ inline Bytes with_value(Bytes file, unsigned tag, std::uint32_t value) {
         }
     throw std::runtime_error("no such field");
 }
+
+/// Noise of all values of `bits`; of floats, of -1 to 2.
+inline cv::Mat samples(int rows, int columns, int channels, int bits = 8, bool floating = false) {
+    cv::Mat image(rows, columns, CV_MAKETYPE(floating ? CV_32F : bits > 8 ? CV_16U : CV_8U, channels));
+    cv::RNG random(static_cast<std::uint64_t>(31 * bits + channels));
+    random.fill(image, cv::RNG::UNIFORM, floating ? -1 : 0, floating ? 2 : 1 << bits);
+    return image;
+}
+
+/// Something that compresses.
+inline cv::Mat smooth(int rows, int columns, int channels, int bits = 8, bool floating = false) {
+    cv::Mat image = samples(rows, columns, channels, bits, floating);
+    cv::blur(image, image, cv::Size(9, 9));
+    return image;
+}
+
+/// Channels of `from` in another order, or some of them.
+inline cv::Mat channels_of(const cv::Mat& from, const std::vector<int>& which) {
+    std::vector<cv::Mat> all, some;
+    cv::split(from, all);
+    for (const int channel : which) some.push_back(all[static_cast<std::size_t>(channel)]);
+    cv::Mat result;
+    cv::merge(some, result);
+    return result;
+}
+
+inline cv::Mat bgr(const cv::Mat& rgb) {
+    return channels_of(rgb, rgb.channels() == 4 ? std::vector{2, 1, 0, 3} : std::vector{2, 1, 0});
+}
+
+inline gpuhist::io::Image read(const Bytes& bytes, gpuhist::io::OnDamaged on_damaged = gpuhist::io::OnDamaged::error) {
+    gpuhist::io::DecodeOptions options;
+    options.on_damaged = on_damaged;
+    return gpuhist::io::decode_image(bytes, "some.file", options);
+}
+
+inline cv::Mat by_opencv(const Bytes& bytes) {
+    return cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
+}
+
+inline constexpr int lossless[]{COMPRESSION_NONE, COMPRESSION_LZW,  COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,
+                                COMPRESSION_ZSTD, COMPRESSION_LZMA, COMPRESSION_PACKBITS};
+/// Compressions that are decoded to their end.
+inline constexpr int checked[]{COMPRESSION_ADOBE_DEFLATE, COMPRESSION_ZSTD, COMPRESSION_LZMA, COMPRESSION_PACKBITS};
+
+/// What libtiff remarks while the tests write is not printed; the decoder has handlers of its own.
+class Tiff : public testing::Test {
+  protected:
+    Tiff() : handler_(TIFFSetWarningHandler(nullptr)) {}
+    ~Tiff() override { TIFFSetWarningHandler(handler_); }
+
+  private:
+    TIFFErrorHandler handler_;
+};
 
 }  // namespace tiff_files
