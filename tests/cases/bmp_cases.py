@@ -189,7 +189,7 @@ def errors(cases):
     a = picture(HEIGHT, WIDTH, 3)
     pixels = rows(a[..., ::-1], 8)
     wrong = refused('damaged', 'unsupported', 'truncated', 'too_large')
-    cases.add('bmp_bad_cut.bmp', bmp(pixels, WIDTH, HEIGHT, 24)[:-1], refused('truncated', says='BMP'))
+    cases.add('bmp_bad_cut.bmp', bmp(pixels, WIDTH, HEIGHT, 24)[:-2], refused('truncated', says='BMP'))
     cases.add('bmp_bad_cut_header.bmp', bmp(pixels, WIDTH, HEIGHT, 24)[:30], refused('truncated', 'damaged', says='BMP'))
     table = palette_of(colors_of(8, 'color'))
     cases.add('bmp_bad_cut_palette.bmp', bmp(b'', WIDTH, HEIGHT, 8, palette=table)[:500], refused('truncated', 'damaged', says='BMP'))

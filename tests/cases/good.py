@@ -129,9 +129,10 @@ def right(path):
             data = file.read()
         with warnings.catch_warnings():
             warnings.simplefilter('error')
-            with Image.open(path) as image:
-                if image.width * image.height > MOST:
-                    return kind, 'large'
+            if kind != 'TIFF':
+                with Image.open(path) as image:
+                    if image.width * image.height > MOST:
+                        return kind, 'large'
             truth = READERS.get(kind, read_others)(path, data)
         return kind, {key: value for key, value in truth.items() if value is not None}
     except Exception as error:

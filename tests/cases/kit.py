@@ -79,8 +79,10 @@ def named(a, names, white=None, alpha=None):
     truth = {'rows': rows, 'width': width, 'height': height, 'depth': depth, 'white': WHITE.get(depth) if white is None else white}
     if 'alpha' in names:
         truth['alpha'] = alpha or 'straight'
-    if depth not in WHITE or channels > 4:
+    no_alpha = 'alpha' not in names
+    if depth not in WHITE or channels > 4 or no_alpha and (channels == 2 or channels == 4 and depth == 'f32'):
         truth['later'] = True
+    if depth not in WHITE:
         del truth['white']
     return truth
 

@@ -150,6 +150,10 @@ def photometrics(cases):
     cases.add('tiff_palette16.tif', tiff(a, t.PALETTE, colormap=colormap(65536, 'both')), color((colormap(65536, 'both') >> 8).astype(np.uint8)[a[..., 0]]), may_refuse=True)
     a = samples(2)
     cases.add('tiff_white_is_zero_alpha.tif', tiff(a, t.WHITE_IS_ZERO, extra=[UNASSOCIATED]), gray_alpha(np.dstack([255 - a[..., 0], a[..., 1]])))
+    indices, table, _ = palette_case(8, 'high')
+    alpha = samples(1, seed=5)
+    truth = color(np.dstack([(table >> 8).astype(np.uint8)[indices[..., 0]], alpha]))
+    cases.add('tiff_palette8_alpha.tif', tiff(np.dstack([indices, alpha]), t.PALETTE, colormap=table, extra=[UNASSOCIATED]), truth, may_refuse=True)
     a = samples(4)
     cases.add('tiff_rgb_4_not_said.tif', tiff(a), color_bands(a), may_refuse=True)
     a = samples(2)
@@ -260,6 +264,12 @@ def compressions(cases):
             extra = {'extra': [UNASSOCIATED]} if channels == 4 else {}
             encode = lambda piece: imagecodecs.webp_encode(np.ascontiguousarray(piece), lossless=True)
             cases.add(f'tiff_webp_{"rgba" if channels == 4 else "rgb"}_{layout_name}.tif', tiff(b, compression=t.WEBP, encode=encode, **extra, **layout), color(b))
+
+    inks = picture(45, 70, 4)
+    jpeg = imagecodecs.jpeg8_encode(inks, level=90, colorspace='CMYK', outcolorspace='CMYK')
+    held = imagecodecs.jpeg8_decode(jpeg, colorspace='CMYK', outcolorspace='CMYK')
+    cases.add('tiff_jpeg_cmyk.tif', tiff(inks, t.CMYK, compression=t.JPEG, pieces=[jpeg]), color(cmyk_as_opencv(held)), may_refuse=True)
+    cases.add('tiff_jpeg_old.tif', tiff(a, t.YCBCR, compression=t.OLD_JPEG, pieces=[imagecodecs.jpeg8_encode(a, level=90)]), refused('unsupported', 'damaged'))
 
     def by_pillow(image, **options):
         out = io.BytesIO()
@@ -374,7 +384,7 @@ def errors(cases):
     refuse = cases.add
     strips = list(t.split(a, 16))
     encoders = {
-        'deflate': (t.DEFLATE, lambda p: zlib.compress(p.tobytes())), 'zstd': (t.ZSTD, lambda p: imagecodecs.zstd_encode(p.tobytes())),
+        'deflate': (t.DEFLATE, lambda p: zlib.compress(p.tobytes())), 'zstd': (t.ZSTD, lambda p: t.zstd_with_checksum(p.tobytes())),
         'lzma': (t.LZMA, lambda p: t.compress(t.LZMA, p.reshape(len(p), -1), None)), 'packbits': (t.PACKBITS, lambda p: t.packbits(p.reshape(len(p), -1))),
         'lzw': (t.LZW, lambda p: imagecodecs.lzw_encode(p.tobytes())), 'none': (t.NONE, lambda p: p.tobytes()),
         'jpeg': (t.JPEG, lambda p: imagecodecs.jpeg8_encode(p, level=90, colorspace='RGB', outcolorspace='RGB')),
@@ -391,6 +401,8 @@ def errors(cases):
                 changed[at] = piece
                 refuse(f'tiff_bad_{name}_{where}_{what}.tif', tiff(a, compression=number, pieces=changed, **layout), kind('TIFF|' + name))
 
+            if name == 'zstd':
+                cases.add(f'tiff_zstd_{where}_checksum.tif', tiff(a, compression=number, pieces=pieces, **layout), color(a))
             variant('of_fewer_rows', encode(np.ascontiguousarray(rows[1][:7])))
             variant('cut', pieces[1][:len(pieces[1]) * 6 // 10])
             if name not in ('none', 'jpeg', 'lzw', 'webp', 'packbits'):

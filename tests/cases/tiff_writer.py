@@ -19,6 +19,47 @@ def packbits(rows):
     return b''.join(imagecodecs.packbits_encode(row.tobytes()) for row in rows)
 
 
+def xxh64(data):
+    """The checksum of zstd: XXH64 of seed 0."""
+    p1, p2, p3, p4, p5 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
+    mask = 2**64 - 1
+
+    def rotated(v, by):
+        return (v << by | v >> (64 - by)) & mask
+
+    def mixed(lane, word):
+        return rotated((lane + word * p2) & mask, 31) * p1 & mask
+
+    at, value = 0, p5
+    if len(data) >= 32:
+        lanes = [(p1 + p2) & mask, p2, 0, -p1 & mask]
+        for at in range(0, len(data) - 31, 32):
+            lanes = [mixed(lane, word) for lane, word in zip(lanes, struct.unpack_from('<4Q', data, at))]
+        at += 32
+        value = sum(rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18))) & mask
+        for lane in lanes:
+            value = ((value ^ mixed(0, lane)) * p1 + p4) & mask
+    value = (value + len(data)) & mask
+    while at + 8 <= len(data):
+        value = (rotated(value ^ mixed(0, struct.unpack_from('<Q', data, at)[0]), 27) * p1 + p4) & mask
+        at += 8
+    if at + 4 <= len(data):
+        value = (rotated(value ^ struct.unpack_from('<I', data, at)[0] * p1 & mask, 23) * p2 + p3) & mask
+        at += 4
+    for byte in data[at:]:
+        value = rotated(value ^ byte * p5 & mask, 11) * p1 & mask
+    value = (value ^ value >> 33) * p2 & mask
+    value = (value ^ value >> 29) * p3 & mask
+    return value ^ value >> 32
+
+
+def zstd_with_checksum(data):
+    """A frame that ends with a checksum, which libtiff leaves out."""
+    frame = bytearray(imagecodecs.zstd_encode(data))
+    frame[4] |= 4
+    return bytes(frame) + struct.pack('<I', xxh64(data) & 0xFFFFFFFF)
+
+
 def compress(method, rows, shape):
     """`rows`: bytes of a strip or tile, (rows, bytes a row); `shape`: (rows, columns, samples) of 8-bit samples, for codecs of images."""
     data = rows.tobytes()
