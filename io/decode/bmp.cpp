@@ -27,8 +27,7 @@ struct Header {
     bool run_lengths() const { return compression == rle8 || compression == rle4; }
     std::uint64_t used_row_bytes() const { return (width * bits + 7) / 8; }
     std::uint64_t row_bytes() const { return (used_row_bytes() + 3) / 4 * 4; }
-    /// The last row may lack what fills it up to 4 bytes.
-    std::uint64_t bytes() const { return saturating_product(row_bytes(), height) - (row_bytes() - used_row_bytes()); }
+    std::uint64_t bytes() const { return saturating_product(row_bytes(), height); }
 };
 
 bool matches(const Bytes& file) {

@@ -200,7 +200,7 @@ Header pam_header(const Bytes& file, std::uint64_t at = 0) {
 }
 
 void inspect(const Bytes& file, const Header& header, Probe& probe) {
-    probe.set_size(header.width, header.height);
+    if (header.damaged.empty()) probe.set_size(header.width, header.height);  // else there is nothing to accept
     probe.damaged = header.damaged;
     probe.unsupported = header.unsupported;
     if (header.ended)
@@ -403,8 +403,11 @@ void inspect_pfm(const Bytes& file, Probe& probe) {
         probe.truncated = "the file ends inside its header";
         return;
     }
+    if (*header.scale == 0 || !std::isfinite(*header.scale)) {
+        probe.damaged = "its scale is no number other than 0";
+        return;
+    }
     probe.set_size(header.width, header.height);
-    if (*header.scale == 0 || !std::isfinite(*header.scale)) probe.damaged = "its scale is no number other than 0";
     const std::uint64_t row_bytes = saturating_product(*header.width, *file.at(1) == 'F' ? 12 : 4);
     if (!file.has(header.data, saturating_product(row_bytes, *header.height)))
         probe.truncated = "the file holds fewer samples than its header says";

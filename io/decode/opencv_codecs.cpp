@@ -13,10 +13,6 @@
 namespace gpuhist::io {
 namespace {
 
-// OpenCV reads OpenEXR only where this is set, and looks at its first such file: so set it while there is one thread.
-// A value of the user's own stays.
-[[maybe_unused]] const int openexr_enabled = ::setenv("OPENCV_IO_ENABLE_OPENEXR", "1", 0);
-
 using Kind = IoError::Kind;
 
 /// Runs a decoder of OpenCV's.
@@ -49,29 +45,6 @@ cv::Mat checked(const EncodedImage& file, Decode decode) {
          probe.truncated.empty() ? Kind::damaged : Kind::truncated);
 }
 
-Image decode_bytes(const EncodedImage& file, std::string_view bytes, int flags) {
-    if (bytes.size() >= INT_MAX)
-        file.refuse(std::string(file.probe.format->name) + " of 2 GiB or more: OpenCV reads none of that length");
-    Image image;
-    image.pixels = checked(file, [&] {
-        cv::Mat pixels;
-        pixels.allocator = file.options.allocator;
-        const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1, const_cast<char*>(bytes.data()));
-        return cv::imdecode(encoded, flags, &pixels);
-    });
-    const std::optional<Depth> depth = depth_of(image.pixels.depth());
-    if (!depth)
-        file.refuse(std::string("depth ") + cv::depthToString(image.pixels.depth()) +
-                    " is not supported: gpuhist reads " + depth_names());
-    const int channels = image.pixels.channels();
-    if (channels != 1 && channels != 3 && channels != 4)
-        file.refuse(std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4");
-    image.depth = *depth;
-    image.white = traits_of(*depth).highest;
-    if (channels == 4) image.alpha = Alpha::straight;
-    return image;
-}
-
 }  // namespace
 
 void silence_opencv() {
@@ -86,15 +59,27 @@ std::string first_line(const std::string& text) {
 }
 
 Image opencv_decode(const EncodedImage& file) {
-    return opencv_decode(file, cv::IMREAD_UNCHANGED);
-}
-
-Image opencv_decode(const EncodedImage& file, int flags) {
-    return decode_bytes(file, file.bytes.text(0, file.bytes.size()), flags);
-}
-
-Image opencv_decode(const EncodedImage& file, std::string_view bytes) {
-    return decode_bytes(file, bytes, cv::IMREAD_UNCHANGED);
+    const auto bytes = file.bytes.text(0, file.bytes.size());
+    if (bytes.size() >= INT_MAX)
+        file.refuse(std::string(file.probe.format->name) + " of 2 GiB or more: OpenCV reads none of that length");
+    Image image;
+    image.pixels = checked(file, [&] {
+        cv::Mat pixels;
+        pixels.allocator = file.options.allocator;
+        const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1, const_cast<char*>(bytes.data()));
+        return cv::imdecode(encoded, cv::IMREAD_UNCHANGED, &pixels);
+    });
+    const std::optional<Depth> depth = depth_of(image.pixels.depth());
+    if (!depth)
+        file.refuse(std::string("depth ") + cv::depthToString(image.pixels.depth()) +
+                    " is not supported: gpuhist reads " + depth_names());
+    const int channels = image.pixels.channels();
+    if (channels != 1 && channels != 3 && channels != 4)
+        file.refuse(std::to_string(channels) + " channels are not supported: gpuhist reads 1, 3 or 4");
+    image.depth = *depth;
+    image.white = traits_of(*depth).highest;
+    if (channels == 4) image.alpha = Alpha::straight;
+    return image;
 }
 
 }  // namespace gpuhist::io

@@ -3,7 +3,6 @@
 
 #include <opencv2/core/mat.hpp>
 #include <string>
-#include <string_view>
 
 #include "decode/formats.hpp"
 
@@ -15,11 +14,8 @@ void silence_opencv();
 /// The first line of a message: OpenCV's name the place in its sources in further ones.
 std::string first_line(const std::string& text);
 
-/// Decodes by `cv::imdecode`, with straight alpha, and not turned; or with other flags; or other bytes in place of the
-/// file's, of which OpenCV makes the same pixels with less complaint. Throws IoError, also for 2 GiB or more, and for a
+/// Decodes by `cv::imdecode`, with straight alpha, and not turned. Throws IoError, also for 2 GiB or more, and for a
 /// depth or number of channels that is not measured.
 Image opencv_decode(const EncodedImage& file);
-Image opencv_decode(const EncodedImage& file, int flags);
-Image opencv_decode(const EncodedImage& file, std::string_view bytes);
 
 }  // namespace gpuhist::io

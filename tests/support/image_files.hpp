@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,9 @@ using gpuhist::io::read_image;
 using gpuhist::io::write_file;
 using gpuhist::io::write_image;
 using Bytes = std::vector<unsigned char>;
+
+/// OpenCV writes OpenEXR only where this is set, and looks when it writes the first.
+[[maybe_unused]] inline const int openexr_enabled = ::setenv("OPENCV_IO_ENABLE_OPENEXR", "1", 0);
 
 /// Something smooth with noise over it, so that every codec has work.
 inline cv::Mat picture(int rows, int columns, int type) {
