@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-SLOW = 5  # seconds: no case holds more than some thousand pixels, whatever its header claims
+SLOW = 20  # seconds: no case holds more than some thousand pixels, whatever its header claims
 PATTERNS = ('0', '85', '170')  # of MALLOC_PERTURB_
 
 
