@@ -35,8 +35,7 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
 
 constexpr std::uint8_t of_image = 1 | 2, json_of_image = 2, of_set = 4 | 8, everywhere = 15;  // bits of ColumnFile
 constexpr const char *every = "every image and set", *finite = "channels with a finite sample",
-                     *varied = "channels whose finite samples differ",
-                     *one_white = "sets of one white with a finite sample";
+                     *varied = "channels whose finite samples differ", *one_white = "sets of one white";
 
 /// Names of the depths that are floating, or of those that are not.
 std::string names(bool floating) {
@@ -58,8 +57,7 @@ ColumnValue text_of(std::string_view text) {
 const std::string types = "Type of the samples: " + depth_names(" or ") + ".";
 const std::string integers = names(false), countable = integers + "; of " + names(true) + " sets";
 const std::string nan_source = "numpy.isnan; 0 of " + integers, inf_source = "numpy.isinf; 0 of " + integers;
-const std::string white =
-    "The value that stands for white: " + highest_values() + ", unless the file or --white says another.";
+const std::string white = "What stands for white: " + highest_values() + ", or as the file or --white says.";
 const std::string of_white = integers + ", sets of one white";
 
 using Type = ColumnType;

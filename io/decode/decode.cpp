@@ -1,6 +1,7 @@
 #include "gpuhist/io/decode.hpp"
 
 #include <climits>
+#include <cstring>
 
 #include "decode/formats.hpp"
 #include "decode/probe.hpp"
@@ -57,6 +58,8 @@ cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int ty
         refuse(std::to_string(columns) + " x " + std::to_string(rows) + " pixels are too large", Kind::too_large);
     try {
         image.create(static_cast<int>(rows), static_cast<int>(columns), type);
+        if (options.on_damaged == OnDamaged::accept)  // what a damaged file does not hold is 0
+            for (int y = 0; y < image.rows; ++y) std::memset(image.ptr(y), 0, image.cols * image.elemSize());
     } catch (const std::exception&) {
         refuse("no memory for " + std::to_string(columns) + " x " + std::to_string(rows) + " pixels", Kind::memory);
     }

@@ -21,7 +21,8 @@ struct EncodedImage {
     const std::string& name;  ///< for messages
     const DecodeOptions& options;
 
-    /// Matrix in the memory that pixels are to lie in, its contents undefined. Throws IoError where there is none.
+    /// Matrix in the memory that pixels are to lie in: undefined, or 0 where damage is accepted. Throws IoError where
+    /// there is none.
     cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
     /// Takes note of damage in an image, or throws it where it is not accepted. The first of several counts.
     void report(Image& image, const std::string& cause, IoError::Kind kind = IoError::Kind::damaged) const;

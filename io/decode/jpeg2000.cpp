@@ -1,6 +1,11 @@
-// JPEG 2000, in boxes or a bare codestream.
+// JPEG 2000, in boxes or a bare codestream, by OpenJPEG, which applies palettes and definitions of channels.
+#include <openjpeg.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
 #include "decode/formats.hpp"
-#include "decode/opencv_codecs.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -15,7 +20,7 @@ bool matches(const Bytes& file) {
 struct Header {
     std::uint64_t codestream = 0;  ///< where it begins; 0 where boxes end before one
     std::string unsupported;
-    bool truncated = false;
+    bool truncated = false, palette = false;
 };
 
 std::string with(const std::string& what) {
@@ -42,33 +47,27 @@ void read_boxes(const Bytes& file, std::uint64_t position, std::uint64_t end, bo
         } else if (is("jp2h") && !inner) {
             read_boxes(file, contents, position + step, true, header);
         } else if (is("pclr")) {
-            header.unsupported = with("with a palette");
+            header.palette = true;
         } else if (is("colr") && !colors_said) {
             // Spaces by number: sRGB and gray; profiles say nothing of samples.
             const auto space = file.number(contents + 3, 4, Endian::big).value_or(0);
             if (file.number(contents, 1, Endian::big) == 1U && space != 16 && space != 17)
                 header.unsupported = with("of the color space " + std::to_string(space));
             colors_said = true;
-        } else if (is("cdef")) {
-            // Channel, 0 for a color, and which: in order they say nothing.
-            const auto count = file.number(contents, 2, Endian::big).value_or(0);
-            for (std::uint64_t i = 0; i < count; ++i)
-                if (file.number(contents + 2 + 6 * i, 6, Endian::big) != (i << 32 | (i + 1)))
-                    header.unsupported = with("whose channels are alpha or in another order");
         }
         position += step;
     }
 }
 
-/// Components: those that OpenCV hands over as they are stored.
-std::string unsupported_components(const Bytes& file, std::uint64_t codestream) {
+/// Components of the codestream: a palette makes others of them.
+std::string unsupported_components(const Bytes& file, std::uint64_t codestream, bool palette) {
     const auto count = file.number(codestream + 40, 2, Endian::big).value_or(0);
-    if (count != 1 && count != 3)
-        return std::to_string(count) + " channels" + " of a JPEG 2000 file are not supported: gpuhist reads 1 or 3";
+    if (count == 0 || count > 4)
+        return std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000";
     const auto first = file.number(codestream + 42, 1, Endian::big).value_or(0);
     const std::uint64_t bits = (first & 127) + 1;
     if ((first & 128) != 0) return with("of signed samples");
-    if (bits != 8 && bits != 16) return with("of " + std::to_string(bits) + " bits a sample");
+    if (!palette && (bits < 8 || bits > 16)) return with("of " + std::to_string(bits) + " bits a sample");
     for (std::uint64_t i = 0; i < count; ++i) {
         if (file.number(codestream + 42 + 3 * i, 1, Endian::big) != first)
             return with("whose samples are of several depths");
@@ -92,16 +91,148 @@ void inspect(const Bytes& file, Probe& probe) {
         return;
     }
     if (right > left && bottom > top) probe.set_size(right - left, bottom - top);
-    probe.unsupported =
-        header.unsupported.empty() ? unsupported_components(file, header.codestream) : header.unsupported;
+    probe.unsupported = header.unsupported.empty() ? unsupported_components(file, header.codestream, header.palette)
+                                                   : header.unsupported;
     if (header.truncated) probe.truncated = "the JPEG 2000 file ends before its last box does";
     if (saturating_product(probe.width, probe.height) / 16384 > file.size())
         probe.too_large = "the JPEG 2000 file cannot hold the " + std::to_string(probe.width) + " x " +
                           std::to_string(probe.height) + " pixels that its header claims";
 }
 
+/// File in memory, and what OpenJPEG first says of its data.
+struct Source {
+    Bytes bytes;
+    std::uint64_t position = 0;
+    std::string complaint;
+};
+
+OPJ_SIZE_T read_source(void* buffer, OPJ_SIZE_T count, void* user) {
+    auto& source = *static_cast<Source*>(user);
+    count = std::min<OPJ_SIZE_T>(count, source.bytes.size() - source.position);
+    if (count == 0) return static_cast<OPJ_SIZE_T>(-1);
+    std::memcpy(buffer, source.bytes.at(source.position), count);
+    source.position += count;
+    return count;
+}
+
+OPJ_OFF_T skip_source(OPJ_OFF_T count, void* user) {
+    auto& source = *static_cast<Source*>(user);
+    if (count < 0 || static_cast<std::uint64_t>(count) > source.bytes.size() - source.position) return -1;
+    source.position += static_cast<std::uint64_t>(count);
+    return count;
+}
+
+OPJ_BOOL seek_source(OPJ_OFF_T position, void* user) {
+    auto& source = *static_cast<Source*>(user);
+    if (position < 0 || static_cast<std::uint64_t>(position) > source.bytes.size()) return OPJ_FALSE;
+    source.position = static_cast<std::uint64_t>(position);
+    return OPJ_TRUE;
+}
+
+void take_complaint(const char* text, void* user) {
+    auto& complaint = static_cast<Source*>(user)->complaint;
+    // Empty tile parts and bands are none.
+    if (!complaint.empty() || std::strstr(text, "Empty SOT") || std::strstr(text, "tgt_create")) return;
+    complaint = text;
+    while (!complaint.empty() && (complaint.back() == '\n' || complaint.back() == '.')) complaint.pop_back();
+}
+
+template <auto destroy>
+struct Destroy {
+    template <class Object>
+    void operator()(Object* object) const {
+        destroy(object);
+    }
+};
+
+/// Decodes all components. Throws IoError where there is nothing to hand over; `complaint` says of other damage.
+auto decode_components(const EncodedImage& file, std::string& complaint) {
+    Source source{file.bytes, 0, {}};
+    const std::unique_ptr<opj_stream_t, Destroy<opj_stream_destroy>> stream(opj_stream_default_create(OPJ_TRUE));
+    const std::unique_ptr<opj_codec_t, Destroy<opj_destroy_codec>> codec(
+        opj_create_decompress(file.bytes.starts_with("\xFF\x4F") ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
+    if (!stream || !codec) file.refuse("no memory for a decoder of JPEG 2000", IoError::Kind::memory);
+    opj_stream_set_user_data(stream.get(), &source, nullptr);
+    opj_stream_set_user_data_length(stream.get(), file.bytes.size());
+    opj_stream_set_read_function(stream.get(), read_source);
+    opj_stream_set_skip_function(stream.get(), skip_source);
+    opj_stream_set_seek_function(stream.get(), seek_source);
+    opj_set_info_handler(
+        codec.get(), [](const char*, void*) {}, nullptr);
+    opj_set_warning_handler(
+        codec.get(), [](const char*, void*) {}, nullptr);
+    opj_set_error_handler(codec.get(), take_complaint, &source);
+    const auto fail = [&](const char* what) {
+        file.refuse("damaged: the JPEG 2000 file's " + std::string(what) + " (OpenJPEG: \"" + source.complaint + "\")",
+                    IoError::Kind::damaged);
+    };
+    opj_dparameters_t parameters;
+    opj_set_default_decoder_parameters(&parameters);
+    opj_image_t* made = nullptr;
+    const bool ready = opj_setup_decoder(codec.get(), &parameters) &&
+                       opj_decoder_set_strict_mode(codec.get(), file.options.on_damaged == OnDamaged::error) &&
+                       opj_read_header(stream.get(), codec.get(), &made);
+    std::unique_ptr<opj_image_t, Destroy<opj_image_destroy>> image(made);
+    if (!ready || !image) fail("header");
+    // From here on a warning is about the data.
+    opj_set_warning_handler(codec.get(), take_complaint, &source);
+    if (!opj_decode(codec.get(), stream.get(), image.get())) fail("data");
+    complaint = source.complaint;
+    return image;
+}
+
+template <class Sample>
+void store(const opj_image_t& from, cv::Mat& pixels) {
+    const int channels = pixels.channels();
+    for (int place = 0; place < channels; ++place) {
+        // Gray with alpha: the gray three times. Colors: in OpenCV's order.
+        const bool last = place == 3, gray = from.numcomps < 3;
+        const auto& component = from.comps[last ? from.numcomps - 1 : gray ? 0 : static_cast<unsigned>(2 - place)];
+        const OPJ_INT32* in = component.data;
+        for (int y = 0; y < pixels.rows; ++y) {
+            auto* out = pixels.ptr<Sample>(y) + place;
+            for (int x = 0; x < pixels.cols; ++x, out += channels) *out = static_cast<Sample>(*in++);
+        }
+    }
+}
+
+Image decode(const EncodedImage& file) {
+    std::string complaint;
+    const auto from = decode_components(file, complaint);
+    const unsigned count = from->numcomps;
+    const auto& first = from->comps[0];
+    if (count == 0 || count > 4)
+        file.refuse(std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000");
+    for (unsigned i = 0; i < count; ++i) {
+        const auto& one = from->comps[i];
+        if (one.sgnd || one.prec != first.prec || one.prec < 8 || one.prec > 16)
+            file.refuse(with("whose palette is of " + std::to_string(one.prec) + " bits or signed"));
+        if (!one.data || one.w != file.probe.width || one.h != file.probe.height)
+            file.refuse("damaged: the JPEG 2000 file's channels are not all there", IoError::Kind::damaged);
+        const bool alpha = (count == 2 || count == 4) && i == count - 1;
+        if ((one.alpha != 0) != alpha)
+            file.refuse(with("of " + std::to_string(count) + " channels, of which " + (alpha ? "the last" : "another") +
+                             (alpha ? " is not" : " is") + " alpha"));
+    }
+    Image image;
+    image.depth = first.prec > 8 ? Depth::u16 : Depth::u8;
+    image.white = (1 << first.prec) - 1;
+    if (count == 2) image.samples = Samples::gray_alpha;
+    if (count == 2 || count == 4)
+        image.alpha = from->comps[count - 1].alpha == 2 ? Alpha::premultiplied : Alpha::straight;
+    const int channels = count == 2 ? 4 : static_cast<int>(count);
+    image.pixels = file.allocate(file.probe.height, file.probe.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
+    if (image.depth == Depth::u8)
+        store<std::uint8_t>(*from, image.pixels);
+    else
+        store<std::uint16_t>(*from, image.pixels);
+    if (!complaint.empty()) file.report(image, "the JPEG 2000 file's data (OpenJPEG: \"" + complaint + "\")");
+    return image;
+}
+
 }  // namespace
 
-const ImageFormat jpeg2000_format{"a JPEG 2000 file", {".j2c", ".j2k", ".jp2"}, 8, matches, inspect, opencv_decode};
+// Decoded samples are first 32 bits each.
+const ImageFormat jpeg2000_format{"a JPEG 2000 file", {".j2c", ".j2k", ".jp2"}, 24, matches, inspect, decode};
 
 }  // namespace gpuhist::io

@@ -1,52 +1,309 @@
-// OpenEXR.
+// OpenEXR. The header is read here, and held to the file's length; pixels come from the library.
+#include <ImfFrameBuffer.h>
+#include <ImfHeader.h>
+#include <ImfIO.h>
+#include <ImfInputPart.h>
+#include <ImfMultiPartInputFile.h>
+
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
+#include <stdexcept>
+#include <vector>
 
 #include "decode/formats.hpp"
-#include "decode/opencv_codecs.hpp"
 
 namespace gpuhist::io {
 namespace {
+
+using Kind = IoError::Kind;
+
+struct ChannelInfo {
+    std::string_view name;
+    std::uint64_t type = 0;  ///< 0: u32, 1: half, 2: float
+    bool subsampled = false;
+};
+
+/// What the first part's header says.
+struct Header {
+    std::uint64_t width = 0, height = 0, compression = 0;
+    std::uint64_t tile_width = 0, tile_height = 0;  ///< 0: rows
+    std::string_view type;
+    std::vector<ChannelInfo> channels;
+    std::uint64_t end = 0;  ///< where the next header begins, or the table of chunks
+
+    bool tiled() const { return tile_width != 0 && tile_height != 0; }
+};
 
 bool matches(const Bytes& file) {
     return file.starts_with("\x76\x2F\x31\x01");
 }
 
-void inspect(const Bytes& file, Probe& probe) {
-    // Attributes: name, type, length, value; an empty name ends the header.
-    std::uint64_t position = 8;
-    const auto string_at = [&](std::uint64_t at) -> std::optional<std::string_view> {
-        if (at >= file.size()) return std::nullopt;
-        const void* end = std::memchr(file.at(at), 0, file.size() - at);
-        if (!end) return std::nullopt;
-        return file.text(at, static_cast<std::uint64_t>(static_cast<const unsigned char*>(end) - file.at(at)));
-    };
+/// Text up to a zero; nothing where the file ends before it.
+std::optional<std::string_view> text_at(const Bytes& file, std::uint64_t at) {
+    if (at >= file.size()) return std::nullopt;
+    const void* end = std::memchr(file.at(at), 0, file.size() - at);
+    if (!end) return std::nullopt;
+    return file.text(at, static_cast<std::uint64_t>(static_cast<const unsigned char*>(end) - file.at(at)));
+}
+
+std::vector<ChannelInfo> read_channels(const Bytes& file, std::uint64_t at, std::uint64_t end) {
+    std::vector<ChannelInfo> channels;
+    while (at < end) {
+        const auto name = text_at(file, at);
+        if (!name || name->empty() || at + name->size() + 17 > end) break;
+        at += name->size() + 1;
+        const auto number = [&](unsigned offset) { return file.number(at + offset, 4, Endian::little).value_or(0); };
+        channels.push_back({*name, number(0), number(8) != 1 || number(12) != 1});
+        at += 16;
+    }
+    return channels;
+}
+
+/// Attributes: name, type, length, value; an empty name ends the header. Nothing where the file ends before.
+std::optional<Header> read_header(const Bytes& file, std::uint64_t position = 8) {
+    Header header;
     for (;;) {
-        const auto name = string_at(position);
-        if (!name) break;
-        if (name->empty()) return;
-        const auto type = string_at(position + name->size() + 1);
-        if (!type) break;
+        const auto name = text_at(file, position);
+        if (!name) return std::nullopt;
+        header.end = position + 1;
+        if (name->empty()) return header;
+        const auto type = text_at(file, position + name->size() + 1);
+        if (!type) return std::nullopt;
         position += name->size() + type->size() + 2;
         const auto length = file.number(position, 4, Endian::little);
         position += 4;
-        if (!length || !file.has(position, *length)) break;
+        if (!length || !file.has(position, *length)) return std::nullopt;
+        const auto number = [&](unsigned index) {
+            return file.number(position + 4 * index, 4, Endian::little).value_or(0);
+        };
+        const auto extent = [&](unsigned index) {
+            const auto coordinate = [&](unsigned i) { return std::int64_t{static_cast<std::int32_t>(number(i))}; };
+            return static_cast<std::uint64_t>(std::max<std::int64_t>(coordinate(index + 2) - coordinate(index) + 1, 0));
+        };
         if (*name == "dataWindow" && *length == 16) {
-            const auto coordinate = [&](unsigned index) {
-                return std::int64_t{static_cast<std::int32_t>(
-                    static_cast<std::uint32_t>(file.number(position + 4 * index, 4, Endian::little).value_or(0)))};
-            };
-            const auto width = coordinate(2) - coordinate(0) + 1, height = coordinate(3) - coordinate(1) + 1;
-            if (width > 0 && height > 0)
-                probe.set_size(static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height));
+            header.width = extent(0);
+            header.height = extent(1);
+        } else if (*name == "compression" && *length == 1) {
+            header.compression = *file.at(position);
+        } else if (*name == "tiles" && *length == 9) {
+            header.tile_width = number(0);
+            header.tile_height = number(1);
+        } else if (*name == "type") {
+            header.type = file.text(position, *length);
+        } else if (*name == "channels") {
+            header.channels = read_channels(file, position, position + *length);
         }
         position += *length;
     }
-    probe.truncated = "the OpenEXR file ends inside its header";
+}
+
+std::string list(const std::vector<ChannelInfo>& channels) {
+    std::string names;
+    for (std::size_t i = 0; i < channels.size(); ++i) {
+        if (i == 8) return names + " …";
+        (names += i == 0 ? "" : " ") += channels[i].name;
+    }
+    return names;
+}
+
+/// What the channels are, in the order of their names; nothing where an image has no such.
+std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
+    const std::string names = list(channels);
+    if (names == "B G R" || names == "A B G R" || names == "Y") return Samples::color;
+    if (names == "A Y") return Samples::gray_alpha;
+    return std::nullopt;
+}
+
+std::string unsupported(const Bytes& file, const Header& header) {
+    const bool deep = (file.number(4, 4, Endian::little).value_or(0) & 0x800) != 0;
+    if (deep || header.type.starts_with("deep")) return "a deep OpenEXR file is not supported: gpuhist reads flat ones";
+    const auto any = [&](auto condition) {
+        return std::any_of(header.channels.begin(), header.channels.end(), condition);
+    };
+    if (any([](const ChannelInfo& channel) { return channel.subsampled; }))
+        return "an OpenEXR file of subsampled channels (" + list(header.channels) + ") is not supported";
+    if (any([](const ChannelInfo& channel) { return channel.type == 0; }))
+        return std::string("depth u32 is not supported: gpuhist reads ") + depth_names();
+    if (!samples_of(header.channels))
+        return "an OpenEXR file of the channels " + list(header.channels) +
+               " is not supported: gpuhist reads R G B, R G B A, Y, and Y A";
+    return {};
+}
+
+/// Bytes that run lengths stand for: a count below 0 of literals, or one more than a count of one byte.
+std::uint64_t expanded_size(const Bytes& file, std::uint64_t at, std::uint64_t end) {
+    std::uint64_t size = 0;
+    while (at < end) {
+        const int count = static_cast<signed char>(*file.at(at));
+        size += static_cast<std::uint64_t>(count < 0 ? -count : count + 1);
+        at += count < 0 ? 1 + static_cast<std::uint64_t>(-count) : 2;
+    }
+    return size;
+}
+
+/// Looks at the chunks, by the table behind the headers. Of levels of tiles the first come first. The library does not
+/// notice run lengths that stand for too little.
+void check_chunks(const Bytes& file, const Header& header, std::uint64_t chunks, std::uint64_t pixel_bytes,
+                  Probe& probe) {
+    const bool multipart = (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
+    std::uint64_t table = header.end;
+    bool whole = true;
+    while (multipart) {
+        const auto next = read_header(file, table);
+        whole = next.has_value();
+        const bool last = !whole || next->end == table + 1;
+        if (whole) table = next->end;
+        if (last) break;
+    }
+    // A chunk: the number of its part, its place, its length, its data.
+    const std::uint64_t head = (multipart ? 4 : 0) + (header.tiled() ? 16 : 4);
+    const std::uint64_t across = header.tiled() ? (header.width + header.tile_width - 1) / header.tile_width : 1;
+    for (std::uint64_t i = 0; i < chunks && whole; ++i) {
+        const auto offset = file.number(table + 8 * i, 8, Endian::little);
+        whole = offset && *offset != 0 && *offset < file.size();
+        const auto length = whole ? file.number(*offset + head, 4, Endian::little) : std::nullopt;
+        whole = whole && length && file.has(*offset + head + 4, *length);
+        if (!whole || header.compression != 1) continue;
+        std::uint64_t pixels = header.width;
+        if (header.tiled())
+            pixels = std::min(header.tile_width, header.width - i % across * header.tile_width) *
+                     std::min(header.tile_height, header.height - i / across * header.tile_height);
+        const std::uint64_t begin = *offset + head + 4, size = pixels * pixel_bytes;
+        if (*length < size && expanded_size(file, begin, begin + *length) != size)
+            probe.damaged = "the OpenEXR file's run lengths of chunk " + std::to_string(i) + " do not fill it";
+    }
+    if (!whole) probe.truncated = "the OpenEXR file ends before all of its data, or was never finished";
+}
+
+/// Holds what the header claims to the file's length. The gain of a codec is what it makes of a byte at most.
+void check_size(const Bytes& file, const Header& header, Probe& probe) {
+    struct Codec {
+        std::uint64_t rows, gain;
+    };
+    // None, RLE, ZIPS, ZIP, PIZ, PXR24, B44, B44A, DWAA, DWAB.
+    constexpr std::array<Codec, 10> codecs{Codec{1, 1}, {1, 64},  {1, 1032}, {16, 1032},  {32, 1032},
+                                           {16, 2064},  {32, 16}, {32, 16},  {32, 65536}, {256, 65536}};
+    if (header.compression >= codecs.size()) {
+        probe.unsupported =
+            "an OpenEXR file of compression " + std::to_string(header.compression) + " is not supported";
+        return;
+    }
+    const auto [rows, gain] = codecs[header.compression];
+    const auto parts = [](std::uint64_t length, std::uint64_t part) { return (length + part - 1) / part; };
+    const std::uint64_t chunks = header.tiled() ? saturating_product(parts(header.width, header.tile_width),
+                                                                     parts(header.height, header.tile_height))
+                                                : parts(header.height, rows);
+    std::uint64_t pixel_bytes = 0;
+    for (const ChannelInfo& channel : header.channels) pixel_bytes += channel.type == 1 ? 2 : 4;
+    const std::uint64_t bytes = saturating_product(saturating_product(header.width, header.height), pixel_bytes);
+    if (gain > 1 && bytes / gain > file.size())
+        probe.too_large = "the OpenEXR file cannot hold the " + std::to_string(header.width) + " x " +
+                          std::to_string(header.height) + " pixels that its header claims";
+    else if (header.tile_width > 65536 || header.tile_height > 65536 ||
+             header.tile_width * header.tile_height > 1 << 26)
+        probe.unsupported = "an OpenEXR file of tiles of more than 2^26 pixels is not supported";
+    else
+        check_chunks(file, header, chunks, pixel_bytes, probe);
+}
+
+void inspect(const Bytes& file, Probe& probe) {
+    const auto header = read_header(file);
+    if (!header) {
+        probe.truncated = "the OpenEXR file ends inside its header";
+        return;
+    }
+    probe.set_size(header->width, header->height);
+    const auto by_name = [](const ChannelInfo& a, const ChannelInfo& b) { return a.name < b.name; };
+    if (header->channels.empty() || !std::is_sorted(header->channels.begin(), header->channels.end(), by_name)) {
+        probe.damaged = "the OpenEXR file's list of channels is empty, or not in order";
+        probe.set_size(0, 0);
+        return;
+    }
+    probe.unsupported = unsupported(file, *header);
+    if (probe.unsupported.empty()) check_size(file, *header, probe);
+}
+
+/// File in memory.
+class Stream : public Imf::IStream {
+  public:
+    explicit Stream(const Bytes& bytes) : IStream("the file"), bytes_(bytes) {}
+
+    bool read(char* buffer, int count) override {
+        if (count < 0 || !bytes_.has(position_, static_cast<std::uint64_t>(count)))
+            throw std::runtime_error("Unexpected end of file.");
+        std::memcpy(buffer, bytes_.at(position_), static_cast<std::size_t>(count));
+        position_ += static_cast<std::uint64_t>(count);
+        return position_ < bytes_.size();
+    }
+    std::uint64_t tellg() override { return position_; }
+    void seekg(std::uint64_t position) override { position_ = position; }
+
+  private:
+    Bytes bytes_;
+    std::uint64_t position_ = 0;
+};
+
+/// Slices of the matrix; halves become floats, exactly.
+Imf::FrameBuffer frame_buffer(const Header& header, const Imath::Box2i& window, cv::Mat& pixels) {
+    Imf::FrameBuffer buffer;
+    for (const ChannelInfo& channel : header.channels) {
+        const std::string name(channel.name);
+        const std::size_t place = name == "Y" ? 0 : std::strcspn("BGRA", name.c_str());
+        // The library counts from the window's origin, which is not the matrix's.
+        const auto base = reinterpret_cast<std::intptr_t>(pixels.data) +
+                          static_cast<std::intptr_t>(place * sizeof(float)) -
+                          window.min.x * static_cast<std::intptr_t>(pixels.elemSize()) -
+                          window.min.y * static_cast<std::intptr_t>(pixels.step[0]);
+        buffer.insert(name, Imf::Slice(Imf::FLOAT, reinterpret_cast<char*>(base), pixels.elemSize(), pixels.step[0]));
+    }
+    return buffer;
+}
+
+/// Of several parts and of several levels of tiles the first. Rows that cannot be decoded stay zeros.
+Image decode(const EncodedImage& file) {
+    const Header header = *read_header(file.bytes);
+    Image image;
+    image.depth = Depth::f32;
+    image.white = 1;
+    image.samples = samples_of(header.channels).value_or(Samples::color);
+    const int channels = image.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels.size());
+    if (channels == 4) image.alpha = Alpha::premultiplied;
+    image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(CV_32F, channels));
+    image.pixels.setTo(0);
+    const auto words = [](const std::exception& error) { return " (OpenEXR: \"" + std::string(error.what()) + "\")"; };
+    std::string damage;
+    try {
+        Stream stream(file.bytes);
+        Imf::MultiPartInputFile parts(stream, 0);
+        Imf::InputPart part(parts, 0);
+        image.pages = static_cast<std::uint64_t>(parts.parts());
+        const Imath::Box2i window = part.header().dataWindow();
+        part.setFrameBuffer(frame_buffer(header, window, image.pixels));
+        for (int y = window.min.y; y <= window.max.y; ++y) try {
+                part.readPixels(y);
+            } catch (const std::exception& error) {
+                if (damage.empty())
+                    damage = "the OpenEXR file's data at row " + std::to_string(y - window.min.y) + words(error);
+                if (file.options.on_damaged == OnDamaged::error) break;
+            }
+    } catch (const std::bad_alloc&) {
+        file.refuse("no memory for the OpenEXR file's decoder", Kind::memory);
+    } catch (const std::exception& error) {
+        file.refuse("damaged: the OpenEXR file's header" + words(error), Kind::damaged);
+    }
+    if (!damage.empty()) file.report(image, damage);
+    if (image.samples == Samples::gray_alpha)
+        for (int y = 0; y < image.pixels.rows; ++y) {
+            auto* pixel = image.pixels.ptr<float>(y);
+            for (int x = 0; x < image.pixels.cols; ++x, pixel += 4) pixel[1] = pixel[2] = pixel[0];
+        }
+    return image;
 }
 
 }  // namespace
 
-const ImageFormat openexr_format{"an OpenEXR file", {".exr"}, 16, matches, inspect, opencv_decode};
+const ImageFormat openexr_format{"an OpenEXR file", {".exr"}, 16, matches, inspect, decode};
 
 }  // namespace gpuhist::io

@@ -207,8 +207,9 @@ TEST(Bmp, RowsOfThreeBytes) {
         EXPECT_EQ(read({size, 24, 0, 2, 2, {}, data}), (Bytes{7, 8, 9, 10, 11, 12, 1, 2, 3, 4, 5, 6}));
     EXPECT_EQ(read({40, 24, 0, 2, -2, {}, data}), (Bytes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
     Bytes bytes = file_of({40, 24, 0, 2, 2, {}, data});
-    bytes.pop_back();
+    bytes.pop_back();  // of what fills up the last row
     EXPECT_TRUE(contains(failure(bytes), "truncated: the BMP ends before its last row"));
+    bytes.resize(bytes.size() - 2);
     DecodeOptions accept;
     accept.on_damaged = OnDamaged::accept;
     EXPECT_EQ(samples(decode_image(bytes, "x", accept)), (Bytes{0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6}));

@@ -1,0 +1,280 @@
+// OpenEXR: files written by hand, and by OpenCV where they are compressed.
+#include <functional>
+#include <limits>
+#include <numeric>
+
+#include "support/image_files.hpp"
+
+namespace {
+
+using namespace image_files;
+using gpuhist::Depth;
+using gpuhist::Samples;
+using gpuhist::io::Alpha;
+using gpuhist::io::Damage;
+using gpuhist::io::Image;
+
+struct Channel {
+    std::string name;
+    unsigned type = 2;  // 0: u32, 1: half, 2: float
+    unsigned sampling = 1;
+};
+
+struct Exr {
+    std::vector<Channel> channels;
+    int width = 3, height = 2, left = 0, top = 0;
+    unsigned flags = 0, compression = 0, tile = 0, line_order = 0;
+    bool mipmap = false;
+    std::string type{};
+};
+
+/// Sample of a channel (by its place in the list) of a pixel: a number that a half holds.
+float sample(int channel, int x, int y) {
+    return static_cast<float>(channel * 100 + y * 10 + x) / 4;
+}
+
+std::uint64_t half_bits(float value) {
+    const cv::float16_t half(value);
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, &half, 2);
+    return bits;
+}
+
+void put_sample(Bytes& data, unsigned type, float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, 4);
+    append(data,
+           type == 0   ? static_cast<std::uint32_t>(value)
+           : type == 1 ? half_bits(value)
+                       : bits,
+           type == 1 ? 2 : 4);
+}
+
+/// A file without compression, and with tiles where they have a side.
+Bytes file_of(const Exr& o) {
+    Bytes file = bytes_of("\x76\x2F\x31\x01");
+    append(file, 2 | o.flags | (o.tile ? 0x200U : 0U), 4);
+    const auto text = [&](const std::string& value) {
+        file.insert(file.end(), value.begin(), value.end());
+        file.push_back(0);
+    };
+    const auto attribute = [&](const std::string& name, const std::string& type, const Bytes& value) {
+        text(name);
+        text(type);
+        append(file, value.size(), 4);
+        file.insert(file.end(), value.begin(), value.end());
+    };
+    const auto integers = [](const std::vector<int>& values) {
+        Bytes bytes;
+        for (const int value : values) append(bytes, static_cast<std::uint32_t>(value), 4);
+        return bytes;
+    };
+    Bytes list;
+    for (const auto& [name, type, sampling] : o.channels) {
+        list.insert(list.end(), name.begin(), name.end());
+        list.push_back(0);
+        append(list, type, 4);
+        append(list, 0, 4);
+        append(list, sampling, 4);
+        append(list, sampling, 4);
+    }
+    list.push_back(0);
+    attribute("channels", "chlist", list);
+    attribute("compression", "compression", {static_cast<unsigned char>(o.compression)});
+    attribute("dataWindow", "box2i", integers({o.left, o.top, o.left + o.width - 1, o.top + o.height - 1}));
+    attribute("displayWindow", "box2i", integers({0, 0, 99, 99}));
+    attribute("lineOrder", "lineOrder", {static_cast<unsigned char>(o.line_order)});
+    attribute("pixelAspectRatio", "float", {0, 0, 0x80, 0x3F});
+    attribute("screenWindowCenter", "v2f", Bytes(8));
+    attribute("screenWindowWidth", "float", {0, 0, 0x80, 0x3F});
+    if (o.tile) {
+        Bytes tiles = integers({static_cast<int>(o.tile), static_cast<int>(o.tile)});
+        tiles.push_back(o.mipmap ? 1 : 0);
+        attribute("tiles", "tiledesc", tiles);
+    }
+    if (!o.type.empty()) attribute("type", "string", bytes_of(o.type));
+    file.push_back(0);
+
+    std::vector<Bytes> chunks;
+    const auto chunk = [&](const std::vector<int>& head, int x0, int y0, int width, int height) {
+        Bytes data;
+        for (int y = y0; y < y0 + height; ++y)
+            for (int c = 0; c < static_cast<int>(o.channels.size()); ++c)
+                for (int x = x0; x < x0 + width; ++x)
+                    put_sample(data, o.channels[static_cast<std::size_t>(c)].type, sample(c, x, y));
+        Bytes bytes = integers(head);
+        append(bytes, data.size(), 4);
+        bytes.insert(bytes.end(), data.begin(), data.end());
+        chunks.push_back(bytes);
+    };
+    const int tile = static_cast<int>(o.tile);
+    if (o.tile == 0)
+        for (int y = 0; y < o.height; ++y) chunk({o.top + y}, 0, y, o.width, 1);
+    for (int level = 0, w = o.width, h = o.height; o.tile && level < (o.mipmap ? 20 : 1); ++level) {
+        for (int y = 0; y * tile < h; ++y)
+            for (int x = 0; x * tile < w; ++x)
+                chunk({x, y, level, level}, x * tile, y * tile, std::min(tile, w - x * tile),
+                      std::min(tile, h - y * tile));
+        if (w == 1 && h == 1) break;
+        w = std::max(w / 2, 1);
+        h = std::max(h / 2, 1);
+    }
+    std::uint64_t offset = file.size() + 8 * chunks.size();
+    std::vector<std::uint64_t> offsets(chunks.size());
+    std::vector<std::size_t> order(chunks.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (o.line_order == 1) std::reverse(order.begin(), order.end());
+    for (const std::size_t i : order) {
+        offsets[i] = offset;
+        offset += chunks[i].size();
+    }
+    for (const auto place : offsets) append(file, place, 8);
+    for (const std::size_t i : order) file.insert(file.end(), chunks[i].begin(), chunks[i].end());
+    return file;
+}
+
+/// Holds an image against the samples, its channels being these of the file's.
+void expect_samples(const Image& image, const Exr& o, const std::vector<int>& channels) {
+    ASSERT_EQ(image.pixels.type(), CV_32FC(static_cast<int>(channels.size())));
+    ASSERT_EQ(image.pixels.size(), cv::Size(o.width, o.height));
+    for (int y = 0; y < o.height; ++y)
+        for (int x = 0; x < o.width; ++x)
+            for (std::size_t c = 0; c < channels.size(); ++c)
+                ASSERT_EQ(image.pixels.ptr<float>(y, x)[c], sample(channels[c], x, y)) << x << ' ' << y << ' ' << c;
+    EXPECT_EQ(image.depth, Depth::f32);
+    EXPECT_EQ(image.white, 1);
+}
+
+std::string says(const Exr& exr) {
+    return failure(file_of(exr));
+}
+
+std::vector<Channel> named(const std::vector<std::string>& names, unsigned type = 2) {
+    std::vector<Channel> channels;
+    for (const auto& name : names) channels.push_back({name, type, 1});
+    return channels;
+}
+
+TEST(OpenExr, ChannelsAreThoseThatAreThere) {
+    for (const unsigned type : {1U, 2U}) {
+        const Exr rgb{named({"B", "G", "R"}, type)}, rgba{named({"A", "B", "G", "R"}, type)}, gray{named({"Y"}, type)},
+            gray_alpha{named({"A", "Y"}, type)};
+        Image image = decode_image(file_of(rgb), "x");
+        expect_samples(image, rgb, {0, 1, 2});
+        EXPECT_EQ(image.alpha, Alpha::none);
+        EXPECT_EQ(image.pages, 1U);
+        image = decode_image(file_of(rgba), "x");
+        expect_samples(image, rgba, {1, 2, 3, 0});
+        EXPECT_EQ(image.samples, Samples::color);
+        EXPECT_EQ(image.alpha, Alpha::premultiplied);
+        image = decode_image(file_of(gray), "x");
+        expect_samples(image, gray, {0});
+        EXPECT_EQ(image.samples, Samples::color);
+        image = decode_image(file_of(gray_alpha), "x");
+        expect_samples(image, gray_alpha, {1, 1, 1, 0});
+        EXPECT_EQ(image.samples, Samples::gray_alpha);
+        EXPECT_EQ(image.alpha, Alpha::premultiplied);
+    }
+    const Exr mixed{{{"B", 2}, {"G", 1}, {"R", 2}}};
+    expect_samples(decode_image(file_of(mixed), "x"), mixed, {0, 1, 2});
+}
+
+TEST(OpenExr, PixelsAreThoseOfTheDataWindow) {
+    for (const unsigned line_order : {0U, 1U}) {
+        const Exr exr{named({"B", "G", "R"}), 5, 4, -7, 30, 0, 0, 0, line_order};
+        expect_samples(decode_image(file_of(exr), "x"), exr, {0, 1, 2});
+    }
+}
+
+TEST(OpenExr, TilesAreRows) {
+    for (const bool mipmap : {false, true}) {
+        const Exr exr{named({"A", "B", "G", "R"}), 7, 5, 2, -3, 0, 0, 4, 0, mipmap};
+        expect_samples(decode_image(file_of(exr), "x"), exr, {1, 2, 3, 0});
+    }
+}
+
+TEST(OpenExr, EveryCompressionIsRead) {
+    const cv::Mat image = picture(70, 53, CV_32FC3) / 256;
+    cv::Mat halves, exact;
+    image.convertTo(halves, CV_16F);
+    halves.convertTo(exact, CV_32F);
+    for (int compression = 0; compression < 10; ++compression)
+        for (const int type : {cv::IMWRITE_EXR_TYPE_HALF, cv::IMWRITE_EXR_TYPE_FLOAT}) {
+            SCOPED_TRACE(std::to_string(compression) + " " + std::to_string(type));
+            const Bytes bytes =
+                encode(".exr", image, {cv::IMWRITE_EXR_TYPE, type, cv::IMWRITE_EXR_COMPRESSION, compression});
+            const Image read = decode_image(bytes, "x");
+            const bool half = type == cv::IMWRITE_EXR_TYPE_HALF;
+            if (compression <= 4 || (compression == 5 && half))
+                EXPECT_TRUE(same(read.pixels, half ? exact : image));
+            else
+                EXPECT_TRUE(same(read.pixels, cv::imdecode(bytes, cv::IMREAD_UNCHANGED)));
+        }
+}
+
+TEST(OpenExr, WhatIsNotReadIsNamed) {
+    const auto channels = [](const std::vector<std::string>& names) { return says({named(names)}); };
+    EXPECT_TRUE(contains(channels({"B", "G", "R", "Z"}), "an OpenEXR file of the channels B G R Z is not supported"));
+    EXPECT_TRUE(contains(channels({"left.B", "left.G", "left.R"}), "of the channels left.B left.G left.R"));
+    EXPECT_TRUE(contains(channels({"G", "R"}), "of the channels G R is not supported"));
+    EXPECT_TRUE(contains(says({{{"BY", 1, 2}, {"RY", 1, 2}, {"Y", 1, 1}}}), "subsampled channels (BY RY Y)"));
+    EXPECT_TRUE(contains(says({named({"id"}, 0)}), "depth u32 is not supported"));
+    EXPECT_TRUE(contains(says({named({"Y"}), 3, 2, 0, 0, 0x800}), "a deep OpenEXR file is not supported"));
+    Exr deep{named({"Y"})};
+    deep.type = "deepscanline";
+    EXPECT_TRUE(contains(says(deep), "a deep OpenEXR file is not supported"));
+    EXPECT_TRUE(contains(says({named({"Y"}), 3, 2, 0, 0, 0, 10}), "of compression 10 is not supported"));
+    EXPECT_TRUE(contains(channels({}), "damaged: the OpenEXR file's list of channels"));
+    EXPECT_TRUE(contains(channels({"R", "G", "B"}), "damaged: the OpenEXR file's list of channels"));
+}
+
+TEST(OpenExr, DamageIsNamed) {
+    const Exr exr{named({"B", "G", "R"}), 30, 20};
+    const Bytes whole = file_of(exr);
+    for (std::size_t length = 4; length < whole.size(); length += 7)
+        EXPECT_TRUE(
+            contains(failure(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length))), "truncated: "))
+            << length;
+    Bytes unfinished = whole;
+    const std::size_t table = whole.size() - 20 * (8 + 30 * 12) - 20 * 8;
+    std::fill_n(unfinished.begin() + static_cast<std::ptrdiff_t>(table + 16 * 8), 32, std::uint8_t{0});
+    EXPECT_TRUE(contains(failure(unfinished), "truncated: the OpenEXR file ends before all of its data"));
+    DecodeOptions accept;
+    accept.on_damaged = OnDamaged::accept;
+    const Image image = decode_image(unfinished, "x", accept);
+    EXPECT_NE(image.damage, Damage::none);
+    EXPECT_EQ(image.pixels.ptr<float>(15, 29)[2], sample(2, 29, 15));
+
+    cv::Mat ramp = picture(64, 64, CV_32FC3);
+    for (int compression : {2, 3}) {  // PIZ has no checksum
+        Bytes bytes = encode(
+            ".exr", ramp, {cv::IMWRITE_EXR_TYPE, cv::IMWRITE_EXR_TYPE_HALF, cv::IMWRITE_EXR_COMPRESSION, compression});
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2), 64, std::uint8_t{0});
+        EXPECT_TRUE(contains(failure(bytes), "damaged: the OpenEXR file's data at row ")) << compression;
+        EXPECT_TRUE(contains(failure(bytes), "(OpenEXR: \"")) << compression;
+    }
+    Exr huge{named({"Y"}), 30000, 30000, 0, 0, 0, 0};
+    huge.width = huge.height = 2;
+    Bytes claims = file_of(huge);
+    const auto window = bytes_of(std::string("box2i\0\x10\0\0\0", 10));
+    auto at = std::search(claims.begin(), claims.end(), window.begin(), window.end()) + 10 + 8;
+    for (const int i : {0, 4}) at[i] = 0x2F, at[i + 1] = 0x75;
+    EXPECT_TRUE(contains(failure(claims), "truncated: "));
+    const auto codec = bytes_of(std::string("compression\0compression\0\1\0\0\0", 28));
+    *(std::search(claims.begin(), claims.end(), codec.begin(), codec.end()) + 28) = 3;
+    EXPECT_TRUE(contains(failure(claims), "cannot hold the 30000 x 30000 pixels that its header claims"));
+}
+
+TEST(OpenExr, NothingIsPrinted) {
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    Bytes bytes = encode(".exr", picture(64, 64, CV_32FC3), {cv::IMWRITE_EXR_COMPRESSION, 3});
+    for (std::size_t i = 0; i < bytes.size(); i += 97) {
+        const auto before = std::exchange(bytes[i], static_cast<unsigned char>(~bytes[i]));
+        failure(bytes);
+        bytes[i] = before;
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr() + testing::internal::GetCapturedStdout(), "");
+}
+
+}  // namespace
