@@ -116,10 +116,10 @@ TEST_F(Tiff, AlphaAndBandsAreAsStored) {
                 spec.extra = std::move(extra);
                 return read(write(array(channels), spec));
             };
-            const auto expect = [&](const Image& image, Samples meaning, Alpha alpha, const cv::Mat& pixels) {
-                EXPECT_EQ(image.samples, meaning);
-                EXPECT_EQ(image.alpha, alpha);
-                EXPECT_TRUE(same(image, pixels));
+            const auto expect = [&](const Image& found, Samples meaning, Alpha alpha, const cv::Mat& pixels) {
+                EXPECT_EQ(found.samples, meaning);
+                EXPECT_EQ(found.alpha, alpha);
+                EXPECT_TRUE(same(found, pixels));
             };
             expect(image(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNASSALPHA}), Samples::color, Alpha::straight, bgr(array(4)));
             expect(image(4, PHOTOMETRIC_RGB, {EXTRASAMPLE_ASSOCALPHA}), Samples::color, Alpha::premultiplied,
