@@ -220,9 +220,11 @@ TableHeading heading_of(const io::ImageResult& result, const TableStyle& style) 
     const auto channels = std::count_if(result.rows.begin(), result.rows.end(), [](const Statistics& row) {
         return row.channel != Channel::luma && row.channel != Channel::all;
     });
-    return {image.path, std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) +
-                            "  " + to_string(image.depth) + ", " + std::to_string(channels) +
-                            (channels == 1 ? " channel" : " channels") + "  on " + result.engine};
+    return {image.path,
+            std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) + "  " +
+                to_string(image.depth) + ", " + std::to_string(channels) + (channels == 1 ? " channel" : " channels") +
+                "  on " + result.engine,
+            image.bands};
 }
 
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
@@ -234,7 +236,10 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
     for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
     text += paint("\033[2m", titles) + '\n';
     for (std::size_t row = 0; row < rows.size(); ++row) {
-        text += paint(color_of(rows[row].channel), pad_right(to_string(rows[row].channel), label_columns));
+        const auto place = static_cast<std::size_t>(rows[row].channel) - static_cast<std::size_t>(Channel::c0);
+        const bool named = is_band(rows[row].channel) && place < heading.bands.size();
+        const std::string label = named ? printable(heading.bands[place]) : to_string(rows[row].channel);
+        text += paint(color_of(rows[row].channel), pad_right(label, label_columns));
         for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
         text += '\n';
     }

@@ -20,6 +20,7 @@ struct TableStyle {
 /// The first line: a name, which stands out, and what is said of it.
 struct TableHeading {
     std::string name, description;
+    std::vector<std::string> bands{};  ///< names of their rows by place, where they have others than c0 …
 };
 TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 

@@ -339,7 +339,8 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
                    image.view.depth,
                    image.analysis.white,
                    io::to_string(image.file.alpha),
-                   io::to_string(image.file.damage)};
+                   io::to_string(image.file.damage),
+                   image.file.bands};
     result.engine = image.engine;
     result.rows = statistics(image.analysis, options_.percentiles);
     const bool table = options_.table_of(input);

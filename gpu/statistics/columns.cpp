@@ -81,7 +81,12 @@ const Column before_percentiles[] = {
     {"channel", "none", Type::text,
      "gray; or red, green, blue, luma (brightness), all (colors and bands as one population), alpha; bands c0, c1, ...",
      "gpuhist", every, everywhere, true, 0,
-     [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.statistics->channel); }},
+     [](const ColumnRow& row, const Column&) -> ColumnValue {
+         const Channel channel = row.statistics->channel;
+         const auto place = static_cast<std::size_t>(channel) - static_cast<std::size_t>(Channel::c0);
+         if (is_band(channel) && row.bands && place < row.bands->size()) return (*row.bands)[place];
+         return to_string(channel);
+     }},
     {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "every set", of_set, true, 0,
      [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
     {"pixels", "samples", Type::integer, "Samples of the row, NaN and Inf included.", "width x height", every,

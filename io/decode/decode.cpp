@@ -32,7 +32,7 @@ Probe check(const Bytes& bytes, const std::string& name, const DecodeOptions& op
     if (!found.damaged.empty() && !accepted) fail(name, "damaged: " + found.damaged, Kind::damaged);
     if (!found.truncated.empty() && !accepted) fail(name, "truncated: " + found.truncated, Kind::truncated);
     // Nothing is allocated for pixels of which next to nothing is there: no more than deflate makes of as many bytes.
-    if (!found.truncated.empty() && pixels * found.pixel_bytes / 1032 > bytes.size())
+    if (!found.truncated.empty() && saturating_product(pixels, found.pixel_bytes) / 1032 > bytes.size())
         fail(name, "truncated: " + found.truncated + ", and less than a thousandth of its " + size, Kind::truncated);
     if (!sized) fail(name, "damaged: its header claims " + size, Kind::damaged);
     return found;

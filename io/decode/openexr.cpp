@@ -108,12 +108,24 @@ std::string list(const std::vector<ChannelInfo>& channels) {
     return names;
 }
 
-/// What the channels are, in the order of their names; nothing where an image has no such.
+/// What the channels are, in the order of their names; nothing where an image has no such. One or three that are not
+/// the colors together are bands with names.
 std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
     const std::string names = list(channels);
     if (names == "B G R" || names == "A B G R" || names == "Y") return Samples::color;
     if (names == "A Y") return Samples::gray_alpha;
+    const bool alpha = channels.size() > 1 && channels.front().name == "A";
+    if (!alpha && (channels.size() == 1 || channels.size() == 3)) return Samples::bands;
     return std::nullopt;
+}
+
+/// Name of a channel's row.
+std::string row_name(std::string_view channel) {
+    constexpr std::array<std::array<std::string_view, 2>, 5> known{
+        {{"R", "red"}, {"G", "green"}, {"B", "blue"}, {"A", "alpha"}, {"Y", "gray"}}};
+    for (const auto& [name, word] : known)
+        if (channel == name) return std::string(word);
+    return std::string(channel);
 }
 
 std::string unsupported(const Bytes& file, const Header& header) {
@@ -128,7 +140,7 @@ std::string unsupported(const Bytes& file, const Header& header) {
         return std::string("depth u32 is not supported: gpuhist reads ") + depth_names();
     if (!samples_of(header.channels))
         return "an OpenEXR file of the channels " + list(header.channels) +
-               " is not supported: gpuhist reads R G B, R G B A, Y, and Y A";
+               " is not supported: gpuhist reads one, three without A, R G B A, and Y A";
     return {};
 }
 
@@ -246,11 +258,12 @@ class Stream : public Imf::IStream {
 };
 
 /// Slices of the matrix; halves become floats, exactly.
-Imf::FrameBuffer frame_buffer(const Header& header, const Imath::Box2i& window, cv::Mat& pixels) {
+Imf::FrameBuffer frame_buffer(const Header& header, bool bands, const Imath::Box2i& window, cv::Mat& pixels) {
     Imf::FrameBuffer buffer;
     for (const ChannelInfo& channel : header.channels) {
         const std::string name(channel.name);
-        const std::size_t place = name == "Y" ? 0 : std::strcspn("BGRA", name.c_str());
+        const auto at = static_cast<std::size_t>(&channel - header.channels.data());
+        const std::size_t place = bands ? at : name == "Y" ? 0 : std::strcspn("BGRA", name.c_str());
         // The library counts from the window's origin, which is not the matrix's.
         const auto base = reinterpret_cast<std::intptr_t>(pixels.data) +
                           static_cast<std::intptr_t>(place * sizeof(float)) -
@@ -269,7 +282,9 @@ Image decode(const EncodedImage& file) {
     image.white = 1;
     image.samples = samples_of(header.channels).value_or(Samples::color);
     const int channels = image.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels.size());
-    if (channels == 4) image.alpha = Alpha::premultiplied;
+    if (header.channels.front().name == "A") image.alpha = Alpha::premultiplied;
+    if (image.samples == Samples::bands)
+        for (const ChannelInfo& channel : header.channels) image.bands.push_back(row_name(channel.name));
     image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(CV_32F, channels));
     image.pixels.setTo(0);
     const auto words = [](const std::exception& error) { return " (OpenEXR: \"" + std::string(error.what()) + "\")"; };
@@ -280,7 +295,7 @@ Image decode(const EncodedImage& file) {
         Imf::InputPart part(parts, 0);
         image.pages = static_cast<std::uint64_t>(parts.parts());
         const Imath::Box2i window = part.header().dataWindow();
-        part.setFrameBuffer(frame_buffer(header, window, image.pixels));
+        part.setFrameBuffer(frame_buffer(header, image.samples == Samples::bands, window, image.pixels));
         for (int y = window.min.y; y <= window.max.y; ++y) try {
                 part.readPixels(y);
             } catch (const std::exception& error) {

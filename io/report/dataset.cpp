@@ -97,6 +97,7 @@ ColumnRow row_of(const ImageInfo& image, std::string_view engine) {
     row.white = image.white > 0 ? image.white : traits_of(image.depth).highest;
     row.alpha = image.alpha;
     row.damage = image.damage;
+    row.bands = &image.bands;
     return row;
 }
 

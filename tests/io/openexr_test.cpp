@@ -179,6 +179,21 @@ TEST(OpenExr, ChannelsAreThoseThatAreThere) {
     expect_samples(decode_image(file_of(mixed), "x"), mixed, {0, 1, 2});
 }
 
+TEST(OpenExr, OthersThanTheColorsTogetherKeepTheirNames) {
+    const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> cases{
+        {{"R"}, {"red"}},           {{"G"}, {"green"}},
+        {{"B"}, {"blue"}},          {{"A"}, {"alpha"}},
+        {{"depth.Z"}, {"depth.Z"}}, {{"left.B", "left.G", "left.R"}, {"left.B", "left.G", "left.R"}}};
+    for (const auto& [channels, names] : cases) {
+        const Exr exr{named(channels)};
+        const Image image = decode_image(file_of(exr), "x");
+        EXPECT_EQ(image.samples, Samples::bands);
+        EXPECT_EQ(image.bands, names);
+        EXPECT_EQ(image.alpha, channels.front() == "A" ? Alpha::premultiplied : Alpha::none);
+        expect_samples(image, exr, channels.size() == 1 ? std::vector<int>{0} : std::vector<int>{0, 1, 2});
+    }
+}
+
 TEST(OpenExr, PixelsAreThoseOfTheDataWindow) {
     for (const unsigned line_order : {0U, 1U}) {
         const Exr exr{named({"B", "G", "R"}), 5, 4, -7, 30, 0, 0, 0, line_order};
@@ -215,7 +230,7 @@ TEST(OpenExr, EveryCompressionIsRead) {
 TEST(OpenExr, WhatIsNotReadIsNamed) {
     const auto channels = [](const std::vector<std::string>& names) { return says({named(names)}); };
     EXPECT_TRUE(contains(channels({"B", "G", "R", "Z"}), "an OpenEXR file of the channels B G R Z is not supported"));
-    EXPECT_TRUE(contains(channels({"left.B", "left.G", "left.R"}), "of the channels left.B left.G left.R"));
+    EXPECT_TRUE(contains(channels({"A", "G", "R"}), "of the channels A G R is not supported"));
     EXPECT_TRUE(contains(channels({"G", "R"}), "of the channels G R is not supported"));
     EXPECT_TRUE(contains(says({{{"BY", 1, 2}, {"RY", 1, 2}, {"Y", 1, 1}}}), "subsampled channels (BY RY Y)"));
     EXPECT_TRUE(contains(says({named({"id"}, 0)}), "depth u32 is not supported"));

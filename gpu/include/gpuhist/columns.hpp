@@ -24,7 +24,8 @@ struct ColumnRow {
     // An image.
     std::string_view path{}, engine{};
     std::int64_t width = 0, height = 0;
-    std::string_view alpha{}, damage{};  ///< empty: none
+    std::string_view alpha{}, damage{};               ///< empty: none
+    const std::vector<std::string>* bands = nullptr;  ///< their names by place, where the file has such
 
     // A set.
     std::string_view group{};

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <opencv2/core/mat.hpp>
 #include <string>
+#include <vector>
 
 #include "gpuhist/image.hpp"
 #include "gpuhist/io/opencv.hpp"
@@ -31,7 +32,8 @@ struct Image {
     cv::Mat pixels;  ///< interleaved: colours in OpenCV's order B, G, R, A; bands by place
     Depth depth = Depth::u8;
     Samples samples = Samples::color;
-    double white = 255;  ///< the value that stands for white
+    std::vector<std::string> bands;  ///< their names by place, where the file has such
+    double white = 255;              ///< the value that stands for white
     Alpha alpha = Alpha::none;
     std::uint64_t pages = 1;       ///< of the file; the pixels are those of the first
     Damage damage = Damage::none;  ///< other than none only where DecodeOptions::on_damaged lets it pass

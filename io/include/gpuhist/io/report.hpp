@@ -23,6 +23,7 @@ struct ImageInfo {
     double white = 0;         ///< value that stands for white; 0: the depth's highest
     const char* alpha = "";   ///< `straight` or `premultiplied`; empty without alpha
     const char* damage = "";  ///< `damaged` or `truncated`, of a file that was accepted all the same; else empty
+    std::vector<std::string> bands{};  ///< their names by place, where the file has such: those of their rows
 };
 
 /// Results of one image.
