@@ -145,8 +145,9 @@ struct Destroy {
     }
 };
 
-/// Decodes all components. Throws IoError where there is nothing to hand over; `complaint` says of other damage.
-auto decode_components(const EncodedImage& file, std::string& complaint) {
+/// Decodes all components. Throws IoError for any damage, accepted or not: what OpenJPEG then hands over is in part
+/// memory that nothing wrote.
+auto decode_components(const EncodedImage& file) {
     Source source{file.bytes, 0, {}};
     const std::unique_ptr<opj_stream_t, Destroy<opj_stream_destroy>> stream(opj_stream_default_create(OPJ_TRUE));
     const std::unique_ptr<opj_codec_t, Destroy<opj_destroy_codec>> codec(
@@ -170,14 +171,13 @@ auto decode_components(const EncodedImage& file, std::string& complaint) {
     opj_set_default_decoder_parameters(&parameters);
     opj_image_t* made = nullptr;
     const bool ready = opj_setup_decoder(codec.get(), &parameters) &&
-                       opj_decoder_set_strict_mode(codec.get(), file.options.on_damaged == OnDamaged::error) &&
+                       opj_decoder_set_strict_mode(codec.get(), OPJ_TRUE) &&
                        opj_read_header(stream.get(), codec.get(), &made);
     std::unique_ptr<opj_image_t, Destroy<opj_image_destroy>> image(made);
     if (!ready || !image) fail("header");
     // From here on a warning is about the data.
     opj_set_warning_handler(codec.get(), take_complaint, &source);
-    if (!opj_decode(codec.get(), stream.get(), image.get())) fail("data");
-    complaint = source.complaint;
+    if (!opj_decode(codec.get(), stream.get(), image.get()) || !source.complaint.empty()) fail("data");
     return image;
 }
 
@@ -197,8 +197,7 @@ void store(const opj_image_t& from, cv::Mat& pixels) {
 }
 
 Image decode(const EncodedImage& file) {
-    std::string complaint;
-    const auto from = decode_components(file, complaint);
+    const auto from = decode_components(file);
     const unsigned count = from->numcomps;
     const auto& first = from->comps[0];
     if (count == 0 || count > 4)
@@ -226,7 +225,6 @@ Image decode(const EncodedImage& file) {
         store<std::uint8_t>(*from, image.pixels);
     else
         store<std::uint16_t>(*from, image.pixels);
-    if (!complaint.empty()) file.report(image, "the JPEG 2000 file's data (OpenJPEG: \"" + complaint + "\")");
     return image;
 }
 

@@ -4,6 +4,7 @@
 #include <ImfIO.h>
 #include <ImfInputPart.h>
 #include <ImfMultiPartInputFile.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -144,80 +145,86 @@ std::string unsupported(const Bytes& file, const Header& header) {
     return {};
 }
 
-/// Bytes that run lengths stand for: a count below 0 of literals, or one more than a count of one byte.
-std::uint64_t expanded_size(const Bytes& file, std::uint64_t at, std::uint64_t end) {
-    std::uint64_t size = 0;
-    while (at < end) {
-        const int count = static_cast<signed char>(*file.at(at));
-        size += static_cast<std::uint64_t>(count < 0 ? -count : count + 1);
-        at += count < 0 ? 1 + static_cast<std::uint64_t>(-count) : 2;
-    }
-    return size;
-}
+struct Codec {
+    std::uint64_t rows, gain;  ///< rows of a chunk, and what becomes of a byte at most
+};
 
-/// Looks at the chunks, by the table behind the headers. Of levels of tiles the first come first. The library does not
-/// notice run lengths that stand for too little.
-void check_chunks(const Bytes& file, const Header& header, std::uint64_t chunks, std::uint64_t pixel_bytes,
-                  Probe& probe) {
-    const bool multipart = (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
-    std::uint64_t table = header.end;
-    bool whole = true;
-    while (multipart) {
-        const auto next = read_header(file, table);
-        whole = next.has_value();
-        const bool last = !whole || next->end == table + 1;
-        if (whole) table = next->end;
-        if (last) break;
-    }
-    // A chunk: the number of its part, its place, its length, its data.
-    const std::uint64_t head = (multipart ? 4 : 0) + (header.tiled() ? 16 : 4);
-    const std::uint64_t across = header.tiled() ? (header.width + header.tile_width - 1) / header.tile_width : 1;
-    for (std::uint64_t i = 0; i < chunks && whole; ++i) {
-        const auto offset = file.number(table + 8 * i, 8, Endian::little);
-        whole = offset && *offset != 0 && *offset < file.size();
-        const auto length = whole ? file.number(*offset + head, 4, Endian::little) : std::nullopt;
-        whole = whole && length && file.has(*offset + head + 4, *length);
-        if (!whole || header.compression != 1) continue;
-        std::uint64_t pixels = header.width;
-        if (header.tiled())
-            pixels = std::min(header.tile_width, header.width - i % across * header.tile_width) *
-                     std::min(header.tile_height, header.height - i / across * header.tile_height);
-        const std::uint64_t begin = *offset + head + 4, size = pixels * pixel_bytes;
-        if (*length < size && expanded_size(file, begin, begin + *length) != size)
-            probe.damaged = "the OpenEXR file's run lengths of chunk " + std::to_string(i) + " do not fill it";
-    }
-    if (!whole) probe.truncated = "the OpenEXR file ends before all of its data, or was never finished";
-}
+// None, RLE, ZIPS, ZIP, PIZ, PXR24, B44, B44A, DWAA, DWAB.
+constexpr std::array<Codec, 10> codecs{Codec{1, 1}, {1, 64},  {1, 1032}, {16, 1032},  {32, 1032},
+                                       {16, 2064},  {32, 16}, {32, 16},  {32, 65536}, {256, 65536}};
 
-/// Holds what the header claims to the file's length. The gain of a codec is what it makes of a byte at most.
-void check_size(const Bytes& file, const Header& header, Probe& probe) {
-    struct Codec {
-        std::uint64_t rows, gain;
-    };
-    // None, RLE, ZIPS, ZIP, PIZ, PXR24, B44, B44A, DWAA, DWAB.
-    constexpr std::array<Codec, 10> codecs{Codec{1, 1}, {1, 64},  {1, 1032}, {16, 1032},  {32, 1032},
-                                           {16, 2064},  {32, 16}, {32, 16},  {32, 65536}, {256, 65536}};
+struct Chunk {
+    std::uint64_t first_row = 0, rows = 0;
+    std::uint64_t begin = 0, length = 0;  ///< of its data; 0: not in the file
+    std::uint64_t size = 0;               ///< of its samples, uncompressed
+};
+
+/// Chunks of the first part, and of tiles the first level: first in the table behind the headers.
+class Chunks {
+  public:
+    Chunks(const Bytes& file, const Header& header) : file_(file), header_(header), table_(header.end) {
+        const bool multipart = (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
+        while (multipart) {
+            const auto next = read_header(file, table_);
+            const bool last = !next || next->end == table_ + 1;
+            table_ = next ? next->end : file.size();
+            if (last) break;
+        }
+        // The number of its part, its place, its length, its data.
+        head_ = (multipart ? 4 : 0) + (header.tiled() ? 16 : 4);
+        columns_ = header.tiled() ? header.tile_width : header.width;
+        rows_ = header.tiled() ? header.tile_height : codecs[header.compression].rows;
+        const auto parts = [](std::uint64_t length, std::uint64_t part) { return (length + part - 1) / part; };
+        across_ = parts(header.width, columns_);
+        count_ = saturating_product(across_, parts(header.height, rows_));
+        for (const ChannelInfo& channel : header.channels) pixel_bytes_ += channel.type == 1 ? 2 : 4;
+    }
+
+    std::uint64_t count() const { return count_; }
+    std::uint64_t bytes() const {
+        return saturating_product(saturating_product(header_.width, header_.height), pixel_bytes_);
+    }
+    Chunk at(std::uint64_t index) const {
+        Chunk chunk;
+        chunk.first_row = index / across_ * rows_;
+        chunk.rows = std::min(rows_, header_.height - chunk.first_row);
+        chunk.size = std::min(columns_, header_.width - index % across_ * columns_) * chunk.rows * pixel_bytes_;
+        const auto offset = file_.number(table_ + 8 * index, 8, Endian::little);
+        if (!offset || *offset == 0 || *offset >= file_.size()) return chunk;
+        const auto length = file_.number(*offset + head_, 4, Endian::little);
+        if (!length || !file_.has(*offset + head_ + 4, *length)) return chunk;
+        chunk.begin = *offset + head_ + 4;
+        chunk.length = *length;
+        return chunk;
+    }
+    bool all_there() const {
+        for (std::uint64_t i = 0; i < count_; ++i)
+            if (at(i).begin == 0) return false;
+        return true;
+    }
+
+  private:
+    Bytes file_;
+    const Header& header_;
+    std::uint64_t table_, head_ = 0, columns_ = 1, rows_ = 1, across_ = 1, count_ = 0, pixel_bytes_ = 0;
+};
+
+void inspect_size(const Bytes& file, const Header& header, Probe& probe) {
     if (header.compression >= codecs.size()) {
         probe.unsupported =
             "an OpenEXR file of compression " + std::to_string(header.compression) + " is not supported";
-        return;
-    }
-    const auto [rows, gain] = codecs[header.compression];
-    const auto parts = [](std::uint64_t length, std::uint64_t part) { return (length + part - 1) / part; };
-    const std::uint64_t chunks = header.tiled() ? saturating_product(parts(header.width, header.tile_width),
-                                                                     parts(header.height, header.tile_height))
-                                                : parts(header.height, rows);
-    std::uint64_t pixel_bytes = 0;
-    for (const ChannelInfo& channel : header.channels) pixel_bytes += channel.type == 1 ? 2 : 4;
-    const std::uint64_t bytes = saturating_product(saturating_product(header.width, header.height), pixel_bytes);
-    if (gain > 1 && bytes / gain > file.size())
-        probe.too_large = "the OpenEXR file cannot hold the " + std::to_string(header.width) + " x " +
-                          std::to_string(header.height) + " pixels that its header claims";
-    else if (header.tile_width > 65536 || header.tile_height > 65536 ||
-             header.tile_width * header.tile_height > 1 << 26)
+    } else if (std::max(header.tile_width, header.tile_height) > 65536 ||
+               header.tile_width * header.tile_height > 1 << 26) {
         probe.unsupported = "an OpenEXR file of tiles of more than 2^26 pixels is not supported";
-    else
-        check_chunks(file, header, chunks, pixel_bytes, probe);
+    } else if (header.width != 0 && header.height != 0) {
+        const Chunks chunks(file, header);
+        const std::uint64_t gain = codecs[header.compression].gain;
+        if (gain > 1 && chunks.bytes() / gain > file.size())
+            probe.too_large = "the OpenEXR file cannot hold the " + std::to_string(header.width) + " x " +
+                              std::to_string(header.height) + " pixels that its header claims";
+        else if (chunks.bytes() / gain > file.size() || !chunks.all_there())
+            probe.truncated = "the OpenEXR file ends before all of its data, or was never finished";
+    }
 }
 
 void inspect(const Bytes& file, Probe& probe) {
@@ -234,7 +241,47 @@ void inspect(const Bytes& file, Probe& probe) {
         return;
     }
     probe.unsupported = unsupported(file, *header);
-    if (probe.unsupported.empty()) check_size(file, *header, probe);
+    if (probe.unsupported.empty()) inspect_size(file, *header, probe);
+}
+
+/// Bytes that run lengths stand for: a count below 0 of literals, or one more than a count of one byte.
+std::uint64_t run_length_size(const Bytes& data) {
+    std::uint64_t size = 0;
+    for (std::uint64_t at = 0; at < data.size();) {
+        const int count = static_cast<signed char>(*data.at(at));
+        size += static_cast<std::uint64_t>(count < 0 ? -count : count + 1);
+        at += count < 0 ? 1 + static_cast<std::uint64_t>(-count) : 2;
+    }
+    return size;
+}
+
+/// Bytes that become of a zlib stream; more than `most` where they are more. `words`: zlib's, where it complains.
+std::uint64_t zlib_size(const Bytes& data, std::uint64_t most, std::string& words) {
+    std::array<unsigned char, 16384> out;
+    z_stream stream{};
+    stream.next_in = const_cast<unsigned char*>(data.at(0));
+    stream.avail_in = static_cast<uInt>(data.size());
+    if (inflateInit(&stream) != Z_OK) return 0;
+    int status = Z_OK;
+    while (status == Z_OK && stream.total_out <= most) {
+        stream.next_out = out.data();
+        stream.avail_out = out.size();
+        status = inflate(&stream, Z_NO_FLUSH);
+    }
+    const std::uint64_t size = stream.total_out;
+    if (stream.msg) words = " (zlib: \"" + std::string(stream.msg) + "\")";
+    inflateEnd(&stream);
+    return size;
+}
+
+/// Tells whether a chunk's data stand for all of its samples. The library does not notice where they do not, and hands
+/// over memory that nothing wrote; the codecs with a format of their own do notice. What does not become smaller is
+/// stored as it is.
+bool fills(const Bytes& file, const Header& header, const Chunk& chunk, std::string& words) {
+    if (chunk.length == 0 || header.compression == 0) return chunk.length == chunk.size;
+    if (header.compression > 3 || chunk.length >= chunk.size) return true;
+    const Bytes data(file.at(chunk.begin), chunk.length);
+    return (header.compression == 1 ? run_length_size(data) : zlib_size(data, chunk.size, words)) == chunk.size;
 }
 
 /// File in memory.
@@ -289,20 +336,35 @@ Image decode(const EncodedImage& file) {
     image.pixels.setTo(0);
     const auto words = [](const std::exception& error) { return " (OpenEXR: \"" + std::string(error.what()) + "\")"; };
     std::string damage;
+    const auto note = [&](std::uint64_t row, const std::string& what) {
+        if (damage.empty()) damage = "the OpenEXR file's data at row " + std::to_string(row) + what;
+    };
+    std::vector<bool> sound(header.height, true);
+    const Chunks chunks(file.bytes, header);
+    for (std::uint64_t i = 0; i < chunks.count(); ++i) {
+        const Chunk chunk = chunks.at(i);
+        std::string complaint;
+        if (chunk.begin != 0 && fills(file.bytes, header, chunk, complaint)) continue;
+        if (chunk.begin != 0) note(chunk.first_row, " do not fill their part of the picture" + complaint);
+        std::fill_n(sound.begin() + static_cast<std::ptrdiff_t>(chunk.first_row), chunk.rows, false);
+    }
+    if (!damage.empty()) file.report(image, damage);
     try {
         Stream stream(file.bytes);
-        Imf::MultiPartInputFile parts(stream, 0);
+        Imf::MultiPartInputFile parts(stream, 0, false);
         Imf::InputPart part(parts, 0);
         image.pages = static_cast<std::uint64_t>(parts.parts());
         const Imath::Box2i window = part.header().dataWindow();
         part.setFrameBuffer(frame_buffer(header, image.samples == Samples::bands, window, image.pixels));
-        for (int y = window.min.y; y <= window.max.y; ++y) try {
-                part.readPixels(y);
+        for (std::uint64_t y = 0; y < header.height; ++y) {
+            if (!sound[y]) continue;
+            try {
+                part.readPixels(window.min.y + static_cast<int>(y));
             } catch (const std::exception& error) {
-                if (damage.empty())
-                    damage = "the OpenEXR file's data at row " + std::to_string(y - window.min.y) + words(error);
+                note(y, words(error));
                 if (file.options.on_damaged == OnDamaged::error) break;
             }
+        }
     } catch (const std::bad_alloc&) {
         file.refuse("no memory for the OpenEXR file's decoder", Kind::memory);
     } catch (const std::exception& error) {

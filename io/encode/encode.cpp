@@ -1,16 +1,26 @@
 #include "gpuhist/io/encode.hpp"
 
+#include <cstdlib>
+#include <mutex>
+#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <optional>
 #include <vector>
 
-#include "decode/opencv_codecs.hpp"
 #include "encode/encode.hpp"
 #include "files/failure.hpp"
 #include "gpuhist/io/opencv.hpp"
 
 namespace gpuhist::io {
 namespace {
+
+/// Lets OpenCV log nothing, unless OPENCV_LOG_LEVEL is set: what it has to say is in the exceptions.
+void silence_opencv() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        if (!std::getenv("OPENCV_LOG_LEVEL")) cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    });
+}
 
 std::vector<unsigned char> encode_opencv(const std::string& extension, const cv::Mat& image, const std::string& name) {
     silence_opencv();
@@ -25,7 +35,7 @@ std::vector<unsigned char> encode_opencv(const std::string& extension, const cv:
     try {
         if (!cv::imencode(extension, image, bytes, parameters)) bytes.clear();
     } catch (const cv::Exception& error) {
-        fail(name, "cannot be encoded: " + first_line(error.err));
+        fail(name, "cannot be encoded: " + error.err.substr(0, error.err.find('\n')));
     }
     return bytes;
 }

@@ -2,6 +2,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <opencv2/core.hpp>
 
 #include "support/image_files.hpp"
 
@@ -266,7 +267,30 @@ TEST(OpenExr, DamageIsNamed) {
             ".exr", ramp, {cv::IMWRITE_EXR_TYPE, cv::IMWRITE_EXR_TYPE_HALF, cv::IMWRITE_EXR_COMPRESSION, compression});
         std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(bytes.size() / 2), 64, std::uint8_t{0});
         EXPECT_TRUE(contains(failure(bytes), "damaged: the OpenEXR file's data at row ")) << compression;
-        EXPECT_TRUE(contains(failure(bytes), "(OpenEXR: \"")) << compression;
+        EXPECT_TRUE(contains(failure(bytes), "(zlib: \"")) << compression;
+    }
+    // A shorter row, with a length that says so: the library hands over what it last held.
+    Bytes shorter = whole;
+    const std::size_t row = table + 20 * 8 + 7 * (8 + 30 * 12);
+    shorter[row + 4] = 0x10;
+    EXPECT_TRUE(
+        contains(failure(shorter), "damaged: the OpenEXR file's data at row 7 do not fill their part of the picture"));
+    const Image part = decode_image(shorter, "x", accept);
+    EXPECT_EQ(part.pixels.ptr<float>(6, 29)[2], sample(2, 29, 6));
+    EXPECT_EQ(cv::countNonZero(part.pixels.row(7).reshape(1)), 0);
+    EXPECT_EQ(part.pixels.ptr<float>(8, 29)[2], sample(2, 29, 8));
+    for (const unsigned compression : {1U, 2U}) {
+        Exr packed{named({"Y"}), 200, 2, 0, 0, 0, compression};
+        Bytes bytes = file_of(packed);
+        const std::size_t second = bytes.size() - 800 - 4;
+        const Bytes runs{127, 0, 127, 0},
+            zlib{0x78, 0x9C, 0x63, 0x60, 0x60, 0x60, 0, 0, 0, 3, 0, 1};  // 256 and 3 zeros
+        bytes.resize(second);
+        append(bytes, compression == 1 ? runs.size() : zlib.size(), 4);
+        bytes.insert(bytes.end(), compression == 1 ? runs.begin() : zlib.begin(),
+                     compression == 1 ? runs.end() : zlib.end());
+        EXPECT_TRUE(contains(failure(bytes), "damaged: the OpenEXR file's data at row 1 do not fill their part"))
+            << compression;
     }
     Exr huge{named({"Y"}), 30000, 30000, 0, 0, 0, 0};
     huge.width = huge.height = 2;

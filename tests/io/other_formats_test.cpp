@@ -246,7 +246,7 @@ TEST(Jpeg2000, DamageIsNoticedAndNothingIsPrinted) {
     EXPECT_TRUE(contains(failure(code), "damaged: the JPEG 2000 file's data (OpenJPEG: \""));
     DecodeOptions accept;
     accept.on_damaged = OnDamaged::accept;
-    EXPECT_NE(decode_image(code, "x", accept).damage, Damage::none);
+    EXPECT_TRUE(contains(failure(code, accept), "damaged: "));  // OpenJPEG hands over memory that nothing wrote
     for (std::size_t i = 100; i < bytes.size(); i += 211) {
         const auto before = std::exchange(bytes[i], static_cast<unsigned char>(~bytes[i]));
         failure(bytes);

@@ -31,9 +31,8 @@ struct DecodeOptions {
 /// palette becomes its colours, zero-is-white is inverted; the orientation of JPEG and TIFF is applied, as `cv::imread`
 /// does. A file counts as damaged where its codec or a checksum says so, as truncated where bytes are missing; `accept`
 /// then hands over what the decoder makes of the rest, and Image::damage says so. `name` is for messages. Nothing is
-/// printed: OpenCV's log is silenced, unless OPENCV_LOG_LEVEL is set. Throws IoError: not an image (says what the bytes
-/// look like), a variant that is not read (named), more pixels than allowed or than the file can hold, damaged,
-/// truncated. Safe to call from several threads.
+/// printed. Throws IoError: not an image (says what the bytes look like), a variant that is not read (named), more
+/// pixels than allowed or than the file can hold, damaged, truncated. Safe to call from several threads.
 Image decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options = {});
 
 /// `decode_image` of the file's bytes.
