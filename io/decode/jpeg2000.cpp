@@ -94,7 +94,9 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.unsupported = header.unsupported.empty() ? unsupported_components(file, header.codestream, header.palette)
                                                    : header.unsupported;
     if (header.truncated) probe.truncated = "the JPEG 2000 file ends before its last box does";
-    if (saturating_product(probe.width, probe.height) / 16384 > file.size())
+    // An empty packet, a byte, may stand for a precinct of any size: so constant pictures take next to nothing.
+    constexpr std::uint64_t pixels_a_byte = 1 << 20;
+    if (saturating_product(probe.width, probe.height) / pixels_a_byte > file.size())
         probe.too_large = "the JPEG 2000 file cannot hold the " + std::to_string(probe.width) + " x " +
                           std::to_string(probe.height) + " pixels that its header claims";
 }

@@ -88,6 +88,30 @@ Passage decode_alone(const std::string& directory, int threads) {
     return passage;
 }
 
+/// Reads and decodes by `cv::imread` on all threads.
+Passage imread_alone(const std::string& directory, int threads) {
+    cv::setNumThreads(1);
+    std::atomic<std::uint64_t> next{0}, images{0}, pixels{0};
+    Passage passage;
+    passage.seconds = milliseconds([&] {
+                          const auto paths = io::list_images(directory);
+                          std::vector<std::thread> workers;
+                          for (int i = 0; i < threads; ++i)
+                              workers.emplace_back([&] {
+                                  for (std::uint64_t at; (at = next++) < paths.size();) {
+                                      const cv::Mat image = cv::imread(paths[at].string());
+                                      pixels += image.total();
+                                      images += !image.empty();
+                                  }
+                              });
+                          for (std::thread& worker : workers) worker.join();
+                      }) *
+                      1e-3;
+    passage.images = images;
+    passage.pixels = pixels;
+    return passage;
+}
+
 Passage whole(const std::string& directory, const std::string& engine, int threads, const fs::path& output) {
     app::Options options;
     options.inputs.arguments = {directory};
@@ -147,7 +171,8 @@ void run(const Options& options) {
     }
     const int threads =
         options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    std::vector<Way> ways{{"decode alone", [&] { return decode_alone(directory, threads); }}};
+    std::vector<Way> ways{{"decode alone", [&] { return decode_alone(directory, threads); }},
+                          {"cv::imread alone", [&] { return imread_alone(directory, threads); }}};
     for (const EngineInfo& engine : engines())
         if (engine.available)
             ways.push_back({"engine " + engine.name, [&, name = engine.name] {
@@ -170,25 +195,26 @@ void run(const Options& options) {
                 static_cast<unsigned long long>(ways.front().passages.front().images));
     std::ofstream csv;
     if (!options.csv.empty()) csv.open(options.csv);
-    std::string header = "way,images,images_per_s,megapixels_per_s,of_decode_alone";
+    std::string header = "way,images,images_per_s,megapixels_per_s,of_decode_alone,of_imread";
     for (const char* stage : app::stage_names) header += std::string(",") + stage;
     csv << header << '\n';
-    double decode_alone_s = 0;
+    for (Way& way : ways)
+        std::sort(way.passages.begin(), way.passages.end(),
+                  [](const Passage& a, const Passage& b) { return a.seconds < b.seconds; });
+    const auto median_of = [](const Way& way) { return way.passages[way.passages.size() / 2]; };
+    const double decode_alone_s = median_of(ways[0]).seconds, imread_s = median_of(ways[1]).seconds;
     for (Way& way : ways) {
         if (!way.missing.empty()) {
             std::printf("%-17s %s\n", way.name.c_str(), way.missing.c_str());
             continue;
         }
-        std::sort(way.passages.begin(), way.passages.end(),
-                  [](const Passage& a, const Passage& b) { return a.seconds < b.seconds; });
-        const Passage& median = way.passages[way.passages.size() / 2];
-        if (decode_alone_s == 0) decode_alone_s = median.seconds;
+        const Passage median = median_of(way);
         const double rate = static_cast<double>(median.images) / median.seconds;
         const double megapixels = static_cast<double>(median.pixels) * 1e-6 / median.seconds;
-        std::printf("%-17s %9.1f images/s %9.1f MP/s   %.3f of decoding alone\n", way.name.c_str(), rate, megapixels,
-                    decode_alone_s / median.seconds);
+        std::printf("%-17s %9.1f images/s %9.1f MP/s   %.3f of decoding alone, %.3f of cv::imread\n", way.name.c_str(),
+                    rate, megapixels, decode_alone_s / median.seconds, imread_s / median.seconds);
         csv << way.name << ',' << median.images << ',' << rate << ',' << megapixels << ','
-            << decode_alone_s / median.seconds;
+            << decode_alone_s / median.seconds << ',' << imread_s / median.seconds;
         for (std::size_t i = 0; i < app::stage_names.size(); ++i) {
             if (!median.stages.empty())
                 std::printf("    %-22s %5.1f %%\n", app::stage_names.at(i), 100 * median.stages[i]);
