@@ -39,6 +39,7 @@ std::string unsupported(const Header& header) {
     if (header.type > rgb) return with("type", header.type);
     if (header.bits != 1 && header.bits != 8 && header.bits != 24 && header.bits != 32)
         return with("depth", header.bits);
+    if (header.map_bytes > 3 * 256) return with("a map of bytes", header.map_bytes);
     if (header.map_bytes != 0 && (header.map_type != 1 || header.bits > 8))
         return with("depth " + std::to_string(header.bits) + " with a map of type", header.map_type);
     return {};

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <opencv2/core.hpp>
 #include <thread>
 
 #include "support/image_files.hpp"
@@ -67,6 +68,28 @@ TEST_F(ImageFile, AFailedWriteIsToldAndKeepsTheOldFile) {
     fs::create_directory(directory / "taken");
     EXPECT_THROW(write_file(directory / "taken", std::string("x")), IoError);
     EXPECT_EQ(names().size(), 2U);
+}
+
+TEST_F(ImageFile, GrayWithAlphaAndBandsAreReadAsTheyWereWritten) {
+    using gpuhist::Samples;
+    for (const int depth : {CV_8U, CV_16U, CV_32F}) {
+        cv::Mat pixels = picture(37, 53, CV_MAKETYPE(depth, 4));
+        cv::Mat pairs = pixels.clone();
+        for (int place : {1, 2}) cv::mixChannels(pixels, pairs, std::vector<int>{0, place});
+        const auto expect = [&](const char* name, const cv::Mat& image, Samples samples) {
+            SCOPED_TRACE(testing::Message() << name << ' ' << depth << ' ' << image.channels());
+            write_image(directory / name, image, samples);
+            const gpuhist::io::Image read = read_image(directory / name);
+            EXPECT_EQ(read.samples, samples);
+            EXPECT_TRUE(same(read, image));
+        };
+        if (depth != CV_32F) expect("pair.png", pairs, Samples::gray_alpha);
+        expect("pair.tiff", pairs, Samples::gray_alpha);
+        expect("three.tiff", picture(37, 53, CV_MAKETYPE(depth, 3)), Samples::bands);
+        if (depth != CV_32F) expect("four.tiff", pixels, Samples::bands);
+        if (depth != CV_32F) expect("colors.tiff", pixels, Samples::color_bands);
+    }
+    EXPECT_THROW(write_image(directory / "x.png", picture(4, 4, CV_8UC3), Samples::bands), IoError);
 }
 
 }  // namespace

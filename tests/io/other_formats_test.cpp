@@ -164,6 +164,7 @@ TEST(SunRaster, WhatIsNotReadIsNamed) {
     EXPECT_TRUE(contains(says(sun(2, 1, 8, 4, "ab")), "a Sun raster file of type 4 is not supported"));
     EXPECT_TRUE(contains(says(sun(2, 1, 7, 1, "ab")), "a Sun raster file of depth 7 is not supported"));
     EXPECT_TRUE(contains(says(sun(2, 1, 8, 1, "ab", "abcdef", 2)), "of depth 8 with a map of type 2"));
+    EXPECT_TRUE(contains(says(sun(2, 1, 8, 1, "ab", std::string(771, 'm'))), "of a map of bytes 771 is not supported"));
     EXPECT_TRUE(contains(says(sun(1, 1, 24, 1, "abc\0"s, "abcdef")), "of depth 24 with a map of type 1"));
     EXPECT_TRUE(contains(says(sun(2, 1, 8, 1, "\1\2", "abcdef")), "damaged: index 2 in row 0 is outside the map of 2"));
     EXPECT_TRUE(
