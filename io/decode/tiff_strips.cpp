@@ -201,7 +201,7 @@ class None : public Stream {
     std::string run(const Bytes& from, Output& to, std::uint64_t) override {
         const auto [place, size] = to.room();
         const std::size_t count = std::min<std::size_t>(size, from.size());
-        std::memcpy(place, from.at(0), count);
+        if (count > 0) std::memcpy(place, from.at(0), count);
         to.add(count);
         return {};
     }
