@@ -33,6 +33,17 @@ bool attempt(Outcome& outcome, Step step) {
     return false;
 }
 
+/// Reason why the engine makes no normalised copy of an image, or nothing: it would take the fourth band for alpha, and
+/// bands have no luma.
+std::string no_copy(const io::Image& file, const Normalization& normalization) {
+    const bool bands = file.samples == Samples::bands, fourth = file.pixels.channels() == 4;
+    if (file.samples == Samples::color_bands || (bands && fourth)) return "of four bands";
+    if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
+        return std::string("by ") + to_string(normalization.mode) +
+               " of bands together, which have no luma: give --channels separate";
+    return {};
+}
+
 }  // namespace
 
 Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines,
@@ -48,17 +59,6 @@ Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inpu
 void Measurer::reuse_memory(std::size_t bytes) {
     pixel_memory_ = std::make_unique<PinnedPool>(bytes, engines_.on_gpu() ? options_.engine_options.gpu : -1);
     allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
-}
-
-/// Reason why the engine makes no normalised copy of an image, or nothing: it would take the fourth band for alpha, and
-/// bands have no luma.
-std::string no_copy(const io::Image& file, const Normalization& normalization) {
-    const bool bands = file.samples == Samples::bands, fourth = file.pixels.channels() == 4;
-    if (file.samples == Samples::color_bands || (bands && fourth)) return "of four bands";
-    if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
-        return std::string("by ") + to_string(normalization.mode) +
-               " of bands together, which have no luma: give --channels separate";
-    return {};
 }
 
 /// An image from reading to writing.
