@@ -236,9 +236,7 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
     for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
     text += paint("\033[2m", titles) + '\n';
     for (std::size_t row = 0; row < rows.size(); ++row) {
-        const auto place = static_cast<std::size_t>(rows[row].channel) - static_cast<std::size_t>(Channel::c0);
-        const bool named = is_band(rows[row].channel) && place < heading.bands.size();
-        const std::string label = named ? printable(heading.bands[place]) : to_string(rows[row].channel);
+        const std::string label = printable(row_name(rows[row].channel, heading.bands));
         text += paint(color_of(rows[row].channel), pad_right(label, label_columns));
         for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
         text += '\n';

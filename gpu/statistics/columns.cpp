@@ -83,9 +83,7 @@ const Column before_percentiles[] = {
      "gpuhist", every, everywhere, true, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue {
          const Channel channel = row.statistics->channel;
-         const auto place = static_cast<std::size_t>(channel) - static_cast<std::size_t>(Channel::c0);
-         if (is_band(channel) && row.bands && place < row.bands->size()) return (*row.bands)[place];
-         return to_string(channel);
+         return row.bands ? row_name(channel, *row.bands) : to_string(channel);
      }},
     {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "every set", of_set, true, 0,
      [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
@@ -177,6 +175,11 @@ std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file) {
 const char* to_string(ColumnType type) {
     constexpr const char* names[] = {"text", "integer", "number"};
     return names[static_cast<std::size_t>(type)];
+}
+
+std::string_view row_name(Channel channel, const std::vector<std::string>& bands) {
+    const auto place = static_cast<std::size_t>(channel) - static_cast<std::size_t>(Channel::c0);
+    return is_band(channel) && place < bands.size() ? std::string_view(bands[place]) : to_string(channel);
 }
 
 std::string percentile_name(std::uint32_t micro) {

@@ -159,7 +159,6 @@ class Painter {
     Painter(const EncodedImage& file, const Header& header, Image& image)
         : file_(file), header_(header), image_(image), palette_(file.bytes, header) {
         image.pixels = file.allocate(header.height, header.width, palette_.gray ? CV_8UC1 : CV_8UC3);
-        image.pixels.setTo(0);
     }
 
     void paint(std::uint64_t row, const unsigned char* indices) {
@@ -287,7 +286,6 @@ void decode_colors(const EncodedImage& file, const Header& header, Image& image)
     const unsigned channels = alpha ? 4 : 3;
     if (alpha) image.alpha = Alpha::straight;
     image.pixels = file.allocate(header.height, header.width, alpha ? CV_8UC4 : CV_8UC3);
-    image.pixels.setTo(0);
     // Values of each field as 0 … 255, rounded; OpenCV's order.
     struct Field {
         std::uint64_t mask;

@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstring>
+#include <opencv2/core.hpp>
 
 #include "decode/formats.hpp"
 #include "decode/probe.hpp"
@@ -64,6 +65,19 @@ cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int ty
         refuse("no memory for " + std::to_string(columns) + " x " + std::to_string(rows) + " pixels", Kind::memory);
     }
     return image;
+}
+
+void EncodedImage::put_upright(cv::Mat& pixels, std::uint64_t orientation) const {
+    if (orientation < 2 || orientation > 8) return;
+    if (orientation >= 5) {
+        cv::Mat turned =
+            allocate(static_cast<std::uint64_t>(pixels.cols), static_cast<std::uint64_t>(pixels.rows), pixels.type());
+        cv::transpose(pixels, turned);
+        pixels = turned;
+    }
+    constexpr int none = 2, across = 1, down = 0, both = -1;
+    constexpr int flips[]{none, none, across, both, down, none, across, both, down};
+    if (flips[orientation] != none) cv::flip(pixels, pixels, flips[orientation]);
 }
 
 void EncodedImage::report(Image& image, const std::string& cause, IoError::Kind kind) const {

@@ -24,6 +24,8 @@ struct EncodedImage {
     /// Matrix in the memory that pixels are to lie in: undefined, or 0 where damage is accepted. Throws IoError where
     /// there is none.
     cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
+    /// Turns pixels upright as an orientation of EXIF's says, 1 to 8; another number leaves them.
+    void put_upright(cv::Mat& pixels, std::uint64_t orientation) const;
     /// Takes note of damage in an image, or throws it where it is not accepted. The first of several counts.
     void report(Image& image, const std::string& cause, IoError::Kind kind = IoError::Kind::damaged) const;
     /// Throws an IoError that names the file.

@@ -355,20 +355,6 @@ IoError::Kind kind_of(int code) {
     }
 }
 
-/// Puts an image upright as its orientation says.
-void turn(const EncodedImage& file, cv::Mat& image, std::uint64_t orientation) {
-    if (orientation < 2 || orientation > 8) return;
-    if (orientation >= 5) {
-        cv::Mat turned =
-            file.allocate(static_cast<std::uint64_t>(image.cols), static_cast<std::uint64_t>(image.rows), image.type());
-        cv::transpose(image, turned);
-        image = turned;
-    }
-    constexpr int none = 2, across = 1, down = 0, both = -1;
-    constexpr std::array flips{none, none, across, both, down, none, across, both, down};
-    if (flips[orientation] != none) cv::flip(image, image, flips[orientation]);
-}
-
 Image decode(const EncodedImage& file) {
     Decoder decoder{};
     decoder.info.err = jpeg_std_error(&decoder.errors);
@@ -412,7 +398,7 @@ Image decode(const EncodedImage& file) {
     }
     const int done = complete ? image.pixels.rows : static_cast<int>(decoder.info.output_scanline);
     image.pixels.rowRange(std::min(done, image.pixels.rows), image.pixels.rows).setTo(cv::Scalar::all(0));
-    turn(file, image.pixels, orientation(file.bytes));
+    file.put_upright(image.pixels, orientation(file.bytes));
     return image;
 }
 

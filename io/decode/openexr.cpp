@@ -321,7 +321,7 @@ Imf::FrameBuffer frame_buffer(const Header& header, bool bands, const Imath::Box
     return buffer;
 }
 
-/// Of several parts and of several levels of tiles the first. Rows that cannot be decoded stay zeros.
+/// Decodes the first of several parts, and of several levels of tiles. Rows that cannot be decoded stay zeros.
 Image decode(const EncodedImage& file) {
     const Header header = *read_header(file.bytes);
     Image image;

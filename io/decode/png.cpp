@@ -342,7 +342,6 @@ Image decode(const EncodedImage& file) {
     image.pixels = file.allocate(header.height, header.width, type);
     if (png_get_rowbytes(decoder.png, decoder.info) != header.width * image.pixels.elemSize())
         file.refuse("damaged: the PNG's header contradicts itself", IoError::Kind::damaged);
-    if (file.options.on_damaged == OnDamaged::accept) image.pixels.setTo(cv::Scalar::all(0));  // what may stay missing
     const bool complete =
         read_rows(decoder, image.pixels.data, image.pixels.step, static_cast<std::uint32_t>(header.height));
     if (complete && !decoder.ended) take_note(decoder, "the compressed data do not end");

@@ -111,7 +111,6 @@ Image decode(const EncodedImage& file) {
     });
     const unsigned channels = gray ? 1 : 3;
     image.pixels = file.allocate(header.height, header.width, gray ? CV_8UC1 : CV_8UC3);
-    image.pixels.setTo(0);
     std::vector<unsigned char> expanded;
     if (header.type == run_lengths) expanded = expand(file, header, image);
     const Bytes rows = header.type == run_lengths

@@ -60,25 +60,6 @@ void decode_pieces(const EncodedImage& file, const TiffLayout& layout, Image& im
     }
 }
 
-/// The matrix turned upright, by the numbers of EXIF.
-cv::Mat turned(const EncodedImage& file, const cv::Mat& pixels, std::uint64_t orientation) {
-    enum { around_both = -1, around_x = 0, around_y = 1 };
-    cv::Mat result = pixels;
-    if (orientation >= 5) {
-        result = file.allocate(static_cast<std::uint64_t>(pixels.cols), static_cast<std::uint64_t>(pixels.rows),
-                               pixels.type());
-        cv::transpose(pixels, result);
-    }
-    constexpr int flips[]{around_y, around_both, around_x};
-    const int flip = orientation == 6   ? around_y
-                     : orientation == 7 ? around_both
-                     : orientation == 8 ? around_x
-                     : orientation < 5  ? flips[orientation - 2]
-                                        : 2;
-    if (flip <= 1) cv::flip(result, result, flip);
-    return result;
-}
-
 Image decode(const EncodedImage& file) {
     const TiffLayout layout(file.bytes);
     if (!layout.decodable && layout.damaged.empty())
@@ -115,8 +96,7 @@ Image decode(const EncodedImage& file) {
         image.pixels = file.allocate(layout.height, layout.width, CV_8UC3);
         finish_cmyk(stored, image.pixels);
     }
-    if (layout.orientation >= 2 && layout.orientation <= 8)
-        image.pixels = turned(file, image.pixels, layout.orientation);
+    file.put_upright(image.pixels, layout.orientation);
     return image;
 }
 

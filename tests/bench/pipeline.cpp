@@ -58,12 +58,9 @@ struct Passage {
     std::vector<double> stages;  ///< occupancy, of all threads; of `list` and `rows` of one
 };
 
-/// Reads and decodes on all threads, in memory that is reused as the pipeline's is, and nothing else.
-Passage decode_alone(const std::string& directory, int threads) {
-    PinnedPool memory(std::size_t{4} << 30, -1);
-    const io::PinnedAllocator allocator(memory);
-    io::DecodeOptions options;
-    options.allocator = const_cast<io::PinnedAllocator*>(&allocator);
+/// Reads and decodes on all threads, and nothing else. `read(path)` returns the pixels, 0 where there are none.
+template <class Read>
+Passage read_all(const std::string& directory, int threads, Read read) {
     cv::setNumThreads(1);
     std::atomic<std::uint64_t> next{0}, images{0}, pixels{0};
     Passage passage;
@@ -73,11 +70,9 @@ Passage decode_alone(const std::string& directory, int threads) {
                           for (int i = 0; i < threads; ++i)
                               workers.emplace_back([&] {
                                   for (std::uint64_t at; (at = next++) < paths.size();) {
-                                      try {
-                                          pixels += io::read_image(paths[at], options).pixels.total();
-                                          ++images;
-                                      } catch (const IoError&) {
-                                      }
+                                      const std::uint64_t got = read(paths[at]);
+                                      pixels += got;
+                                      images += got > 0;
                                   }
                               });
                           for (std::thread& worker : workers) worker.join();
@@ -88,28 +83,24 @@ Passage decode_alone(const std::string& directory, int threads) {
     return passage;
 }
 
-/// Reads and decodes by `cv::imread` on all threads.
+/// Decodes as gpuhist does, in memory that is reused as the pipeline's is.
+Passage decode_alone(const std::string& directory, int threads) {
+    PinnedPool memory(std::size_t{4} << 30, -1);
+    const io::PinnedAllocator allocator(memory);
+    io::DecodeOptions options;
+    options.allocator = const_cast<io::PinnedAllocator*>(&allocator);
+    return read_all(directory, threads, [&](const fs::path& path) -> std::uint64_t {
+        try {
+            return io::read_image(path, options).pixels.total();
+        } catch (const IoError&) {
+            return 0;
+        }
+    });
+}
+
+/// Decodes by `cv::imread`.
 Passage imread_alone(const std::string& directory, int threads) {
-    cv::setNumThreads(1);
-    std::atomic<std::uint64_t> next{0}, images{0}, pixels{0};
-    Passage passage;
-    passage.seconds = milliseconds([&] {
-                          const auto paths = io::list_images(directory);
-                          std::vector<std::thread> workers;
-                          for (int i = 0; i < threads; ++i)
-                              workers.emplace_back([&] {
-                                  for (std::uint64_t at; (at = next++) < paths.size();) {
-                                      const cv::Mat image = cv::imread(paths[at].string());
-                                      pixels += image.total();
-                                      images += !image.empty();
-                                  }
-                              });
-                          for (std::thread& worker : workers) worker.join();
-                      }) *
-                      1e-3;
-    passage.images = images;
-    passage.pixels = pixels;
-    return passage;
+    return read_all(directory, threads, [](const fs::path& path) { return cv::imread(path.string()).total(); });
 }
 
 Passage whole(const std::string& directory, const std::string& engine, int threads, const fs::path& output) {

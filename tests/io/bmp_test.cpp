@@ -175,7 +175,7 @@ TEST(Bmp, ColorsOfFewBitsAreExpandedAndRounded) {
             EXPECT_EQ(read({size, 16, 3, 1, 1, {}, word(v << 11 | (2 * v + 1) << 5, 2), {0xF800, 0x7E0, 0x1F}}),
                       (Bytes{0, six, five}));
     }
-    // Of 1, 2, 3 and 7 bits, somewhere.
+    // Masks of 1, 2, 3 and 7 bits, somewhere.
     EXPECT_EQ(read({40, 32, 3, 1, 1, {}, word(1U << 31 | 2U << 20 | 5U << 3, 4), {0x80000000, 0x300000, 0x38}}),
               (Bytes{182, 170, 255}));
     EXPECT_EQ(read({40, 32, 3, 1, 1, {}, word(127U << 1 | 64U << 8 | 3U << 16, 4), {0xFE, 0x7F00, 0xFF0000}}),

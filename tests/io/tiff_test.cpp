@@ -264,7 +264,7 @@ TEST_F(Tiff, CmykIsTurnedLikeThatOfJpeg) {
 }
 
 TEST_F(Tiff, JpegInTiff) {
-    // Of quality 100: what was written, but for roundings.
+    // Quality 100 gives what was written, but for roundings.
     for (const int channels : {1, 3, 4})
         for (const bool planar : {false, true})
             for (const bool ycbcr : {false, true}) {

@@ -70,6 +70,10 @@ std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file);
 /// Name of a type: `text`, `integer`, `number`.
 const char* to_string(ColumnType type);
 
+/// Name of a channel's row: a band's own where there is one, by place; else that of `to_string`. The text is not
+/// copied.
+std::string_view row_name(Channel channel, const std::vector<std::string>& bands);
+
 /// Name of a percentile's column, given it in units of 1e-6 percent; as Percentiles::name.
 std::string percentile_name(std::uint32_t micro);
 
