@@ -129,8 +129,7 @@ void inspect(const Bytes& file, Probe& probe) {
         probe.truncated = "the BMP ends before its samples";
     } else if (header->run_lengths()) {
         if (saturating_product(header->width, header->height) > 128 * bytes)
-            probe.too_large = "the BMP's run lengths cannot hold the " + std::to_string(header->width) + " x " +
-                              std::to_string(header->height) + " pixels that its header claims";
+            probe.too_large = cannot_hold("the BMP's run lengths", header->width, header->height);
     } else if (!file.has(header->data, header->bytes())) {
         probe.truncated = "the BMP ends before its last row";
     }

@@ -3,6 +3,8 @@
 #include <climits>
 #include <cstring>
 #include <opencv2/core.hpp>
+#include <tuple>
+#include <utility>
 
 #include "decode/formats.hpp"
 #include "decode/probe.hpp"
@@ -45,8 +47,9 @@ Image decode(const std::vector<unsigned char>& data, const std::string& name, co
     if (options.admit) options.admit(bytes.size() + found.width * found.height * found.pixel_bytes);
     const EncodedImage file{bytes, found, name, options};
     Image image = found.format->decode(file);
-    if (!found.damaged.empty()) file.report(image, found.damaged);
-    if (!found.truncated.empty()) file.report(image, found.truncated, Kind::truncated);
+    // The probe's finding, which was accepted, stands before what the decoder made of it.
+    if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
+    if (!found.damaged.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::damaged, found.damaged);
     return image;
 }
 

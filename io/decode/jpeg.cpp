@@ -11,6 +11,7 @@
 
 #include <jerror.h>
 
+#include "decode/cmyk.hpp"
 #include "decode/formats.hpp"
 
 namespace gpuhist::io {
@@ -130,9 +131,8 @@ void judge_size(const Bytes& file, const Frame& frame, bool one_scan, Probe& pro
     // wonder, up to a point.
     const std::uint64_t bits = 8 * file.size() * (probe.truncated.empty() ? 1 : 1024);
     if (!frame.arithmetic() && bits < blocks * (frame.progressive() ? 1 : 2))
-        probe.too_large = "the JPEG's header claims " + std::to_string(probe.width) + " x " +
-                          std::to_string(probe.height) + " pixels, more than its " + std::to_string(file.size()) +
-                          " bytes can hold";
+        probe.too_large =
+            cannot_hold("the JPEG's " + std::to_string(file.size()) + " bytes", probe.width, probe.height);
 }
 
 /// Words about data that no scan brings; empty where all is there.
@@ -303,14 +303,6 @@ bool start(Decoder& decoder) {
     return true;
 }
 
-/// CMYK to B, G, R as OpenCV makes it.
-void convert_cmyk(const unsigned char* from, unsigned char* to, JDIMENSION width) {
-    for (JDIMENSION x = 0; x < width; ++x, from += 4, to += 3) {
-        const int k = from[3];
-        for (int i = 0; i < 3; ++i) to[2 - i] = static_cast<unsigned char>(k - ((255 - from[i]) * k >> 8));
-    }
-}
-
 /// Reads the rows, and on to the end marker. False where that fails; then the rows from output_scanline on are missing.
 bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step) {
     constexpr JDIMENSION batch = 16;
@@ -326,7 +318,7 @@ bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step) {
         JSAMPROW rows[batch];
         for (JDIMENSION i = 0; i < batch; ++i) rows[i] = pixels + step * std::min(first + i, info.output_height - 1);
         const JDIMENSION got = jpeg_read_scanlines(&info, cmyk ? inks : rows, batch);
-        for (JDIMENSION i = 0; cmyk && i < got; ++i) convert_cmyk(inks[i], rows[i], info.output_width);
+        for (JDIMENSION i = 0; cmyk && i < got; ++i) convert_cmyk(inks[i], rows[i], info.output_width, true);
     }
     jpeg_finish_decompress(&info);
     return true;

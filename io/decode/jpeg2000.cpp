@@ -97,8 +97,7 @@ void inspect(const Bytes& file, Probe& probe) {
     // An empty packet, a byte, may stand for a precinct of any size: so constant pictures take next to nothing.
     constexpr std::uint64_t pixels_a_byte = 1 << 20;
     if (saturating_product(probe.width, probe.height) / pixels_a_byte > file.size())
-        probe.too_large = "the JPEG 2000 file cannot hold the " + std::to_string(probe.width) + " x " +
-                          std::to_string(probe.height) + " pixels that its header claims";
+        probe.too_large = cannot_hold("the JPEG 2000 file", probe.width, probe.height);
 }
 
 /// File in memory, and what OpenJPEG first says of its data.

@@ -45,54 +45,6 @@ struct Header {
     }
 };
 
-/// Numbers in text. `#` begins a comment to the end of the line, also right behind a number.
-class Numbers {
-  public:
-    Numbers(const Bytes& file, std::uint64_t position) : file_(file), position_(position) {}
-
-    bool at_end() const { return position_ >= file_.size(); }
-    std::uint64_t position() const { return position_; }
-
-    /// Skips white space and comments; tells whether something follows.
-    bool skip() {
-        for (; !at_end(); ++position_) {
-            if (*file_.at(position_) == '#') {
-                skip_comment();
-                if (at_end()) break;
-            }
-            if (!std::isspace(*file_.at(position_))) return true;
-        }
-        return false;
-    }
-    /// The next number, or 4 000 000 000 where it is larger; nothing where something else follows, or nothing.
-    std::optional<std::uint64_t> next() {
-        if (!skip()) return std::nullopt;
-        std::uint64_t value = 0;
-        const std::uint64_t start = position_;
-        for (; !at_end() && std::isdigit(*file_.at(position_)); ++position_)
-            value = std::min<std::uint64_t>(value * 10 + *file_.at(position_) - '0', 4'000'000'000);
-        const bool parted = at_end() || std::isspace(*file_.at(position_)) || *file_.at(position_) == '#';
-        return position_ == start || !parted ? std::nullopt : std::optional(value);
-    }
-    /// Goes over the white space, or the comment and its end, that parts a header from binary samples.
-    void skip_separator() {
-        if (!at_end() && *file_.at(position_) == '#') skip_comment();
-        ++position_;
-    }
-    std::optional<std::uint64_t> bit() {
-        if (!skip() || (*file_.at(position_) | 1) != '1') return std::nullopt;
-        return *file_.at(position_++) - std::uint64_t{'0'};
-    }
-
-  private:
-    void skip_comment() {
-        while (!at_end() && *file_.at(position_) != '\n' && *file_.at(position_) != '\r') ++position_;
-    }
-
-    Bytes file_;
-    std::uint64_t position_;
-};
-
 /// A letter after the P and white space, with which texts begin too.
 bool begins(const Bytes& file, std::string_view kinds, std::uint64_t at = 0) {
     return file.has(at, 3) && *file.at(at) == 'P' && kinds.find(static_cast<char>(*file.at(at + 1))) != kinds.npos &&
@@ -105,8 +57,8 @@ Header pnm_header(const Bytes& file, std::uint64_t at = 0) {
     header.text = kind <= '3';
     header.bitmap = kind == '1' || kind == '4';
     header.channels = kind == '3' || kind == '6' ? 3 : 1;
-    Numbers numbers(file, at + 2);
-    const auto width = numbers.next(), height = numbers.next(), highest = header.bitmap ? 1 : numbers.next();
+    Words numbers(file, at + 2);
+    const auto width = numbers.number(), height = numbers.number(), highest = header.bitmap ? 1 : numbers.number();
     header.complete = width && height && highest;
     header.ended = !header.complete && numbers.at_end();
     header.width = width.value_or(0);
@@ -140,8 +92,7 @@ void interpret(Header& header, std::string_view type) {
                                      [&](const TupleType& tuple) { return tuple.name == type; });
     if (known == std::end(tuple_types)) {
         if (header.channels != 1 && header.channels != 3 && header.channels != 4)
-            header.unsupported =
-                std::to_string(header.channels) + " channels are not supported: gpuhist reads 1, 3 or 4";
+            header.unsupported = unsupported_channels(header.channels);
         header.samples = header.channels == 1 ? Samples::color : Samples::bands;
     } else if (known->channels != header.channels) {
         header.unsupported = "a PAM of tuple type " + std::string(type) + " and " + std::to_string(header.channels) +
@@ -248,7 +199,7 @@ class Reader {
   private:
     bool read_text(std::uint64_t y, std::vector<std::uint32_t>& row) {
         for (auto& sample : row) {
-            const auto number = header_.bitmap ? numbers_.bit() : numbers_.next();
+            const auto number = header_.bitmap ? numbers_.bit() : numbers_.number();
             if (!number) {
                 if (numbers_.at_end())
                     file_.report(image_, "the file ends in row " + std::to_string(y), Kind::truncated);
@@ -278,7 +229,7 @@ class Reader {
     const EncodedImage& file_;
     const Header& header_;
     Image& image_;
-    Numbers numbers_;
+    Words numbers_;
 };
 
 /// Stores a row of the file's samples in the order of a matrix.
@@ -372,13 +323,14 @@ PfmHeader pfm_header(const Bytes& file) {
     PfmHeader header;
     header.width = words.number();
     header.height = words.number();
-    auto scale = words.next();
+    auto scale = words.word();
     header.ended = words.at_end();
     if (!scale.empty() && scale.front() == '+') scale.remove_prefix(1);
     double value = 0;
     const auto [stop, error] = std::from_chars(scale.data(), scale.data() + scale.size(), value);
     if (error == std::errc() && stop == scale.data() + scale.size()) header.scale = value;
-    header.data = words.position() + 1;
+    words.skip_separator();
+    header.data = words.position();
     return header;
 }
 

@@ -137,8 +137,7 @@ std::string unsupported(const Bytes& file, const Header& header) {
     };
     if (any([](const ChannelInfo& channel) { return channel.subsampled; }))
         return "an OpenEXR file of subsampled channels (" + list(header.channels) + ") is not supported";
-    if (any([](const ChannelInfo& channel) { return channel.type == 0; }))
-        return std::string("depth u32 is not supported: gpuhist reads ") + depth_names();
+    if (any([](const ChannelInfo& channel) { return channel.type == 0; })) return unsupported_depth("u32");
     if (!samples_of(header.channels))
         return "an OpenEXR file of the channels " + list(header.channels) +
                " is not supported: gpuhist reads one, three without A, R G B A, and Y A";
@@ -220,8 +219,7 @@ void inspect_size(const Bytes& file, const Header& header, Probe& probe) {
         const Chunks chunks(file, header);
         const std::uint64_t gain = codecs[header.compression].gain;
         if (gain > 1 && chunks.bytes() / gain > file.size())
-            probe.too_large = "the OpenEXR file cannot hold the " + std::to_string(header.width) + " x " +
-                              std::to_string(header.height) + " pixels that its header claims";
+            probe.too_large = cannot_hold("the OpenEXR file", header.width, header.height);
         else if (chunks.bytes() / gain > file.size() || !chunks.all_there())
             probe.truncated = "the OpenEXR file ends before all of its data, or was never finished";
     }

@@ -124,9 +124,8 @@ void inspect(const Bytes& file, Probe& probe) {
     // Deflate makes at most 1032 bytes of one. Less in a truncated file is no wonder, up to a point.
     const std::uint64_t most = 1032 * data * (probe.truncated.empty() ? 1 : 1024);
     if (saturating_product(row_bytes(header), header.height) > most && probe.damaged.empty() && header.width != 0)
-        probe.too_large = "the PNG's header claims " + std::to_string(header.width) + " x " +
-                          std::to_string(header.height) + " pixels, more than its " + std::to_string(data) +
-                          " bytes of data can hold";
+        probe.too_large =
+            cannot_hold("the PNG's " + std::to_string(data) + " bytes of data", header.width, header.height);
 }
 
 // ---- libpng ----

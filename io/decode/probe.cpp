@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "decode/formats.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::io {
 
@@ -19,6 +20,19 @@ Probe probe(const Bytes& file) {
         break;
     }
     return found;
+}
+
+std::string cannot_hold(const std::string& holder, std::uint64_t width, std::uint64_t height) {
+    return holder + " cannot hold the " + std::to_string(width) + " x " + std::to_string(height) +
+           " pixels that its header claims";
+}
+
+std::string unsupported_depth(const std::string& depth) {
+    return "depth " + depth + " is not supported: gpuhist reads " + depth_names();
+}
+
+std::string unsupported_channels(std::uint64_t count) {
+    return std::to_string(count) + " channels are not supported: gpuhist reads 1, 3 or 4";
 }
 
 bool has_image_extension(std::string_view name) {

@@ -32,6 +32,12 @@ struct Probe {
 /// and never throws, whatever they are.
 Probe probe(const Bytes& file);
 
+/// Words about a header that claims more pixels than `holder`, the part of the file with the samples, has room for.
+std::string cannot_hold(const std::string& holder, std::uint64_t width, std::uint64_t height);
+/// Words about depths and numbers of samples a pixel that are not read.
+std::string unsupported_depth(const std::string& depth);
+std::string unsupported_channels(std::uint64_t count);
+
 /// Plain words about what the bytes of a file of unknown format look like.
 std::string describe_unknown(const Bytes& file);
 

@@ -42,7 +42,7 @@ Header read_header(const Bytes& file) {
     std::array<std::string_view, 2> axes;
     std::array<std::uint64_t, 2> lengths{};
     for (int axis = 0; axis < 2; ++axis) {
-        axes[axis] = words.next();
+        axes[axis] = words.word();
         lengths[axis] = words.number().value_or(0);
     }
     const auto is = [](std::string_view axis, char letter) {
@@ -73,8 +73,7 @@ void inspect(const Bytes& file, Probe& probe) {
     // A row takes at least 4 bytes; a byte stands for many pixels only in a run of runs.
     const std::uint64_t bytes = file.size() - std::min<std::uint64_t>(file.size(), header.data);
     if (saturating_product(header.width, header.height) / 1024 > bytes)
-        probe.too_large = "the Radiance file cannot hold the " + std::to_string(header.width) + " x " +
-                          std::to_string(header.height) + " pixels that its header claims";
+        probe.too_large = cannot_hold("the Radiance file", header.width, header.height);
     else if (saturating_product(header.height, 4) > bytes)
         probe.truncated = "the Radiance file ends before its last row";
 }

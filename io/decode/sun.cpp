@@ -56,8 +56,7 @@ void inspect(const Bytes& file, Probe& probe) {
     // Three bytes of run lengths stand for at most 256.
     const std::uint64_t held = file.size() - std::min<std::uint64_t>(file.size(), header.data());
     if (header.type == run_lengths && header.bytes() / 86 > held)
-        probe.too_large = "the Sun raster file cannot hold the " + std::to_string(header.width) + " x " +
-                          std::to_string(header.height) + " pixels that its header claims";
+        probe.too_large = cannot_hold("the Sun raster file", header.width, header.height);
     else if (held == 0 || (header.type != run_lengths && header.bytes() > held))
         probe.truncated = "the Sun raster file ends before its last row";
 }

@@ -77,7 +77,6 @@ Image decode(const EncodedImage& file) {
     image.white = layout.white;
     image.alpha = layout.alpha;
     image.pages = tiff_pages(file.bytes);
-    if (!layout.truncated.empty()) file.report(image, layout.truncated, IoError::Kind::truncated);
     const int depth = opencv_depth(layout.depth);
     cv::Mat stored = file.allocate(layout.height, layout.width, CV_MAKETYPE(depth, static_cast<int>(layout.channels)));
     try {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "decode/probe.hpp"
 #include "gpuhist/image.hpp"
 
 namespace gpuhist::io {
@@ -71,7 +72,7 @@ constexpr Named compression_names[]{
     {compression::sgi_log, "SGILog"},
     {compression::sgi_log24, "SGILog24"},
     {34712, "JPEG 2000"},
-    {34887, "LERC"},
+    {compression::lerc, "LERC"},
     {34892, "lossy JPEG of DNG"},
     {compression::lzma, "LZMA"},
     {compression::zstd, "zstd"},
@@ -184,9 +185,9 @@ void TiffLayout::read_samples() {
         unsupported = "samples of the format " + std::to_string(format) + " or of several are not supported";
     } else if (!(whole && bits <= 16) && !(format == format_float && bits == 32)) {
         const char* prefix = whole ? "u" : format == format_int ? "s" : format == format_float ? "f" : "complex ";
-        unsupported = "depth " + (prefix + std::to_string(bits)) + " is not supported: gpuhist reads " + depth_names();
+        unsupported = unsupported_depth(prefix + std::to_string(bits));
     } else if (samples > 4) {
-        unsupported = std::to_string(samples) + " channels are not supported: gpuhist reads 1, 3 or 4";
+        unsupported = unsupported_channels(samples);
     } else if (bits == 0) {
         damaged = "the TIFF has samples of no bits";
     }
@@ -212,7 +213,7 @@ void TiffLayout::read_type() {
                 alpha = alpha_of(extra);
                 meaning = Samples::gray_alpha;
                 channels = 4;
-                if (alpha == Alpha::none) unsupported = "2 channels are not supported: gpuhist reads 1, 3 or 4";
+                if (alpha == Alpha::none) unsupported = unsupported_channels(2);
             } else if (samples > 2) {
                 meaning = Samples::bands;
                 const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
@@ -386,8 +387,8 @@ void TiffLayout::read_pieces(const Bytes& file) {
         damaged = "the TIFF has " + std::to_string(offsets.count()) + (tiled ? " tiles" : " strips") + " and " +
                   std::to_string(lengths.count()) + " lengths of them, where its size needs " + std::to_string(count);
         if (count > saturating_product(1024, offsets.count()))
-            too_large = "the TIFF's " + std::to_string(offsets.count()) + " strips or tiles cannot hold " +
-                        std::to_string(width) + " x " + std::to_string(height) + " pixels";
+            too_large =
+                cannot_hold("the TIFF's " + std::to_string(offsets.count()) + " strips or tiles", width, height);
         return;
     }
     decodable = true;
@@ -405,8 +406,7 @@ void TiffLayout::read_pieces(const Bytes& file) {
     // A file that was cut may hold a small part of what its strips claim.
     held = std::min(held, saturating_product(1024, file.size()));
     if (total > saturating_product(held, expansion(compression, first.row_bytes)))
-        too_large = "its header claims " + std::to_string(width) + " x " + std::to_string(height) +
-                    " pixels, which the " + std::to_string(held) + " bytes of its strips or tiles cannot hold";
+        too_large = cannot_hold("the TIFF's " + std::to_string(held) + " bytes of strips or tiles", width, height);
 }
 
 TiffPiece TiffLayout::piece(std::uint64_t index) const {

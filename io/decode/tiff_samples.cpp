@@ -7,6 +7,8 @@
 #include <memory>
 #include <opencv2/imgproc.hpp>
 
+#include "decode/cmyk.hpp"
+
 namespace gpuhist::io {
 namespace {
 
@@ -154,16 +156,9 @@ void finish_log_luv(cv::Mat& pixels) {
     cv::cvtColor(pixels, pixels, cv::COLOR_XYZ2BGR);
 }
 
-void finish_cmyk(const cv::Mat& ink, cv::Mat& colors) {
-    for (int y = 0; y < ink.rows; ++y) {
-        const unsigned char* from = ink.ptr(y);
-        unsigned char* to = colors.ptr(y);
-        for (int x = 0; x < ink.cols; ++x, from += 4, to += 3) {
-            const int light = 255 - from[3];
-            for (int channel = 0; channel < 3; ++channel)
-                to[2 - channel] = static_cast<unsigned char>(light - (from[channel] * light >> 8));
-        }
-    }
+void finish_cmyk(const cv::Mat& inks, cv::Mat& colors) {
+    for (int y = 0; y < inks.rows; ++y)
+        convert_cmyk(inks.ptr(y), colors.ptr(y), static_cast<std::uint64_t>(inks.cols), false);
 }
 
 }  // namespace gpuhist::io

@@ -1,8 +1,8 @@
-// Headers that are text: words parted by white space.
+// Headers, and samples, that are text: words parted by white space.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,51 +11,61 @@
 
 namespace gpuhist::io {
 
-/// Words of a file, one after the other; `#` begins a comment to the end of the line.
+/// Words of a file, one after the other. `#` begins a comment to the end of the line, also right behind a word.
 class Words {
   public:
-    Words(const Bytes& file, std::size_t position) : file_(file), position_(position) {}
-
-    /// The next word; empty at the end of the file.
-    std::string_view next() {
-        while (position_ < file_.size()) {
-            const unsigned char c = *file_.at(position_);
-            if (c == '#') {
-                skip_line();
-            } else if (std::isspace(c)) {
-                ++position_;
-            } else {
-                break;
-            }
-        }
-        const std::size_t start = position_;
-        while (position_ < file_.size() && !std::isspace(*file_.at(position_))) ++position_;
-        return file_.text(start, position_ - start);
-    }
-
-    /// The next word as a number; nothing where it is not one.
-    std::optional<std::uint64_t> number() {
-        const auto word = next();
-        if (word.empty() || word.size() > 18) return std::nullopt;
-        std::uint64_t value = 0;
-        for (const char c : word) {
-            if (c < '0' || c > '9') return std::nullopt;
-            value = value * 10 + static_cast<std::uint64_t>(c - '0');
-        }
-        return value;
-    }
-
-    void skip_line() {
-        while (position_ < file_.size() && *file_.at(position_) != '\n') ++position_;
-        if (position_ < file_.size()) ++position_;
-    }
+    Words(const Bytes& file, std::uint64_t position) : file_(file), position_(position) {}
 
     bool at_end() const { return position_ >= file_.size(); }
-    std::size_t position() const { return position_; }
+    std::uint64_t position() const { return position_; }
+
+    /// Next word; empty at the end of the file.
+    std::string_view word() {
+        if (!skip()) return {};
+        const std::uint64_t start = position_;
+        while (!parted()) ++position_;
+        return file_.text(start, position_ - start);
+    }
+    /// Next word as a number, or 4 000 000 000 where it is larger; nothing where something else follows, or nothing.
+    std::optional<std::uint64_t> number() {
+        if (!skip()) return std::nullopt;
+        std::uint64_t value = 0;
+        const std::uint64_t start = position_;
+        for (; !at_end() && std::isdigit(*file_.at(position_)); ++position_)
+            value = std::min<std::uint64_t>(value * 10 + *file_.at(position_) - '0', 4'000'000'000);
+        return position_ == start || !parted() ? std::nullopt : std::optional(value);
+    }
+    /// Next digit, 0 or 1, which need not be parted from others; nothing where something else follows, or nothing.
+    std::optional<std::uint64_t> bit() {
+        if (!skip() || (*file_.at(position_) | 1) != '1') return std::nullopt;
+        return *file_.at(position_++) - std::uint64_t{'0'};
+    }
+    /// Goes over the white space, or the comment and its end, that parts a header from binary samples.
+    void skip_separator() {
+        if (!at_end() && *file_.at(position_) == '#') skip_comment();
+        ++position_;
+    }
 
   private:
+    bool parted() const { return at_end() || std::isspace(*file_.at(position_)) || *file_.at(position_) == '#'; }
+
+    /// Skips white space and comments; tells whether something follows.
+    bool skip() {
+        for (; !at_end(); ++position_) {
+            if (*file_.at(position_) == '#') {
+                skip_comment();
+                if (at_end()) break;
+            }
+            if (!std::isspace(*file_.at(position_))) return true;
+        }
+        return false;
+    }
+    void skip_comment() {
+        while (!at_end() && *file_.at(position_) != '\n' && *file_.at(position_) != '\r') ++position_;
+    }
+
     Bytes file_;
-    std::size_t position_;
+    std::uint64_t position_;
 };
 
 }  // namespace gpuhist::io

@@ -161,12 +161,11 @@ TEST_F(Tiff, ClaimsBeyondTheFileAreRefused) {
         Bytes file = with_value(small, TIFFTAG_IMAGEWIDTH, 32767);
         file = with_value(with_value(file, TIFFTAG_IMAGELENGTH, 32767), TIFFTAG_ROWSPERSTRIP, 32767);
         const bool unbounded = compression == COMPRESSION_ZSTD || compression == COMPRESSION_LZMA;
-        EXPECT_SAYS(file, unbounded ? "damaged: the TIFF's strip 1 of 1"
-                                    : "its header claims 32767 x 32767 pixels, which the ");
+        EXPECT_SAYS(file, unbounded ? "damaged: the TIFF's strip 1 of 1" : "cannot hold the 32767 x 32767 pixels");
         if (compression == COMPRESSION_NONE) {
             DecodeOptions accept;
             accept.on_damaged = OnDamaged::accept;
-            EXPECT_TRUE(contains(failure(file, accept), "its header claims"));
+            EXPECT_TRUE(contains(failure(file, accept), "that its header claims"));
         }
     }
 }
