@@ -71,7 +71,6 @@ struct Measurer::Image {
     AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< of f32, for a summary
-    std::string engine{};
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
@@ -164,7 +163,7 @@ class Measurer::Images {
         measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
         for (std::size_t i = 0; i < tasks.size(); ++i) {
             Image& image = *images[i];
-            image.engine = tasks[i].engine;
+            image.outcome->engine = tasks[i].engine;
             attempt(*image.outcome, [&] {
                 if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
                 name_channels(image.analysis, image.file.samples);
@@ -341,7 +340,6 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
                    io::to_string(image.file.alpha),
                    io::to_string(image.file.damage),
                    image.file.bands};
-    result.engine = image.engine;
     result.rows = statistics(image.analysis, options_.percentiles);
     const bool table = options_.table_of(input);
     Histogram histogram;

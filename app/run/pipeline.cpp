@@ -150,6 +150,7 @@ void Run::record(Outcome& outcome) {
         return;
     }
     results_.record(outcome);
+    if (!outcome.engine.empty() && !outcome.failure) ++summary_.engines[outcome.engine];
     if (progress_ && shard_.has(outcome.input.index)) progress_->add(outcome.pixels, outcome.failure.has_value());
     if (outcome.failure && options_.max_errors && results_.failed() >= *options_.max_errors) {
         end(End::errors);
