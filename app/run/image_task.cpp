@@ -57,7 +57,7 @@ Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inpu
       single_(single) {}
 
 void Measurer::reuse_memory(std::size_t bytes) {
-    pixel_memory_ = std::make_unique<PinnedPool>(bytes, engines_.on_gpu() ? options_.engine_options.gpu : -1);
+    pixel_memory_ = std::make_unique<PinnedPool>(bytes, -1);
     allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
 }
 
@@ -222,6 +222,7 @@ class Measurer::Images {
 
 void Measurer::measure(Batch& batch) {
     ++in_flight_;
+    if (pixel_memory_ && engines_.on_gpu()) pixel_memory_->pin_for(options_.engine_options.gpu);
     StageTimes times;
     {
         StageClock clock(times, Stage::read);
