@@ -9,6 +9,7 @@
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <utility>
 
 #include "engines.hpp"
 
@@ -34,6 +35,20 @@ class PinnedPool::Implementation {
     Implementation(std::size_t keep_bytes, int gpu) : keep_bytes_(keep_bytes), gpu_(gpu) {}
     ~Implementation() {
         for (const auto& [bytes, block] : idle_) release(block);
+    }
+
+    void pin_for(int gpu) {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(gpu_, gpu) == gpu) return;
+        for (auto at = idle_.begin(); at != idle_.end();) {
+            if (!outdated(at->second)) {
+                ++at;
+                continue;
+            }
+            idle_bytes_ -= at->first;
+            release(at->second);
+            at = idle_.erase(at);
+        }
     }
 
     void* take(std::size_t wanted) {
@@ -65,7 +80,7 @@ class PinnedPool::Implementation {
         const Block block = found->second;
         used_.erase(found);
         try {
-            if (idle_bytes_ + block.bytes > keep_bytes_) throw std::bad_alloc();
+            if (outdated(block) || idle_bytes_ + block.bytes > keep_bytes_) throw std::bad_alloc();
             idle_.emplace(block.bytes, block);
             idle_bytes_ += block.bytes;
         } catch (const std::bad_alloc&) {
@@ -79,7 +94,13 @@ class PinnedPool::Implementation {
         void* memory;
         std::size_t bytes;
         Kind kind;
+        int gpu;  ///< for which it was to be pinned, whether or not there was room
     };
+
+    bool wants_pinning(std::size_t bytes) const {
+        return gpu_ >= 0 && bytes > static_cast<std::size_t>(Engine::small_image_bytes);
+    }
+    bool outdated(const Block& block) const { return wants_pinning(block.bytes) && block.gpu != gpu_; }
 
     /// Makes room: what is idle and of another size goes before new memory comes.
     void make_room(std::size_t bytes) {
@@ -92,16 +113,16 @@ class PinnedPool::Implementation {
     }
 
     Block allocate(std::size_t bytes) {
-        if (gpu_ >= 0 && bytes > static_cast<std::size_t>(Engine::small_image_bytes))
-            if (void* memory = cuda::allocate_pinned(bytes, gpu_)) return {memory, bytes, Kind::pinned};
+        if (wants_pinning(bytes))
+            if (void* memory = cuda::allocate_pinned(bytes, gpu_)) return {memory, bytes, Kind::pinned, gpu_};
         if (bytes >= mapped_bytes) {
             void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (memory == MAP_FAILED) throw std::bad_alloc();
-            return {memory, bytes, Kind::mapped};
+            return {memory, bytes, Kind::mapped, gpu_};
         }
         void* memory = std::aligned_alloc(alignment, bytes);
         if (!memory) throw std::bad_alloc();
-        return {memory, bytes, Kind::heap};
+        return {memory, bytes, Kind::heap, gpu_};
     }
     static void release(const Block& block) noexcept {
         switch (block.kind) {
@@ -116,8 +137,8 @@ class PinnedPool::Implementation {
     }
 
     const std::size_t keep_bytes_;
-    const int gpu_;
     std::mutex mutex_;
+    int gpu_;
     std::multimap<std::size_t, Block> idle_;  ///< by size
     std::size_t idle_bytes_ = 0;
     std::unordered_map<void*, Block> used_;
@@ -126,6 +147,9 @@ class PinnedPool::Implementation {
 PinnedPool::PinnedPool(std::size_t keep_bytes, int gpu)
     : implementation_(std::make_unique<Implementation>(keep_bytes, gpu)) {}
 PinnedPool::~PinnedPool() = default;
+void PinnedPool::pin_for(int gpu) {
+    implementation_->pin_for(gpu);
+}
 void* PinnedPool::take(std::size_t bytes) {
     return implementation_->take(bytes);
 }

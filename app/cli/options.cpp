@@ -309,7 +309,7 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     app.add_flag("-q,--quiet", raw.quiet, "No table unless --format asks for it, no notes; errors are still said");
     add_choice<std::string>(app, "--color", raw.color, {{"auto", "auto"}, {"always", "always"}, {"never", "never"}},
                             "auto [default: a terminal, and NO_COLOR not set], always or never", "WHEN");
-    raw.devices = app.add_subcommand("devices", "List the engines, the GPUs, and which engine auto takes and why");
+    raw.devices = app.add_subcommand("devices", "List the engines, the GPUs, and which engine auto takes when");
     raw.devices->footer("");
     raw.devices->fallthrough();  // so that what follows it is refused in our words
     app.require_subcommand(0, 1);

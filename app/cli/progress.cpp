@@ -116,9 +116,12 @@ std::string summary_text(const RunSummary& summary) {
         errors += count;
         kinds += (kinds.empty() ? " (" : ", ") + std::to_string(count) + " " + kind;
     }
+    std::string engines;
+    for (const auto& [name, images] : summary.engines)
+        engines += (engines.empty() ? "; " : ", ") + counted(images, "image", "images") + " on " + name;
     return counted(summary.inputs, "input", "inputs") + ", " + counted(errors, "error", "errors") +
            (kinds.empty() ? "" : kinds + ")") + ", " + duration(summary.seconds) + ", " +
-           speed(summary.measured_now, summary.pixels, summary.seconds) + "; the limit: " + limit(summary);
+           speed(summary.measured_now, summary.pixels, summary.seconds) + engines + "; the limit: " + limit(summary);
 }
 
 }  // namespace gpuhist::app

@@ -222,8 +222,7 @@ TableHeading heading_of(const io::ImageResult& result, const TableStyle& style) 
     });
     return {image.path,
             std::to_string(image.width) + (style.unicode ? " × " : " x ") + std::to_string(image.height) + "  " +
-                to_string(image.depth) + ", " + std::to_string(channels) + (channels == 1 ? " channel" : " channels") +
-                "  on " + result.engine,
+                to_string(image.depth) + ", " + std::to_string(channels) + (channels == 1 ? " channel" : " channels"),
             image.bands};
 }
 

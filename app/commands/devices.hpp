@@ -3,7 +3,7 @@
 
 namespace gpuhist::app {
 
-/// Prints the engines, the GPUs, and which engine `auto` takes and why. Returns an ExitCode.
+/// Prints the engines, the GPUs, and the rule by which `auto` takes one. Returns an ExitCode.
 int show_devices();
 
 }  // namespace gpuhist::app

@@ -1,5 +1,6 @@
 #include "run/engine_pool.hpp"
 
+#include <system_error>
 #include <utility>
 
 #include "gpuhist/error.hpp"
@@ -54,35 +55,91 @@ void attempt(const std::vector<Task*>& tasks, Step step) {
 
 }  // namespace
 
-EnginePool::EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console)
-    : name_(std::move(name)), options_(options), make_(std::move(make)), console_(console) {}
+EnginePool::EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console,
+                       const GpuTerms& terms, int threads)
+    : name_(std::move(name)),
+      options_(options),
+      make_(std::move(make)),
+      console_(console),
+      threads_(threads),
+      choice_(terms, threads) {}
+
+EnginePool::~EnginePool() {
+    if (maker_.joinable()) maker_.join();
+}
 
 void EnginePool::start() {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (started_) return;
-    std::unique_ptr<Engine> engine;
-    std::string why;
-    try {
-        engine = make_(name_, options_);
-    } catch (const CudaError& error) {
-        if (!automatic()) throw;
-        why = error.what();
-        engine = make_("cpu", options_);
-    }
+    std::unique_ptr<Engine> engine = make_(automatic() ? "cpu" : name_, options_);
     started_ = true;
-    on_gpu_ = engine->name() == "cuda";
-    if (on_gpu_) {
-        made_ = 1;
+    begin_ = Clock::now();
+    if (engine->name() == "cuda") {
         gpu_.push_back(std::move(engine));
+        made_ = 1;
+        on_gpu_ = true;
         return;
     }
     wide_ = std::move(engine);
     wide_made_ = true;
-    if (!automatic()) return;
-    if (why.empty() && !gpus().empty())
-        for (const EngineInfo& info : engines())
-            if (info.name == "cuda") why = info.description;
+    if (!automatic() || choice_.terms().start_seconds > 0) return;
+    begun_ = true;
+    lock.unlock();
+    begin_gpu();
+}
+
+void EnginePool::expect(std::uint64_t waiting, bool more) {
+    const std::lock_guard lock(mutex_);
+    expected_ = waiting;
+    more_expected_ = more;
+}
+
+/// Makes an engine on the GPU, to which the work then goes. A GPU that there is and that cannot be used is remarked on.
+void EnginePool::begin_gpu() {
+    std::unique_ptr<Engine> engine;
+    std::string why;
+    try {
+        engine = make_("cuda", options_);
+    } catch (const EngineUnavailable& error) {
+        if (!gpus().empty()) why = error.what();
+    } catch (const std::exception& error) {
+        why = error.what();
+    }
     if (!why.empty()) console_.note("engine cpu, although there is a GPU: " + why);
+    if (!engine) return;
+    const std::lock_guard lock(mutex_);
+    gpu_.push_back(std::move(engine));
+    made_ = 1;
+    warm_ = Clock::now() +
+            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(choice_.terms().start_seconds));
+    on_gpu_ = true;
+}
+
+/// Takes account of what was done, and starts the GPU, or leaves it, where that is better.
+void EnginePool::choose(const std::vector<Task>& tasks, double seconds) {
+    double bytes = 0;
+    for (const Task& task : tasks) {
+        if (task.job.error) return;
+        bytes += static_cast<double>(task.job.image.packed_row_bytes() * task.job.image.height);
+    }
+    const bool on_gpu = tasks.front().engine == "cuda";
+    std::unique_lock lock(mutex_);
+    if (on_gpu && (judged_ || Clock::now() < warm_)) return;
+    choice_.did(on_gpu, tasks.size(), bytes, seconds);
+    if (on_gpu) {
+        judged_ = choice_.judged();
+        if (!judged_ || !choice_.gpu_is_slower()) return;
+        lock.unlock();
+        leave_gpu();
+        return;
+    }
+    const double elapsed = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (begun_ || !choice_.wants_gpu(elapsed, expected_, more_expected_)) return;
+    begun_ = true;
+    try {
+        maker_ = std::thread([this] { begin_gpu(); });
+    } catch (const std::system_error&) {  // no more threads are allowed: the CPU goes on
+    }
 }
 
 // ------------------------------------------------------------------------------------------------------- tasks
@@ -91,6 +148,7 @@ void EnginePool::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
     if (tasks.empty()) return;
     clock.enter(Stage::engine);
     const std::vector<Task*> all = pointers(tasks);
+    const auto since = Clock::now();
     attempt(all, [&] {
         start();
         if (on_gpu_ && is_small(tasks.front().job.image)) return share_lane(tasks, alone, clock);
@@ -98,6 +156,11 @@ void EnginePool::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
         clock.enter(Stage::analyze);
         run_on(*engine, all);
     });
+    if (automatic()) {
+        // One that is alone keeps all threads, unless it is too small to share.
+        const bool keeps_all = alone && !is_small(tasks.front().job.image);
+        choose(tasks, std::chrono::duration<double>(Clock::now() - since).count() * (keeps_all ? threads_ : 1));
+    }
     for (Task& task : tasks) try_again(task, alone, clock);
 }
 
@@ -184,14 +247,17 @@ void EnginePool::pass_over_gpu(const std::string& why) {
 
 /// Leaves the rest to the CPU. Says why, once.
 void EnginePool::abandon_gpu(const std::string& why) {
-    {
-        const std::lock_guard lock(mutex_);
-        if (!on_gpu_.exchange(false)) return;
-        made_ -= static_cast<int>(gpu_.size());
-        gpu_.clear();
-        changed_.notify_all();
-    }
-    console_.note("the rest is done by engine cpu: " + why);
+    if (leave_gpu()) console_.note("the rest is done by engine cpu: " + why);
+}
+
+/// Returns whether the GPU worked until now.
+bool EnginePool::leave_gpu() {
+    const std::lock_guard lock(mutex_);
+    if (!on_gpu_.exchange(false)) return false;
+    made_ -= static_cast<int>(gpu_.size());
+    gpu_.clear();
+    changed_.notify_all();
+    return true;
 }
 
 // ------------------------------------------------------------------------------------------------------ leases

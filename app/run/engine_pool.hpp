@@ -2,16 +2,19 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "cli/console.hpp"
 #include "gpuhist/engine.hpp"
+#include "run/engine_choice.hpp"
 #include "run/stages.hpp"
 
 namespace gpuhist::app {
@@ -28,15 +31,26 @@ struct Task {
 /// Engines of a run: on a GPU a few, each with a stream of its own, so that one image's pixels travel while another's
 /// are counted; small images share launches. On the CPU one of a single thread for each thread of the run, since these
 /// share the cores already, and one of all threads for an image that is alone.
+///
+/// `auto` begins on the CPU. Where enough work waits (EngineChoice) a thread makes an engine on the GPU beside it,
+/// which takes over when it is ready, and gives back what it does more slowly.
 class EnginePool {
   public:
-    /// `name` as in make_engine.
-    EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console);
+    /// `name`: `auto`, `cuda` or `cpu`. `threads`: those of the run.
+    EnginePool(std::string name, const EngineOptions& options, EngineFactory make, Console& console,
+               const GpuTerms& terms, int threads);
+    /// Waits for an engine that is being made.
+    ~EnginePool();
+    EnginePool(const EnginePool&) = delete;
+    EnginePool& operator=(const EnginePool&) = delete;
 
-    /// Makes the first engine, which says what `auto` is, unless that was done. Throws as make_engine.
+    /// Makes the first engine, unless that was done. Throws as make_engine.
     void start();
-    /// Whether it is an engine on the GPU.
+    /// Whether the GPU works at present.
     bool on_gpu() const { return on_gpu_; }
+
+    /// Tells what is to come: `waiting` images, and `more` where the list goes on. Safe to call from several threads.
+    void expect(std::uint64_t waiting, bool more);
 
     /// Does the tasks, as Engine::run: an image of any size, or small ones. What the GPU lacks memory for is tried
     /// again when nobody else uses it; what it cannot do goes to the CPU if the choice of an engine is ours, which is
@@ -77,7 +91,11 @@ class EnginePool {
         bool taken = false, done = false;
     };
 
+    using Clock = std::chrono::steady_clock;
+
     bool automatic() const { return name_ == "auto"; }
+    void choose(const std::vector<Task>& tasks, double seconds);
+    void begin_gpu();
     Lease take(bool alone);
     Lease take_cpu(bool alone);
     Lease take_whole_gpu();
@@ -90,15 +108,23 @@ class EnginePool {
     void try_again(Task& task, bool alone, StageClock& clock);
     void pass_over_gpu(const std::string& why);
     void abandon_gpu(const std::string& why);
+    bool leave_gpu();
 
     const std::string name_;
     const EngineOptions options_;
     const EngineFactory make_;
     Console& console_;
+    const int threads_;
 
     std::mutex mutex_;
     std::condition_variable changed_;
     bool started_ = false, passed_over_ = false;
+    EngineChoice choice_;
+    std::thread maker_;                   ///< of the first engine on the GPU, if it was begun
+    Clock::time_point begin_{}, warm_{};  ///< of the run; when the GPU is at its usual pace
+    std::uint64_t expected_ = 0;
+    bool more_expected_ = false;
+    bool begun_ = false, judged_ = false;  ///< the GPU
     std::atomic<bool> on_gpu_{false};
     int lanes_ = gpu_lanes, made_ = 0;  ///< the most, and those there are: idle in `gpu_` or lent
     bool exclusive_ = false;            ///< somebody has, or waits for, the whole GPU

@@ -57,7 +57,7 @@ Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inpu
       single_(single) {}
 
 void Measurer::reuse_memory(std::size_t bytes) {
-    pixel_memory_ = std::make_unique<PinnedPool>(bytes, engines_.on_gpu() ? options_.engine_options.gpu : -1);
+    pixel_memory_ = std::make_unique<PinnedPool>(bytes, -1);
     allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
 }
 
@@ -71,7 +71,6 @@ struct Measurer::Image {
     AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< of f32, for a summary
-    std::string engine{};
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
@@ -164,7 +163,7 @@ class Measurer::Images {
         measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
         for (std::size_t i = 0; i < tasks.size(); ++i) {
             Image& image = *images[i];
-            image.engine = tasks[i].engine;
+            image.outcome->engine = tasks[i].engine;
             attempt(*image.outcome, [&] {
                 if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
                 name_channels(image.analysis, image.file.samples);
@@ -223,6 +222,7 @@ class Measurer::Images {
 
 void Measurer::measure(Batch& batch) {
     ++in_flight_;
+    if (pixel_memory_ && engines_.on_gpu()) pixel_memory_->pin_for(options_.engine_options.gpu);
     StageTimes times;
     {
         StageClock clock(times, Stage::read);
@@ -341,7 +341,6 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
                    io::to_string(image.file.alpha),
                    io::to_string(image.file.damage),
                    image.file.bands};
-    result.engine = image.engine;
     result.rows = statistics(image.analysis, options_.percentiles);
     const bool table = options_.table_of(input);
     Histogram histogram;

@@ -382,4 +382,9 @@ std::vector<Input> InputStream::next(std::size_t most, const std::function<bool(
     return inputs;
 }
 
+std::pair<std::size_t, bool> InputStream::waiting() const {
+    const std::lock_guard lock(shared_->mutex);
+    return {shared_->waiting.size(), !shared_->ended};
+}
+
 }  // namespace gpuhist::app

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpuhist/error.hpp"
@@ -64,6 +65,8 @@ class InputStream {
     /// Waits for the next input, and takes those that follow and are there, `most` in all; none at the end, or soon
     /// after `stopped()` says true.
     std::vector<Input> next(std::size_t most, const std::function<bool()>& stopped);
+    /// Inputs that are listed and were not taken yet, and whether the list goes on behind them.
+    std::pair<std::size_t, bool> waiting() const;
 
   private:
     struct Shared;

@@ -12,6 +12,7 @@
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/statistics.hpp"
+#include "run/engine_choice.hpp"
 #include "run/inputs.hpp"
 
 namespace gpuhist::app {
@@ -39,6 +40,7 @@ struct Options {
     bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
     std::string engine = "auto";
     EngineOptions engine_options;
+    GpuTerms gpu_terms;  ///< on which `auto` takes the GPU
     io::DecodeOptions decode;
     std::string format = "table";  ///< of standard output: `none`, `table`, or one of io::make_sink
     bool table_of_each = false;    ///< of what a directory or list holds too, instead of one of the whole set

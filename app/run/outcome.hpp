@@ -49,6 +49,7 @@ struct Outcome {
     bool engine_ended = false;  ///< it is the engine, rather than a full disk
 
     std::uint64_t pixels = 0;
+    std::string engine;  ///< that measured it, for the summary of the run: no result may depend on it
     io::ImageResult result;
     std::string rows;                  ///< the result as `Sinks::rows` formats it
     std::string printed;               ///< as `Sinks::printed` does, or as a table

@@ -74,7 +74,7 @@ class Run {
           single_(inputs_->single() && !options.shard),
           shard_(options.shard.value_or(io::ShardId{})),
           threads_(threads_of(options)),
-          engines_(options.engine, options.engine_options, make, console_),
+          engines_(options.engine, options.engine_options, make, console_, options.gpu_terms, threads_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
           budget_(memory_),
           sinks_(make_sinks(options)),
@@ -150,6 +150,7 @@ void Run::record(Outcome& outcome) {
         return;
     }
     results_.record(outcome);
+    if (!outcome.engine.empty() && !outcome.failure) ++summary_.engines[outcome.engine];
     if (progress_ && shard_.has(outcome.input.index)) progress_->add(outcome.pixels, outcome.failure.has_value());
     if (outcome.failure && options_.max_errors && results_.failed() >= *options_.max_errors) {
         end(End::errors);
@@ -161,9 +162,9 @@ void Run::record(Outcome& outcome) {
 
 /// Measures one image, which has all cores, and no thread is started that it does not need.
 void Run::measure_one() {
-    // A CUDA context takes longer than most images: it is made while the image is read.
-    auto engine =
-        std::async(options_.engine == "cpu" ? std::launch::deferred : std::launch::async, [this] { engines_.start(); });
+    // A CUDA context takes longer than most images: it is made, if it was asked for, while the image is read.
+    auto engine = std::async(options_.engine == "cuda" ? std::launch::async : std::launch::deferred,
+                             [this] { engines_.start(); });
     Batch batch(1);
     batch.front().input = *inputs_->next();
     measurer_.measure(batch);
@@ -238,6 +239,8 @@ void Run::pass_through(std::uint64_t done) {
     using BatchPointer = std::shared_ptr<Batch>;
     const auto begin = [&](tbb::flow_control& flow) -> BatchPointer {
         auto inputs = next_inputs(stream, inputs_at_once());
+        const auto [waiting, more] = stream.waiting();
+        engines_.expect(shard_.own(waiting), more);
         inputs_in_flight_ += inputs.size();
         if (!inputs.empty()) return std::make_shared<Batch>(batch_of(std::move(inputs)));
         flow.stop();

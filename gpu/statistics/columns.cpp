@@ -33,7 +33,7 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
     return {};
 }
 
-constexpr std::uint8_t of_image = 1 | 2, json_of_image = 2, of_set = 4 | 8, everywhere = 15;  // bits of ColumnFile
+constexpr std::uint8_t of_image = 1 | 2, of_set = 4 | 8, everywhere = 15;  // bits of ColumnFile
 constexpr const char *every = "every image and set", *finite = "channels with a finite sample",
                      *varied = "channels whose finite samples differ", *one_white = "sets of one white";
 
@@ -75,9 +75,6 @@ const Column before_percentiles[] = {
      "every set", of_set, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.group; }},
     {"depth", "none", Type::text, types.c_str(), "the decoder", every, everywhere, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.depth); }},
-    {"engine", "none", Type::text, "The engine that measured the image: cuda or cpu; in JSON only.", "gpuhist",
-     "every image", json_of_image, false, 0,
-     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.engine; }},
     {"channel", "none", Type::text,
      "gray; or red, green, blue, luma (brightness), all (colors and bands as one population), alpha; bands c0, c1, ...",
      "gpuhist", every, everywhere, true, 0,

@@ -87,11 +87,10 @@ ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row) {
     return source;
 }
 
-ColumnRow row_of(const ImageInfo& image, std::string_view engine) {
+ColumnRow row_of(const ImageInfo& image) {
     ColumnRow row;
     row.depth = image.depth;
     row.path = image.path;
-    row.engine = engine;
     row.width = image.width;
     row.height = image.height;
     row.white = image.white > 0 ? image.white : traits_of(image.depth).highest;

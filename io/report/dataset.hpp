@@ -21,7 +21,7 @@ struct GroupNumbers {
 /// Row of a group's channel.
 ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row);
 /// Row of an image, whose channels' statistics are filled in one after the other.
-ColumnRow row_of(const ImageInfo& image, std::string_view engine = {});
+ColumnRow row_of(const ImageInfo& image);
 
 std::string dataset_csv(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles);
 std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles);

@@ -42,9 +42,9 @@ class JsonSink final : public Sink {
         : of_image_(columns_of(ColumnFile::stats_json, false, percentiles)),
           of_channel_(columns_of(ColumnFile::stats_json, true, percentiles)) {}
 
-    std::string format(const ImageResult& image) const override { return line(image.info, image.engine, image.rows); }
-    std::string line(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows) const {
-        ColumnRow row = row_of(image, engine);
+    std::string format(const ImageResult& image) const override { return line(image.info, image.rows); }
+    std::string line(const ImageInfo& image, const std::vector<Statistics>& rows) const {
+        ColumnRow row = row_of(image);
         Json object{{"schema", schema}}, channels = Json::array();
         add_columns(object, of_image_, row);
         for (const Statistics& statistics : rows) {
@@ -93,9 +93,8 @@ Json normalize_value(const std::vector<SummaryRow>& rows, const DepthSummary& su
 
 const SinkFormat json_sink{"json", make_sink_of<JsonSink>};
 
-std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows,
-                       const Percentiles& percentiles) {
-    return JsonSink(percentiles).line(image, engine, rows);
+std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows, const Percentiles& percentiles) {
+    return JsonSink(percentiles).line(image, rows);
 }
 
 std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles) {

@@ -1,4 +1,5 @@
-// A GPU that fails in the middle of a run: no image is lost, and what happened is said once.
+// A GPU that takes over in the middle of a run, or fails in it: no image is lost, no byte is another, and what happened
+// is said once.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -23,13 +25,35 @@ namespace gpuhist::app {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 /// What all engines on a GPU share: how it fails.
 struct Gpu {
     std::function<void(int nth)> make = [](int) {};                           ///< called before an engine is made
     std::function<void(int nth, const ImageView&)> look = [](int, auto&) {};  ///< before an image is looked at
-    std::atomic<int> made{0}, looked{0}, alive{0};
+    std::function<void(int nth)> cpu = [](int) {};                            ///< before the CPU engine looks at one
+    std::atomic<int> made{0}, looked{0}, alive{0}, cpu_looked{0};
     std::atomic<std::size_t> most_at_once{0};
+};
+
+/// The CPU engine, as far as the GPU lets it come.
+class WatchedCpu final : public Engine {
+  public:
+    WatchedCpu(Gpu& gpu, const EngineOptions& options) : gpu_(gpu), truth_(make_engine("cpu", options)) {}
+    std::string_view name() const override { return "cpu"; }
+    void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
+        gpu_.cpu(++gpu_.cpu_looked);
+        truth_->analyze(image, request, result);
+    }
+    void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
+                   const MutableImageView& output, Analysis& result) override {
+        gpu_.cpu(++gpu_.cpu_looked);
+        truth_->normalize(image, request, normalization, output, result);
+    }
+
+  private:
+    Gpu& gpu_;
+    std::unique_ptr<Engine> truth_;
 };
 
 /// Gives the results of engine cpu, until the GPU fails.
@@ -79,12 +103,14 @@ class FailingGpu : public testing::Test {
         }
     }
 
+    /// Options under which `auto` has the GPU from the start.
     Options options(const std::string& engine, const std::string& output) const {
         Options options;
         options.inputs.arguments = {(root_ / "dir").string()};
         options.output = root_ / output;
         options.engine = engine;
         options.engine_options.threads = 5;
+        options.gpu_terms.start_seconds = 0;
         options.format = "csv";
         options.group_by_directory = true;
         return options;
@@ -92,13 +118,14 @@ class FailingGpu : public testing::Test {
 
     Result run_with(const Options& options) {
         const EngineFactory factory = [this](std::string_view name, const EngineOptions& engine_options) {
-            if (name == "cpu") return make_engine("cpu", engine_options);
+            if (name == "cpu") return std::unique_ptr<Engine>(std::make_unique<WatchedCpu>(gpu, engine_options));
             gpu.make(++gpu.made);
             return std::unique_ptr<Engine>(std::make_unique<FailingEngine>(gpu));
         };
         testing::internal::CaptureStdout();
         testing::internal::CaptureStderr();
-        const int code = run(options, nullptr, factory);
+        summary = std::make_unique<RunSummary>();
+        const int code = run(options, summary.get(), factory);
         const std::string out = testing::internal::GetCapturedStdout();
         EXPECT_EQ(gpu.alive, 0) << "engines are left";
         return {code, out, testing::internal::GetCapturedStderr()};
@@ -130,6 +157,7 @@ class FailingGpu : public testing::Test {
     }
 
     Gpu gpu;
+    std::unique_ptr<RunSummary> summary;  ///< of the last run
     const test::TemporaryDirectory temporary_;
     const fs::path root_ = temporary_.path();
 };
@@ -357,6 +385,146 @@ TEST_F(FailingGpu, StopsAtTheNumberOfErrors) {
     std::getline(rows, first);
     EXPECT_EQ(first.substr(0, 8), ",u8,red,");
     EXPECT_EQ(first.substr(8, first.find(',', 8) - 8), std::to_string(times(stats, ",u8,red,"))) << first;
+}
+
+// ---------------------------------------------------------------------------------------------------- the hand-over
+
+/// Options under which `auto` takes the GPU as soon as it is there, which is begun with the first image.
+Options eager(Options options) {
+    options.gpu_terms = {1e-9, 0, 0, 1e9};
+    return options;
+}
+
+TEST_F(FailingGpu, TakesOverUnderAutoWithoutAChangeOfBytes) {
+    make_images(images);
+    Options options = eager(this->options("auto", "out"));
+    options.write = Writes{true, true, false, true};
+    options.normalize = true;
+    const Result expected = truth(options);
+    std::atomic<bool> ready{false};
+    gpu.make = [&](int) {
+        while (gpu.cpu_looked < 60) std::this_thread::yield();
+        ready = true;
+    };
+    gpu.cpu_looked = 0;
+    gpu.cpu = [&](int nth) {
+        if (nth < 60) return;
+        while (!ready) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));  // some are left for the GPU
+    };
+    const Result result = run_with(options);
+    EXPECT_EQ(result.code, inputs_failed);
+    EXPECT_TRUE(result.out == expected.out) << "rows are lost, or in another order";
+    expect_the_truth("out");
+    EXPECT_GE(summary->engines["cpu"], 60u);
+    EXPECT_GE(summary->engines["cuda"], 1u);
+    EXPECT_EQ(summary->engines["cpu"] + summary->engines["cuda"], static_cast<unsigned>(images - bad));
+    EXPECT_EQ(times(result.err, " images on cpu, "), 1) << result.err;
+    EXPECT_EQ(times(result.err, " on cuda; the limit: "), 1) << result.err;
+}
+
+TEST_F(FailingGpu, IsLeftAloneUnderAutoWhereLittleWaits) {
+    make_images(images);
+    Options options = this->options("auto", "out");
+    options.gpu_terms = {};
+    const Result expected = truth(options);
+    gpu.made = 0;
+    const Result result = run_with(options);
+    EXPECT_EQ(result.out, expected.out);
+    EXPECT_EQ(gpu.made, 0);
+    EXPECT_EQ(summary->engines, (std::map<std::string, std::uint64_t>{{"cpu", images - bad}}));
+}
+
+TEST_F(FailingGpu, ThatCannotBeBegunLaterIsPassedOver) {
+    make_images(50);
+    const Options options = eager(this->options("auto", "out"));
+    const Result expected = truth(options);
+    gpu.make = [](int) { throw CudaError("CUDA: out of order"); };
+    const Result result = run_with(options);
+    EXPECT_EQ(result.code, inputs_failed);
+    EXPECT_EQ(times(result.err, "engine cpu, although there is a GPU: CUDA: out of order"), 1) << result.err;
+    EXPECT_EQ(result.out, expected.out);
+    EXPECT_EQ(gpu.made, 1) << "it is tried again";
+    expect_the_truth("out");
+}
+
+TEST_F(FailingGpu, ThatIsNotThereIsNotSpokenOf) {
+    make_images(50);
+    gpu.make = [](int) { throw EngineUnavailable("engine cuda: no GPU is visible"); };
+    const Result result = run_with(eager(options("auto", "out")));
+    EXPECT_EQ(result.code, inputs_failed);
+    if (gpus().empty()) {
+        EXPECT_EQ(times(result.err, "a GPU"), 0) << result.err;
+    }
+}
+
+TEST_F(FailingGpu, ThatIsSlowerGivesTheRestBack) {
+    Console console(true);
+    std::vector<std::uint8_t> pixels(16, 1);
+    Analysis analysis;
+    Task task;
+    task.job.image = {pixels.data(), 4, 4, 1, Depth::u8, 4, ChannelOrder::rgb, Memory::host};
+    task.job.result = &analysis;
+    StageTimes stage_times;
+    StageClock clock(stage_times, Stage::engine);
+    double seconds = 0;  // of the CPU; the GPU takes longer than all of them
+    gpu.look = [&](int, const ImageView&) {
+        for (const auto until = Clock::now() + std::chrono::duration<double>(2 * seconds); Clock::now() < until;) {
+        }
+    };
+    EnginePool pool(
+        "auto", {.threads = 1},
+        [&](std::string_view name, const EngineOptions& engine_options) -> std::unique_ptr<Engine> {
+            if (name == "cpu") return std::make_unique<WatchedCpu>(gpu, engine_options);
+            return std::make_unique<FailingEngine>(gpu);
+        },
+        console, {1e-9, 0, 0, 1e-9}, 1);
+    pool.start();
+    const auto engine_of_one = [&] {
+        std::vector<Task> tasks{task};
+        const auto since = Clock::now();
+        pool.run(tasks, false, clock);
+        seconds += std::chrono::duration<double>(Clock::now() - since).count();
+        return tasks.front().engine;
+    };
+    EXPECT_FALSE(pool.on_gpu());
+    EXPECT_EQ(engine_of_one(), "cpu") << "before anything is known";
+    pool.expect(1000, false);
+    EXPECT_EQ(engine_of_one(), "cpu");
+    while (!pool.on_gpu()) std::this_thread::yield();
+    EXPECT_EQ(engine_of_one(), "cuda");
+    EXPECT_FALSE(pool.on_gpu()) << "it was slower";
+    EXPECT_EQ(engine_of_one(), "cpu");
+}
+
+TEST(EngineChoice, WantsTheGpuWhereEnoughWaits) {
+    // 16 threads; the CPU engine takes 0.16 s an image.
+    const auto after = [](std::uint64_t done, double elapsed, std::uint64_t waiting, bool more) {
+        EngineChoice choice({0.4, 0.5, 0.1, 0.25}, 16);
+        choice.did(false, done, 1e6 * static_cast<double>(done), 0.16 * static_cast<double>(done));
+        return choice.wants_gpu(elapsed, waiting, more);
+    };
+    EXPECT_FALSE(after(0, 1, 1000, true)) << "nothing is known";
+    EXPECT_FALSE(after(16, 0.05, 1000, true)) << "too early to tell";
+    EXPECT_TRUE(after(16, 0.3, 51, false));
+    EXPECT_FALSE(after(16, 0.3, 49, false)) << "0.49 s of each thread are left";
+    EXPECT_TRUE(after(51, 0.9, 0, true)) << "as much again is expected";
+    EXPECT_FALSE(after(50, 0.9, 0, false)) << "nothing is left";
+    EXPECT_FALSE(after(49, 0.9, 0, true));
+    EXPECT_TRUE(after(16, 1.59, 1000, true)) << "a tenth of the threads' time";
+    EXPECT_FALSE(after(16, 1.61, 1000, true)) << "less: decoding is what takes the time";
+}
+
+TEST(EngineChoice, JudgesTheGpuByWhatItKeepsThreadsFrom) {
+    EngineChoice choice({0.4, 0.5, 0.1, 0.25}, 4);
+    choice.did(false, 10, 1e9, 2);
+    choice.did(true, 10, 1e9, 0.9);
+    EXPECT_FALSE(choice.judged());
+    choice.did(true, 1, 1e8, 0.2);
+    EXPECT_TRUE(choice.judged());
+    EXPECT_FALSE(choice.gpu_is_slower());
+    choice.did(true, 1, 1e8, 1.5);
+    EXPECT_TRUE(choice.gpu_is_slower());
 }
 
 }  // namespace

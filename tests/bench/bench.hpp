@@ -63,6 +63,7 @@ Comparison compare(int repetitions, const Ours& ours, const Other& other) {
 }
 
 /// Each adds a subcommand, which runs when it is parsed and throws when it cannot.
+void add_auto(CLI::App& app);
 void add_cpu(CLI::App& app);
 void add_startup(CLI::App& app);
 void add_pipeline(CLI::App& app);

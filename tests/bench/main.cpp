@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     gpuhist::bench::add_cpu(app);
     gpuhist::bench::add_startup(app);
     gpuhist::bench::add_pipeline(app);
+    gpuhist::bench::add_auto(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

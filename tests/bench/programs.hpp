@@ -6,9 +6,10 @@
 
 namespace gpuhist::bench {
 
-/// Runs a program, found by the PATH, to its end, with standard input from a file and its output thrown away. Returns
-/// its exit code. Throws where it cannot be started or is killed.
-int exit_code(const std::vector<std::string>& words, const std::string& input = "/dev/null");
+/// Runs a program, found by the PATH, to its end, with standard input from a file, its output thrown away and what it
+/// says on standard error in a file. Returns its exit code. Throws where it cannot be started or is killed.
+int exit_code(const std::vector<std::string>& words, const std::string& input = "/dev/null",
+              const std::string& errors = "/dev/null");
 
 /// A way to measure images with what is commonly installed.
 struct Peer {

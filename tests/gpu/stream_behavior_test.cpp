@@ -201,6 +201,7 @@ TEST_P(StreamBehaviorTest, small_pinned_results_are_polled) {
             PinnedResults first(subject.layout(), count);
             for (int i = 0; i < 5; ++i) EXPECT_FALSE(first.ready(i));
             PinnedResults results(std::move(first));
+            EXPECT_EQ(first.device(), nullptr) << "what was moved from leads to the other's memory";  // NOLINT
             std::vector<Expected> truths;
             DeviceImages images;
             for (std::size_t i = 0; i < count; ++i) {

@@ -78,7 +78,7 @@ TEST(Columns, KeepTheirPlaces) {
         EXPECT_EQ((joined(names_of(columns({}, file))) + ',').substr(0, known.size() + 1), known + ',');
     };
     expect_first(ColumnFile::stats_csv, "path,width,height,depth,channel," + numbers + ",white,alpha,damage");
-    expect_first(ColumnFile::stats_json, "path,width,height,depth,engine,channel," + numbers + ",white,alpha,damage");
+    expect_first(ColumnFile::stats_json, "path,width,height,depth,channel," + numbers + ",white,alpha,damage");
     for (const ColumnFile file : {ColumnFile::dataset_csv, ColumnFile::dataset_json})
         expect_first(file, "group,depth,channel,images," + numbers + ",mean_01,std_01,white");
 }
@@ -95,7 +95,7 @@ TEST(Columns, OfPercentilesFollowTheList) {
     const io::ImageInfo image{"x", 10, 1, Depth::u8};
     const std::string line = io::stats_csv_rows(image, rows, list);
     EXPECT_NE(line.find(",8.991,4.5,0.045,0.1,0,10,"), line.npos) << line;
-    const auto json = nlohmann::ordered_json::parse(io::stats_json(image, "cpu", rows, list));
+    const auto json = nlohmann::ordered_json::parse(io::stats_json(image, rows, list));
     EXPECT_EQ(json["channels"][0]["p99.9"], 8.991);
     EXPECT_EQ(json["channels"][0]["median"], 4.5);
     EXPECT_FALSE(json["channels"][0].contains("p01"));
@@ -121,8 +121,8 @@ TEST(Columns, MakeEveryFile) {
     group.summary.add(analysis);
     whole.summary.add(analysis);
     EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats_csv))));
-    const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, "cpu", rows, list));
-    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,engine,white,alpha,damage,luma,channels");
+    const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, rows, list));
+    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,white,alpha,damage,luma,channels");
     EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats_json), true));
     EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)),
               joined(names_of(columns(list, ColumnFile::dataset_csv))));
@@ -141,7 +141,7 @@ TEST(Columns, LumaIsNamedWhereItIs) {
     const auto json = [](Depth depth, Channel channel) {
         Statistics row;
         row.channel = channel;
-        return nlohmann::json::parse(io::stats_json({"x", 1, 1, depth}, "cpu", {row}));
+        return nlohmann::json::parse(io::stats_json({"x", 1, 1, depth}, {row}));
     };
     EXPECT_EQ(json(Depth::u16, Channel::luma)["luma"], integers);
     EXPECT_EQ(json(Depth::f32, Channel::luma)["luma"], floats);
@@ -172,14 +172,14 @@ TEST(Columns, OfAnImageTellWhiteAlphaAndDamage) {
     image.alpha = "straight";
     image.damage = "truncated";
     EXPECT_TRUE(last().ends_with(",6,straight,truncated\n")) << last();
-    const auto json = nlohmann::json::parse(io::stats_json(image, "cpu", statistics(analysis)));
+    const auto json = nlohmann::json::parse(io::stats_json(image, statistics(analysis)));
     EXPECT_EQ(json["white"], 6);
     EXPECT_EQ(json["alpha"], "straight");
     EXPECT_EQ(json["damage"], "truncated");
     EXPECT_EQ(json["channels"][0]["clipped_high"], 0.5);  // red, 3 and 7
     EXPECT_EQ(json["channels"][5]["clipped_high"], 0.5);  // alpha, 4 and 8
     image.alpha = image.damage = "";
-    const auto none = nlohmann::json::parse(io::stats_json(image, "cpu", statistics(analysis)));
+    const auto none = nlohmann::json::parse(io::stats_json(image, statistics(analysis)));
     EXPECT_TRUE(none["alpha"].is_null() && none["damage"].is_null());
 }
 
@@ -188,7 +188,6 @@ TEST(Sinks, GiveTheLinesOfTheirFormats) {
     io::ImageResult image;
     image.index = 3;
     image.info = {"a,b", 2, 1, Depth::u8};
-    image.engine = "cpu";
     image.rows = statistics(analyze({1, 2}), list);
     const io::Failure failure{"bad", "decode", "why"};
     const auto csv = io::make_sink("csv", list), json = io::make_sink("json", list), shard = io::make_shard_sink(list);
@@ -196,7 +195,7 @@ TEST(Sinks, GiveTheLinesOfTheirFormats) {
     EXPECT_EQ(csv->append(image, csv->format(image)), io::stats_csv_rows(image.info, image.rows, list));
     EXPECT_EQ(csv->append_failure(3, failure), "");
     EXPECT_EQ(json->begin() + json->append(image, json->format(image)) + json->end(),
-              io::stats_json(image.info, "cpu", image.rows, list));
+              io::stats_json(image.info, image.rows, list));
     EXPECT_EQ(shard->begin(), "index,file," + io::stats_csv_header(list));
     EXPECT_EQ(shard->append(image, shard->format(image)), "3,stats," + csv->format(image));
     EXPECT_EQ(shard->append_failure(4, failure), "4,errors,bad,decode,why\n");

@@ -22,7 +22,7 @@ struct ColumnRow {
     std::optional<double> white{};  ///< that numbers refer to; absent: images of several are together
 
     // An image.
-    std::string_view path{}, engine{};
+    std::string_view path{};
     std::int64_t width = 0, height = 0;
     std::string_view alpha{}, damage{};               ///< empty: none
     const std::vector<std::string>* bands = nullptr;  ///< their names by place, where the file has such

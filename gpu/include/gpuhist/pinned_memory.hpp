@@ -18,6 +18,8 @@ class PinnedPool {
     PinnedPool(const PinnedPool&) = delete;
     PinnedPool& operator=(const PinnedPool&) = delete;
 
+    /// Pins for this GPU what large pieces get from now on. What is plain is released when it comes back.
+    void pin_for(int gpu);
     /// Takes at least `bytes`, aligned to 64. They stay the pool's. Throws std::bad_alloc.
     void* take(std::size_t bytes);
     /// Takes back what `take` gave, all of it before the pool goes.

@@ -30,7 +30,6 @@ struct ImageInfo {
 struct ImageResult {
     std::uint64_t index = 0;  ///< of the input, counted from 0
     ImageInfo info;
-    std::string engine;            ///< that measured it
     std::vector<Statistics> rows;  ///< of `statistics()`
 };
 
@@ -88,7 +87,7 @@ std::string histogram_csv(const Histogram& histogram);
 /// JSON object on one line with its LF: `schema`, which is 1; the columns of ColumnFile::stats_json, those of the image
 /// as members; `luma`, the formula, where there is such a row; and `channels`, an object a row; what is undefined is
 /// null. Bytes of the path that are not UTF-8 are replaced by U+FFFD.
-std::string stats_json(const ImageInfo& image, std::string_view engine, const std::vector<Statistics>& rows,
+std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows,
                        const Percentiles& percentiles = {});
 
 /// Text of a finite double, in the fewest digits that read back to it.
