@@ -277,6 +277,7 @@ class InputList::Implementation {
                 ++again_;
                 continue;
             }
+            input.found = true;
             input.output_name = root.name.empty() ? found->relative : root.name + "/" + found->relative;
             input.group = directory_of(input.output_name);
             return input;

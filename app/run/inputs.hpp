@@ -20,6 +20,7 @@ struct Input {
     std::string output_name;  ///< relative
     std::string group;        ///< the directory it belongs to: that of `output_name`, or of the path as given; or `.`
     bool from_directory = false;
+    bool found = false;  ///< by a walk through a directory; otherwise it was named
     bool standard_input = false;
     std::optional<IoError> failure;  ///< of what cannot even be listed
 };

@@ -143,9 +143,9 @@ void Run::record(Batch& batch) {
 }
 
 void Run::record(Outcome& outcome) {
-    if (outcome.end) {
-        console_.say(outcome.end->message);
-        end(outcome.engine_ended ? End::engine : End::output);
+    if (outcome.ends_run()) {
+        if (outcome.end) console_.say(outcome.end->message);
+        end(outcome.interrupted ? End::interrupted : outcome.engine_ended ? End::engine : End::output);
         nothing_more_counts_ = true;
         return;
     }

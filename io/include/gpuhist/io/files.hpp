@@ -6,11 +6,9 @@
 
 namespace gpuhist::io {
 
-/// Reads the bytes of a file. Throws IoError naming the path and the cause (missing, no permission, a directory,
-/// empty).
+/// Reads the bytes of a regular file, or of a link to one; opening it waits for nobody. Throws IoError naming the path
+/// and the cause: missing, no permission, a directory, pipe or device, empty, longer or shorter at the end than at the
+/// beginning.
 std::vector<unsigned char> read_bytes(const std::filesystem::path& path);
-
-/// Reads standard input to its end. Throws IoError where there is nothing.
-std::vector<unsigned char> read_standard_input();
 
 }  // namespace gpuhist::io
