@@ -82,7 +82,7 @@ class Run {
           results_(options, sinks_, console_, single_) {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
-        const auto bytes = io::read_bytes(options.tables_from);
+        const auto bytes = io::read_bytes(options.tables_from, memory_);
         measurer_.use_luts(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
     }
 

@@ -63,7 +63,7 @@ void wait_for_input(int descriptor, const std::string& name, const Reading& how)
 
 const char* kind_of(mode_t mode) {
     return S_ISDIR(mode)    ? "a directory, not a file"
-           : S_ISFIFO(mode) ? "a named pipe, not a file"
+           : S_ISFIFO(mode) ? "a pipe, not a file"
            : S_ISSOCK(mode) ? "a socket, not a file"
                             : "a device, not a file";
 }
@@ -114,8 +114,10 @@ std::vector<unsigned char> read_bytes(const std::filesystem::path& path, const R
     return read_regular(file.get(), static_cast<std::size_t>(status.st_size), name, how);
 }
 
-std::vector<unsigned char> read_bytes(const std::filesystem::path& path) {
-    return read_bytes(path, Reading{});
+std::vector<unsigned char> read_bytes(const std::filesystem::path& path, std::uint64_t max_pipe_bytes) {
+    Reading how;
+    how.max_pipe_bytes = max_pipe_bytes;
+    return read_bytes(path, how);
 }
 
 }  // namespace gpuhist::io

@@ -125,7 +125,7 @@ TEST_F(Inputs, WhatIsReadTwiceIsNoPipe) {
     }
     Names words = link;
     words.insert(words.end(), {"a.png", "pipe"});
-    EXPECT_TRUE(contains(run(words).err, "gpuhist: pipe: a named pipe, not a file\n"));
+    EXPECT_TRUE(contains(run(words).err, "gpuhist: pipe: a pipe, not a file\n"));
 }
 
 TEST_F(Inputs, DevicesAreNoFiles) {
@@ -140,9 +140,42 @@ TEST_F(Inputs, DevicesAreNoFiles) {
     const Outcome list = run({"--files-from", "/dev/zero", "-q"});
     EXPECT_EQ(list.code, inputs_failed);
     EXPECT_TRUE(contains(list.err, "/dev/zero: a line of more than 1048576 bytes")) << list.err;
-    make_pipe("luts");
-    const Outcome luts = run({"a.png", "b.png", "--lut-in", "luts", "--write", "normalized", "-q"});
-    EXPECT_EQ(luts.err, "gpuhist: luts: a named pipe, not a file\n");
+    make_pipe("parts/part-1-of-1.json");
+    const Outcome parts = run({"merge", "parts"});
+    EXPECT_EQ(parts.code, inputs_failed);
+    EXPECT_TRUE(contains(parts.err, "parts/part-1-of-1.json: a pipe, not a file")) << parts.err;
+}
+
+TEST_F(Inputs, AFileThatNoMemoryHoldsIsRefused) {
+    save_gray("a.png");
+    save_gray("b.png");
+    std::error_code failed;
+    fs::resize_file(at("b.png"), std::uint64_t{1} << 43, failed);
+    if (failed) GTEST_SKIP() << "the file system has no such large files";
+    const Outcome outcome = run({"a.png", "b.png"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_TRUE(contains(outcome.err, "gpuhist: b.png: its 8796093022208 bytes are more than the memory there is\n"))
+        << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "(1 memory)")) << outcome.err;
+    EXPECT_LT(outcome.most_memory, std::int64_t{1} << 30);
+}
+
+TEST_F(Inputs, ALookupTableMayComeThroughAPipe) {
+    save_gray("dir/a.png", 1);
+    save_gray("dir/b.png", 7);
+    const Names words{"dir", "-q", "--write", "stats,normalized"};
+    const auto normalize = [&](const Names& more) {
+        Names all = words;
+        all.insert(all.end(), more.begin(), more.end());
+        return run(all);
+    };
+    ASSERT_EQ(normalize({"--lut-out", "table.csv", "--link", "dataset", "-o", "whole"}).code, all_done);
+    make_pipe("pipe");
+    std::thread there = writer(at("pipe"), read_text(at("table.csv")));
+    const Outcome outcome = normalize({"--lut-in", "pipe", "-o", "piped"});
+    there.join();
+    EXPECT_EQ(outcome.code, all_done) << outcome.err;
+    expect_same_files("piped", "whole");
 }
 
 // ------------------------------------------------------------------------------------------------------- lists

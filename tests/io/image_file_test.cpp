@@ -260,7 +260,7 @@ TEST_F(ImageFile, PipesAreReadWhereTheyAreAllowed) {
         }
         return std::string();
     };
-    EXPECT_EQ(failure(), ": a named pipe, not a file");
+    EXPECT_EQ(failure(), ": a pipe, not a file");
     EXPECT_THROW(gpuhist::io::read_bytes(pipe), IoError);
     options.max_pipe_bytes = bytes.size() + 1;
     options.while_reading = [end = false]() mutable {
