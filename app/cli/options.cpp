@@ -234,12 +234,16 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
     add_text(
         "--files-from", [&](const std::string& path) { options.inputs.files_from = path; },
         "Read the names of the inputs from a file, or from\nstandard input: -; a line each", "FILE");
-    app.add_flag("-0,--null", options.inputs.zero_separated, "The names end with zero bytes: find ... -print0");
+    app.add_flag("-0,--null", options.inputs.zero_separated,
+                 "The names end with zero bytes: find ... -print0; so do those\nthat --dry-run prints");
+    app.add_flag("--dry-run", options.dry_run, "Only list the inputs, and say what is left out of directories");
     app.add_flag_callback(
         "--no-recursive", [&] { options.inputs.walk.recursive = false; }, "Leave out directories in directories");
-    add_globs(
-        "--include", options.inputs.walk.include,
-        "Of directories only files that match; a glob with / is\nfor the whole path in the directory; repeatable");
+    app.add_flag("--follow-links", options.inputs.walk.follow_links,
+                 "Go into links to directories too, into each directory once");
+    add_globs("--include", options.inputs.walk.include,
+              "Of directories take the files that match, whatever their\nextension; a glob with / is for the whole "
+              "path in the\ndirectory; repeatable");
     add_globs("--exclude", options.inputs.walk.exclude, "Leave out files and directories that match; repeatable");
     add_text("-o,--output", parse_output, "Where files are written [gpuhist-out]", "DIR");
     add_text(
@@ -302,7 +306,10 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 62).description(""))
         ->type_name("N");
     add_text("--shard", parse_shard, "Measure the K-th of N parts, for 'gpuhist merge'", "K/N");
-    add_text("--memory", parse_memory, "For images in flight, as 500M or 8G [a quarter of what there is]", "SIZE");
+    add_text(
+        "--memory", parse_memory,
+        "For images in flight, as 500M or 8G [a quarter of what\nthere is]; standard input or a pipe may bring no more",
+        "SIZE");
     app.add_option("--checkpoint", options.checkpoint_seconds, "How much work an interruption may cost [5]")
         ->check(CLI::Range(0.0, 86400.0).description(""))
         ->type_name("SECONDS");
@@ -386,8 +393,10 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
     }
     if (options.inputs.files_from && !options.inputs.arguments.empty())
         throw contradiction("--files-from names the inputs: name no others");
-    if (options.inputs.zero_separated && !options.inputs.files_from)
-        throw contradiction("--null is about the names that --files-from reads");
+    if (options.inputs.zero_separated && !options.inputs.files_from && !options.dry_run)
+        throw contradiction("--null is about the names that --files-from reads and --dry-run prints");
+    if (options.dry_run && options.resume)
+        throw contradiction("--dry-run lists all inputs, --resume goes on with some");
     if (options.inputs.arguments.empty() && !options.inputs.files_from)
         throw contradiction("no input: name images, a directory, or - for standard input");
     if (std::count(options.inputs.arguments.begin(), options.inputs.arguments.end(), "") > 0)
@@ -405,7 +414,7 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
         std::error_code failed;
         return input != "-" && std::filesystem::is_directory(input, failed);
     };
-    for (const char* option : {"--no-recursive", "--include", "--exclude"})
+    for (const char* option : {"--no-recursive", "--follow-links", "--include", "--exclude"})
         if (given(option) && std::none_of(inputs.begin(), inputs.end(), is_directory))
             throw contradiction(std::string(option) + " is about directories, and none is given");
     Writes writes{true, true, true, true};
@@ -427,6 +436,11 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
             throw contradiction(std::string(option) + " is about the normalized image, " + why);
     if (given("--lut-in") && (given("--link") || given("--lut-out")))
         throw contradiction("--lut-in brings a table: --link and --lut-out make one");
+    const auto& list = options.inputs.files_from;
+    if (options.linked &&
+        ((list && std::filesystem::exists(*list, ignored) && !std::filesystem::is_regular_file(*list, ignored)) ||
+         list == "-" || (inputs.size() > 1 && std::count(inputs.begin(), inputs.end(), "-") > 0)))
+        throw contradiction("--link reads all inputs twice, and standard input or a pipe comes once");
     for (const char* option : {"--link", "--lut-out"})
         if (given(option) && given("--shard"))
             throw contradiction(std::string(option) + " is about the whole set, of which --shard sees a part");

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <system_error>
 
 namespace gpuhist::app {
 namespace {
@@ -67,11 +69,13 @@ struct Progress::Total {
 Progress::Progress(Console& console, const Options& options)
     : console_(console), shard_(options.shard.value_or(io::ShardId{})), total_(std::make_shared<Total>()) {
     if (!console.shows_progress()) return;
-    if (options.inputs.files_from != "-")
+    std::error_code ignored;
+    const auto& paths = options.inputs.files_from;
+    if (!paths || std::filesystem::is_regular_file(*paths, ignored))  // what is read of a pipe is gone
         std::thread([total = total_, inputs = options.inputs, output = options.output] {
             try {
-                InputList list(inputs, output, [](const std::string&) {});
-                while (!total->end && list.next()) ++total->inputs;
+                InputList list(inputs, output);
+                for (; !total->end && list.next(); list.take_notes()) ++total->inputs;
                 total->known = !total->end;
             } catch (const std::exception&) {  // who reads the list for work says so
             }
@@ -121,7 +125,8 @@ std::string summary_text(const RunSummary& summary) {
         engines += (engines.empty() ? "; " : ", ") + counted(images, "image", "images") + " on " + name;
     return counted(summary.inputs, "input", "inputs") + ", " + counted(errors, "error", "errors") +
            (kinds.empty() ? "" : kinds + ")") + ", " + duration(summary.seconds) + ", " +
-           speed(summary.measured_now, summary.pixels, summary.seconds) + engines + "; the limit: " + limit(summary);
+           speed(summary.measured_now, summary.pixels, summary.seconds) + engines + "; the limit: " + limit(summary) +
+           (summary.left_out.any() ? "; left out: " + to_string(summary.left_out) : "");
 }
 
 }  // namespace gpuhist::app

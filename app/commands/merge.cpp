@@ -125,15 +125,15 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const io::Shard& first = shards.files.front().shard;
     StreamedFile stats(options.output / "stats.csv"), errors(options.output / "errors.csv");
     write_rows(shards, stats, errors);
-    const std::uint64_t failed = total(shards, &io::Shard::errors);
+    const std::uint64_t failed = total(shards, &io::Shard::errors), rows = total(shards, &io::Shard::rows);
     // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
     output([&] {
         io::remove_dataset(options.output);
-        if (first.inputs > 1)
+        if (first.inputs > 1 && rows > 0)
             io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts, first.percentiles);
     });
     errors.keep(failed > 0);
-    stats.keep(total(shards, &io::Shard::rows) > 0);  // last: with it all is there
+    stats.keep(rows > 0);  // last: with it all is there
     if (!options.notes) return failed;
     if (first.inputs > 1)
         for (const std::string& text : io::dataset_notes(shards.groups.front().summary)) console.say(text);

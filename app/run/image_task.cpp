@@ -1,12 +1,14 @@
 #include "run/image_task.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <opencv2/core.hpp>
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "run/interruption.hpp"
 #include "run/set_summary.hpp"
 
 namespace gpuhist::app {
@@ -24,6 +26,8 @@ bool attempt(Outcome& outcome, Step step) {
     } catch (const CudaError&) {
         outcome.end = current_failure(path);
         outcome.engine_ended = true;
+    } catch (const Interrupted&) {
+        outcome.interrupted = true;
     } catch (const EngineUnavailable& error) {
         outcome.end = Failure{"engine", error.what()};
         outcome.engine_ended = true;
@@ -96,6 +100,7 @@ class Measurer::Images {
             remark(image);
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
+        ended_ = ended_ || outcome.ends_run();
         if (!done) return;
         const bool small = EnginePool::is_small(image.view);
         if (!small) finish();
@@ -113,14 +118,14 @@ class Measurer::Images {
         if (measurer_.pass_ == 1) analyze();
         for (Image& image : waiting_) {
             Outcome& outcome = *image.outcome;
-            if (!outcome.failure && !outcome.end)
+            if (!outcome.failure && !outcome.ends_run())
                 attempt(outcome, [&] {
                     count_values_of(image);
                     if (outcome.end) return;
                     measurer_.write_results(image, clock_);
                     if (!outcome.end) add_up(image);
                 });
-            ended_ = ended_ || outcome.end;
+            ended_ = ended_ || outcome.ends_run();
             spare_.push_back(std::move(image.analysis));
         }
         waiting_.clear();
@@ -190,7 +195,7 @@ class Measurer::Images {
         if (!measurer_.summed_ || measurer_.pass_ == 2) return;
         clock_.enter(Stage::analyze);
         if (last_ && std::any_of(last_ + 1, image.outcome,
-                                 [](const Outcome& between) { return between.failure || between.end; }))
+                                 [](const Outcome& between) { return between.failure || between.ends_run(); }))
             give_summaries();
         if (!first_) first_ = image.outcome;
         try {
@@ -245,19 +250,22 @@ io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held
                          StageClock& clock) const {
     io::DecodeOptions decode = options_.decode;
     decode.allocator = allocator_.get();
-    bool header_known = false;
-    decode.admit = [&](std::uint64_t bytes) {
+    static const std::uint64_t machine_memory = available_memory();
+    const bool once = !options_.linked || single_;  // what a pipe brings is gone
+    decode.max_pipe_bytes = once && !input.found ? budget_.limit() : 0;
+    decode.while_reading = end_if_interrupted;
+    decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
+        if (file_bytes > machine_memory)
+            throw IoError(
+                input.path + ": its " + std::to_string(file_bytes) + " bytes are more than the memory there is",
+                IoError::Kind::memory);
         clock.enter(Stage::memory);
         // The copy is as large as the pixels, as floats up to four times.
-        const bool floats = traits_of(options_.normalization.mode).real;
-        share.require(held + (header_known && normalized ? bytes * (floats ? 5 : 2) : bytes));
-        clock.enter(header_known ? Stage::decode : Stage::read);
-        header_known = true;
+        const std::uint64_t copies = !normalized ? 0 : traits_of(options_.normalization.mode).real ? 4 : 1;
+        share.require(held + file_bytes + pixel_bytes * (1 + copies));
+        clock.enter(pixel_bytes > 0 ? Stage::decode : Stage::read);
     };
-    if (!input.standard_input) return io::read_image(input.path, decode);
-    const auto bytes = io::read_standard_input();
-    decode.admit(bytes.size());
-    return io::decode_image(bytes, input.path, decode);
+    return input.standard_input ? io::read_image(STDIN_FILENO, input.path, decode) : io::read_image(input.path, decode);
 }
 
 /// Files that are written about an input in this pass.

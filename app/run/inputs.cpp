@@ -1,13 +1,14 @@
 #include "run/inputs.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -131,49 +132,72 @@ void name_roots(std::vector<Root>& all) {
     for (Root& root : all) root.name = first[root.full]->name;
 }
 
-/// Paths from a file, separated by lines' ends or zero bytes.
+/// Paths from a file, separated by lines' ends or zero bytes. Of lines, a byte-order mark and the CR of CR LF are no
+/// part.
 class PathFile {
   public:
     PathFile(const std::string& path, bool zero_separated)
-        : name_(path == "-" ? "standard input" : path),
+        : path_(path),
+          name_(path == "-" ? "standard input" : path),
           separator_(zero_separated ? '\0' : '\n'),
           file_(path == "-" ? stdin : std::fopen(path.c_str(), "re")) {
         if (!file_) throw IoError(name_ + ": cannot be opened: " + std::strerror(errno));
     }
     ~PathFile() {
-        std::free(line_);
         if (file_ && file_ != stdin) std::fclose(file_);
     }
     PathFile(const PathFile&) = delete;
     PathFile& operator=(const PathFile&) = delete;
 
-    /// Throws IoError: also where a line has a zero byte, behind which the system would see nothing of a path.
+    const std::string& path() const { return path_; }  ///< of the list itself
+
+    /// Throws IoError: also where a line has a zero byte, behind which the system would see nothing of a path, and at
+    /// the end of a list without paths.
     std::optional<std::string> next() {
-        for (ssize_t length; (length = getdelim(&line_, &capacity_, separator_, file_)) >= 0;) {
-            std::string path(line_, static_cast<std::size_t>(length));
-            if (!path.empty() && path.back() == separator_) path.pop_back();
-            if (path.find('\0') != path.npos)
-                throw IoError(name_ + ": a zero byte in a line: if its paths end with such bytes, add -0");
-            if (!path.empty()) return path;
+        for (std::string line; read_line(line);) {
+            const bool first = std::exchange(first_, false);
+            if (line.find('\0') != line.npos) {
+                const bool wide = first && (line.rfind("\xFF\xFE", 0) == 0 || line.rfind("\xFE\xFF", 0) == 0);
+                throw IoError(name_ + (wide ? ": a list in UTF-16: save it as UTF-8"
+                                            : ": a zero byte in a line: if its paths end with such bytes, add -0"));
+            }
+            if (separator_ == '\n') {
+                if (first && line.rfind("\xEF\xBB\xBF", 0) == 0) line.erase(0, 3);
+                if (!line.empty() && line.back() == '\r') line.pop_back();
+            }
+            if (line.empty()) continue;
+            empty_ = false;
+            return line;
         }
         if (std::ferror(file_)) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
+        if (empty_) throw IoError(name_ + ": an empty list: it names no input", IoError::Kind::missing);
         return std::nullopt;
     }
 
   private:
-    std::string name_;
+    bool read_line(std::string& line) {
+        constexpr std::size_t longest = std::size_t{1} << 20;
+        line.clear();
+        for (int byte; (byte = getc_unlocked(file_)) != EOF; line += static_cast<char>(byte)) {
+            if (byte == separator_) return true;
+            if (line.size() == longest)
+                throw IoError(name_ + ": a line of more than " + std::to_string(longest) + " bytes: no list of paths");
+        }
+        return !line.empty();
+    }
+
+    std::string path_, name_;
     char separator_;
     std::FILE* file_;
-    char* line_ = nullptr;
-    std::size_t capacity_ = 0;
+    bool first_ = true, empty_ = true;
 };
 
 }  // namespace
 
 class InputList::Implementation {
   public:
-    Implementation(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note)
-        : walk_options_(options.walk), note_(std::move(note)), results_(resolve(output).string()) {
+    Implementation(const InputOptions& options, const fs::path& output)
+        : walk_options_(options.walk), results_(resolve(output).string()) {
         if (options.files_from) paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated);
         PathResolver resolver;
         for (const std::string& argument : options.arguments) {
@@ -198,6 +222,14 @@ class InputList::Implementation {
         return input;
     }
 
+    std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+
+    io::LeftOut left_out() const {
+        io::LeftOut all = left_out_;
+        if (walk_ && counts(at_)) all += walk_->left_out();
+        return all;
+    }
+
     bool single() const { return !paths_ && roots_.size() == 1 && !roots_.front().directory; }
 
     bool includes(const fs::path& path) const {
@@ -211,13 +243,14 @@ class InputList::Implementation {
     std::optional<Input> next_of_list() {
         if (ended_) return std::nullopt;
         Input input;
+        input.path = paths_->path();
+        input.from_directory = true;
         try {
             const auto path = paths_->next();
             if (!path) return std::nullopt;
             input.path = *path;
             input.output_name = name_of(*path);
             input.group = directory_of(*path);
-            input.from_directory = true;
         } catch (const IoError& error) {
             ended_ = true;
             input.failure = error;
@@ -226,13 +259,13 @@ class InputList::Implementation {
     }
 
     std::optional<Input> next_of_arguments() {
-        for (;; ++at_, walk_.reset()) {
+        for (;; end_walk(), ++at_) {
             if (at_ == roots_.size()) return std::nullopt;
             const Root& root = roots_[at_];
             if (root.directory) {
                 if (auto input = next_of_directory(root)) return input;
             } else if (named_before(at_, root.full)) {
-                note_(root.argument + ": given more than once, measured once");
+                notes_.push_back(root.argument + ": given more than once, measured once");
             } else {
                 Input input;
                 input.path = root.argument;
@@ -246,12 +279,7 @@ class InputList::Implementation {
     }
 
     std::optional<Input> next_of_directory(const Root& root) {
-        if (!walk_) {
-            walk_.emplace(root.argument, walk_options_);
-            if (const char* results = inside(results_, root.full)) walk_->skip(results);
-            found_ = again_ = failed_ = 0;
-            finished_ = false;
-        }
+        if (!walk_) begin_walk(root);
         while (!finished_) {
             auto found = walk_->next();
             Input input;
@@ -259,11 +287,20 @@ class InputList::Implementation {
             if (!found) {
                 finished_ = true;
                 if (again_ > 0)
-                    note_(root.argument + ": " + std::to_string(again_) + " of its " + std::to_string(found_) +
-                          " images given more than once, measured once");
+                    notes_.push_back(root.argument + ": " + std::to_string(again_) + " of its " +
+                                     std::to_string(found_) + " images given more than once, measured once");
                 if (found_ + failed_ > 0) break;
+                const io::LeftOut& others = walk_->left_out();
+                if (others.again > 0 && !counts(at_)) {  // in the walk of another
+                    notes_.push_back(root.argument + ": given more than once, measured once");
+                    break;
+                }
                 input.path = root.argument;
-                input.failure = IoError(root.argument + ": a directory without images", IoError::Kind::missing);
+                input.failure = IoError(
+                    root.argument + ": a directory without images" +
+                        (others.any() ? ", but " + to_string(others) + "; --include GLOB tries files of other kinds"
+                                      : ""),
+                    IoError::Kind::missing);
                 return input;
             }
             input.path = found->relative.empty() ? root.argument : (fs::path(root.argument) / found->relative).string();
@@ -273,15 +310,46 @@ class InputList::Implementation {
                 return input;
             }
             ++found_;
-            if (named_before(at_, root.full + "/" + found->relative)) {
+            if (named_before(at_, full_path(root, found->relative))) {
                 ++again_;
                 continue;
             }
+            input.found = true;
             input.output_name = root.name.empty() ? found->relative : root.name + "/" + found->relative;
             input.group = directory_of(input.output_name);
             return input;
         }
         return std::nullopt;
+    }
+
+    void begin_walk(const Root& root) {
+        io::Walk next(root.argument, walk_options_);
+        if (walk_options_.follow_links) {
+            if (former_walk_) next.go_on_after(*former_walk_);
+            if (results_ != root.full) next.skip_target(results_);
+        }
+        if (const char* results = inside(results_, root.full)) next.skip(results);
+        walk_ = std::move(next);
+        found_ = again_ = failed_ = 0;
+        finished_ = false;
+    }
+
+    void end_walk() {
+        left_out_ = left_out();
+        if (walk_) former_walk_ = std::exchange(walk_, std::nullopt);
+    }
+
+    /// Whether what is left out of a root is not counted with another.
+    bool counts(std::size_t root) const {
+        return std::none_of(directories_.begin(), directories_.end(), [&](std::size_t other) {
+            const std::string &one = roots_[root].full, &all = roots_[other].full;
+            return one == all ? other < root : walk_options_.recursive && inside(one, all);
+        });
+    }
+
+    /// The path of what was found, as absolute ones of arguments are.
+    std::string full_path(const Root& root, const std::string& relative) {
+        return walk_options_.follow_links ? resolver_(fs::path(root.argument) / relative) : root.full + "/" + relative;
     }
 
     /// Whether one of the first `roots` arguments stands for that file.
@@ -297,7 +365,6 @@ class InputList::Implementation {
     }
 
     io::WalkOptions walk_options_;
-    std::function<void(const std::string&)> note_;
     std::string results_;
     std::unique_ptr<PathFile> paths_;
     std::vector<Root> roots_;
@@ -306,17 +373,26 @@ class InputList::Implementation {
 
     std::uint64_t index_ = 0;
     std::size_t at_ = 0;  ///< root
-    std::optional<io::Walk> walk_;
+    std::optional<io::Walk> walk_, former_walk_;
+    PathResolver resolver_;
+    io::LeftOut left_out_;  ///< of the walks that have ended
+    std::vector<std::string> notes_;
     std::uint64_t found_ = 0, again_ = 0, failed_ = 0;  ///< in this walk
     bool finished_ = false;                             ///< the walk
     bool ended_ = false;                                ///< the list of paths
 };
 
-InputList::InputList(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note)
-    : implementation_(std::make_unique<Implementation>(options, output, std::move(note))) {}
+InputList::InputList(const InputOptions& options, const fs::path& output)
+    : implementation_(std::make_unique<Implementation>(options, output)) {}
 InputList::~InputList() = default;
 std::optional<Input> InputList::next() {
     return implementation_->next();
+}
+std::vector<std::string> InputList::take_notes() {
+    return implementation_->take_notes();
+}
+io::LeftOut InputList::left_out() const {
+    return implementation_->left_out();
 }
 bool InputList::single() const {
     return implementation_->single();
@@ -333,6 +409,8 @@ struct InputStream::Shared {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<Input> waiting;
+    std::vector<std::string> notes;
+    io::LeftOut left_out;
     std::exception_ptr failure;
     bool ended = false;
     bool abandoned = false;
@@ -341,7 +419,9 @@ struct InputStream::Shared {
         try {
             for (;;) {
                 auto input = list->next();
+                auto said = list->take_notes();
                 std::unique_lock lock(mutex);
+                std::move(said.begin(), said.end(), std::back_inserter(notes));
                 changed.wait(lock, [&] { return waiting.size() < ahead || abandoned; });
                 if (!input || abandoned) break;
                 waiting.push_back(std::move(*input));
@@ -351,12 +431,14 @@ struct InputStream::Shared {
             failure = std::current_exception();
         }
         const std::lock_guard lock(mutex);
+        left_out = list->left_out();
         ended = true;
         changed.notify_all();
     }
 };
 
-InputStream::InputStream(std::shared_ptr<InputList> list) : shared_(std::make_shared<Shared>()) {
+InputStream::InputStream(std::shared_ptr<InputList> list, std::function<void(const std::string&)> note)
+    : shared_(std::make_shared<Shared>()), note_(std::move(note)) {
     shared_->list = std::move(list);
     std::thread([shared = shared_] { shared->work(); }).detach();
 }
@@ -374,6 +456,7 @@ std::vector<Input> InputStream::next(std::size_t most, const std::function<bool(
     while (!shared_->changed.wait_for(lock, std::chrono::milliseconds(50), ready))
         if (stopped()) return {};
     if (stopped()) return {};
+    for (const std::string& note : std::exchange(shared_->notes, {})) note_(note);
     if (waiting.empty() && shared_->failure) std::rethrow_exception(std::exchange(shared_->failure, nullptr));
     std::vector<Input> inputs;
     const bool many = waiting.size() > Shared::ahead / 2;
@@ -385,6 +468,11 @@ std::vector<Input> InputStream::next(std::size_t most, const std::function<bool(
 std::pair<std::size_t, bool> InputStream::waiting() const {
     const std::lock_guard lock(shared_->mutex);
     return {shared_->waiting.size(), !shared_->ended};
+}
+
+io::LeftOut InputStream::left_out() const {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->left_out;
 }
 
 }  // namespace gpuhist::app

@@ -21,6 +21,7 @@ struct Input {
     std::string output_name;  ///< relative
     std::string group;        ///< the directory it belongs to: that of `output_name`, or of the path as given; or `.`
     bool from_directory = false;
+    bool found = false;  ///< by a walk through a directory; otherwise it was named
     bool standard_input = false;
     std::optional<IoError> failure;  ///< of what cannot even be listed
 };
@@ -29,7 +30,7 @@ struct Input {
 struct InputOptions {
     std::vector<std::string> arguments;     ///< files, directories, `-`
     std::optional<std::string> files_from;  ///< a file of paths, `-` for standard input, instead of arguments
-    bool zero_separated = false;            ///< its paths end with zero bytes, not lines
+    bool zero_separated = false;            ///< its paths end with zero bytes, not lines; as do those that are listed
     io::WalkOptions walk;                   ///< through directories
 };
 
@@ -38,12 +39,16 @@ struct InputOptions {
 /// Which these are follows from the arguments alone, so that memory does not grow with the number of images.
 class InputList {
   public:
-    /// Throws IoError where the list of paths cannot be opened. `note` is called with remarks.
-    InputList(const InputOptions& options, const std::filesystem::path& output,
-              std::function<void(const std::string&)> note);
+    /// Throws IoError where the list of paths cannot be opened.
+    InputList(const InputOptions& options, const std::filesystem::path& output);
     ~InputList();
 
     std::optional<Input> next();
+
+    /// Remarks on what was listed since they were taken last.
+    std::vector<std::string> take_notes();
+    /// Entries that were left out of the directories listed so far. Of a directory in another they are counted once.
+    io::LeftOut left_out() const;
 
     /// Whether there is one input, and it is no directory.
     bool single() const;
@@ -57,20 +62,25 @@ class InputList {
     std::unique_ptr<Implementation> implementation_;
 };
 
-/// An InputList read by a thread of its own, a bounded distance ahead.
+/// An InputList read by a thread of its own, a bounded distance ahead. The thread may outlive this, and touches nothing
+/// else than the list.
 class InputStream {
   public:
-    explicit InputStream(std::shared_ptr<InputList> list);
+    /// `note` is called with the list's remarks, by `next`.
+    InputStream(std::shared_ptr<InputList> list, std::function<void(const std::string&)> note);
     ~InputStream();
     /// Waits for the next input, and takes those that follow and are there, `most` in all; none at the end, or soon
     /// after `stopped()` says true.
     std::vector<Input> next(std::size_t most, const std::function<bool()>& stopped);
     /// Inputs that are listed and were not taken yet, and whether the list goes on behind them.
     std::pair<std::size_t, bool> waiting() const;
+    /// What the list left out, once all inputs are known; nothing before.
+    io::LeftOut left_out() const;
 
   private:
     struct Shared;
     std::shared_ptr<Shared> shared_;
+    std::function<void(const std::string&)> note_;
 };
 
 }  // namespace gpuhist::app

@@ -31,4 +31,8 @@ bool interrupted() {
     return noted;
 }
 
+void end_if_interrupted() {
+    if (interrupted()) throw Interrupted{};
+}
+
 }  // namespace gpuhist::app

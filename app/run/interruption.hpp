@@ -8,4 +8,9 @@ void watch_for_interruption();
 /// Tells whether one was noted.
 bool interrupted();
 
+/// Thrown where work that may take for ever is given up because of one.
+struct Interrupted {};
+/// Throws Interrupted if one was noted.
+void end_if_interrupted();
+
 }  // namespace gpuhist::app

@@ -14,6 +14,8 @@ class MemoryBudget {
     explicit MemoryBudget(std::uint64_t bytes)
         : limit_(bytes), step_(std::clamp<std::uint64_t>(bytes / 1024, 1, std::uint64_t{1} << 18)) {}
 
+    std::uint64_t limit() const { return limit_; }
+
     /// Bytes that the images of one thread hold, until it goes out of scope.
     class Share {
       public:

@@ -47,6 +47,8 @@ struct Outcome {
     /// Reason why the run cannot go on: nothing of this input counts, nor of those after it.
     std::optional<Failure> end;
     bool engine_ended = false;  ///< it is the engine, rather than a full disk
+    bool interrupted = false;   ///< the run was told to end while this input was read: as with `end`
+    bool ends_run() const { return end.has_value() || interrupted; }
 
     std::uint64_t pixels = 0;
     std::string engine;  ///< that measured it, for the summary of the run: no result may depend on it

@@ -21,6 +21,7 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/lut_file.hpp"
+#include "run/dry_run.hpp"
 #include "run/image_task.hpp"
 #include "run/interruption.hpp"
 #include "run/result_sink.hpp"
@@ -69,8 +70,7 @@ class Run {
         : options_(options),
           summary_(summary),
           console_(options.quiet),
-          inputs_(std::make_shared<InputList>(options.inputs, options.output,
-                                              [this](const std::string& text) { console_.note(text); })),
+          inputs_(std::make_shared<InputList>(options.inputs, options.output)),
           single_(inputs_->single() && !options.shard),
           shard_(options.shard.value_or(io::ShardId{})),
           threads_(threads_of(options)),
@@ -82,7 +82,7 @@ class Run {
           results_(options, sinks_, console_, single_) {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
-        const auto bytes = io::read_bytes(options.tables_from);
+        const auto bytes = io::read_bytes(options.tables_from, memory_);
         measurer_.use_luts(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
     }
 
@@ -143,9 +143,9 @@ void Run::record(Batch& batch) {
 }
 
 void Run::record(Outcome& outcome) {
-    if (outcome.end) {
-        console_.say(outcome.end->message);
-        end(outcome.engine_ended ? End::engine : End::output);
+    if (outcome.ends_run()) {
+        if (outcome.end) console_.say(outcome.end->message);
+        end(outcome.interrupted ? End::interrupted : outcome.engine_ended ? End::engine : End::output);
         nothing_more_counts_ = true;
         return;
     }
@@ -224,7 +224,9 @@ void Run::measure(Batch& batch) {
 
 /// Goes through the inputs, but for those that are done.
 void Run::pass_through(std::uint64_t done) {
-    InputStream stream(inputs_);
+    InputStream stream(inputs_, [this](const std::string& text) {
+        if (results_.pass() == 1) console_.note(text);
+    });
     for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
         const auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
         if (inputs.empty() && end_ == End::none)
@@ -263,6 +265,7 @@ void Run::pass_through(std::uint64_t done) {
                                    tbb::make_filter<BatchPointer, void>(filter_mode::serial_in_order, finish));
     });
     progress_.reset();
+    summary_.left_out = stream.left_out();
 }
 
 void Run::measure_many() {
@@ -275,7 +278,7 @@ void Run::measure_many() {
     if (results_.pass() == 1) {
         pass_through(done);
         if (!options_.linked || end_ != End::none) return;
-        inputs_ = std::make_shared<InputList>(options_.inputs, options_.output, [](const std::string&) {});
+        inputs_ = std::make_shared<InputList>(options_.inputs, options_.output);
         results_.begin_second_pass();
         done = 0;
     }
@@ -347,12 +350,14 @@ int run(const Options& options, RunSummary* summary, const EngineFactory& make) 
     Console console(options.quiet);
     RunSummary own;
     try {
-        if (options.write.value_or(Writes{true, true, true, true}).any()) check_output_directory(options.output);
+        if (!options.dry_run && options.write.value_or(Writes{true, true, true, true}).any())
+            check_output_directory(options.output);
     } catch (const IoError& error) {
         console.say(error.what());
         return output_failed;
     }
     try {
+        if (options.dry_run) return list_inputs(options);
         return Run(options, summary ? *summary : own, make).execute();
     } catch (const IoError& error) {
         console.say(error.what());

@@ -333,7 +333,7 @@ void Results::finish_dataset() {
     }
     const std::vector<std::string> dataset = io::dataset_file_names();
     for (const std::string& name : dataset) remove(name);
-    if (shard.inputs < 2) return;
+    if (shard.inputs < 2 || shard.rows == 0) return;
     numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts, shard.percentiles);
     for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
     std::error_code ignored;
@@ -378,7 +378,7 @@ void Results::finish() {
         checkpoint_.complete = true;
         checkpoint();
     }
-    if (!options_.tables_to.empty()) io::write_file(options_.tables_to, io::luts_csv(luts()));
+    if (!options_.tables_to.empty() && checkpoint_.images > 0) io::write_file(options_.tables_to, io::luts_csv(luts()));
     if (stats_wanted_) {
         if (sharded_)
             finish_shard();

@@ -39,6 +39,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"the inputs", join(options.inputs.arguments)},
         {"--files-from", options.inputs.files_from.value_or("")},
         {"--no-recursive", options.inputs.walk.recursive ? "no" : "yes"},
+        {"--follow-links", options.inputs.walk.follow_links ? "yes" : "no"},
         {"--include", join(options.inputs.walk.include)},
         {"--exclude", join(options.inputs.walk.exclude)},
         {"--group-by", options.group_by_directory ? "dir" : ""},

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "gpuhist/io/walk.hpp"
 #include "run/stages.hpp"
 
 namespace gpuhist::app {
@@ -15,6 +16,7 @@ struct RunSummary {
     std::uint64_t measured_now = 0, pixels = 0;    ///< without these; pixels: width × height
     std::map<std::string, std::uint64_t> errors;   ///< by kind
     std::map<std::string, std::uint64_t> engines;  ///< images that each has measured now
+    io::LeftOut left_out;                          ///< of directories, if all were listed
     double seconds = 0;
     int threads = 1;
     StageTimes stages;

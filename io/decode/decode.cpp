@@ -16,26 +16,44 @@ namespace {
 
 using Kind = IoError::Kind;
 
+std::uint64_t pixels_of(const Probe& found) {
+    return saturating_product(found.width, found.height);
+}
+
+std::string size_text(const Probe& found) {
+    return std::to_string(found.width) + " x " + std::to_string(found.height) + " pixels";
+}
+
+/// Probes a file, or the first bytes of one. Throws where it is of no format that is read.
+Probe probe_known(const Bytes& bytes, const std::string& name) {
+    Probe found = probe(bytes);
+    if (!found.format) fail(name, describe_unknown(bytes), Kind::unsupported);
+    return found;
+}
+
+/// Throws where the header claims more pixels than are allowed.
+void check_size(const Probe& found, const std::string& name, const DecodeOptions& options) {
+    if (pixels_of(found) > options.max_pixels)
+        fail(name,
+             "its header claims " + size_text(found) + ", more than the " + std::to_string(options.max_pixels) +
+                 " allowed: raise the limit if the file is to be trusted",
+             Kind::too_large);
+}
+
 /// Probes a file before its pixels are decoded. Throws where they must not or cannot be.
 Probe check(const Bytes& bytes, const std::string& name, const DecodeOptions& options) {
     if (bytes.size() == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
-    Probe found = probe(bytes);
-    if (!found.format) fail(name, describe_unknown(bytes), Kind::unsupported);
+    Probe found = probe_known(bytes, name);
     if (!found.unsupported.empty()) fail(name, found.unsupported, Kind::unsupported);
+    check_size(found, name, options);
     const bool sized = found.width != 0 && found.height != 0;
-    const std::string size = std::to_string(found.width) + " x " + std::to_string(found.height) + " pixels";
-    unsigned long long pixels = 0;
-    if (sized && (__builtin_umulll_overflow(found.width, found.height, &pixels) || pixels > options.max_pixels))
-        fail(name,
-             "its header claims " + size + ", more than the " + std::to_string(options.max_pixels) +
-                 " allowed: raise the limit if the file is to be trusted",
-             Kind::too_large);
+    const std::string size = size_text(found);
     if (!found.too_large.empty()) fail(name, found.too_large, Kind::too_large);
     const bool accepted = sized && options.on_damaged == OnDamaged::accept;
     if (!found.damaged.empty() && !accepted) fail(name, "damaged: " + found.damaged, Kind::damaged);
     if (!found.truncated.empty() && !accepted) fail(name, "truncated: " + found.truncated, Kind::truncated);
     // Nothing is allocated for pixels of which next to nothing is there: no more than deflate makes of as many bytes.
-    if (!found.truncated.empty() && saturating_product(pixels, found.pixel_bytes) / 1032 > bytes.size())
+    if (!found.truncated.empty() && saturating_product(pixels_of(found), found.pixel_bytes) / 1032 > bytes.size())
         fail(name, "truncated: " + found.truncated + ", and less than a thousandth of its " + size, Kind::truncated);
     if (!sized) fail(name, "damaged: its header claims " + size, Kind::damaged);
     return found;
@@ -44,13 +62,25 @@ Probe check(const Bytes& bytes, const std::string& name, const DecodeOptions& op
 Image decode(const std::vector<unsigned char>& data, const std::string& name, const DecodeOptions& options) {
     const Bytes bytes(data.data(), data.size());
     const Probe found = check(bytes, name, options);
-    if (options.admit) options.admit(bytes.size() + found.width * found.height * found.pixel_bytes);
+    if (options.admit) options.admit(bytes.size(), saturating_product(pixels_of(found), found.pixel_bytes));
     const EncodedImage file{bytes, found, name, options};
     Image image = found.format->decode(file);
     // The probe's finding, which was accepted, stands before what the decoder made of it.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
     if (!found.damaged.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::damaged, found.damaged);
     return image;
+}
+
+/// How a file is read whose first bytes decide whether it is.
+Reading reading(const std::string& name, const DecodeOptions& options) {
+    Reading how;
+    if (options.admit) how.admit = [&](std::uint64_t bytes) { options.admit(bytes, 0); };
+    how.look = [&](const std::vector<unsigned char>& first) {
+        check_size(probe_known(Bytes(first.data(), first.size()), name), name, options);
+    };
+    how.max_pipe_bytes = options.max_pipe_bytes;
+    how.while_reading = options.while_reading;
+    return how;
 }
 
 }  // namespace
@@ -100,7 +130,12 @@ Image decode_image(const std::vector<unsigned char>& bytes, const std::string& n
 }
 
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options) {
-    return decode(read_bytes(path, options.admit), path.string(), options);
+    const std::string name = path.string();
+    return decode(read_bytes(path, reading(name, options)), name, options);
+}
+
+Image read_image(int descriptor, const std::string& name, const DecodeOptions& options) {
+    return decode(read_pipe(descriptor, name, reading(name, options)), name, options);
 }
 
 }  // namespace gpuhist::io

@@ -1,6 +1,7 @@
 #include "files/bytes.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -12,46 +13,111 @@
 namespace gpuhist::io {
 namespace {
 
-/// Reads to the end of the file, of which `expected` bytes are foreseen.
-std::vector<unsigned char> read_all(int descriptor, std::size_t expected, const std::string& name) {
-    std::vector<unsigned char> bytes(expected + 1);  // one more, so that the end is met without growing
-    std::size_t length = 0;
-    for (;;) {
-        if (length == bytes.size()) bytes.resize(bytes.size() * 2);
-        const ssize_t got = ::read(descriptor, bytes.data() + length, bytes.size() - length);
+constexpr std::size_t piece = std::size_t{1} << 26;
+
+[[noreturn]] void fail_as_empty(const std::string& name) {
+    fail(name, "empty: there are no bytes in it", IoError::Kind::truncated);
+}
+
+/// Fills bytes from a place in them on, and in the file. Returns where the file ends, or the bytes do.
+std::size_t fill(std::vector<unsigned char>& bytes, std::size_t from, int descriptor, const std::string& name) {
+    while (from < bytes.size()) {
+        const std::size_t most = std::min(bytes.size() - from, piece);
+        const ssize_t got = ::pread(descriptor, bytes.data() + from, most, static_cast<off_t>(from));
         if (got == 0) break;
-        if (got > 0) {
-            length += static_cast<std::size_t>(got);
-        } else if (errno != EINTR) {
+        if (got > 0)
+            from += static_cast<std::size_t>(got);
+        else if (errno != EINTR)
             throw system_failure(name, "cannot be read", errno);
-        }
     }
-    bytes.resize(length);
-    if (bytes.empty()) fail(name, "empty: there are no bytes in it", IoError::Kind::truncated);
+    return from;
+}
+
+std::vector<unsigned char> read_regular(int descriptor, std::size_t size, const std::string& name, const Reading& how) {
+    // One byte more is asked for than the file has, so that one that grows is known.
+    std::vector<unsigned char> bytes(std::min(size + 1, first_bytes));
+    std::size_t end = fill(bytes, 0, descriptor, name);
+    if (how.look && end == first_bytes) how.look(bytes);
+    if (how.admit) how.admit(size);
+    if (end == bytes.size()) {
+        bytes.resize(size + 1);
+        end = fill(bytes, end, descriptor, name);
+    }
+    if (end == 0) fail_as_empty(name);
+    if (end != size)
+        fail(name, std::string(end > size ? "grew" : "shrank") + " while it was read, from " + std::to_string(size) +
+                       " bytes to " + std::to_string(end) + (end > size ? " or more" : ""));
+    bytes.resize(size);
     return bytes;
+}
+
+void wait_for_input(int descriptor, const std::string& name, const Reading& how) {
+    for (int ready = 0; ready == 0;) {
+        if (how.while_reading) how.while_reading();
+        pollfd waiting{descriptor, POLLIN, 0};
+        ready = ::poll(&waiting, 1, 50);
+        if (ready < 0 && errno == EINTR) ready = 0;
+        if (ready < 0) throw system_failure(name, "cannot be read", errno);
+    }
+}
+
+const char* kind_of(mode_t mode) {
+    return S_ISDIR(mode)    ? "a directory, not a file"
+           : S_ISFIFO(mode) ? "a pipe, not a file"
+           : S_ISSOCK(mode) ? "a socket, not a file"
+                            : "a device, not a file";
 }
 
 }  // namespace
 
-std::vector<unsigned char> read_bytes(const std::filesystem::path& path,
-                                      const std::function<void(std::uint64_t)>& admit) {
+std::vector<unsigned char> read_pipe(int descriptor, const std::string& name, const Reading& how) {
+    std::vector<unsigned char> bytes;
+    std::size_t length = 0;
+    for (bool looked = !how.look;;) {
+        if (length == bytes.size()) {
+            const std::size_t more = std::max<std::size_t>(65536, 2 * length);
+            const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(how.max_pipe_bytes, more - 1)) + 1;
+            if (how.admit) how.admit(length + size);  // while they are copied
+            bytes.resize(size);
+        }
+        wait_for_input(descriptor, name, how);
+        const ssize_t got = ::read(descriptor, bytes.data() + length, bytes.size() - length);
+        if (got == 0) break;
+        if (got < 0) {
+            if (errno == EINTR || errno == EAGAIN) continue;
+            throw system_failure(name, "cannot be read", errno);
+        }
+        length += static_cast<std::size_t>(got);
+        if (length > how.max_pipe_bytes)
+            fail(name,
+                 "more than the " + std::to_string(how.max_pipe_bytes) +
+                     " bytes that are read of standard input or a pipe",
+                 IoError::Kind::too_large);
+        if (!looked && length >= first_bytes) {
+            looked = true;
+            how.look({bytes.begin(), bytes.begin() + first_bytes});
+        }
+    }
+    if (length == 0) fail_as_empty(name);
+    bytes.resize(length);
+    return bytes;
+}
+
+std::vector<unsigned char> read_bytes(const std::filesystem::path& path, const Reading& how) {
     const std::string name = path.string();
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.get() < 0) throw system_failure(name, "cannot be opened", errno);
     struct stat status {};
     if (::fstat(file.get(), &status) != 0) throw system_failure(name, "cannot be read", errno);
-    if (S_ISDIR(status.st_mode)) fail(name, "a directory, not a file");
-    const auto expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 4095));
-    if (admit) admit(expected);
-    return read_all(file.get(), expected, name);
+    if (S_ISFIFO(status.st_mode) && how.max_pipe_bytes > 0) return read_pipe(file.get(), name, how);
+    if (!S_ISREG(status.st_mode)) fail(name, kind_of(status.st_mode));
+    return read_regular(file.get(), static_cast<std::size_t>(status.st_size), name, how);
 }
 
-std::vector<unsigned char> read_bytes(const std::filesystem::path& path) {
-    return read_bytes(path, {});
-}
-
-std::vector<unsigned char> read_standard_input() {
-    return read_all(STDIN_FILENO, 65535, "standard input");
+std::vector<unsigned char> read_bytes(const std::filesystem::path& path, std::uint64_t max_pipe_bytes) {
+    Reading how;
+    how.max_pipe_bytes = max_pipe_bytes;
+    return read_bytes(path, how);
 }
 
 }  // namespace gpuhist::io

@@ -1,17 +1,34 @@
-// Files read whole, once there is memory for them.
+// Files read whole, once there is memory for them and their beginning is what is wanted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "gpuhist/io/files.hpp"
 
 namespace gpuhist::io {
 
-/// `admit` is called with the bytes that the file needs, before memory is taken.
-std::vector<unsigned char> read_bytes(const std::filesystem::path& path,
-                                      const std::function<void(std::uint64_t)>& admit);
+/// Bytes at the beginning of a file that are read before the rest.
+inline constexpr std::size_t first_bytes = 4096;
+
+/// How a file is read. What its functions throw comes out.
+struct Reading {
+    /// Function called before memory is taken, with the bytes that the file needs; for a pipe, whenever it needs more.
+    std::function<void(std::uint64_t)> admit;
+    /// Function called with the first bytes of a file that is longer, before the rest is read.
+    std::function<void(const std::vector<unsigned char>&)> look;
+    std::uint64_t max_pipe_bytes = 0;     ///< a pipe that brings more is refused; 0: all are
+    std::function<void()> while_reading;  ///< called again and again while a pipe is read, at least every 50 ms
+};
+
+/// Reads a regular file, or a named pipe where these are wanted.
+std::vector<unsigned char> read_bytes(const std::filesystem::path& path, const Reading& how);
+
+/// Reads an open file of any kind, from where it stands to its end, as a pipe.
+std::vector<unsigned char> read_pipe(int descriptor, const std::string& name, const Reading& how);
 
 }  // namespace gpuhist::io

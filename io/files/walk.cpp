@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
@@ -33,14 +34,15 @@ bool hidden(std::string_view name) {
     return name.front() == '.';
 }
 
+/// Tells whether neither the name nor an option leaves a directory, or a file, out.
 bool enters(const std::string& path, const WalkOptions& options) {
     return !hidden(last_name(path)) && !matches(options.exclude, path);
 }
 
 bool finds(const std::string& path, const WalkOptions& options) {
     const std::string_view name = last_name(path);
-    return !hidden(name) && has_image_extension(name) && !matches(options.exclude, path) &&
-           (options.include.empty() || matches(options.include, path));
+    return !hidden(name) && !matches(options.exclude, path) &&
+           (options.include.empty() ? has_image_extension(name) : matches(options.include, path));
 }
 
 bool enters_all_above(const std::string& path, const WalkOptions& options) {
@@ -55,7 +57,47 @@ std::string below(const std::string& directory, std::string_view name) {
     return path.append(name);
 }
 
+void count_extension(std::string_view name, std::map<std::string, std::uint64_t>& counts) {
+    constexpr std::size_t longest = 16, most = 100;
+    const std::size_t dot = name.rfind('.');
+    std::string extension(dot == name.npos ? "" : name.substr(dot));
+    if (extension.size() < 2 || extension.size() > longest) extension.clear();
+    for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (counts.size() >= most && counts.count(extension) == 0) extension.clear();
+    ++counts[extension];
+}
+
 }  // namespace
+
+LeftOut& LeftOut::operator+=(const LeftOut& other) {
+    for (const auto& [extension, count] : other.by_extension) by_extension[extension] += count;
+    special += other.special;
+    broken_links += other.broken_links;
+    links += other.links;
+    again += other.again;
+    return *this;
+}
+
+std::string to_string(const LeftOut& left_out) {
+    std::vector<std::pair<std::uint64_t, std::string>> extensions;
+    for (const auto& [extension, count] : left_out.by_extension)
+        if (!extension.empty()) extensions.emplace_back(count, extension);
+    std::stable_sort(extensions.begin(), extensions.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string text;
+    const auto add = [&](std::uint64_t count, const std::string& one, const std::string& many) {
+        if (count > 0) text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + (count == 1 ? one : many);
+    };
+    for (const auto& [count, extension] : extensions) add(count, extension, extension);
+    const auto others = left_out.by_extension.find("");
+    if (others != left_out.by_extension.end())
+        add(others->second, extensions.empty() ? "file" : "other file", extensions.empty() ? "files" : "other files");
+    add(left_out.special, "pipe, socket or device", "pipes, sockets and devices");
+    add(left_out.broken_links, "broken link", "broken links");
+    add(left_out.links, "link to a directory", "links to directories");
+    add(left_out.again, "directory that a link had led to", "directories that links had led to");
+    return text;
+}
 
 bool walk_finds(const std::string& relative, const WalkOptions& options) {
     return enters_all_above(relative, options) && finds(relative, options);
@@ -90,36 +132,64 @@ void Walk::skip(const std::string& relative_directory) {
     skipped_.push_back(relative_directory);
 }
 
+void Walk::skip_target(const std::filesystem::path& directory) {
+    skipped_targets_.push_back(directory);
+}
+
+void Walk::go_on_after(Walk& other) {
+    entered_.merge(other.entered_);
+}
+
 /// Lists a directory and goes into it. Throws IoError.
 void Walk::open(const std::string& relative) {
     const std::string path = relative.empty() ? root_ : below(root_, relative);
-    DIR* const directory = opendir(path.c_str());
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(path.c_str()), closedir);
     if (!directory) throw system_failure(path, "cannot be listed", errno);
+    const int descriptor = dirfd(directory.get());
+    struct stat status {};
+    if (options_.follow_links) {
+        if (fstat(descriptor, &status) != 0) throw system_failure(path, "cannot be listed", errno);
+        const auto is_here = [&](const std::filesystem::path& other) {  // which may come into being meanwhile
+            struct stat there {};
+            return stat(other.c_str(), &there) == 0 && there.st_dev == status.st_dev && there.st_ino == status.st_ino;
+        };
+        if (std::any_of(skipped_targets_.begin(), skipped_targets_.end(), is_here)) return;
+        if (!entered_.emplace(status.st_dev, status.st_ino).second) {
+            ++left_out_.again;
+            return;
+        }
+    }
     auto level = std::make_unique<Level>();
     level->relative = relative;
     errno = 0;
-    while (const dirent* entry = readdir(directory)) {
+    for (const dirent* entry = nullptr; (entry = readdir(directory.get())); errno = 0) {
         const std::string_view name = entry->d_name;
-        if (hidden(name)) continue;
-        unsigned char type = entry->d_type;
-        struct stat status {};
-        if (type == DT_UNKNOWN && fstatat(dirfd(directory), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-            type = S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_LNK;
         const std::string path_below = below(relative, name);
+        if (!enters(path_below, options_)) continue;
+        unsigned char type = entry->d_type;
+        const auto look = [&](int flags) {
+            if (fstatat(descriptor, entry->d_name, &status, flags) == 0) type = IFTODT(status.st_mode);
+        };
+        if (type == DT_UNKNOWN) look(AT_SYMLINK_NOFOLLOW);
+        const bool link = type == DT_LNK;
+        if (link) look(0);
+        const bool found = finds(path_below, options_);
         if (type == DT_DIR) {
             const bool skipped = std::find(skipped_.begin(), skipped_.end(), path_below) != skipped_.end();
-            if (options_.recursive && !skipped && enters(path_below, options_)) level->add(name, true);
-        } else if (finds(path_below, options_)) {
-            const bool file =
-                type == DT_REG || (type == DT_LNK && fstatat(dirfd(directory), entry->d_name, &status, 0) == 0 &&
-                                   S_ISREG(status.st_mode));
-            if (file) level->add(name, false);
+            if (!options_.recursive || skipped) continue;
+            if (link && !options_.follow_links)
+                ++left_out_.links;
+            else
+                level->add(name, true);
+        } else if (type == DT_REG && found) {
+            level->add(name, false);
+        } else if (type == DT_REG && options_.include.empty()) {
+            count_extension(name, left_out_.by_extension);
+        } else if (found || options_.include.empty()) {
+            ++(type == DT_LNK ? left_out_.broken_links : left_out_.special);
         }
-        errno = 0;
     }
-    const int failure = errno;
-    closedir(directory);
-    if (failure != 0) throw system_failure(path, "cannot be listed", failure);
+    if (errno != 0) throw system_failure(path, "cannot be listed", errno);
     level->sort();
     levels_.push_back(std::move(level));
 }

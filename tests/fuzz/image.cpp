@@ -42,9 +42,9 @@ void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged) {
     options.max_pixels = 1 << 16;
     options.on_damaged = on_damaged;
     std::uint64_t foreseen = 0;
-    options.admit = [&](std::uint64_t needed) {
-        foreseen = needed;
-        require(needed > bytes.size() && needed <= bytes.size() + options.max_pixels * 32);
+    options.admit = [&](std::uint64_t file, std::uint64_t pixels) {
+        foreseen = file + pixels;
+        require(file == bytes.size() && pixels > 0 && pixels <= options.max_pixels * 32);
 #ifndef FUZZ_DECODER
         throw DecoderReached{};
 #endif

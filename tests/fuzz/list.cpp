@@ -25,6 +25,11 @@ std::vector<std::string> split(const std::string& list, char separator) {
         else
             paths.back() += c;
     }
+    if (separator == '\n') {
+        if (paths.front().rfind("\xEF\xBB\xBF", 0) == 0) paths.front().erase(0, 3);
+        for (std::string& path : paths)
+            if (!path.empty() && path.back() == '\r') path.pop_back();
+    }
     paths.erase(std::remove(paths.begin(), paths.end(), ""), paths.end());
     return paths;
 }
@@ -51,9 +56,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     app::InputOptions options;
     options.files_from = file.path();
     options.zero_separated = data[0] % 2 == 0;
-    app::InputList inputs(options, "out", [](const std::string&) {});
+    app::InputList inputs(options, "out");
     std::uint64_t index = 0;
-    for (const std::string& path : split(list, options.zero_separated ? '\0' : '\n')) {
+    const auto paths = split(list, options.zero_separated ? '\0' : '\n');
+    if (paths.empty()) require(inputs.next().value().failure.has_value());
+    for (const std::string& path : paths) {
         const auto input = inputs.next();
         require(input && input->index == index++);
         if (path.find('\0') != path.npos) {  // no path: the list is not read further

@@ -1,7 +1,12 @@
 // Files in: formats, orientation, memory, kinds of failure. Bad files: bad_image_test.cpp.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "gpuhist/io/pinned.hpp"
 #include "support/image_files.hpp"
@@ -171,16 +176,107 @@ TEST_F(ImageFile, AsksForMemoryBeforeItIsTaken) {
         ASSERT_TRUE(cv::imwrite(path.string(), image));
         std::vector<std::uint64_t> asked;
         DecodeOptions options;
-        options.admit = [&](std::uint64_t bytes) { asked.push_back(bytes); };
+        options.admit = [&](std::uint64_t bytes, std::uint64_t pixels) { asked.push_back(bytes + pixels); };
         EXPECT_EQ(read_image(path, options).pixels.total(), 1200U);
         ASSERT_EQ(asked.size(), 2U) << name;
         const std::uint64_t file = fs::file_size(path);
         EXPECT_GE(asked[0], file);
         EXPECT_GE(asked[1], file + 3600) << name;
         EXPECT_LE(asked[1], file + 16 * 1200) << name;
-        options.admit = [](std::uint64_t) { throw std::runtime_error("no"); };
+        options.admit = [](std::uint64_t, std::uint64_t) { throw std::runtime_error("no"); };
         EXPECT_THROW(read_image(path, options), std::runtime_error);
     }
+}
+
+/// Bytes that this process has asked the system to read.
+std::uint64_t bytes_read() {
+    std::ifstream counts("/proc/self/io");
+    std::string word;
+    std::uint64_t bytes = 0;
+    counts >> word >> bytes;
+    return word == "rchar:" ? bytes : 0;
+}
+
+TEST_F(ImageFile, TheFirstBytesDecideBeforeTheRestIsRead) {
+    const auto expect_refused = [&](const fs::path& path, const std::string& cause) {
+        fs::resize_file(path, std::uint64_t{4} << 30);  // no block of which is on the disk
+        DecodeOptions options;
+        options.admit = [](std::uint64_t, std::uint64_t) { FAIL() << "memory is taken"; };
+        const std::uint64_t before = bytes_read();
+        try {
+            read_image(path, options);
+            FAIL() << path;
+        } catch (const IoError& error) {
+            EXPECT_EQ(error.what(), path.string() + ": " + cause);
+        }
+        EXPECT_LT(bytes_read() - before, 100'000U);
+    };
+    expect_refused(put("zeros.png", {}),
+                   "not an image of a known format: the file begins with the bytes 00 00 00 00 00 00 00 00");
+    const std::string large = "P5\n60000 60000\n255\n";
+    expect_refused(put("large.pgm", {large.begin(), large.end()}),
+                   "its header claims 60000 x 60000 pixels, more than the 1073741824 allowed: raise the limit if the "
+                   "file is to be trusted");
+}
+
+TEST_F(ImageFile, AFileThatChangesWhileItIsReadIsAnError) {
+    const std::string header = "P5\n100 100\n255\n";
+    Bytes bytes(header.begin(), header.end());
+    bytes.resize(header.size() + 10000, 7);
+    const auto failure_at = [&](std::uint64_t size) -> std::string {
+        const fs::path path = put("x.pgm", bytes);
+        DecodeOptions options;
+        options.admit = [&](std::uint64_t, std::uint64_t pixels) {
+            if (pixels == 0) fs::resize_file(path, size);
+        };
+        try {
+            read_image(path, options);
+        } catch (const IoError& error) {
+            return std::string(error.what()).substr(path.string().size());
+        }
+        return "";
+    };
+    EXPECT_EQ(failure_at(bytes.size()), "");
+    EXPECT_EQ(failure_at(8000), ": shrank while it was read, from 10015 bytes to 8000");
+    EXPECT_EQ(failure_at(0), ": shrank while it was read, from 10015 bytes to 4096");
+    EXPECT_EQ(failure_at(1 << 20), ": grew while it was read, from 10015 bytes to 10016 or more");
+}
+
+TEST_F(ImageFile, PipesAreReadWhereTheyAreAllowed) {
+    const fs::path pipe = directory / "pipe", file = directory / "x.png";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    ASSERT_TRUE(cv::imwrite(file.string(), picture(100, 100, CV_8UC1)));
+    const Bytes bytes = gpuhist::io::read_bytes(file);
+    const int ends = open(pipe.c_str(), O_RDWR);
+    ASSERT_EQ(write(ends, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+
+    DecodeOptions options;
+    options.max_pipe_bytes = 0;
+    const auto failure = [&] {
+        try {
+            read_image(pipe, options);
+        } catch (const IoError& error) {
+            return std::string(error.what()).substr(pipe.string().size());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(failure(), ": a pipe, not a file");
+    EXPECT_THROW(gpuhist::io::read_bytes(pipe), IoError);
+    options.max_pipe_bytes = bytes.size() + 1;
+    options.while_reading = [end = false]() mutable {
+        if (std::exchange(end, true)) throw std::runtime_error("enough of it");  // as the pipe brings no more
+    };
+    EXPECT_THROW(read_image(pipe, options), std::runtime_error);
+    EXPECT_EQ(write(ends, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    options.while_reading = nullptr;
+    options.max_pipe_bytes = bytes.size() - 1;
+    EXPECT_EQ(failure(), ": more than the " + std::to_string(bytes.size() - 1) +
+                             " bytes that are read of standard input or a pipe");
+    close(ends);
+
+    const int descriptor = open(file.c_str(), O_RDONLY);
+    EXPECT_TRUE(same(read_image(descriptor, "x", DecodeOptions{}), read_image(file)));
+    close(descriptor);
 }
 
 TEST_F(ImageFile, SaysOfWhatKindAFailureIs) {

@@ -53,6 +53,31 @@ TEST_F(ImageFile, AWalkGoesOnAfterADirectoryThatCannotBeListed) {
     EXPECT_FALSE(vanishing.next());
 }
 
+TEST_F(ImageFile, AWalkCountsWhatItLeavesOut) {
+    for (const char* name : {"a.png", "b.txt", "c.TXT", "d.a name that is no extension", ".e.txt", "none"})
+        put(name, {1});
+    fs::create_directories(directory / "sub" / "link to");
+    fs::create_directory_symlink("../sub", directory / "sub" / "loop");
+    fs::create_symlink("nowhere", directory / "broken.png");
+    for (int i = 0; i < 200; ++i) put("sub/" + std::to_string(i) + "." + std::to_string(i), {1});
+    const auto walk = [&](const gpuhist::io::WalkOptions& options) {
+        gpuhist::io::Walk all(directory, options);
+        while (all.next()) continue;
+        return all.left_out();
+    };
+    const gpuhist::io::LeftOut left_out = walk({});
+    EXPECT_EQ(left_out.by_extension.at(".txt"), 2U);
+    EXPECT_LE(left_out.by_extension.size(), 101U);
+    std::uint64_t files = 0;
+    for (const auto& [extension, count] : left_out.by_extension) files += count;
+    EXPECT_EQ(files, 204U);
+    EXPECT_EQ(left_out.broken_links, 1U);
+    EXPECT_EQ(left_out.links, 1U);
+    EXPECT_FALSE(walk({true, {"a*"}, {"sub"}, true}).any());
+    EXPECT_EQ(to_string(walk({true, {}, {"*.txt", "[0-9]*"}, true})),
+              "1 .txt, 2 other files, 1 broken link, 1 directory that a link had led to");
+}
+
 TEST(Formats, OfThePageAreThoseOfTheList) {
     const char* data = std::getenv("GPUHIST_DATA");
     ASSERT_NE(data, nullptr) << "GPUHIST_DATA must name the folder data/ of the sources";
@@ -86,6 +111,8 @@ TEST(WalkFinds, TellsFromThePathAlone) {
     EXPECT_TRUE(walk_finds("x.jpg", {false, {}, {}}));
     EXPECT_FALSE(walk_finds("a/b/x.jpg", {true, {}, {"b"}}));
     EXPECT_FALSE(walk_finds("a/b/x.jpg", {true, {"*.png"}, {}}));
+    EXPECT_TRUE(walk_finds("a/b/x.dat", {true, {"*.dat"}, {}}));
+    EXPECT_FALSE(walk_finds("a/b/.x.dat", {true, {"*.dat"}, {}}));
     EXPECT_TRUE(walk_finds("a/b/x.jpg", {true, {"a/*/x.jpg"}, {}}));
     EXPECT_FALSE(walk_finds("a/b/c/x.jpg", {true, {"a/*/x.jpg"}, {}}));
 }

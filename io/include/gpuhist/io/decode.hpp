@@ -20,9 +20,13 @@ struct DecodeOptions {
     std::uint64_t max_pixels = std::uint64_t{1} << 30;  ///< width × height, read from the header before memory is taken
     OnDamaged on_damaged = OnDamaged::error;            ///< accept: what the decoder makes of the part that is sound
     cv::MatAllocator* allocator = nullptr;              ///< where pixels are put; null: where OpenCV puts them
-    /// Function called before memory is taken, with the bytes that the image then needs in all: first those of its
-    /// file, then, once the header is known, file and pixels (at most). It may wait; what it throws comes out.
-    std::function<void(std::uint64_t)> admit;
+    /// Function called before memory is taken, with the bytes of the file and those of the pixels (at most), which are
+    /// 0 until the header is known. For a pipe it is called whenever more is needed. It may wait; what it throws comes
+    /// out.
+    std::function<void(std::uint64_t file_bytes, std::uint64_t pixel_bytes)> admit;
+    std::uint64_t max_pipe_bytes = std::uint64_t{1} << 32;  ///< a pipe that brings more is refused; 0: all are
+    /// Function called again and again while a pipe is read, at least every 50 ms. What it throws comes out.
+    std::function<void()> while_reading;
 };
 
 /// Decodes an image: the file's own samples as stored, or an IoError that names the cause; of several pages the first.
@@ -35,7 +39,13 @@ struct DecodeOptions {
 /// pixels than allowed or than the file can hold, damaged, truncated. Safe to call from several threads.
 Image decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options = {});
 
-/// `decode_image` of the file's bytes.
+/// `decode_image` of a file's bytes. The file is a regular one, or a named pipe if these are allowed; opening it waits
+/// for nobody. Its first bytes decide: where they belong to no format, or claim too many pixels, the rest is not read.
+/// Throws IoError as `read_bytes` too.
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
+
+/// Image from an open file of any kind, as standard input, which is read like a pipe from where it stands to its end.
+/// The descriptor stays the caller's. `name` is for messages.
+Image read_image(int descriptor, const std::string& name, const DecodeOptions& options = {});
 
 }  // namespace gpuhist::io
