@@ -14,6 +14,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "run/output_list.hpp"
+
 namespace gpuhist::app {
 namespace {
 
@@ -172,8 +174,12 @@ class PathFile {
 
 class InputList::Implementation {
   public:
-    Implementation(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note)
-        : walk_options_(options.walk), note_(std::move(note)), results_(resolve(output).string()) {
+    Implementation(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note,
+                   std::function<bool(const std::string&)> written)
+        : walk_options_(options.walk),
+          note_(std::move(note)),
+          written_(std::move(written)),
+          results_(resolve(output).string()) {
         if (options.files_from) paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated);
         PathResolver resolver;
         for (const std::string& argument : options.arguments) {
@@ -272,6 +278,7 @@ class InputList::Implementation {
                 input.failure = std::move(found->failure);
                 return input;
             }
+            if (is_result(root.full + "/" + found->relative)) continue;
             ++found_;
             if (named_before(at_, root.full + "/" + found->relative)) {
                 ++again_;
@@ -291,13 +298,18 @@ class InputList::Implementation {
             if (i >= roots) break;
             const char* relative = inside(full, roots_[i].full);
             const bool result = inside(full, results_) && inside(results_, roots_[i].full);
-            if (relative && !result && io::walk_finds(relative, walk_options_)) return true;
+            if (relative && !result && io::walk_finds(relative, walk_options_) && !is_result(full)) return true;
         }
         return false;
     }
 
+    /// Whether gpuhist wrote that file.
+    bool is_result(const std::string& full) const { return (written_ && written_(full)) || lists_.list(full); }
+
     io::WalkOptions walk_options_;
     std::function<void(const std::string&)> note_;
+    std::function<bool(const std::string&)> written_;
+    mutable ListsAround lists_;
     std::string results_;
     std::unique_ptr<PathFile> paths_;
     std::vector<Root> roots_;
@@ -312,8 +324,9 @@ class InputList::Implementation {
     bool ended_ = false;                                ///< the list of paths
 };
 
-InputList::InputList(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note)
-    : implementation_(std::make_unique<Implementation>(options, output, std::move(note))) {}
+InputList::InputList(const InputOptions& options, const fs::path& output, std::function<void(const std::string&)> note,
+                     std::function<bool(const std::string&)> written)
+    : implementation_(std::make_unique<Implementation>(options, output, std::move(note), std::move(written))) {}
 InputList::~InputList() = default;
 std::optional<Input> InputList::next() {
     return implementation_->next();
