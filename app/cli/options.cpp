@@ -37,6 +37,11 @@ name for each; those of a list by their paths, '..' as 'up'. Standard input is '
 writes stdin.*. An input given twice is measured once. Of more than one input: errors.csv for those
 that failed (path,kind,message), and dataset.csv, .json and .histogram.png for the whole set.
 
+Files there that gpuhist did not write stay as they are: .gpuhist lists its own, which a later run
+replaces and takes for no inputs. Where others have the names of stats.csv, errors.csv or dataset.*,
+nothing is done; where those of an image have, the image has an error of kind 'output'. --force
+replaces them, but never an input.
+
 An interrupted run leaves NAME.partial and a journal; the same command with --resume goes on, and ends
 with the same bytes as if it had not been interrupted.
 
@@ -246,6 +251,8 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
               "path in the\ndirectory; repeatable");
     add_globs("--exclude", options.inputs.walk.exclude, "Leave out files and directories that match; repeatable");
     add_text("-o,--output", parse_output, "Where files are written [gpuhist-out]", "DIR");
+    app.add_flag("--force", options.force,
+                 "Replace files there that gpuhist did not write, which it says; never\ninputs");
     add_text(
         "--write", [&](const std::string& list) { options.write = parse_writes(list); },
         "Any of stats,histogram,plot,normalized, or none\n[all of a file; of what a directory holds stats,\nand "
@@ -340,6 +347,7 @@ void bind(CLI::App& app, CommandLine& line, Raw& raw) {
             "-o,--output", [&](const std::string& directory) { line.merge.output = directory; },
             "Where files are written [gpuhist-out]")
         ->type_name("DIR");
+    raw.merge->add_flag("--force", line.merge.force, "Replace files there that gpuhist did not write, which it says");
     raw.merge->add_flag("-q,--quiet", raw.quiet, "Print nothing; errors are still said");
     raw.merge->footer(
         "Writes stats.csv, errors.csv, dataset.csv, dataset.json and dataset.histogram.png, byte for byte those\n"
@@ -461,7 +469,7 @@ void check(const CLI::App& app, const CommandLine& line, const Raw& raw) {
     if (given("--white") && !writes.stats && options.format == "none")
         throw contradiction("--white is about stats, " + why);
     if (given("--group-by") && !writes.stats) throw contradiction("--group-by is about dataset.*, " + why);
-    for (const char* option : {"--resume", "--checkpoint", "--shard"})
+    for (const char* option : {"--resume", "--checkpoint", "--shard", "--force"})
         if (given(option) && !writes.any())
             throw contradiction(std::string(option) + " is about files, and --write none writes nothing");
     if (given("--shard") && !writes.stats) throw contradiction("--shard is about stats, " + why);

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <system_error>
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "cli/console.hpp"
@@ -17,6 +18,7 @@
 #include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "run/exit_code.hpp"
+#include "run/output_directory.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -38,61 +40,6 @@ void output(const Writer& writer) {
     }
 }
 
-/// A directory that is made where it is not there, and goes again if nothing comes to lie in it.
-class OutputDirectory {
-  public:
-    explicit OutputDirectory(const fs::path& path) : path_(path) {
-        std::error_code failure;
-        made_ = fs::create_directories(path, failure);
-        if (failure) throw OutputFailure(path.string() + ": cannot make this directory: " + failure.message());
-    }
-    ~OutputDirectory() {
-        std::error_code ignored;
-        if (made_) fs::remove(path_, ignored);
-    }
-
-  private:
-    fs::path path_;
-    bool made_ = false;
-};
-
-/// A file written row by row under another name, which gets its own when it is complete.
-class StreamedFile {
-  public:
-    explicit StreamedFile(const fs::path& path)
-        : path_(path), partial_(path.string() + ".partial"), file_(partial_, std::ios::binary | std::ios::trunc) {
-        check();
-    }
-    ~StreamedFile() {
-        std::error_code ignored;
-        if (!kept_) fs::remove(partial_, ignored);
-    }
-    void write(const std::string& text) {
-        file_.write(text.data(), static_cast<std::streamsize>(text.size()));
-        check();
-    }
-    void close() {
-        file_.close();
-        check();
-    }
-    /// Gives the file its name, or leaves none of that name.
-    void keep(bool wanted) {
-        std::error_code failure;
-        wanted ? fs::rename(partial_, path_, failure) : static_cast<void>(fs::remove(path_, failure));
-        if (failure) throw OutputFailure(path_.string() + ": cannot be written: " + failure.message());
-        kept_ = wanted;
-    }
-
-  private:
-    void check() const {
-        if (!file_) throw OutputFailure(path_.string() + ": cannot be written: " + std::strerror(errno));
-    }
-
-    fs::path path_, partial_;
-    std::ofstream file_;
-    bool kept_ = false;
-};
-
 /// Raises the limit of open files to what the system lets us have: a shard has one.
 void allow_many_files() {
     rlimit limit{};
@@ -102,13 +49,20 @@ void allow_many_files() {
 }
 
 /// Writes both files, complete but for their names.
-void write_rows(const io::ShardSet& shards, StreamedFile& stats, StreamedFile& errors) {
-    stats.write(io::stats_csv_header(shards.files.front().shard.percentiles));
-    errors.write(io::errors_csv_header());
+void write_rows(const io::ShardSet& shards, io::NewFile& stats, io::NewFile& errors) {
+    const auto append = [](io::NewFile& file, std::string& rows, std::size_t most) {
+        if (rows.size() <= most) return;
+        output([&] { file.write(rows); });
+        rows.clear();
+    };
+    std::string stats_rows = io::stats_csv_header(shards.files.front().shard.percentiles);
+    std::string error_rows = io::errors_csv_header();
+    constexpr std::size_t many = std::size_t{1} << 18;
     io::merge_rows(
-        shards, [&](const std::string& row) { stats.write(row); }, [&](const std::string& row) { errors.write(row); });
-    stats.close();
-    errors.close();
+        shards, [&](const std::string& row) { append(stats, stats_rows += row, many); },
+        [&](const std::string& row) { append(errors, error_rows += row, many); });
+    append(stats, stats_rows, 0);
+    append(errors, error_rows, 0);
 }
 
 std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count) {
@@ -119,24 +73,47 @@ std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count)
 
 /// Returns how many inputs had failed.
 std::uint64_t merge_into(const MergeOptions& options, Console& console) {
-    const OutputDirectory directory(options.output);
+    OutputDirectory directory(options.output, options.force, console);
+    std::vector<std::string> names = io::dataset_file_names();
+    names.insert(names.end(), {"errors.csv", "stats.csv"});
+    output([&] {
+        directory.read_lists();
+        directory.reserve(names);
+        directory.make();
+    });
     const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
                                                    io::FrequencyFile::temporary(options.output));
     const io::Shard& first = shards.files.front().shard;
-    StreamedFile stats(options.output / "stats.csv"), errors(options.output / "errors.csv");
+    const auto new_file = [&](const char* name) {
+        std::optional<io::NewFile> file;
+        output([&] { file.emplace(options.output / name); });
+        return std::move(*file);
+    };
+    io::NewFile stats = new_file("stats.csv"), errors = new_file("errors.csv");
     write_rows(shards, stats, errors);
     const std::uint64_t failed = total(shards, &io::Shard::errors), rows = total(shards, &io::Shard::rows);
-    // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
     output([&] {
-        io::remove_dataset(options.output);
+        // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
+        std::set<std::string> stale(names.begin(), names.end());
         if (first.inputs > 1 && rows > 0)
-            io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts, first.percentiles);
+            io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts, first.percentiles,
+                              [&](const fs::path& path, const void* data, std::size_t bytes) {
+                                  stale.erase(path.filename());
+                                  directory.stage(path.filename(), data, bytes);
+                              });
+        const auto keep = [&](const char* name, io::NewFile& file, std::uint64_t count) {
+            if (count == 0) return;
+            stale.erase(name);
+            directory.stage(name, std::move(file));
+        };
+        keep("errors.csv", errors, failed);
+        keep("stats.csv", stats, rows);  // last: with it all is there
+        for (const std::string& name : stale) directory.remove(name);
+        directory.commit();
     });
-    errors.keep(failed > 0);
-    stats.keep(rows > 0);  // last: with it all is there
     if (!options.notes) return failed;
     if (first.inputs > 1)
-        for (const std::string& text : io::dataset_notes(shards.groups.front().summary)) console.say(text);
+        for (const std::string& text : io::dataset_notes(shards.groups.front().summary)) console.note(text);
     const std::string summary = "merged  " + std::to_string(shards.files.size()) + " shards, " +
                                 std::to_string(first.inputs) + " inputs, " + std::to_string(failed) +
                                 " errors\nwrote   " + printable(options.output.string()) + '\n';
@@ -149,7 +126,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
 
 int merge(const MergeOptions& options) {
     allow_many_files();
-    Console console(true);
+    Console console(!options.notes);
     try {
         const std::uint64_t failed = merge_into(options, console);
         if (failed == 0) return all_done;

@@ -10,6 +10,7 @@ namespace gpuhist::app {
 struct MergeOptions {
     std::vector<std::string> directories;  ///< that hold shard files
     std::filesystem::path output = "gpuhist-out";
+    bool force = false;  ///< files that gpuhist did not write are replaced
     bool notes = true;
 };
 

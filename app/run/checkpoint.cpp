@@ -1,16 +1,12 @@
 #include "run/checkpoint.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/files.hpp"
+#include "run/output_directory.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -50,17 +46,8 @@ std::optional<Lines> read_lines(const fs::path& path) {
 
 }  // namespace
 
-void make_durable(const fs::path& path) {
-    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    const bool done = file >= 0 && fsync(file) == 0;
-    const int error = errno;
-    if (file >= 0) close(file);
-    if (!done) throw IoError(path.string() + ": cannot be brought to disk: " + std::strerror(error));
-}
-
 void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
     Json head{{"gpuhist_journal", version},
-              {"temporary", checkpoint.temporary},
               {"pass", checkpoint.pass},
               {"complete", checkpoint.complete},
               {"inputs", checkpoint.inputs},
@@ -73,37 +60,7 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
               {"errors", checkpoint.errors}};
     if (const auto& output = checkpoint.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
-    const std::string text = head.dump() + '\n' + io::shard_json(checkpoint.shard);
-
-    const fs::path next = path.string() + ".next";
-    const int file = open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    int error = file < 0 ? errno : 0;
-    for (std::size_t written = 0; error == 0 && written < text.size();) {
-        const ssize_t part = write(file, text.data() + written, text.size() - written);
-        if (part >= 0)
-            written += static_cast<std::size_t>(part);
-        else if (errno != EINTR)
-            error = errno;
-    }
-    if (error == 0 && fsync(file) != 0) error = errno;
-    if (file >= 0 && close(file) != 0 && error == 0) error = errno;
-    if (error == 0 && rename(next.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0) {
-        unlink(next.c_str());
-        throw IoError(path.string() + ": cannot be written: " + std::strerror(error),
-                      error == ENOSPC || error == EDQUOT ? IoError::Kind::no_space : IoError::Kind::other);
-    }
-    make_durable(path.parent_path());
-}
-
-std::optional<std::string> load_temporary_prefix(const fs::path& path) {
-    const auto lines = read_lines(path);
-    if (!lines) return std::nullopt;
-    try {
-        return lines->head.at("temporary").get<std::string>();
-    } catch (const nlohmann::json::exception& error) {
-        throw no_checkpoint(path, error.what());
-    }
+    write_durably(path, head.dump() + '\n' + io::shard_json(checkpoint.shard));
 }
 
 std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::shared_ptr<io::FrequencyFile>& frequencies) {
@@ -116,7 +73,6 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
     };
     try {
         Checkpoint checkpoint;
-        checkpoint.temporary = head.at("temporary").get<std::string>();
         const std::uint64_t pass = number(head.at("pass"));
         if (pass != 1 && pass != 2) throw no_checkpoint(path, "an unknown pass");
         checkpoint.pass = static_cast<int>(pass);

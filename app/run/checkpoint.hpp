@@ -15,7 +15,6 @@ namespace gpuhist::app {
 
 /// State of a run between two inputs.
 struct Checkpoint {
-    std::string temporary;     ///< what the names of the run's temporary files begin with
     int pass = 1;              ///< 2: images are normalised by the tables of the whole set
     bool complete = false;     ///< nothing is left to do but to give files their names
     std::uint64_t inputs = 0;  ///< done in this pass, of all that are listed
@@ -38,12 +37,5 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// checkpoint, or the frequency file is shorter than it says. Absent where there is none.
 std::optional<Checkpoint> load_checkpoint(const std::filesystem::path& path,
                                           const std::shared_ptr<io::FrequencyFile>& frequencies);
-
-/// Prefix of the temporary names of the run, for one that nobody goes on with. Throws and is absent as
-/// `load_checkpoint`.
-std::optional<std::string> load_temporary_prefix(const std::filesystem::path& path);
-
-/// Makes sure that a file, or the names in a directory, are on disk. Throws IoError.
-void make_durable(const std::filesystem::path& path);
 
 }  // namespace gpuhist::app

@@ -10,19 +10,8 @@
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::app {
-namespace {
 
 namespace fs = std::filesystem;
-
-}  // namespace
-
-void make_directories(const fs::path& directory) {
-    std::error_code failure;
-    fs::create_directories(directory, failure);
-    if (failure)
-        throw IoError(directory.string() + ": cannot make this directory: " + failure.message(),
-                      failure == std::errc::no_space_on_device ? IoError::Kind::no_space : IoError::Kind::other);
-}
 
 /// Runs one writer. Returns what goes wrong, absent where nothing does.
 std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::function<void()>& writer) const {
@@ -41,21 +30,27 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
                                            const cv::Mat& normalized, Samples samples) const {
     if (!writes.histogram && !writes.plot && !writes.normalized) return {};
     const Input& input = outcome.input;
-    const std::string stem = (options_.output / input.output_name).string();
-    std::vector<std::pair<std::string, std::function<void(const fs::path&)>>> files;
+    const std::string& stem = input.output_name;
+    std::vector<std::pair<std::string, std::function<void(const std::string&)>>> files;
+    const auto write_image = [&](const std::string& name, const cv::Mat& image, Samples of) {
+        const std::vector<unsigned char> bytes = io::encode_image(output_.path() / name, image, of);
+        output_.write(name, bytes.data(), bytes.size());
+    };
     if (writes.histogram)
-        files.emplace_back(".histogram.csv",
-                           [&](const fs::path& path) { io::write_file(path, io::histogram_csv(histogram)); });
+        files.emplace_back(".histogram.csv", [&](const std::string& name) {
+            const std::string csv = io::histogram_csv(histogram);
+            output_.write(name, csv.data(), csv.size());
+        });
     if (writes.plot)
-        files.emplace_back(".histogram.png", [&](const fs::path& path) {
+        files.emplace_back(".histogram.png", [&](const std::string& name) {
             io::PlotOptions plot;
             plot.log_counts = options_.log_counts;
             plot.title = printable(input.standard_input ? "standard input" : input.output_name);
-            io::write_image(path, io::plot_histogram(histogram, outcome.result.rows, plot));
+            write_image(name, io::plot_histogram(histogram, outcome.result.rows, plot), Samples::color);
         });
     if (writes.normalized)
         files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth, samples),
-                           [&](const fs::path& path) { io::write_image(path, normalized, samples); });
+                           [&](const std::string& name) { write_image(name, normalized, samples); });
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;
         if (failure->kind == word(IoError::Kind::no_space) && !single_)
@@ -64,22 +59,14 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
             outcome.not_written.push_back(*failure);
         return true;
     };
-    const fs::path directory = fs::path(stem).parent_path();
-    if (failed(attempt(directory, [&] { make_directories(directory); }))) return {};
     // The files of an image that is alone have a thread each but the last, which has this one: encoding takes longer
     // than all else.
     std::vector<std::pair<std::string, std::future<std::optional<Failure>>>> pending;
     for (auto& [suffix, writer] : files) {
         const bool own = !single_ || &suffix == &files.back().first;
         pending.emplace_back(suffix, std::async(own ? std::launch::deferred : std::launch::async,
-                                                [this, path = fs::path(stem + suffix), &writer = writer] {
-                                                    return attempt(path, [&] {
-                                                        if (inputs_->includes(path))
-                                                            throw IoError(path.string() +
-                                                                          ": not written, it is one of the inputs; "
-                                                                          "name another --output");
-                                                        writer(path);
-                                                    });
+                                                [this, name = stem + suffix, &writer = writer] {
+                                                    return attempt(output_.path() / name, [&] { writer(name); });
                                                 }));
     }
     std::vector<std::string> written;

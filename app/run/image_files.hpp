@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <opencv2/core/mat.hpp>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "run/options.hpp"
 #include "run/outcome.hpp"
+#include "run/output_directory.hpp"
 
 namespace gpuhist::app {
 
@@ -18,8 +18,8 @@ namespace gpuhist::app {
 class ImageFiles {
   public:
     /// `single`: there is one input, whose files are written at the same time.
-    ImageFiles(const Options& options, std::shared_ptr<const InputList> inputs, bool single)
-        : options_(options), inputs_(std::move(inputs)), single_(single) {}
+    ImageFiles(const Options& options, OutputDirectory& output, bool single)
+        : options_(options), output_(output), single_(single) {}
 
     /// Writes what is wanted of an image. Files that cannot be written are named in the outcome. Returns the suffixes
     /// of those that were.
@@ -30,11 +30,8 @@ class ImageFiles {
     std::optional<Failure> attempt(const std::filesystem::path& path, const std::function<void()>& writer) const;
 
     const Options& options_;
-    const std::shared_ptr<const InputList> inputs_;
+    OutputDirectory& output_;
     const bool single_;
 };
-
-/// Makes a directory, and those above it. Throws IoError.
-void make_directories(const std::filesystem::path& directory);
 
 }  // namespace gpuhist::app

@@ -50,10 +50,10 @@ std::string no_copy(const io::Image& file, const Normalization& normalization) {
 
 }  // namespace
 
-Measurer::Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines,
-                   MemoryBudget& budget, const Sinks& sinks, StageTimes& times, bool single)
+Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
+                   const Sinks& sinks, StageTimes& times, bool single)
     : options_(options),
-      files_(options, std::move(inputs), single),
+      files_(options, output, single),
       engines_(engines),
       budget_(budget),
       sinks_(sinks),
@@ -91,7 +91,7 @@ class Measurer::Images {
     Images(Measurer& measurer, StageClock& clock) : measurer_(measurer), clock_(clock), share_(measurer.budget_) {}
 
     void read(Outcome& outcome) {
-        Image image{&outcome, measurer_.writes_of(outcome.input)};
+        Image image{&outcome, measurer_.writes_of(outcome)};
         if (measurer_.pass_ == 2 && !image.writes.normalized) return;
         clock_.enter(Stage::read);
         const bool done = attempt(outcome, [&] {
@@ -269,8 +269,17 @@ io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held
 }
 
 /// Files that are written about an input in this pass.
-Writes Measurer::writes_of(const Input& input) const {
-    Writes writes = options_.writes_of(input);
+Writes Measurer::writes_of(Outcome& outcome) const {
+    Writes writes = options_.writes_of(outcome.input);
+    if (outcome.names != Names::own) {
+        if (outcome.names == Names::taken && pass_ == 1)
+            outcome.not_written.push_back(
+                {"output", outcome.input.path +
+                               ": its files are not written, an input before it, of another path, has "
+                               "theirs under the name " +
+                               outcome.input.output_name});
+        writes = {writes.stats, false, false, false};
+    }
     if (pass_ == 2) return {false, false, false, writes.normalized};
     if (options_.linked && !single_) writes.normalized = false;
     return writes;

@@ -24,7 +24,7 @@ namespace gpuhist::app {
 
 class Measurer {
   public:
-    Measurer(const Options& options, std::shared_ptr<const InputList> inputs, EnginePool& engines, MemoryBudget& budget,
+    Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
              const Sinks& sinks, StageTimes& times, bool single);
 
     /// Pixels lie from now on in memory that is reused, of which `bytes` are kept; pinned for the GPU, if one works.
@@ -49,7 +49,7 @@ class Measurer {
 
     io::Image read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
                    StageClock& clock) const;
-    Writes writes_of(const Input& input) const;
+    Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
     cv::Mat apply_luts(const io::Image& file) const;
     /// Memory for the normalised copy.

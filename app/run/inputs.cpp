@@ -15,6 +15,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "run/output_list.hpp"
+
 namespace gpuhist::app {
 namespace {
 
@@ -196,8 +198,8 @@ class PathFile {
 
 class InputList::Implementation {
   public:
-    Implementation(const InputOptions& options, const fs::path& output)
-        : walk_options_(options.walk), results_(resolve(output).string()) {
+    Implementation(const InputOptions& options, const fs::path& output, std::function<bool(const std::string&)> written)
+        : walk_options_(options.walk), written_(std::move(written)), results_(resolve(output).string()) {
         if (options.files_from) paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated);
         PathResolver resolver;
         for (const std::string& argument : options.arguments) {
@@ -324,6 +326,7 @@ class InputList::Implementation {
 
     void begin_walk(const Root& root) {
         io::Walk next(root.argument, walk_options_);
+        next.pass_over([this, &root](const std::string& relative) { return is_result(root.full + "/" + relative); });
         if (walk_options_.follow_links) {
             if (former_walk_) next.go_on_after(*former_walk_);
             if (results_ != root.full) next.skip_target(results_);
@@ -359,12 +362,17 @@ class InputList::Implementation {
             if (i >= roots) break;
             const char* relative = inside(full, roots_[i].full);
             const bool result = inside(full, results_) && inside(results_, roots_[i].full);
-            if (relative && !result && io::walk_finds(relative, walk_options_)) return true;
+            if (relative && !result && io::walk_finds(relative, walk_options_) && !is_result(full)) return true;
         }
         return false;
     }
 
+    /// Whether gpuhist wrote that file.
+    bool is_result(const std::string& full) const { return (written_ && written_(full)) || lists_.list(full); }
+
     io::WalkOptions walk_options_;
+    std::function<bool(const std::string&)> written_;
+    mutable ListsAround lists_;
     std::string results_;
     std::unique_ptr<PathFile> paths_;
     std::vector<Root> roots_;
@@ -382,8 +390,9 @@ class InputList::Implementation {
     bool ended_ = false;                                ///< the list of paths
 };
 
-InputList::InputList(const InputOptions& options, const fs::path& output)
-    : implementation_(std::make_unique<Implementation>(options, output)) {}
+InputList::InputList(const InputOptions& options, const fs::path& output,
+                     std::function<bool(const std::string&)> written)
+    : implementation_(std::make_unique<Implementation>(options, output, std::move(written))) {}
 InputList::~InputList() = default;
 std::optional<Input> InputList::next() {
     return implementation_->next();

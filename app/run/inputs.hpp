@@ -35,12 +35,14 @@ struct InputOptions {
 };
 
 /// Lists the inputs in the order of the arguments, and those of a directory in byte order. An image that several
-/// arguments name is listed once; what lies in `output` is left out of the directories around it: they are results.
+/// arguments name is listed once. Results are left out of directories: what lies in `output` where that is below them,
+/// what a list `.gpuhist` names, and the files that `written` knows, by an absolute path without links.
 /// Which these are follows from the arguments alone, so that memory does not grow with the number of images.
 class InputList {
   public:
     /// Throws IoError where the list of paths cannot be opened.
-    InputList(const InputOptions& options, const std::filesystem::path& output);
+    InputList(const InputOptions& options, const std::filesystem::path& output,
+              std::function<bool(const std::string& file)> written = nullptr);
     ~InputList();
 
     std::optional<Input> next();

@@ -48,6 +48,7 @@ struct Options {
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
     bool dry_run = false;  ///< list the inputs, and do nothing else
+    bool force = false;    ///< files that gpuhist did not write are replaced, but for inputs
     bool resume = false;
     std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
     std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is

@@ -39,9 +39,13 @@ struct Sinks {
     std::unique_ptr<io::Sink> printed;  ///< of standard output
 };
 
+/// Whose the names of an input's files are: its own, or those of the same file before it, or of another.
+enum class Names { own, same_file, taken };
+
 /// An input, and what came of it.
 struct Outcome {
     Input input;
+    Names names = Names::own;
     bool left_out = false;           ///< another shard's, or nothing is to be done for it in this pass
     std::optional<Failure> failure;  ///< why it could not be measured; then only this is set
     /// Reason why the run cannot go on: nothing of this input counts, nor of those after it.

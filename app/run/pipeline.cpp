@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -24,6 +26,8 @@
 #include "run/dry_run.hpp"
 #include "run/image_task.hpp"
 #include "run/interruption.hpp"
+#include "run/output_directory.hpp"
+#include "run/output_names.hpp"
 #include "run/result_sink.hpp"
 
 namespace gpuhist::app {
@@ -55,6 +59,22 @@ void check_output_directory(const fs::path& directory) {
                   "; name another directory with --output");
 }
 
+/// Copies standard input, which may be a pipe, into a file that takes its place.
+void keep_standard_input() {
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    const std::unique_ptr<std::FILE, Close> copy(std::tmpfile());
+    std::array<char, 65536> part;
+    bool done = copy != nullptr;
+    for (std::size_t got; done && (got = std::fread(part.data(), 1, part.size(), stdin)) > 0;)
+        done = std::fwrite(part.data(), 1, got, copy.get()) == got;
+    done = done && std::ferror(stdin) == 0 && std::fflush(copy.get()) == 0 &&
+           dup2(fileno(copy.get()), STDIN_FILENO) == STDIN_FILENO;
+    if (!done) throw IoError(std::string("standard input: cannot be kept: ") + std::strerror(errno));
+    std::rewind(stdin);
+}
+
 int threads_of(const Options& options) {
     return options.engine_options.threads > 0 ? options.engine_options.threads
                                               : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -70,7 +90,8 @@ class Run {
         : options_(options),
           summary_(summary),
           console_(options.quiet),
-          inputs_(std::make_shared<InputList>(options.inputs, options.output)),
+          output_(std::make_shared<OutputDirectory>(options.output, options.force, console_)),
+          inputs_(list_inputs()),
           single_(inputs_->single() && !options.shard),
           shard_(options.shard.value_or(io::ShardId{})),
           threads_(threads_of(options)),
@@ -78,8 +99,8 @@ class Run {
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
           budget_(memory_),
           sinks_(make_sinks(options)),
-          measurer_(options, inputs_, engines_, budget_, sinks_, summary.stages, single_),
-          results_(options, sinks_, console_, single_) {
+          measurer_(options, *output_, engines_, budget_, sinks_, summary.stages, single_),
+          results_(options, sinks_, console_, *output_, single_) {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from, memory_);
@@ -89,6 +110,8 @@ class Run {
     int execute();
 
   private:
+    std::shared_ptr<InputList> list_inputs();
+    void look_before_writing();
     void measure_one();
     void measure_many();
     void pass_through(std::uint64_t done);
@@ -106,6 +129,7 @@ class Run {
     const Options& options_;
     RunSummary& summary_;
     Console console_;
+    const std::shared_ptr<OutputDirectory> output_;  ///< which the thread that lists may outlive the run with
     std::shared_ptr<InputList> inputs_;
     const bool single_;        ///< one image, whose results are no part of others
     const io::ShardId shard_;  ///< that all are of where none was asked for
@@ -118,10 +142,40 @@ class Run {
     Results results_;
     std::unique_ptr<Progress> progress_;
     std::atomic<End> end_{End::none};
+    bool files_of_images_ = false;             ///< are written
+    std::optional<OutputNames> names_;         ///< of a list's inputs, where files are written about each
     bool nothing_more_counts_ = false;         ///< of what is in flight
     std::atomic<double> seconds_an_input_{0};  ///< of a thread, lately
     std::atomic<std::size_t> inputs_in_flight_{0};
 };
+
+std::shared_ptr<InputList> Run::list_inputs() {
+    auto list =
+        std::make_shared<InputList>(options_.inputs, options_.output,
+                                    [output = output_](const std::string& file) { return output->owns_file(file); });
+    output_->set_inputs(list);
+    return list;
+}
+
+/// Finds out what may be written, before anything is. Throws IoError.
+void Run::look_before_writing() {
+    const Writes most = options_.write.value_or(Writes{true, true, true, true});
+    if (!most.any() && options_.tables_to.empty()) return;
+    if (most.any()) output_->read_lists();
+    files_of_images_ = most.histogram || most.plot || most.normalized;
+    for (const std::string& argument : options_.inputs.arguments) output_->protect(argument);
+    const bool standard_input = options_.inputs.files_from == "-";
+    std::error_code ignored;
+    if (files_of_images_ && options_.inputs.files_from && output_->may_replace() &&
+        (standard_input || fs::is_regular_file(*options_.inputs.files_from, ignored))) {
+        // A list may name an earlier run's file behind the image that it is of. What cannot be read twice is kept.
+        if (standard_input) keep_standard_input();
+        InputList list(options_.inputs, options_.output);
+        while (const auto input = list.next()) output_->protect(input->path);
+        if (standard_input) std::rewind(stdin);
+    }
+    results_.reserve_names();
+}
 
 /// The first reason is the one that is told.
 void Run::end(End why) {
@@ -209,6 +263,8 @@ Batch Run::batch_of(std::vector<Input> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         Outcome& outcome = batch[i];
         outcome.input = std::move(inputs[i]);
+        if (names_) outcome.names = names_->take(outcome.input);
+        if (files_of_images_ && output_->may_replace()) output_->protect(outcome.input.path);
         outcome.left_out = !shard_.has(outcome.input.index) || (results_.pass() == 2 && results_.is_bad(outcome.input));
     }
     return batch;
@@ -227,12 +283,16 @@ void Run::pass_through(std::uint64_t done) {
     InputStream stream(inputs_, [this](const std::string& text) {
         if (results_.pass() == 1) console_.note(text);
     });
+    if (files_of_images_ && options_.inputs.files_from) names_.emplace();
     for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
         const auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
         if (inputs.empty() && end_ == End::none)
             throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
                              options_.output.string() + ": start anew without --resume");
-        for (const Input& input : inputs) results_.skip(input);
+        for (const Input& input : inputs) {
+            results_.skip(input);
+            if (names_) names_->take(input);
+        }
         left -= inputs.size();
     }
     progress_ = std::make_unique<Progress>(console_, options_);
@@ -278,7 +338,7 @@ void Run::measure_many() {
     if (results_.pass() == 1) {
         pass_through(done);
         if (!options_.linked || end_ != End::none) return;
-        inputs_ = std::make_shared<InputList>(options_.inputs, options_.output);
+        inputs_ = list_inputs();
         results_.begin_second_pass();
         done = 0;
     }
@@ -311,6 +371,7 @@ int Run::execute() {
     std::optional<tbb::global_control> control;
     if (!single_) control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
     try {
+        look_before_writing();
         if (single_)
             measure_one();
         else

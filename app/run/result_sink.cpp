@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -41,10 +42,11 @@ Sinks make_sinks(const Options& options) {
     return sinks;
 }
 
-Results::Results(const Options& options, const Sinks& sinks, Console& console, bool single)
+Results::Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single)
     : options_(options),
       sinks_(sinks),
       console_(console),
+      output_(output),
       single_(single),
       journaled_(!single && (!options.write || options.write->any())),
       stats_wanted_(!options.write || options.write->stats),
@@ -70,6 +72,33 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, b
     shard.log_counts = options_.log_counts;
     if (options_.shard) shard.id = *options_.shard;
     shard.groups = {{"", {}}};
+    if (journaled_) output_.keep_track(shard_name(options_, "gpuhist"), working_names());
+}
+
+/// Names of the files that go before the run ends.
+std::vector<std::string> Results::working_names() const {
+    std::vector<std::string> names{checkpoint_path_.filename(), shard_name(options_, "gpuhist") + ".values.partial"};
+    if (stats_wanted_) names.push_back(rows_.partial().filename());
+    if (stats_wanted_ && !sharded_) names.push_back(errors_.partial().filename());
+    if (stats_wanted_ && sharded_) names.push_back(io::shard_frequency_file_name(checkpoint_.shard.id));
+    if (linked_) names.push_back(bad_.partial().filename());
+    return names;
+}
+
+void Results::reserve_names() {
+    std::vector<std::string> names;
+    if (stats_wanted_) names.push_back(rows_name(options_));
+    if (sharded_) names.push_back(io::shard_file_name(checkpoint_.shard.id));
+    if (journaled_) {
+        for (std::string& name : working_names()) names.push_back(std::move(name));
+        names.push_back(shard_name(options_, "gpuhist") + ".written.partial");
+        if (stats_wanted_ && !sharded_) {
+            names.emplace_back("errors.csv");
+            for (std::string& name : io::dataset_file_names()) names.push_back(std::move(name));
+        }
+    }
+    output_.reserve(names);
+    if (!options_.tables_to.empty()) output_.reserve_elsewhere(options_.tables_to, "# gpuhist tables: ");
 }
 
 std::uint64_t Results::begin() {
@@ -81,7 +110,6 @@ std::uint64_t Results::begin() {
         if (!differences.empty())
             throw UsageError("--resume: the interrupted run in " + options_.output.string() + " differs in " +
                              differences + ": repeat it with its options, or start anew without --resume");
-        const std::string killed = former->temporary;
         checkpoint_ = std::move(*former);
         expected_hash_ = checkpoint_.paths_hash;
         to_skip_ = checkpoint_.inputs;
@@ -90,35 +118,24 @@ std::uint64_t Results::begin() {
         checkpoint_saved_ = true;
         begun_ = complete_ || checkpoint_.pass == 2 || checkpoint_.inputs > 0;  // else there are no headers yet
         keep_values();
+        if (checkpoint_.frequency_bytes == 0) values_->discard();
         if (!complete_ && stats_wanted_) {
             rows_.resume(checkpoint_.rows_bytes);
             if (!sharded_) errors_.resume(checkpoint_.errors_bytes);
         }
         if (!complete_ && linked_) bad_.resume(checkpoint_.bad_bytes);
-        remove_temporary_files(options_.output, killed);
         if (checkpoint_.standard_output) cut_standard_output(*checkpoint_.standard_output);
-        checkpoint_.temporary = io::temporary_prefix();
-        save_checkpoint(checkpoint_path_, checkpoint_);  // so that this run's temporary files are known for its, too
+        output_.begin();
         return to_skip_;
     }
     rows_.discard();
     if (!sharded_) errors_.discard();
     if (linked_) bad_.discard();
     values_->discard();
-    std::optional<std::string> former;
-    try {
-        former = load_temporary_prefix(checkpoint_path_);
-    } catch (const IoError&) {
-        former.emplace();  // whatever it is: the run starts anew
-    }
-    if (former) {
-        remove_temporary_files(options_.output, *former);
+    std::error_code ignored;
+    if (fs::remove(checkpoint_path_, ignored))
         console_.note(options_.output.string() +
                       ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
-        std::error_code ignored;
-        fs::remove(checkpoint_path_, ignored);
-    }
-    checkpoint_.temporary = io::temporary_prefix();
     return 0;
 }
 
@@ -169,10 +186,9 @@ void Results::skip(const Input& input) {
 void Results::begin_files() {
     if (std::exchange(begun_, true)) return;
     if (journaled_) {
-        make_directories(options_.output);
+        output_.begin();
         checkpoint_.standard_output = standard_output();
-        save_checkpoint(checkpoint_path_,
-                        checkpoint_);  // so that what is left of a run that is killed soon is known for its
+        save_checkpoint(checkpoint_path_, checkpoint_);
         checkpoint_saved_ = true;
     }
     if (stats_wanted_) {
@@ -265,6 +281,7 @@ void Results::checkpoint() {
             checkpoint_.errors_bytes = errors_.bytes();
         }
     }
+    output_.sync();
     const Writes most = options_.write.value_or(Writes{true, true, true, true});
     if (most.histogram || most.plot || most.normalized) {  // files of images
         const int directory = open(options_.output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -294,51 +311,68 @@ void Results::checkpoint() {
     last_checkpoint_ = now;
 }
 
-/// Gives a file of rows its name, unless a run that was interrupted while finishing has done so.
-void Results::finish_rows(RowFile& file, const char* name, std::uint64_t bytes) {
-    make_directories(options_.output);
+/// Lets a file of rows have its name, unless a run that was interrupted while finishing has given it.
+void Results::finish_rows(RowFile& file, const std::string& name, std::uint64_t bytes) {
+    output_.make();
     std::error_code ignored;
-    const bool left = !complete_ || fs::exists(options_.output / (std::string(name) + ".partial"), ignored);
+    const bool left = !complete_ || fs::exists(file.partial(), ignored);
     if (complete_ && left) file.resume(bytes);
-    if (left) file.complete();
+    if (left)
+        file.complete(output_);
+    else
+        output_.keep(name);
     written_.push_back(name);
 }
 
 void Results::finish_shard() {
     const io::Shard& shard = checkpoint_.shard;
-    io::remove_shard(options_.output, shard.id);  // before the rows change: what is there then is none
-    finish_rows(rows_, rows_name(options_).c_str(), checkpoint_.rows_bytes);
-    for (std::string& name : io::write_shard(options_.output, shard)) written_.push_back(std::move(name));
+    const std::string values_name = io::shard_frequency_file_name(shard.id);
+    output_.remove(io::shard_file_name(shard.id));  // before the rows change: what is there then is none
+    output_.remove(values_name);
+    output_.commit();
+    finish_rows(rows_, rows_name(options_), checkpoint_.rows_bytes);
+    output_.commit();
+    std::vector<std::string> names = io::write_shard(options_.output, shard, writer());
+    if (names.size() > 1) output_.keep(values_name);
+    output_.commit();
+    written_.insert(written_.end(), names.begin(), names.end());
 }
 
 /// Files that are not written now must not be left from an earlier run: they would be taken for this one's.
 void Results::finish_dataset() {
     const io::Shard& shard = checkpoint_.shard;
-    const auto remove = [&](const std::string& name) {
-        std::error_code ignored;
-        fs::remove(options_.output / name, ignored);
-    };
-    if (shard.rows > 0) {
+    std::set<std::string> stale{"stats.csv"};
+    if (journaled_) {
+        stale.insert("errors.csv");
+        for (const std::string& name : io::dataset_file_names()) stale.insert(name);
+    }
+    if (shard.rows > 0)
         finish_rows(rows_, "stats.csv", checkpoint_.rows_bytes);
-    } else {
+    else
         rows_.discard();
-        remove("stats.csv");
+    if (journaled_) {
+        if (!checkpoint_.errors.empty())
+            finish_rows(errors_, "errors.csv", checkpoint_.errors_bytes);
+        else
+            errors_.discard();
+        if (shard.inputs >= 2 && shard.rows > 0) {
+            numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts,
+                                         shard.percentiles, writer());
+            for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
+        }
     }
-    if (!journaled_) return;
-    if (!checkpoint_.errors.empty()) {
-        finish_rows(errors_, "errors.csv", checkpoint_.errors_bytes);
-    } else {
-        errors_.discard();
-        remove("errors.csv");
-    }
-    const std::vector<std::string> dataset = io::dataset_file_names();
-    for (const std::string& name : dataset) remove(name);
-    if (shard.inputs < 2 || shard.rows == 0) return;
-    numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts, shard.percentiles);
-    for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
-    std::error_code ignored;
-    for (const std::string& name : dataset)
-        if (fs::exists(options_.output / name, ignored)) written_.push_back(name);
+    for (const std::string& name : written_) stale.erase(name);
+    for (const std::string& name : stale) output_.remove(name);
+    output_.commit();
+}
+
+/// What writes files of the set, which get their names with all others.
+io::FileWriter Results::writer() {
+    return [this](const fs::path& path, const void* data, std::size_t bytes) {
+        const std::string name = path.filename().string();
+        output_.stage(name, data, bytes);
+        if (!sharded_) written_.push_back(name);
+    };
 }
 
 /// Prints a table for each depth of the whole set.
@@ -378,16 +412,14 @@ void Results::finish() {
         checkpoint_.complete = true;
         checkpoint();
     }
-    if (!options_.tables_to.empty() && checkpoint_.images > 0) io::write_file(options_.tables_to, io::luts_csv(luts()));
-    if (stats_wanted_) {
-        if (sharded_)
-            finish_shard();
-        else
-            finish_dataset();
-    }
+    if (!options_.tables_to.empty() && checkpoint_.images > 0) write_durably(options_.tables_to, io::luts_csv(luts()));
+    if (stats_wanted_ && sharded_)
+        finish_shard();
+    else if (stats_wanted_)
+        finish_dataset();
+    else
+        output_.commit();
     if (journaled_) {
-        for (const std::string& file : written_) make_durable(options_.output / file);
-        make_durable(options_.output);
         std::error_code ignored;
         fs::remove(checkpoint_path_, ignored);
         checkpoint_saved_ = false;
@@ -395,6 +427,7 @@ void Results::finish() {
     if (table_wanted_ && from_directory_) print_set();
     if (linked_) bad_.discard();
     if (journaled_) values_->discard();
+    output_.end();
     if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
         console_.print(end);
     if (options_.format != "table" || written_.empty()) return;

@@ -16,6 +16,7 @@
 #include "gpuhist/lut.hpp"
 #include "run/checkpoint.hpp"
 #include "run/outcome.hpp"
+#include "run/output_directory.hpp"
 #include "run/row_file.hpp"
 #include "run/run_state.hpp"
 #include "run/set_summary.hpp"
@@ -27,8 +28,10 @@ Sinks make_sinks(const Options& options);
 
 class Results {
   public:
-    Results(const Options& options, const Sinks& sinks, Console& console, bool single);
+    Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single);
 
+    /// Looks whether other files have the names of those that will be written. Throws IoError.
+    void reserve_names();
     /// Looks for an interrupted run. With --resume takes up where it was, and returns the number of inputs that are
     /// done; otherwise clears it away, with a note. Throws UsageError where it was another run, IoError.
     std::uint64_t begin();
@@ -69,13 +72,15 @@ class Results {
     std::uint64_t pixels() const { return pixels_; }      ///< of these
 
   private:
+    std::vector<std::string> working_names() const;
+    io::FileWriter writer();
     void keep_values();
     void begin_files();
     void add_error(const Input& input, const Failure& failure);
     void remark(const Outcome& outcome);
     void add_image(Outcome& outcome);
     void print(const std::string& text);
-    void finish_rows(RowFile& file, const char* name, std::uint64_t bytes);
+    void finish_rows(RowFile& file, const std::string& name, std::uint64_t bytes);
     void finish_shard();
     void finish_dataset();
     void print_set();
@@ -83,6 +88,7 @@ class Results {
     const Options& options_;
     const Sinks& sinks_;
     Console& console_;
+    OutputDirectory& output_;
     const bool single_;     ///< there is one input
     const bool journaled_;  ///< more than one input, and something to write
     const bool stats_wanted_;

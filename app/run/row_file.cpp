@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/encode.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -26,27 +26,28 @@ void lock(int file, const fs::path& path) {
 
 }  // namespace
 
-void fail_to_write(const fs::path& path, int error) {
-    throw IoError(path.string() + ": cannot be written: " + std::strerror(error),
-                  error == ENOSPC || error == EDQUOT ? IoError::Kind::no_space : IoError::Kind::other);
-}
-
 RowFile::RowFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {}
 
 RowFile::~RowFile() {
     if (file_ >= 0) close(file_);
 }
 
-void RowFile::open() {
-    file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+void RowFile::open(bool resumed) {
+    const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
+    file_ = ::open(partial_.c_str(), flags | O_CREAT | (resumed ? 0 : O_EXCL), 0666);
+    const bool taken = file_ < 0 && errno == EEXIST;
+    if (taken) file_ = ::open(partial_.c_str(), flags);
     if (file_ < 0) fail_to_write(partial_, errno);
     lock(file_, partial_);
+    struct stat status {};
+    if (taken || fstat(file_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1)
+        throw IoError(partial_.string() + ": cannot be written: there is another file of this name");
     if (ftruncate(file_, static_cast<off_t>(written_)) != 0) fail_to_write(partial_, errno);
     if (lseek(file_, 0, SEEK_END) < 0) fail_to_write(partial_, errno);
 }
 
 void RowFile::begin() {
-    if (file_ < 0) open();
+    if (file_ < 0) open(false);
 }
 
 void RowFile::flush() {
@@ -86,21 +87,22 @@ void RowFile::resume(std::uint64_t bytes) {
     if (bytes > 0 && (failed || there < bytes))
         throw IoError(partial_.string() + ": is not what the checkpoint says of it: start anew without --resume");
     written_ = bytes;
-    open();
+    open(true);
 }
 
-void RowFile::complete() {
+void RowFile::complete(OutputDirectory& output) {
+    const std::string name = path_.filename().string();
     if (file_ < 0) {
-        io::write_file(path_, buffer_);
+        output.stage(name, buffer_.data(), buffer_.size());
         discard();
         return;
     }
     sync();
-    if (rename(partial_.c_str(), path_.c_str()) != 0) fail_to_write(path_, errno);
+    output.stage_working(name, partial_);
 }
 
 void RowFile::discard() {
-    if (file_ < 0) file_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) file_ = ::open(partial_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (file_ < 0) return;
     lock(file_, partial_);
     unlink(partial_.c_str());

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "run/output_directory.hpp"
+
 namespace gpuhist::app {
 
 /// Text file that grows under a name of its own, NAME.partial, and gets its name when it is complete. A short one
@@ -24,14 +26,16 @@ class RowFile {
     void sync();
     /// Goes on after the first `bytes` of an interrupted run.
     void resume(std::uint64_t bytes);
-    void complete();
+    /// Lets it have its name when the directory's files get theirs.
+    void complete(OutputDirectory& output);
     /// Takes the name for this run, and keeps other runs from it.
     void begin();
-    /// Removes what is there under the temporary name. Throws IoError where another run is writing it.
+    /// Removes what is there under the temporary name, which must be a run's. Throws IoError where another run is
+    /// writing it.
     void discard();
 
   private:
-    void open();
+    void open(bool resumed);
     void flush();
 
     std::filesystem::path path_, partial_;
@@ -39,8 +43,5 @@ class RowFile {
     int file_ = -1;
     std::uint64_t written_ = 0;
 };
-
-/// Throws IoError: the file cannot be written, for this reason (errno).
-[[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);
 
 }  // namespace gpuhist::app

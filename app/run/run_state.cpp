@@ -100,17 +100,6 @@ void cut_standard_output(const Checkpoint::Output& output) {
     if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
 }
 
-void remove_temporary_files(const fs::path& directory, const std::string& prefix) {
-    if (prefix.rfind(".gpuhist.", 0) != 0) return;
-    std::error_code failed;
-    for (auto entry = fs::recursive_directory_iterator(directory, failed); !failed && entry != fs::end(entry);
-         entry.increment(failed))
-        if (entry->path().filename().string().rfind(prefix, 0) == 0) {
-            std::error_code ignored;
-            fs::remove(entry->path(), ignored);
-        }
-}
-
 fs::path temporary_directory() {
     std::error_code failure;
     const fs::path path = fs::temp_directory_path(failure);

@@ -30,9 +30,6 @@ std::optional<Checkpoint::Output> standard_output();
 /// Cuts off what standard output received after that, if it is the same file.
 void cut_standard_output(const Checkpoint::Output& output);
 
-/// Removes the temporary files of a run that was killed.
-void remove_temporary_files(const std::filesystem::path& directory, const std::string& prefix);
-
 /// The system's directory for temporary files.
 std::filesystem::path temporary_directory();
 

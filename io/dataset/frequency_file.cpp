@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,8 +49,8 @@ FrequencyFile::~FrequencyFile() {
     if (file_ >= 0) close(file_);
 }
 
-/// Opens what is to be written.
-void FrequencyFile::open() {
+/// Opens what is to be written: a new file, or the one that is there.
+void FrequencyFile::open(bool there) {
     if (file_ >= 0) return;
     if (use_ == Use::temporary) {
         file_ = open_unnamed(path_);
@@ -58,11 +59,19 @@ void FrequencyFile::open() {
     }
     std::error_code failure;
     fs::create_directories(path_.parent_path(), failure);
-    const int file = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    int file = there ? -1 : ::open(path_.c_str(), flags | O_CREAT | O_EXCL, 0666);
+    const bool taken = file < 0 && !there && errno == EEXIST;
+    if (there || taken) file = ::open(path_.c_str(), flags);
     if (file < 0) throw system_failure(path_.string(), "cannot be written", errno);
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         close(file);
         fail(path_.string(), "another run is writing it; name another --output");
+    }
+    struct stat status {};
+    if (taken || fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
+        close(file);
+        fail(path_.string(), "cannot be written: there is another file of this name");
     }
     file_ = file;
     if (ftruncate(file_, static_cast<off_t>(end_)) != 0)
@@ -71,7 +80,7 @@ void FrequencyFile::open() {
 
 std::uint64_t FrequencyFile::take(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
-    open();
+    open(false);
     const std::uint64_t place = (end_ + block_bytes - 1) / block_bytes * block_bytes;
     end_ = place + bytes;
     return place;
@@ -150,7 +159,7 @@ void FrequencyFile::resume(std::uint64_t bytes) {
     if (const auto there = fs::file_size(path_, failure); failure || there < bytes)
         fail(path_.string(), "is not what the checkpoint says of it: start anew without --resume");
     end_ = synced_ = bytes;
-    open();
+    open(true);
 }
 
 void FrequencyFile::keep_only(std::vector<std::pair<std::uint64_t, std::uint64_t>> places) {
@@ -167,9 +176,9 @@ void FrequencyFile::keep_only(std::vector<std::pair<std::uint64_t, std::uint64_t
 
 void FrequencyFile::discard() {
     const std::lock_guard lock(mutex_);
-    std::error_code failure;
-    if (file_ < 0 && !fs::exists(path_, failure)) return;
-    open();  // so that no other run's is removed
+    struct stat status {};
+    if (file_ < 0 && lstat(path_.c_str(), &status) != 0) return;
+    open(true);  // so that no other run's is removed
     unlink(path_.c_str());
     close(std::exchange(file_, -1));
     end_ = synced_ = 0;

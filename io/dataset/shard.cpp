@@ -260,23 +260,15 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     return shard;
 }
 
-std::vector<std::string> write_shard(const fs::path& directory, const Shard& shard) {
-    remove_shard(directory, shard.id);
+std::vector<std::string> write_shard(const fs::path& directory, const Shard& shard, const FileWriter& write) {
     const std::string name = shard_file_name(shard.id), frequency_name = shard_frequency_file_name(shard.id);
     const auto storage = FrequencyFile::named(directory / frequency_name);
     Shard merged = shard;
     for (Group& group : merged.groups) group.summary = group.summary.merged_values(storage);
     const bool any = storage->sync() > 0;
-    write_file(directory / name, shard_json(merged));
+    const std::string text = shard_json(merged);
+    write(directory / name, text.data(), text.size());
     return any ? std::vector{frequency_name, name} : std::vector{name};
-}
-
-void remove_shard(const fs::path& directory, ShardId id) {
-    for (const std::string& name : {shard_file_name(id), shard_frequency_file_name(id)}) {
-        std::error_code failure;
-        fs::remove(directory / name, failure);
-        if (failure) throw IoError((directory / name).string() + ": cannot be removed: " + failure.message());
-    }
 }
 
 std::string shard_rows_header(const Percentiles& percentiles) {

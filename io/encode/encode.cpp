@@ -48,7 +48,7 @@ const char* lossless_extension(Depth depth, Samples samples) {
     return traits.floating || traits.lowest < 0 || bands ? ".tiff" : ".png";  // PNG has no fractions, signs and bands
 }
 
-void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples) {
+std::vector<unsigned char> encode_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples) {
     const std::string extension = path.extension().string(), name = path.string();
     std::vector<unsigned char> bytes;
     if (samples == Samples::color)
@@ -56,6 +56,11 @@ void write_image(const std::filesystem::path& path, const cv::Mat& image, Sample
     else
         bytes = extension == ".png" ? encode_png(image, samples, name) : encode_tiff(image, samples, name);
     if (bytes.empty()) fail(name, "cannot be encoded");
+    return bytes;
+}
+
+void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples) {
+    const std::vector<unsigned char> bytes = encode_image(path, image, samples);
     write_file(path, bytes.data(), bytes.size());
 }
 

@@ -1,17 +1,26 @@
 #include "gpuhist/io/encode.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <random>
+#include <utility>
 
-#include "files/descriptor.hpp"
 #include "files/failure.hpp"
 
 namespace gpuhist::io {
+namespace {
+
+[[noreturn]] void give_up(const std::filesystem::path& path, int error) {
+    throw system_failure(path.string(), "cannot be written", error);
+}
+
+}  // namespace
 
 const std::string& temporary_prefix() {
     // Not the process's number: on a file system that machines or containers share, others have the same.
@@ -24,46 +33,86 @@ const std::string& temporary_prefix() {
     return prefix;
 }
 
-void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
-    const std::string name = path.string();
-    const auto give_up = [&](int error) { throw system_failure(name, "cannot be written", error); };
-
+NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)) {
     // A short name of its own: the file's may already be as long as the file system allows.
     static std::atomic<unsigned> counter{0};
-    std::filesystem::path temporary;
-    int number = -1;
     do {
         const unsigned count = counter.fetch_add(1, std::memory_order_relaxed);
-        temporary = path.parent_path() / (temporary_prefix() + std::to_string(count) + ".tmp");
-        number = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    } while (number < 0 && errno == EEXIST);
-    if (number < 0) give_up(errno);
+        temporary_ = path_.parent_path() / (temporary_prefix() + std::to_string(count) + ".tmp");
+        file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    } while (file_ < 0 && errno == EEXIST);
+    if (file_ < 0) give_up(path_, errno);
+}
 
-    int error = 0;
-    {
-        Descriptor file(number);
-        const auto* rest = static_cast<const char*>(data);
-        while (bytes != 0 && error == 0) {
-            const ssize_t written = ::write(file.get(), rest, bytes);
-            if (written >= 0) {
-                rest += written;
-                bytes -= static_cast<std::size_t>(written);
-            } else if (errno != EINTR) {
-                error = errno;
-            }
-        }
-        const int close_error = file.close();
-        if (error == 0) error = close_error;
+NewFile::NewFile(NewFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      file_(std::exchange(other.file_, -1)),
+      bytes_(other.bytes_) {}
+
+NewFile::~NewFile() {
+    if (file_ >= 0) ::close(file_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void NewFile::write(const void* data, std::size_t bytes) {
+    const auto* rest = static_cast<const char*>(data);
+    while (bytes != 0) {
+        const ssize_t written = ::write(file_, rest, bytes);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) give_up(path_, errno);
+        rest += written;
+        bytes -= static_cast<std::size_t>(written);
+        bytes_ += static_cast<std::uint64_t>(written);
     }
-    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0) {
-        ::unlink(temporary.c_str());
-        give_up(error);
-    }
+}
+
+void NewFile::sync() {
+    if (::fsync(file_) != 0) give_up(path_, errno);
+}
+
+void NewFile::close() {
+    if (file_ >= 0 && ::close(std::exchange(file_, -1)) != 0) give_up(path_, errno);
+}
+
+void NewFile::replace() {
+    close();
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up(path_, errno);
+    temporary_.clear();
+}
+
+bool NewFile::create() {
+    close();
+    const int error = rename_to_new(temporary_, path_);
+    if (error != 0 && error != EEXIST) give_up(path_, error);
+    if (error == 0) temporary_.clear();
+    return error == 0;
+}
+
+int rename_to_new(const std::filesystem::path& from, const std::filesystem::path& to) {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL && errno != ENOSYS) return errno;
+    // File systems that know no such rename (NFS) have links, or neither.
+    if (::link(from.c_str(), to.c_str()) == 0) return ::unlink(from.c_str()) == 0 ? 0 : errno;
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+    struct stat status {};
+    if (::lstat(to.c_str(), &status) == 0) return EEXIST;
+    return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+    NewFile file(path);
+    file.write(data, bytes);
+    file.replace();
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
     write_file(path, text.data(), text.size());
+}
+
+FileWriter whole_file_writer() {
+    return
+        [](const std::filesystem::path& path, const void* data, std::size_t bytes) { write_file(path, data, bytes); };
 }
 
 }  // namespace gpuhist::io

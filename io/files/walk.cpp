@@ -181,6 +181,8 @@ void Walk::open(const std::string& relative) {
                 ++left_out_.links;
             else
                 level->add(name, true);
+        } else if (type == DT_REG && passes_over_ && passes_over_(path_below)) {
+            continue;
         } else if (type == DT_REG && found) {
             level->add(name, false);
         } else if (type == DT_REG && options_.include.empty()) {

@@ -130,14 +130,6 @@ std::vector<std::string> dataset_file_names() {
     return names;
 }
 
-void remove_dataset(const std::filesystem::path& directory) {
-    for (const std::string& name : dataset_file_names()) {
-        std::error_code failure;
-        std::filesystem::remove(directory / name, failure);
-        if (failure) throw IoError((directory / name).string() + ": cannot be removed: " + failure.message());
-    }
-}
-
 std::vector<std::string> dataset_notes(const Summary& summary) {
     std::vector<std::string> notes;
     for (const DepthSummary& part : summary.depths())
@@ -149,14 +141,20 @@ std::vector<std::string> dataset_notes(const Summary& summary) {
 }
 
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                         const HistogramOptions& options, bool log_counts, const Percentiles& percentiles) {
+                         const HistogramOptions& options, bool log_counts, const Percentiles& percentiles,
+                         const FileWriter& write) {
     const std::vector<GroupNumbers> all = numbers_of(groups, options, percentiles);
-    write_file(directory / "dataset.csv", dataset_csv(all, percentiles));
-    write_file(directory / "dataset.json", dataset_json(all, percentiles));
+    const auto write_text = [&](const char* name, const std::string& text) {
+        write(directory / name, text.data(), text.size());
+    };
+    write_text("dataset.csv", dataset_csv(all, percentiles));
+    write_text("dataset.json", dataset_json(all, percentiles));
     if (all.empty() || !all.front().name->empty()) return {};
     const GroupNumbers& whole = all.front();
-    for (const auto& [name, plot] : plots_of(*whole.summary, whole.found, log_counts))
-        write_image(directory / name, plot);
+    for (const auto& [name, plot] : plots_of(*whole.summary, whole.found, log_counts)) {
+        const std::vector<unsigned char> bytes = encode_image(directory / name, plot);
+        write(directory / name, bytes.data(), bytes.size());
+    }
     return whole.found;
 }
 

@@ -124,6 +124,7 @@ TEST_F(Directory, ANewRunReplacesAnInterruptedOneAndSaysSo) {
     fs::create_directory(at("gpuhist-out"));
     write_text(at("gpuhist-out/gpuhist.journal"), "no journal");
     write_text(at("gpuhist-out/stats.csv.partial"), "old");
+    write_text(at("gpuhist-out/gpuhist.written.partial"), "gpuhist files 1\n- gpuhist.journal\n- stats.csv.partial\n");
     save_gray("dir/a.png");
     save_gray("dir/b.png");
     EXPECT_EQ(run({"dir", "--resume"}).code, output_failed);

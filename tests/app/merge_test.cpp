@@ -163,6 +163,7 @@ class Merge : public testing::Test {
         for (const auto& entry : fs::directory_iterator(at("single"))) names.push_back(entry.path().filename());
         for (const std::string& name : names)
             EXPECT_TRUE(read_text(at("single/" + name)) == read_text(at(directory + "/" + name))) << name;
+        names.emplace_back(".gpuhist");
         EXPECT_EQ(names.size(), static_cast<std::size_t>(std::distance(fs::directory_iterator(at(directory)), {})));
     }
 
@@ -217,12 +218,13 @@ TEST_F(Merge, HoweverTheSetWasCut) {
               "gpuhist: 20 inputs failed when the shards ran: see gpuhist-out/errors.csv\n");
 }
 
-TEST_F(Merge, AnEarlierResultIsReplaced) {
+TEST_F(Merge, FilesOfOthersAreReplacedByForce) {
     write_three();
     fs::create_directories(at("out"));
     for (const char* name : {"stats.csv", "errors.csv", "dataset.csv", "dataset.f32.histogram.png"})
         write_text(at("out") / name, "old");
-    EXPECT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, inputs_failed);
+    EXPECT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, output_failed);
+    EXPECT_EQ(merge({"-q", "-o", "out", "1", "2", "3", "--force"}).code, inputs_failed);
     expect_single_run(made_inputs(7), "out");
 }
 

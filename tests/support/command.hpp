@@ -92,12 +92,13 @@ class Command : public testing::Test {
         ASSERT_TRUE(cv::imwrite(at(name).string(), image)) << name;
     }
 
-    /// Every file below the working directory but the images given, sorted.
+    /// Every file below a directory but lists of what gpuhist wrote, sorted.
     std::vector<std::string> files_below(const std::string& name) const {
         std::vector<std::string> files;
         if (fs::exists(at(name)))
             for (const auto& entry : fs::recursive_directory_iterator(at(name)))
-                if (entry.is_regular_file()) files.push_back(fs::relative(entry.path(), at(name)).string());
+                if (entry.is_regular_file() && entry.path().filename() != ".gpuhist")
+                    files.push_back(fs::relative(entry.path(), at(name)).string());
         std::sort(files.begin(), files.end());
         return files;
     }

@@ -109,10 +109,11 @@ class Directory : public Command {
         EXPECT_GE(kills, 1);
     }
 
-    /// Every file below a directory, with its bytes.
+    /// Every file below a directory, with its bytes, and the list of what gpuhist wrote there.
     std::map<std::string, std::string> contents(const std::string& name) const {
         std::map<std::string, std::string> files;
         for (const std::string& file : files_below(name)) files[file] = read_text(at(name) / file);
+        if (fs::exists(at(name) / ".gpuhist")) files[".gpuhist"] = read_text(at(name) / ".gpuhist");
         return files;
     }
 

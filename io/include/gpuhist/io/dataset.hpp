@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpuhist/dataset.hpp"
+#include "gpuhist/io/encode.hpp"
 
 namespace gpuhist::io {
 
@@ -40,9 +41,6 @@ std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& summar
 /// Names of all of these files, whichever a set has.
 std::vector<std::string> dataset_file_names();
 
-/// Removes these files where an earlier run has left them. Throws IoError.
-void remove_dataset(const std::filesystem::path& directory);
-
 /// Numbers of a set: the rows of `Summary::statistics`, and a histogram of each of its depths, as in dataset.json.
 struct SetNumbers {
     std::vector<SummaryRow> rows;
@@ -54,11 +52,11 @@ SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options =
 /// Remarks on a set, a line each: depths whose images have several whites, and so no numbers that refer to it.
 std::vector<std::string> dataset_notes(const Summary& summary);
 
-/// Writes all of these into a directory that exists. Returns what they say of the whole set. Throws IoError naming the
-/// file that cannot be written.
+/// Writes all of these into a directory that exists, each by `write`. Returns what they say of the whole set. Throws
+/// IoError naming the file that cannot be written.
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                          const HistogramOptions& options = {}, bool log_counts = false,
-                         const Percentiles& percentiles = {});
+                         const Percentiles& percentiles = {}, const FileWriter& write = whole_file_writer());
 
 /// Summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
 /// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a FrequencyStorage.

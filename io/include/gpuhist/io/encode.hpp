@@ -2,18 +2,57 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <opencv2/core/mat.hpp>
 #include <string>
+#include <vector>
 
 #include "gpuhist/image.hpp"
 
 namespace gpuhist::io {
 
+/// File that is written under a temporary name beside the one it is to have, which no other process uses and no link
+/// leads away from. It goes again unless it gets its name. Functions throw IoError naming that name and the cause.
+class NewFile {
+  public:
+    explicit NewFile(std::filesystem::path path);
+    NewFile(NewFile&& other) noexcept;
+    NewFile& operator=(NewFile&&) = delete;
+    ~NewFile();
+
+    void write(const void* data, std::size_t bytes);
+    void write(const std::string& text) { write(text.data(), text.size()); }
+    /// Brings to disk what was written.
+    void sync();
+    /// Writes no more.
+    void close();
+    std::uint64_t bytes() const { return bytes_; }
+    const std::filesystem::path& path() const { return path_; }
+    /// Gives it its name, in place of the file that has it.
+    void replace();
+    /// Gives it its name, unless one has it. Returns whether it did.
+    bool create();
+
+  private:
+    std::filesystem::path path_, temporary_;
+    int file_ = -1;
+    std::uint64_t bytes_ = 0;
+};
+
+/// Gives a file another name, unless one has it. Returns 0, or the system's error: EEXIST where one has.
+int rename_to_new(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// Writes a file so that a reader never sees half of it: a temporary name beside it, then a rename. Every write and the
 /// close are checked. Throws IoError naming the path and the cause; the temporary file is then gone.
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
 void write_file(const std::filesystem::path& path, const std::string& text);
+
+/// What writes a file: `write_file`, or another that does more.
+using FileWriter = std::function<void(const std::filesystem::path& path, const void* data, std::size_t bytes)>;
+/// `write_file` as such.
+FileWriter whole_file_writer();
 
 /// Prefix of the temporary names of this process, and of no other's: files of such names that a killed process left may
 /// be removed.
@@ -22,8 +61,12 @@ const std::string& temporary_prefix();
 /// Extension of the format that keeps every sample of an image: `.png`, or `.tiff` for floats and bands.
 const char* lossless_extension(Depth depth, Samples samples = Samples::color);
 
-/// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss, and
-/// writes with `write_file`. Bands need .tiff. Throws IoError where that fails. Safe to call from several threads.
+/// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss. Bands
+/// need .tiff. Throws IoError where that fails. Safe to call from several threads.
+std::vector<unsigned char> encode_image(const std::filesystem::path& path, const cv::Mat& image,
+                                        Samples samples = Samples::color);
+
+/// Encodes, and writes with `write_file`.
 void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples = Samples::color);
 
 }  // namespace gpuhist::io

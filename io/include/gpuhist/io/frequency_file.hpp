@@ -18,7 +18,7 @@ namespace gpuhist::io {
 /// `give_back` throws IoError, which names the file. Safe to use from several threads.
 class FrequencyFile : public FrequencyStorage {
   public:
-    /// File of that name, which no other process may be writing. What is there is overwritten.
+    /// File of that name, which no other process may be writing, and which is not there unless it is resumed.
     static std::shared_ptr<FrequencyFile> named(std::filesystem::path path);
     /// File without a name in a directory: it is gone with the last who uses it.
     static std::shared_ptr<FrequencyFile> temporary(std::filesystem::path directory);
@@ -50,7 +50,7 @@ class FrequencyFile : public FrequencyStorage {
   private:
     enum class Use : std::uint8_t { named, temporary, existing };
     FrequencyFile(std::filesystem::path path, Use use) : path_(std::move(path)), use_(use) {}
-    void open();
+    void open(bool there);
     void punch(std::uint64_t place, std::uint64_t bytes) const noexcept;
 
     const std::filesystem::path path_;  ///< of the file, or of the directory of a temporary one

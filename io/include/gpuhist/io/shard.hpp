@@ -51,12 +51,11 @@ std::string shard_json(const Shard& shard);
 /// `shard_json` writes.
 Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& files = {});
 
-/// Writes the frequency file, and then the shard file, with which the shard is there: the same bytes for equal shards.
-/// Returns the names of the files. Throws IoError.
-std::vector<std::string> write_shard(const std::filesystem::path& directory, const Shard& shard);
-
-/// Removes the shard file and the frequency file of an earlier run: the shard is there no more. Throws IoError.
-void remove_shard(const std::filesystem::path& directory, ShardId id);
+/// Writes the frequency file, which no file may have the name of, and then, by `write`, the shard file, with which the
+/// shard is there: the same bytes for equal shards. The former is on disk before the latter is written. Returns the
+/// names of the files. Throws IoError.
+std::vector<std::string> write_shard(const std::filesystem::path& directory, const Shard& shard,
+                                     const FileWriter& write = whole_file_writer());
 
 /// Lines of a shard's rows file: those of stats.csv and of errors.csv, in the order of the inputs, after the columns
 /// `index`, of the input, and `file`, which is `stats` or `errors`. The header is that of stats.csv.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -70,6 +71,8 @@ class Walk {
     void skip(const std::string& relative_directory);
     /// Tells a walk that follows links not to enter this directory, whatever leads there.
     void skip_target(const std::filesystem::path& directory);
+    /// Tells the walk to pass over files, which are not even counted, of whose path relative to the root this says so.
+    void pass_over(std::function<bool(const std::string& relative)> file) { passes_over_ = std::move(file); }
     /// Tells a walk that follows links not to enter what another, which ends here, has entered.
     void go_on_after(Walk& other);
 
@@ -86,6 +89,7 @@ class Walk {
     std::vector<std::unique_ptr<Level>> levels_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> entered_;  ///< device and inode, where links are followed
     std::vector<std::filesystem::path> skipped_targets_;
+    std::function<bool(const std::string&)> passes_over_;
     LeftOut left_out_;
     bool started_ = false;
 };

@@ -1,0 +1,464 @@
+#include "run/output_directory.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/io/dataset.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* lock_name = ".gpuhist.lock";
+constexpr std::string_view written_suffix = ".written.partial";
+constexpr std::string_view header_of_0_1_0 =
+    "path,width,height,depth,channel,pixels,nan,inf,min,max,mean,std,std_sample,skewness,kurtosis,entropy,p01,p05,p25,"
+    "median,p75,p95,p99,clipped_low,clipped_high,unique,effective_bits\n";
+
+bool is_there(const fs::path& path) {
+    struct stat status {};
+    return lstat(path.c_str(), &status) == 0;
+}
+
+std::string resolve(const fs::path& path) {
+    std::error_code failed;
+    fs::path resolved = fs::weakly_canonical(path, failed);
+    if (failed) resolved = fs::absolute(path, failed).lexically_normal();
+    std::string text = resolved.string();
+    if (text.empty() || text.back() != '/') text += '/';
+    return text;
+}
+
+bool ends_with(const std::string& text, std::string_view end) {
+    return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// Taken by one process at a time, while it reads and writes a directory's list; others wait. Where the file system has
+/// no locks, nothing is taken.
+class ListLock {
+  public:
+    explicit ListLock(const fs::path& directory) : path_(directory / lock_name) {
+        for (;;) {
+            file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+            if (file_ < 0) fail_to_write(path_, errno);
+            while (flock(file_, LOCK_EX) != 0 && errno == EINTR) continue;
+            struct stat here {
+            }, there{};
+            const bool known = fstat(file_, &here) == 0;
+            const bool same = lstat(path_.c_str(), &there) == 0 && here.st_ino == there.st_ino;
+            if (known && same && S_ISREG(here.st_mode) && here.st_size == 0) return;
+            close(file_);
+            if (!known || same) throw IoError(path_.string() + ": not written, gpuhist did not write the file there");
+            // Whoever had it has removed it.
+        }
+    }
+    ~ListLock() {
+        unlink(path_.c_str());
+        close(file_);
+    }
+    ListLock(const ListLock&) = delete;
+    ListLock& operator=(const ListLock&) = delete;
+
+  private:
+    fs::path path_;
+    int file_ = -1;
+};
+
+}  // namespace
+
+void fail_to_write(const fs::path& path, int error) {
+    throw IoError(path.string() + ": cannot be written: " + std::strerror(error),
+                  error == ENOSPC || error == EDQUOT ? IoError::Kind::no_space : IoError::Kind::other);
+}
+
+void make_directories(const fs::path& directory) {
+    std::error_code failure;
+    fs::create_directories(directory, failure);
+    if (failure)
+        throw IoError(directory.string() + ": cannot make this directory: " + failure.message(),
+                      failure == std::errc::no_space_on_device ? IoError::Kind::no_space : IoError::Kind::other);
+}
+
+void make_durable(const fs::path& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    // Some file systems cannot bring a directory to disk, and say EINVAL.
+    const bool done = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
+    const int error = errno;
+    if (file >= 0) close(file);
+    if (!done) throw IoError(path.string() + ": cannot be brought to disk: " + std::strerror(error));
+}
+
+void write_durably(const fs::path& path, const std::string& text) {
+    io::NewFile file(path);
+    file.write(text);
+    file.sync();
+    file.replace();
+    make_durable(path.has_parent_path() ? path.parent_path() : fs::path("."));
+}
+
+OutputDirectory::OutputDirectory(fs::path path, bool force, Console& console)
+    : path_(std::move(path)), resolved_(resolve(path_)), force_(force), console_(console) {}
+
+OutputDirectory::~OutputDirectory() {
+    staged_.clear();
+    if (written_ >= 0) close(written_);
+    for (; !made_.empty(); made_.pop_back()) rmdir(made_.back().c_str());  // fails where something lies in it
+}
+
+void OutputDirectory::read_lists() {
+    if (!read_list()) adopt();
+    std::error_code failed;
+    for (auto entry = fs::directory_iterator(path_, failed); !failed && entry != fs::end(entry);
+         entry.increment(failed)) {
+        if (!ends_with(entry->path().filename().string(), written_suffix)) continue;
+        try {
+            if (const auto text = output_list_file(entry->path()))
+                read_output_list(*text, entry->path().string(), true, known_);
+            known_[entry->path().filename().string()].any = true;
+        } catch (const IoError&) {  // another's file
+        }
+    }
+    may_replace_ = force_ || !known_.empty();
+}
+
+/// Takes for gpuhist's what a version wrote that left no list.
+void OutputDirectory::adopt() {
+    std::optional<std::string> stats;
+    try {
+        stats = output_list_file(at("stats.csv"));
+    } catch (const IoError&) {
+        return;
+    }
+    if (!stats || stats->compare(0, header_of_0_1_0.size(), header_of_0_1_0) != 0) return;
+    std::vector<std::string> names = io::dataset_file_names();
+    names.insert(names.end(), {"stats.csv", "errors.csv"});
+    for (const std::string& name : names)
+        if (const auto length = length_of_file(at(name))) known_[name].add(*length);
+    own_ = known_;  // so that they are listed
+    console_.note(path_.string() +
+                  ": results of gpuhist 0.1.0: its stats.csv, errors.csv and dataset.* may be replaced");
+}
+
+bool OutputDirectory::owns(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    return owns_now(name);
+}
+
+bool OutputDirectory::owns_now(const std::string& name) const {
+    for (const OutputList* list : {&known_, &own_}) {
+        const auto found = list->find(name);
+        if (found == list->end()) continue;
+        if (found->second.any) return is_there(at(name));
+        const auto length = length_of_file(at(name));
+        if (length && found->second.has(*length)) return true;
+    }
+    return false;
+}
+
+/// Tells the same, with what other runs have listed meanwhile.
+bool OutputDirectory::owns_by_now(const std::string& name) {
+    return owns_now(name) || (static_cast<void>(read_list()), owns_now(name));
+}
+
+/// Reads the list as it is now. Absent where there is none.
+std::optional<OutputList> OutputDirectory::read_list() {
+    const fs::path path = at(output_list_name);
+    const auto text = output_list_file(path);
+    if (!text) return std::nullopt;
+    OutputList list;
+    read_output_list(*text, path.string(), false, list);
+    for (const auto& [name, lengths] : list) {
+        known_[name].now = lengths.now;
+        known_[name].before = lengths.before;
+    }
+    return list;
+}
+
+bool OutputDirectory::owns_file(const std::string& file) const {
+    return file.compare(0, resolved_.size(), resolved_) == 0 && owns(file.substr(resolved_.size()));
+}
+
+void OutputDirectory::protect(const fs::path& input) {
+    struct stat status {};
+    if (stat(input.c_str(), &status) != 0) return;
+    const std::lock_guard lock(mutex_);
+    protected_.emplace(status.st_dev, status.st_ino);
+}
+
+bool OutputDirectory::is_input(const fs::path& path) const {
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 && protected_.count({status.st_dev, status.st_ino}) > 0) return true;
+    const auto inputs = inputs_.lock();
+    return inputs && inputs->includes(path);
+}
+
+/// Tells what has a name that is wanted. Throws where it may not be replaced; says what is replaced by force.
+OutputDirectory::Target OutputDirectory::target(const std::string& name) {
+    const fs::path path = at(name);
+    if (!is_there(path)) return Target::free;
+    const bool own = owns_by_now(name);
+    if (is_input(path)) throw IoError(path.string() + ": not written, it is one of the inputs; name another --output");
+    if (own) return Target::own;
+    if (!force_)
+        throw IoError(path.string() +
+                      ": not written, gpuhist did not write the file there; name another --output, or "
+                      "replace it with --force");
+    console_.say(path.string() + ": replaced by --force, gpuhist did not write it");
+    known_[name].any = true;
+    return Target::other;
+}
+
+void OutputDirectory::reserve(const std::vector<std::string>& names) {
+    std::string others, inputs;
+    const std::lock_guard lock(mutex_);
+    if (is_there(at(lock_name)) && length_of_file(at(lock_name)) != 0) others = lock_name;
+    for (const std::string& name : names) {
+        reserved_.insert(name);
+        if (!is_there(at(name))) continue;
+        const bool own = owns_by_now(name);
+        if (is_input(at(name)))
+            inputs.append(inputs.empty() ? "" : ", ").append(name);
+        else if (!own)
+            others.append(others.empty() ? "" : ", ").append(name);
+        if (!own && force_) known_[name].any = true;
+    }
+    if (!inputs.empty())
+        throw IoError(path_.string() + ": nothing is done, for " + inputs +
+                      " there would be replaced, which is an input: name another --output");
+    if (others.empty()) return;
+    if (!force_)
+        throw IoError(path_.string() + ": nothing is done, for " + others +
+                      " there would be replaced, which gpuhist did not write: name another --output, or add --force");
+    console_.say(path_.string() + ": --force replaces " + others + ", which gpuhist did not write");
+}
+
+void OutputDirectory::reserve_elsewhere(const fs::path& path, const std::string& beginning) {
+    const std::lock_guard lock(mutex_);
+    if (!is_there(path)) return;
+    if (is_input(path)) throw IoError(path.string() + ": not written, it is one of the inputs; name another file");
+    std::string text(beginning.size(), '\0');
+    std::ifstream file(path, std::ios::binary);
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (file && text == beginning) return;
+    if (!force_)
+        throw IoError(path.string() +
+                      ": not written, gpuhist did not write the file there; name another, or replace "
+                      "it with --force");
+    console_.say(path.string() + ": replaced by --force, gpuhist did not write it");
+}
+
+void OutputDirectory::make() {
+    const std::lock_guard lock(mutex_);
+    std::vector<fs::path> missing;
+    std::error_code ignored;
+    for (fs::path path = path_; !path.empty() && !fs::exists(path, ignored); path = path.parent_path()) {
+        if (path.has_filename()) missing.insert(missing.begin(), path);
+        if (path == path.parent_path()) break;
+    }
+    make_directories(path_);
+    made_.insert(made_.end(), missing.begin(), missing.end());
+}
+
+void OutputDirectory::settle_made() {
+    for (const fs::path& directory : made_)
+        make_durable(directory.has_parent_path() ? directory.parent_path() : fs::path("."));
+    made_.clear();
+}
+
+void OutputDirectory::keep_track(const std::string& run, std::vector<std::string> working) {
+    run_ = run;
+    working_ = std::move(working);
+}
+
+void OutputDirectory::begin() {
+    const std::lock_guard lock(mutex_);
+    if (written_ >= 0) return;
+    make();
+    const std::string name = run_ + std::string(written_suffix);
+    written_path_ = at(name);
+    const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    std::string text = output_list_header();
+    int file = open(written_path_.c_str(), flags | O_CREAT | O_EXCL, 0666);
+    int error = errno;
+    if (file < 0 && error == EEXIST && owns(name)) {
+        // An interrupted run's: what it wrote is listed with what this one writes.
+        const std::string former = output_list_file(written_path_).value_or("");
+        read_output_list(former, written_path_.string(), true, own_);
+        for (const auto& [entry, lengths] : own_)
+            if (lengths.any && ends_with(entry, "-") && entry.rfind(".gpuhist.", 0) == 0) remove_temporary(entry);
+        written_bytes_ = static_cast<off_t>(former.rfind('\n') + 1);
+        if (written_bytes_ > 0) text.clear();
+        file = open(written_path_.c_str(), flags);
+        error = errno;
+        if (file >= 0 && ftruncate(file, written_bytes_) != 0) {
+            error = errno;
+            close(std::exchange(file, -1));
+        }
+    }
+    if (file < 0) fail_to_write(written_path_, error);
+    written_ = file;
+    text += output_list_line(io::temporary_prefix(), std::nullopt);
+    for (const std::string& working : working_) {
+        text += output_list_line(working, std::nullopt);
+        known_[working].any = true;
+    }
+    try {
+        append(text);
+        sync();
+    } catch (...) {  // it may be begun again
+        close(std::exchange(written_, -1));
+        throw;
+    }
+    make_durable(path_);
+    settle_made();
+}
+
+/// Removes the temporary files of a run that was killed.
+void OutputDirectory::remove_temporary(const std::string& prefix) const {
+    std::error_code failed;
+    for (auto entry = fs::recursive_directory_iterator(path_, failed); !failed && entry != fs::end(entry);
+         entry.increment(failed)) {
+        std::error_code ignored;
+        if (entry->path().filename().string().rfind(prefix, 0) == 0) fs::remove(entry->path(), ignored);
+    }
+}
+
+/// Adds lines whole, or none.
+void OutputDirectory::append(const std::string& text) {
+    const ssize_t done = ::write(written_, text.data(), text.size());
+    const int error = done < 0 ? errno : ENOSPC;
+    if (done == static_cast<ssize_t>(text.size())) {
+        written_bytes_ += static_cast<off_t>(done);
+        return;
+    }
+    static_cast<void>(!ftruncate(written_, written_bytes_));
+    fail_to_write(written_path_, error);
+}
+
+void OutputDirectory::end() {
+    if (written_ < 0) return;
+    unlink(written_path_.c_str());
+    close(std::exchange(written_, -1));
+    make_durable(path_);
+}
+
+void OutputDirectory::sync() {
+    if (written_ >= 0 && fsync(written_) != 0) fail_to_write(written_path_, errno);
+}
+
+void OutputDirectory::write(const std::string& name, const void* data, std::size_t bytes) {
+    Target there;
+    {
+        const std::lock_guard lock(mutex_);
+        if (reserved_.count(name) > 0)
+            throw IoError(at(name).string() + ": not written, it is the name of a file about all inputs");
+        there = target(name);
+    }
+    if (run_.empty())
+        make();
+    else
+        begin();
+    make_directories(at(name).parent_path());
+    if (run_.empty()) return stage(name, data, bytes);
+    Staged staged{name, io::NewFile(at(name)), {}, bytes};
+    staged.file->write(data, bytes);
+    staged.file->close();
+    {
+        const std::lock_guard lock(mutex_);
+        append(output_list_line(name, bytes));
+        own_[name].add(bytes);
+    }
+    give_name(staged, there);
+}
+
+void OutputDirectory::stage(const std::string& name, const void* data, std::size_t bytes) {
+    io::NewFile file(at(name));
+    file.write(data, bytes);
+    stage(name, std::move(file));
+}
+
+void OutputDirectory::stage(const std::string& name, io::NewFile file) {
+    file.sync();
+    file.close();
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t bytes = file.bytes();
+    staged_.push_back({name, std::move(file), {}, bytes});
+}
+
+void OutputDirectory::stage_working(const std::string& name, const fs::path& working) {
+    staged_.push_back({name, std::nullopt, working, length_of_file(working).value_or(0)});
+}
+
+void OutputDirectory::keep(const std::string& name) {
+    if (const auto length = length_of_file(at(name))) staged_.push_back({name, std::nullopt, {}, *length});
+}
+
+void OutputDirectory::give_name(Staged& staged, Target target) {
+    const fs::path path = at(staged.name);
+    bool done = true;
+    int error = 0;
+    if (target != Target::free) {
+        if (staged.file)
+            staged.file->replace();
+        else if (rename(staged.working.c_str(), path.c_str()) != 0)
+            error = errno;
+    } else if (staged.file) {
+        done = staged.file->create();
+    } else {
+        error = io::rename_to_new(staged.working, path);
+        done = error != EEXIST;
+    }
+    if (!done) {
+        const std::lock_guard lock(mutex_);
+        own_.erase(staged.name);
+        throw IoError(path.string() + ": not written, another file has just been given this name");
+    }
+    if (error != 0) fail_to_write(path, error);
+}
+
+void OutputDirectory::commit() {
+    if (run_.empty() && staged_.empty() && removed_.empty()) return;
+    make();
+    const ListLock only_one(path_);
+    std::set<fs::path> directories{path_};
+    const std::lock_guard lock(mutex_);
+    OutputList list = read_list().value_or(OutputList());
+    const std::string former = output_list_text(list);
+    std::vector<Target> targets;
+    for (const Staged& staged : staged_)
+        targets.push_back(!staged.file && staged.working.empty() ? Target::own : target(staged.name));
+    // A file is listed before it has its name, beside the one that has it until then.
+    for (const auto& [name, lengths] : own_)
+        if (lengths.now) list[name] = {lengths.now, std::nullopt, false};
+    for (const Staged& staged : staged_) list[staged.name].add(staged.bytes);
+    const std::string before = output_list_text(list);
+    if (former != before) write_durably(at(output_list_name), before);
+    make_durable(path_);
+    for (const std::string& name : removed_) {
+        if (owns(name) && unlink(at(name).c_str()) != 0 && errno != ENOENT)
+            throw IoError(at(name).string() + ": cannot be removed: " + std::strerror(errno));
+        for (OutputList* from : {&list, &known_, &own_}) from->erase(name);
+    }
+    for (std::size_t i = 0; i < staged_.size(); ++i) {
+        Staged& staged = staged_[i];
+        if (staged.file || !staged.working.empty()) give_name(staged, targets[i]);
+        directories.insert(at(staged.name).parent_path());
+        list[staged.name] = own_[staged.name] = {staged.bytes, std::nullopt, false};
+    }
+    for (const fs::path& directory : directories) make_durable(directory);
+    settle_made();
+    if (const std::string after = output_list_text(list); after != before) write_durably(at(output_list_name), after);
+    staged_.clear();
+    removed_.clear();
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,149 @@
+/// Output directory: the only place where files in it are made, replaced and removed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "cli/console.hpp"
+#include "gpuhist/io/encode.hpp"
+#include "run/inputs.hpp"
+#include "run/output_list.hpp"
+
+namespace gpuhist::app {
+
+/// Directory for results, which may hold other files. None is replaced or removed that gpuhist did not write, which it
+/// knows by the list `.gpuhist` there, and for the files of a run that has not ended by NAME.written.partial, which
+/// names each file before it appears. Inputs are not replaced at all. Names are relative to the directory. Functions
+/// throw IoError; those for files of images, and `owns`, are safe to call from several threads.
+class OutputDirectory {
+  public:
+    /// Directory that need not be there. `force`: other files are replaced, which is said.
+    OutputDirectory(std::filesystem::path path, bool force, Console& console);
+    /// Leaves no empty directory.
+    ~OutputDirectory();
+    OutputDirectory(const OutputDirectory&) = delete;
+    OutputDirectory& operator=(const OutputDirectory&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
+
+    /// Learns from the lists there what gpuhist wrote. Throws where `.gpuhist` is none.
+    void read_lists();
+
+    /// Tells whether a file is there that gpuhist wrote.
+    bool owns(const std::string& name) const;
+    /// The same of a file anywhere, by its absolute path without links.
+    bool owns_file(const std::string& file) const;
+    /// Tells whether a file of an input's could be replaced: by a run into an empty directory none can.
+    bool may_replace() const { return may_replace_; }
+
+    /// Keeps from being replaced what these list.
+    void set_inputs(const std::shared_ptr<const InputList>& inputs) { inputs_ = inputs; }
+    /// Keeps a file from being replaced, by whatever name.
+    void protect(const std::filesystem::path& input);
+
+    /// Throws, naming them, where other files have names that this run needs; these are then no image's.
+    void reserve(const std::vector<std::string>& names);
+
+    /// Throws where a file anywhere, that is to be written, is an input, or does not begin as gpuhist's do.
+    void reserve_elsewhere(const std::filesystem::path& path, const std::string& beginning);
+
+    /// Makes the directory, where it is not there.
+    void make();
+    /// Tells that the run may be interrupted: its working files, which go before it ends, and the files of its images
+    /// are known for gpuhist's as soon as they are there. `run` is what the name of its list begins with.
+    void keep_track(const std::string& run, std::vector<std::string> working);
+    /// Makes the directory, and begins that list, unless it is begun.
+    void begin();
+    /// Ends that run, once what it wrote is listed.
+    void end();
+
+    /// Writes a file about an image: in a run that may be interrupted at once, else it gets its name with `commit`.
+    void write(const std::string& name, const void* data, std::size_t bytes);
+
+    /// Writes a file that gets its name with `commit`.
+    void stage(const std::string& name, const void* data, std::size_t bytes);
+    void stage(const std::string& name, io::NewFile file);
+    /// Lets a working file, which is on disk, have this name with `commit`.
+    void stage_working(const std::string& name, const std::filesystem::path& working);
+    /// Lists a file that has its name already, with `commit`.
+    void keep(const std::string& name);
+    /// Removes a file of an earlier run with `commit`, if there is one.
+    void remove(const std::string& name) { removed_.push_back(name); }
+    /// Gives the files their names, in this order: all data are on disk before, the names are when it returns.
+    void commit();
+
+    /// Brings to disk which files a run that may be interrupted has written.
+    void sync();
+
+  private:
+    enum class Target { free, own, other };
+    struct Staged {
+        std::string name;
+        std::optional<io::NewFile> file;
+        std::filesystem::path working;  ///< of no length: the file has its name
+        std::uint64_t bytes = 0;
+    };
+
+    std::filesystem::path at(const std::string& name) const { return path_ / name; }
+    void adopt();
+    std::optional<OutputList> read_list();
+    bool owns_now(const std::string& name) const;
+    bool owns_by_now(const std::string& name);
+    bool is_input(const std::filesystem::path& path) const;
+    Target target(const std::string& name);
+    void give_name(Staged& staged, Target target);
+    void settle_made();
+    void append(const std::string& text);
+    void remove_temporary(const std::string& prefix) const;
+
+    const std::filesystem::path path_;
+    const std::string resolved_;  ///< absolute, without links, with a slash at its end
+    const bool force_;
+    bool may_replace_ = false;
+    Console& console_;
+    std::weak_ptr<const InputList> inputs_;
+    mutable std::recursive_mutex mutex_;  ///< of what follows
+    OutputList known_;                    ///< what earlier runs wrote, or are writing
+    OutputList own_;                      ///< what this run wrote, before an interruption too
+    std::set<std::string> reserved_;
+    struct FileHash {
+        std::size_t operator()(const std::pair<std::uint64_t, std::uint64_t>& file) const {
+            return std::hash<std::uint64_t>()(file.first * 0x9e3779b97f4a7c15u + file.second);
+        }
+    };
+    std::unordered_set<std::pair<std::uint64_t, std::uint64_t>, FileHash> protected_;  ///< device, inode
+    std::vector<Staged> staged_;
+    std::vector<std::string> removed_;
+    std::vector<std::filesystem::path> made_;  ///< directories, the outermost first
+    std::string run_;                          ///< empty: it cannot be interrupted
+    std::vector<std::string> working_;
+    std::filesystem::path written_path_;  ///< the list of a run that may be interrupted
+    int written_ = -1;
+    off_t written_bytes_ = 0;
+};
+
+/// Throws IoError: the file cannot be written, for this reason (errno).
+[[noreturn]] void fail_to_write(const std::filesystem::path& path, int error);
+
+/// Makes a directory, and those above it. Throws IoError.
+void make_directories(const std::filesystem::path& directory);
+
+/// Writes a text so that, whatever happens, the file is the old one or the new one, which is on disk when it returns.
+/// Throws IoError.
+void write_durably(const std::filesystem::path& path, const std::string& text);
+
+/// Makes sure that a file, or the names in a directory, are on disk. Throws IoError.
+void make_durable(const std::filesystem::path& path);
+
+}  // namespace gpuhist::app

@@ -1,0 +1,62 @@
+/// Lists of what gpuhist wrote into a directory, by which it knows its own files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuhist::app {
+
+/// Name of the list in the directory that it is about.
+inline constexpr const char* output_list_name = ".gpuhist";
+
+/// Lengths that a file which gpuhist wrote may have: the last, and while it is being replaced the one before.
+struct OwnLengths {
+    std::optional<std::uint64_t> now, before;
+    bool any = false;  ///< it is growing, or may be replaced whatever it is
+
+    /// Takes note of the length that the file has next.
+    void add(std::uint64_t length);
+    bool has(std::uint64_t length) const { return now == length || before == length; }
+};
+
+/// Files by their names, relative to the directory.
+using OutputList = std::map<std::string, OwnLengths>;
+
+/// List as text: a line that names the format, then a line for each length of each file: the length, or `-` for any, a
+/// space, and the name, in which a backslash stands before two hexadecimal digits of a byte that is no plain character.
+std::string output_list_text(const OutputList& list);
+std::string output_list_header();
+std::string output_list_line(const std::string& name, std::optional<std::uint64_t> length);
+
+/// Adds what a text lists. `growing`: lines stand in any order, and the last may be torn. Throws IoError, which begins
+/// with `file`, where it is no list.
+void read_output_list(std::string_view text, const std::string& file, bool growing, OutputList& list);
+
+/// Text of a list on disk, absent where there is no such file. Throws IoError where it cannot be read, or is a link.
+std::optional<std::string> output_list_file(const std::filesystem::path& path);
+
+/// The length of a regular file, absent for all else, links included.
+std::optional<std::uint64_t> length_of_file(const std::filesystem::path& path);
+
+/// Lists of the directories around files. Safe to use from several threads.
+class ListsAround {
+  public:
+    /// Tells whether a directory above this file, of an absolute path without links, has a list that it stands on.
+    bool list(const std::string& file);
+
+  private:
+    struct Level {
+        std::string directory;  ///< ends with a slash
+        OutputList files;
+    };
+    std::mutex mutex_;
+    std::vector<Level> levels_;  ///< of the directories above the last file, from the root
+};
+
+}  // namespace gpuhist::app
