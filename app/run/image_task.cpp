@@ -151,6 +151,23 @@ class Measurer::Images {
                 {"damage", path + ": measured although it is " + io::to_string(file.damage) + ": " + file.cause});
     }
 
+    /// Remark on a copy that differs from the image in nothing, or not in some channels.
+    void remark_unchanged(const Image& image, const Normalization& normalization) {
+        const std::vector<Channel> channels = unchanged_channels(image.analysis, normalization);
+        if (channels.empty()) return;
+        std::string names;
+        for (const Channel channel : channels)
+            if (!normalization.joint && channel != Channel::gray) names += std::string(" ") + to_string(channel);
+        const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
+        image.outcome->remarks.push_back({"unchanged", image.outcome->input.path +
+                                                           ": its normalized copy is unchanged" +
+                                                           (names.empty() ? "" : " in" + names) + ": " +
+                                                           (ranks           ? "both percentiles are"
+                                                            : names.empty() ? "it has"
+                                                                            : "each has") +
+                                                           " one value"});
+    }
+
     static constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
 
     void analyze() {
@@ -169,6 +186,7 @@ class Measurer::Images {
                 if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
                 name_channels(image.analysis, image.file.samples);
                 image.analysis.white = measurer_.options_.white.value_or(image.file.white);
+                if (tasks[i].job.normalization) remark_unchanged(image, *tasks[i].job.normalization);
             });
         }
     }
@@ -295,6 +313,8 @@ Task Measurer::task_of(Image& image) const {
     job.result = &image.analysis;
     if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
     image.request.range = options_.histogram.range;
+    if (file.samples == Samples::bands || file.samples == Samples::color_bands)
+        throw InvalidArgument("there is no lookup table for bands");
     image.request.percentiles = options_.percentiles;
     job.request = image.request;
     if (const DepthTraits& depth = traits_of(job.image.depth); depth.values == 0 && options_.histogram.bins == 0)

@@ -60,7 +60,7 @@ int threads_of(const Options& options) {
 }
 
 /// Reason why a run ends before its inputs do.
-enum class End { none, interrupted, errors, output, engine, reader };
+enum class End { none, interrupted, errors, output, engine, reader, refused };
 
 /// Inputs in, results out.
 class Run {
@@ -135,6 +135,10 @@ void Run::record(Batch& batch) {
         for (Outcome& outcome : batch)
             if (!nothing_more_counts_) record(outcome);
         if (!nothing_more_counts_) results_.checkpoint_now_and_then();
+    } catch (const UsageError& error) {
+        console_.say(error.what());
+        end(End::refused);
+        nothing_more_counts_ = true;
     } catch (const Error& error) {
         console_.say(error.what());
         end(End::output);
@@ -276,7 +280,12 @@ void Run::measure_many() {
         results_.begin_second_pass();
         done = 0;
     }
-    measurer_.use_luts(results_.luts());
+    std::vector<LutSet> luts = results_.luts();
+    for (const LutSet& tables : luts)
+        if (tables.leaves_all())
+            console_.note(std::string("the table of all ") + to_string(tables.depth) +
+                          " images leaves every value as it is: their copies are unchanged");
+    measurer_.use_luts(std::move(luts));
     measurer_.begin_second_pass();
     pass_through(done);
 }
@@ -285,6 +294,7 @@ int Run::exit_code() const {
     const auto any = [&](const char* kind) { return results_.errors().count(kind) > 0; };
     if (end_ == End::engine || any("engine")) return engine_failed;
     if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
+    if (end_ == End::refused) return usage_error;
     if (end_ == End::interrupted) return was_interrupted;
     return results_.failed() > 0 || end_ == End::errors ? inputs_failed : all_done;
 }
@@ -293,7 +303,7 @@ void Run::say_end() {
     std::string text;
     if (end_ == End::interrupted) text = "interrupted";
     if (end_ == End::errors) text = "stopped after " + std::to_string(results_.failed()) + " errors";
-    if (end_ == End::output || end_ == End::engine) text = "stopped";
+    if (end_ == End::output || end_ == End::engine || end_ == End::refused) text = "stopped";
     if (text.empty() || single_) return;
     text += ": " + std::to_string(shard_.own(results_.inputs())) + " inputs are done";
     if (results_.resumable()) text += "; the same command with --resume goes on";
@@ -313,6 +323,8 @@ int Run::execute() {
             results_.finish();
         else
             results_.checkpoint();
+        else if (end_ == End::refused)
+            results_.abandon();
     } catch (const UsageError& error) {
         console_.say(error.what());
         return usage_error;

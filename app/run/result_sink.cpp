@@ -60,6 +60,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, b
       values_(journaled_
                   ? io::FrequencyFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"))
                   : io::FrequencyFile::temporary(temporary_directory())),
+      one_table_(options),
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
           std::chrono::duration<double>(options.checkpoint_seconds))) {
@@ -93,6 +94,7 @@ std::uint64_t Results::begin() {
         if (!complete_ && stats_wanted_) {
             rows_.resume(checkpoint_.rows_bytes);
             if (!sharded_) errors_.resume(checkpoint_.errors_bytes);
+        one_table_.resume(checkpoint_.shard.groups.front().summary);
         }
         if (!complete_ && linked_) bad_.resume(checkpoint_.bad_bytes);
         remove_temporary_files(options_.output, killed);
@@ -153,7 +155,9 @@ bool Results::is_bad(const Input& input) {
 std::vector<LutSet> Results::luts() const {
     const Summary& all = checkpoint_.shard.groups.front().summary;
     std::vector<LutSet> luts;
-    for (const DepthSummary& depth : all.depths()) luts.push_back(make_luts(all, depth.depth, options_.normalization));
+    for (const DepthSummary& depth : all.depths())
+        if (depth.find(Channel::gray) || depth.find(Channel::red))  // bands have none, and their copies are errors
+            luts.push_back(make_luts(all, depth.depth, options_.normalization));
     return luts;
 }
 
@@ -242,6 +246,8 @@ void Results::record(Outcome& outcome) {
             if (linked_ && checkpoint_.pass == 1) bad_.append(std::to_string(input.index) + '\n');
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
+    if (!outcome.left_out && !outcome.failure && checkpoint_.pass == 1)
+        if (const auto why = one_table_.refusal(outcome.result)) throw UsageError(*why);
             add_image(outcome);
         }
     }
@@ -378,7 +384,11 @@ void Results::finish() {
         checkpoint_.complete = true;
         checkpoint();
     }
-    if (!options_.tables_to.empty()) io::write_file(options_.tables_to, io::luts_csv(luts()));
+    if (!options_.tables_to.empty()) {
+        const std::vector<LutSet> tables = luts();
+        if (tables.empty()) throw InvalidArgument("--lut-out: there is no lookup table for bands");
+        io::write_file(options_.tables_to, io::luts_csv(tables));
+    }
     if (stats_wanted_) {
         if (sharded_)
             finish_shard();
@@ -411,3 +421,14 @@ std::uint64_t Results::failed() const {
 }
 
 }  // namespace gpuhist::app
+void Results::abandon() {
+    if (!journaled_) return;
+    rows_.discard();
+    if (!sharded_) errors_.discard();
+    if (linked_) bad_.discard();
+    values_->discard();
+    std::error_code ignored;
+    fs::remove(checkpoint_path_, ignored);
+    checkpoint_saved_ = false;
+}
+

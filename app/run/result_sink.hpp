@@ -15,6 +15,7 @@
 #include "cli/console.hpp"
 #include "gpuhist/lut.hpp"
 #include "run/checkpoint.hpp"
+#include "run/one_table.hpp"
 #include "run/outcome.hpp"
 #include "run/row_file.hpp"
 #include "run/run_state.hpp"
@@ -50,7 +51,7 @@ class Results {
     /// The file in which the counts of their values are to lie.
     const std::shared_ptr<io::FrequencyFile>& values() const { return values_; }
     /// Records the next input. Throws IoError where a file cannot be written: nothing since the last checkpoint then
-    /// counts.
+    /// counts; UsageError, nothing being recorded, for an image that the options do not go with.
     void record(Outcome& outcome);
     /// Calls `checkpoint`, if it is time for one. To be called where what was recorded ends with summaries.
     void checkpoint_now_and_then();
@@ -59,6 +60,8 @@ class Results {
     /// Gives the files their names. Throws IoError.
     void finish();
 
+    /// Removes what cannot be gone on with. Throws IoError.
+    void abandon();
     /// Tells whether --resume can go on from here.
     bool resumable() const { return checkpoint_saved_; }
     std::uint64_t failed() const;  ///< inputs
@@ -102,6 +105,7 @@ class Results {
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
+    OneTable one_table_;
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool in_doubt_ = false;  ///< an input is recorded in part
     bool begun_ = false, complete_ = false, checkpoint_saved_ = false, printed_ = false, from_directory_ = false;
