@@ -130,7 +130,8 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     output([&] {
         io::remove_dataset(options.output);
         if (first.inputs > 1)
-            io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts, first.percentiles);
+            io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.log_counts,
+                              first.percentiles);
     });
     errors.keep(failed > 0);
     stats.keep(total(shards, &io::Shard::rows) > 0);  // last: with it all is there

@@ -213,8 +213,10 @@ class Measurer::Images {
             give_summaries();
         if (!first_) first_ = image.outcome;
         try {
-            if (measurer_.options_.group_by_directory)
+            if (measurer_.options_.group_by_directory) {
                 summary_of(summaries_, image.outcome->input.group).add(image.analysis, image.values);
+                store_groups(most_held);
+            }
             summary_of(summaries_, "").add(image.analysis, image.values);
         } catch (const IoError& error) {
             first_->end = failure_of(error);  // the summaries are in doubt, and with them all that are in them
@@ -222,8 +224,22 @@ class Measurer::Images {
         }
         last_ = image.outcome;
     }
+    /// Brings groups' summaries to the file of values where they take more memory than this.
+    void store_groups(std::uint64_t most) {
+        std::uint64_t bytes = 0;
+        for (const io::Group& group : summaries_) bytes += group.name.empty() ? 0 : group.summary.memory_bytes();
+        if (bytes <= most) return;
+        for (const io::Group& group : summaries_)
+            if (!group.name.empty()) stored_.emplace_back(group.name, io::store(group.summary, *measurer_.values_));
+        summaries_.erase(std::remove_if(summaries_.begin(), summaries_.end(),
+                                        [](const io::Group& group) { return !group.name.empty(); }),
+                         summaries_.end());
+    }
     void give_summaries() {
-        if (last_) last_->summaries = std::exchange(summaries_, {});
+        if (last_) {
+            last_->summaries = std::exchange(summaries_, {});
+            last_->stored = std::exchange(stored_, {});
+        }
         first_ = nullptr;
     }
 
@@ -234,6 +250,7 @@ class Measurer::Images {
     std::uint64_t held_ = 0;       ///< bytes of these
     std::vector<Analysis> spare_;  ///< whose memory is used again
     std::vector<io::Group> summaries_;
+    std::vector<std::pair<std::string, io::StoredSummary>> stored_;
     Outcome* first_ = nullptr;  ///< that is in `summaries_`
     Outcome* last_ = nullptr;
     bool ended_ = false;
@@ -296,6 +313,8 @@ cv::Mat Measurer::like(const io::Image& file, NormalizeMode mode) const {
 
 cv::Mat Measurer::apply_luts(const io::Image& file) const {
     const ImageView image = io::view(file);
+    if (file.samples == Samples::bands || file.samples == Samples::color_bands)
+        throw InvalidArgument("there is no lookup table for bands");
     for (const LutSet& tables : *luts_)
         if (tables.depth == image.depth) {
             cv::Mat normalized = like(file, tables.mode);
@@ -313,8 +332,6 @@ Task Measurer::task_of(Image& image) const {
     job.result = &image.analysis;
     if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
     image.request.range = options_.histogram.range;
-    if (file.samples == Samples::bands || file.samples == Samples::color_bands)
-        throw InvalidArgument("there is no lookup table for bands");
     image.request.percentiles = options_.percentiles;
     job.request = image.request;
     if (const DepthTraits& depth = traits_of(job.image.depth); depth.values == 0 && options_.histogram.bins == 0)

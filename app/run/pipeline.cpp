@@ -79,7 +79,7 @@ class Run {
           budget_(memory_),
           sinks_(make_sinks(options)),
           measurer_(options, inputs_, engines_, budget_, sinks_, summary.stages, single_),
-          results_(options, sinks_, console_, single_) {
+          results_(options, sinks_, console_, single_, memory_ / 8) {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from);
@@ -178,8 +178,10 @@ void Run::measure_one() {
 /// Enough that all threads have work while one image takes its time, but no more than memory allows: a batch's counts,
 /// of f32 with those of its values, wait in memory for its turn.
 std::size_t Run::batches_in_flight() const {
+    const std::uint64_t summaries = options_.group_by_directory ? 2 : 1;  // of the set, and of groups
     const std::uint64_t analysis =
-        5 * (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + FrequencyTable::most_memory_bytes);
+        summaries * 5 *
+        (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + FrequencyTable::most_memory_bytes);
     const auto threads = static_cast<std::uint64_t>(threads_);
     return std::clamp<std::uint64_t>(memory_ / 4 / analysis, threads + 1, 32 * threads);
 }
@@ -292,9 +294,9 @@ void Run::measure_many() {
 
 int Run::exit_code() const {
     const auto any = [&](const char* kind) { return results_.errors().count(kind) > 0; };
+    if (end_ == End::refused) return usage_error;
     if (end_ == End::engine || any("engine")) return engine_failed;
     if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
-    if (end_ == End::refused) return usage_error;
     if (end_ == End::interrupted) return was_interrupted;
     return results_.failed() > 0 || end_ == End::errors ? inputs_failed : all_done;
 }
@@ -321,10 +323,10 @@ int Run::execute() {
             measure_many();
         if (end_ == End::none || end_ == End::reader || single_)
             results_.finish();
-        else
-            results_.checkpoint();
         else if (end_ == End::refused)
             results_.abandon();
+        else
+            results_.checkpoint();
     } catch (const UsageError& error) {
         console_.say(error.what());
         return usage_error;

@@ -41,7 +41,7 @@ Sinks make_sinks(const Options& options) {
     return sinks;
 }
 
-Results::Results(const Options& options, const Sinks& sinks, Console& console, bool single)
+Results::Results(const Options& options, const Sinks& sinks, Console& console, bool single, std::uint64_t group_bytes)
     : options_(options),
       sinks_(sinks),
       console_(console),
@@ -60,6 +60,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, b
       values_(journaled_
                   ? io::FrequencyFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"))
                   : io::FrequencyFile::temporary(temporary_directory())),
+      group_bytes_(group_bytes),
       one_table_(options),
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -71,6 +72,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, b
     shard.log_counts = options_.log_counts;
     if (options_.shard) shard.id = *options_.shard;
     shard.groups = {{"", {}}};
+    shard.stored = io::StoredGroups(values_, group_bytes_);
 }
 
 std::uint64_t Results::begin() {
@@ -90,11 +92,12 @@ std::uint64_t Results::begin() {
         printed_ = checkpoint_.images > 0;
         checkpoint_saved_ = true;
         begun_ = complete_ || checkpoint_.pass == 2 || checkpoint_.inputs > 0;  // else there are no headers yet
+        checkpoint_.shard.stored.limit(group_bytes_);
         keep_values();
+        one_table_.resume(checkpoint_.shard.groups.front().summary);
         if (!complete_ && stats_wanted_) {
             rows_.resume(checkpoint_.rows_bytes);
             if (!sharded_) errors_.resume(checkpoint_.errors_bytes);
-        one_table_.resume(checkpoint_.shard.groups.front().summary);
         }
         if (!complete_ && linked_) bad_.resume(checkpoint_.bad_bytes);
         remove_temporary_files(options_.output, killed);
@@ -132,6 +135,12 @@ void Results::keep_values() {
             for (const ChannelSummary& channel : depth.channels)
                 for (const FrequencyRun& run : channel.values.runs())
                     if (!run.data()) places.emplace_back(run.place(), run.bytes());
+    checkpoint_.shard.stored.each_stored([&](const std::string&, const std::vector<io::StoredSummary>& parts) {
+        for (const io::StoredSummary& part : parts) {
+            places.emplace_back(part.place, part.bytes);
+            for (const FrequencyRun& run : part.runs) places.emplace_back(run.place(), run.bytes());
+        }
+    });
     values_->keep_only(std::move(places));
 }
 
@@ -227,6 +236,7 @@ void Results::add_image(Outcome& outcome) {
         checkpoint_.shard.rows += outcome.result.rows.size();
     }
     for (io::Group& group : outcome.summaries) summary_.add(group);
+    for (auto& [group, images] : outcome.stored) checkpoint_.shard.stored.add(group, std::move(images));
     from_directory_ = from_directory_ || outcome.input.from_directory;
     ++checkpoint_.images;
     ++images_;
@@ -236,6 +246,8 @@ void Results::add_image(Outcome& outcome) {
 
 void Results::record(Outcome& outcome) {
     const Input& input = outcome.input;
+    if (!outcome.left_out && !outcome.failure && checkpoint_.pass == 1)
+        if (const auto why = one_table_.refusal(outcome.result)) throw UsageError(*why);
     in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
     hash_.add(input.path);
@@ -246,8 +258,6 @@ void Results::record(Outcome& outcome) {
             if (linked_ && checkpoint_.pass == 1) bad_.append(std::to_string(input.index) + '\n');
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
-    if (!outcome.left_out && !outcome.failure && checkpoint_.pass == 1)
-        if (const auto why = one_table_.refusal(outcome.result)) throw UsageError(*why);
             add_image(outcome);
         }
     }
@@ -283,6 +293,7 @@ void Results::checkpoint() {
         bad_.sync();
         checkpoint_.bad_bytes = bad_.bytes();
     }
+    checkpoint_.shard.stored.spill();
     checkpoint_.frequency_bytes = values_->sync();
     fsync(STDOUT_FILENO);
     checkpoint_.standard_output = standard_output();
@@ -340,7 +351,8 @@ void Results::finish_dataset() {
     const std::vector<std::string> dataset = io::dataset_file_names();
     for (const std::string& name : dataset) remove(name);
     if (shard.inputs < 2) return;
-    numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts, shard.percentiles);
+    numbers_ = io::write_dataset(options_.output, shard.groups, shard.stored, shard.histogram, shard.log_counts,
+                                 shard.percentiles);
     for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
     std::error_code ignored;
     for (const std::string& name : dataset)
@@ -413,14 +425,6 @@ void Results::finish() {
     console_.print(text + "\n");
 }
 
-std::uint64_t Results::failed() const {
-    std::uint64_t count = 0;
-    for (const auto& [kind, errors] : checkpoint_.errors)
-        if (kind != "output") count += errors;
-    return count;
-}
-
-}  // namespace gpuhist::app
 void Results::abandon() {
     if (!journaled_) return;
     rows_.discard();
@@ -432,3 +436,11 @@ void Results::abandon() {
     checkpoint_saved_ = false;
 }
 
+std::uint64_t Results::failed() const {
+    std::uint64_t count = 0;
+    for (const auto& [kind, errors] : checkpoint_.errors)
+        if (kind != "output") count += errors;
+    return count;
+}
+
+}  // namespace gpuhist::app

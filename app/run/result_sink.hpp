@@ -28,7 +28,8 @@ Sinks make_sinks(const Options& options);
 
 class Results {
   public:
-    Results(const Options& options, const Sinks& sinks, Console& console, bool single);
+    /// Groups' summaries take up to `group_bytes` of memory.
+    Results(const Options& options, const Sinks& sinks, Console& console, bool single, std::uint64_t group_bytes);
 
     /// Looks for an interrupted run. With --resume takes up where it was, and returns the number of inputs that are
     /// done; otherwise clears it away, with a note. Throws UsageError where it was another run, IoError.
@@ -59,9 +60,9 @@ class Results {
     void checkpoint();
     /// Gives the files their names. Throws IoError.
     void finish();
-
     /// Removes what cannot be gone on with. Throws IoError.
     void abandon();
+
     /// Tells whether --resume can go on from here.
     bool resumable() const { return checkpoint_saved_; }
     std::uint64_t failed() const;  ///< inputs
@@ -100,12 +101,13 @@ class Results {
     std::ifstream bad_lines_;
     std::optional<std::uint64_t> next_bad_;
     const std::shared_ptr<io::FrequencyFile> values_;
+    const std::uint64_t group_bytes_;
     Checkpoint checkpoint_;
-    SetSummary summary_{checkpoint_.shard.groups};
+    SetSummary summary_{checkpoint_.shard};
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
+    OneTable one_table_;
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
-    OneTable one_table_;
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool in_doubt_ = false;  ///< an input is recorded in part
     bool begun_ = false, complete_ = false, checkpoint_saved_ = false, printed_ = false, from_directory_ = false;
@@ -116,7 +118,7 @@ class Results {
     std::chrono::steady_clock::duration pause_;
 };
 
-/// A run is not begun because its options do not go with what is there.
+/// A run is not begun, or ends, because its options do not go with what is there.
 class UsageError : public Error {
     using Error::Error;
 };

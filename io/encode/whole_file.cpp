@@ -24,7 +24,7 @@ const std::string& temporary_prefix() {
     return prefix;
 }
 
-void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+void write_file(const std::filesystem::path& path, const Pieces& pieces) {
     const std::string name = path.string();
     const auto give_up = [&](int error) { throw system_failure(name, "cannot be written", error); };
 
@@ -39,27 +39,28 @@ void write_file(const std::filesystem::path& path, const void* data, std::size_t
     } while (number < 0 && errno == EEXIST);
     if (number < 0) give_up(errno);
 
-    int error = 0;
-    {
+    try {
         Descriptor file(number);
-        const auto* rest = static_cast<const char*>(data);
-        while (bytes != 0 && error == 0) {
-            const ssize_t written = ::write(file.get(), rest, bytes);
-            if (written >= 0) {
+        pieces([&](const void* data, std::size_t bytes) {
+            const auto* rest = static_cast<const char*>(data);
+            while (bytes != 0) {
+                const ssize_t written = ::write(file.get(), rest, bytes);
+                if (written < 0 && errno == EINTR) continue;
+                if (written < 0) give_up(errno);
                 rest += written;
                 bytes -= static_cast<std::size_t>(written);
-            } else if (errno != EINTR) {
-                error = errno;
             }
-        }
-        const int close_error = file.close();
-        if (error == 0) error = close_error;
-    }
-    if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0) {
+        });
+        if (const int error = file.close(); error != 0) give_up(error);
+        if (::rename(temporary.c_str(), path.c_str()) != 0) give_up(errno);
+    } catch (...) {
         ::unlink(temporary.c_str());
-        give_up(error);
+        throw;
     }
+}
+
+void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+    write_file(path, [&](const auto& take) { take(data, bytes); });
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {

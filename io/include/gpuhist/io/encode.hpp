@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <opencv2/core/mat.hpp>
 #include <string>
 
@@ -10,8 +11,13 @@
 
 namespace gpuhist::io {
 
+/// Contents of a file that come one after the other: a function that gives each to `take`.
+using Pieces = std::function<void(const std::function<void(const void* data, std::size_t bytes)>& take)>;
+
 /// Writes a file so that a reader never sees half of it: a temporary name beside it, then a rename. Every write and the
-/// close are checked. Throws IoError naming the path and the cause; the temporary file is then gone.
+/// close are checked. Throws IoError naming the path and the cause, and what `pieces` throws; the temporary file is
+/// then gone.
+void write_file(const std::filesystem::path& path, const Pieces& pieces);
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
 void write_file(const std::filesystem::path& path, const std::string& text);
 
