@@ -96,10 +96,10 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
         // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
         std::set<std::string> stale(names.begin(), names.end());
         if (first.inputs > 1 && rows > 0)
-            io::write_dataset(options.output, shards.groups, first.histogram, first.log_counts, first.percentiles,
-                              [&](const fs::path& path, const void* data, std::size_t bytes) {
+            io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.log_counts,
+                              first.percentiles, [&](const fs::path& path, const io::Pieces& pieces) {
                                   stale.erase(path.filename());
-                                  directory.stage(path.filename(), data, bytes);
+                                  directory.stage(path.filename(), pieces);
                               });
         const auto keep = [&](const char* name, io::NewFile& file, std::uint64_t count) {
             if (count == 0) return;

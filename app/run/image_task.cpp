@@ -155,6 +155,23 @@ class Measurer::Images {
                 {"damage", path + ": measured although it is " + io::to_string(file.damage) + ": " + file.cause});
     }
 
+    /// Remark on a copy that differs from the image in nothing, or not in some channels.
+    void remark_unchanged(const Image& image, const Normalization& normalization) {
+        const std::vector<Channel> channels = unchanged_channels(image.analysis, normalization);
+        if (channels.empty()) return;
+        std::string names;
+        for (const Channel channel : channels)
+            if (!normalization.joint && channel != Channel::gray) names += std::string(" ") + to_string(channel);
+        const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
+        image.outcome->remarks.push_back({"unchanged", image.outcome->input.path +
+                                                           ": its normalized copy is unchanged" +
+                                                           (names.empty() ? "" : " in" + names) + ": " +
+                                                           (ranks           ? "both percentiles are"
+                                                            : names.empty() ? "it has"
+                                                                            : "each has") +
+                                                           " one value"});
+    }
+
     static constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
 
     void analyze() {
@@ -173,6 +190,7 @@ class Measurer::Images {
                 if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
                 name_channels(image.analysis, image.file.samples);
                 image.analysis.white = measurer_.options_.white.value_or(image.file.white);
+                if (tasks[i].job.normalization) remark_unchanged(image, *tasks[i].job.normalization);
             });
         }
     }
@@ -199,8 +217,10 @@ class Measurer::Images {
             give_summaries();
         if (!first_) first_ = image.outcome;
         try {
-            if (measurer_.options_.group_by_directory)
+            if (measurer_.options_.group_by_directory) {
                 summary_of(summaries_, image.outcome->input.group).add(image.analysis, image.values);
+                store_groups(most_held);
+            }
             summary_of(summaries_, "").add(image.analysis, image.values);
         } catch (const IoError& error) {
             first_->end = failure_of(error);  // the summaries are in doubt, and with them all that are in them
@@ -208,8 +228,22 @@ class Measurer::Images {
         }
         last_ = image.outcome;
     }
+    /// Brings groups' summaries to the file of values where they take more memory than this.
+    void store_groups(std::uint64_t most) {
+        std::uint64_t bytes = 0;
+        for (const io::Group& group : summaries_) bytes += group.name.empty() ? 0 : group.summary.memory_bytes();
+        if (bytes <= most) return;
+        for (const io::Group& group : summaries_)
+            if (!group.name.empty()) stored_.emplace_back(group.name, io::store(group.summary, *measurer_.values_));
+        summaries_.erase(std::remove_if(summaries_.begin(), summaries_.end(),
+                                        [](const io::Group& group) { return !group.name.empty(); }),
+                         summaries_.end());
+    }
     void give_summaries() {
-        if (last_) last_->summaries = std::exchange(summaries_, {});
+        if (last_) {
+            last_->summaries = std::exchange(summaries_, {});
+            last_->stored = std::exchange(stored_, {});
+        }
         first_ = nullptr;
     }
 
@@ -220,6 +254,7 @@ class Measurer::Images {
     std::uint64_t held_ = 0;       ///< bytes of these
     std::vector<Analysis> spare_;  ///< whose memory is used again
     std::vector<io::Group> summaries_;
+    std::vector<std::pair<std::string, io::StoredSummary>> stored_;
     Outcome* first_ = nullptr;  ///< that is in `summaries_`
     Outcome* last_ = nullptr;
     bool ended_ = false;
@@ -295,6 +330,8 @@ cv::Mat Measurer::like(const io::Image& file, NormalizeMode mode) const {
 
 cv::Mat Measurer::apply_luts(const io::Image& file) const {
     const ImageView image = io::view(file);
+    if (file.samples == Samples::bands || file.samples == Samples::color_bands)
+        throw InvalidArgument("there is no lookup table for bands");
     for (const LutSet& tables : *luts_)
         if (tables.depth == image.depth) {
             cv::Mat normalized = like(file, tables.mode);

@@ -5,10 +5,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/report.hpp"
 #include "run/inputs.hpp"
 
@@ -64,6 +65,7 @@ struct Outcome {
     /// Sums of this image and of those before it in its batch that have none, where they are wanted. Images after a
     /// failure are apart, so that a run can end there.
     std::vector<io::Group> summaries;
+    std::vector<std::pair<std::string, io::StoredSummary>> stored;  ///< of groups, with those in `summaries`
 };
 
 /// Inputs that follow each other, which one thread takes at once.

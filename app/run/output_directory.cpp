@@ -368,7 +368,7 @@ void OutputDirectory::write(const std::string& name, const void* data, std::size
     else
         begin();
     make_directories(at(name).parent_path());
-    if (run_.empty()) return stage(name, data, bytes);
+    if (run_.empty()) return stage(name, [&](const auto& take) { take(data, bytes); });
     Staged staged{name, io::NewFile(at(name)), {}, bytes};
     staged.file->write(data, bytes);
     staged.file->close();
@@ -380,9 +380,9 @@ void OutputDirectory::write(const std::string& name, const void* data, std::size
     give_name(staged, there);
 }
 
-void OutputDirectory::stage(const std::string& name, const void* data, std::size_t bytes) {
+void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
     io::NewFile file(at(name));
-    file.write(data, bytes);
+    file.write(pieces);
     stage(name, std::move(file));
 }
 

@@ -72,7 +72,7 @@ class OutputDirectory {
     void write(const std::string& name, const void* data, std::size_t bytes);
 
     /// Writes a file that gets its name with `commit`.
-    void stage(const std::string& name, const void* data, std::size_t bytes);
+    void stage(const std::string& name, const io::Pieces& pieces);
     void stage(const std::string& name, io::NewFile file);
     /// Lets a working file, which is on disk, have this name with `commit`.
     void stage_working(const std::string& name, const std::filesystem::path& working);

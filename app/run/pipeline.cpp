@@ -81,7 +81,7 @@ int threads_of(const Options& options) {
 }
 
 /// Reason why a run ends before its inputs do.
-enum class End { none, interrupted, errors, output, engine, reader };
+enum class End { none, interrupted, errors, output, engine, reader, refused };
 
 /// Inputs in, results out.
 class Run {
@@ -100,7 +100,7 @@ class Run {
           budget_(memory_),
           sinks_(make_sinks(options)),
           measurer_(options, *output_, engines_, budget_, sinks_, summary.stages, single_),
-          results_(options, sinks_, console_, *output_, single_) {
+          results_(options, sinks_, console_, *output_, single_, memory_ / 8) {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from, memory_);
@@ -189,6 +189,10 @@ void Run::record(Batch& batch) {
         for (Outcome& outcome : batch)
             if (!nothing_more_counts_) record(outcome);
         if (!nothing_more_counts_) results_.checkpoint_now_and_then();
+    } catch (const UsageError& error) {
+        console_.say(error.what());
+        end(End::refused);
+        nothing_more_counts_ = true;
     } catch (const Error& error) {
         console_.say(error.what());
         end(End::output);
@@ -229,8 +233,10 @@ void Run::measure_one() {
 /// Enough that all threads have work while one image takes its time, but no more than memory allows: a batch's counts,
 /// of f32 with those of its values, wait in memory for its turn.
 std::size_t Run::batches_in_flight() const {
+    const std::uint64_t summaries = options_.group_by_directory ? 2 : 1;  // of the set, and of groups
     const std::uint64_t analysis =
-        5 * (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + FrequencyTable::most_memory_bytes);
+        summaries * 5 *
+        (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + FrequencyTable::most_memory_bytes);
     const auto threads = static_cast<std::uint64_t>(threads_);
     return std::clamp<std::uint64_t>(memory_ / 4 / analysis, threads + 1, 32 * threads);
 }
@@ -342,13 +348,19 @@ void Run::measure_many() {
         results_.begin_second_pass();
         done = 0;
     }
-    measurer_.use_luts(results_.luts());
+    std::vector<LutSet> luts = results_.luts();
+    for (const LutSet& tables : luts)
+        if (tables.leaves_all())
+            console_.note(std::string("the table of all ") + to_string(tables.depth) +
+                          " images leaves every value as it is: their copies are unchanged");
+    measurer_.use_luts(std::move(luts));
     measurer_.begin_second_pass();
     pass_through(done);
 }
 
 int Run::exit_code() const {
     const auto any = [&](const char* kind) { return results_.errors().count(kind) > 0; };
+    if (end_ == End::refused) return usage_error;
     if (end_ == End::engine || any("engine")) return engine_failed;
     if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
     if (end_ == End::interrupted) return was_interrupted;
@@ -359,7 +371,7 @@ void Run::say_end() {
     std::string text;
     if (end_ == End::interrupted) text = "interrupted";
     if (end_ == End::errors) text = "stopped after " + std::to_string(results_.failed()) + " errors";
-    if (end_ == End::output || end_ == End::engine) text = "stopped";
+    if (end_ == End::output || end_ == End::engine || end_ == End::refused) text = "stopped";
     if (text.empty() || single_) return;
     text += ": " + std::to_string(shard_.own(results_.inputs())) + " inputs are done";
     if (results_.resumable()) text += "; the same command with --resume goes on";
@@ -378,6 +390,8 @@ int Run::execute() {
             measure_many();
         if (end_ == End::none || end_ == End::reader || single_)
             results_.finish();
+        else if (end_ == End::refused)
+            results_.abandon();
         else
             results_.checkpoint();
     } catch (const UsageError& error) {

@@ -42,7 +42,8 @@ Sinks make_sinks(const Options& options) {
     return sinks;
 }
 
-Results::Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single)
+Results::Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single,
+                 std::uint64_t group_bytes)
     : options_(options),
       sinks_(sinks),
       console_(console),
@@ -62,6 +63,8 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
       values_(journaled_
                   ? io::FrequencyFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"))
                   : io::FrequencyFile::temporary(temporary_directory())),
+      group_bytes_(group_bytes),
+      one_table_(options),
       last_checkpoint_(std::chrono::steady_clock::now()),
       pause_(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
           std::chrono::duration<double>(options.checkpoint_seconds))) {
@@ -72,6 +75,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
     shard.log_counts = options_.log_counts;
     if (options_.shard) shard.id = *options_.shard;
     shard.groups = {{"", {}}};
+    shard.stored = io::StoredGroups(values_, group_bytes_);
     if (journaled_) output_.keep_track(shard_name(options_, "gpuhist"), working_names());
 }
 
@@ -117,8 +121,10 @@ std::uint64_t Results::begin() {
         printed_ = checkpoint_.images > 0;
         checkpoint_saved_ = true;
         begun_ = complete_ || checkpoint_.pass == 2 || checkpoint_.inputs > 0;  // else there are no headers yet
+        checkpoint_.shard.stored.limit(group_bytes_);
         keep_values();
         if (checkpoint_.frequency_bytes == 0) values_->discard();
+        one_table_.resume(checkpoint_.shard.groups.front().summary);
         if (!complete_ && stats_wanted_) {
             rows_.resume(checkpoint_.rows_bytes);
             if (!sharded_) errors_.resume(checkpoint_.errors_bytes);
@@ -147,6 +153,12 @@ void Results::keep_values() {
             for (const ChannelSummary& channel : depth.channels)
                 for (const FrequencyRun& run : channel.values.runs())
                     if (!run.data()) places.emplace_back(run.place(), run.bytes());
+    checkpoint_.shard.stored.each_stored([&](const std::string&, const std::vector<io::StoredSummary>& parts) {
+        for (const io::StoredSummary& part : parts) {
+            places.emplace_back(part.place, part.bytes);
+            for (const FrequencyRun& run : part.runs) places.emplace_back(run.place(), run.bytes());
+        }
+    });
     values_->keep_only(std::move(places));
 }
 
@@ -170,7 +182,9 @@ bool Results::is_bad(const Input& input) {
 std::vector<LutSet> Results::luts() const {
     const Summary& all = checkpoint_.shard.groups.front().summary;
     std::vector<LutSet> luts;
-    for (const DepthSummary& depth : all.depths()) luts.push_back(make_luts(all, depth.depth, options_.normalization));
+    for (const DepthSummary& depth : all.depths())
+        if (depth.find(Channel::gray) || depth.find(Channel::red))  // bands have none, and their copies are errors
+            luts.push_back(make_luts(all, depth.depth, options_.normalization));
     return luts;
 }
 
@@ -239,6 +253,7 @@ void Results::add_image(Outcome& outcome) {
         checkpoint_.shard.rows += outcome.result.rows.size();
     }
     for (io::Group& group : outcome.summaries) summary_.add(group);
+    for (auto& [group, images] : outcome.stored) checkpoint_.shard.stored.add(group, std::move(images));
     from_directory_ = from_directory_ || outcome.input.from_directory;
     ++checkpoint_.images;
     ++images_;
@@ -248,6 +263,8 @@ void Results::add_image(Outcome& outcome) {
 
 void Results::record(Outcome& outcome) {
     const Input& input = outcome.input;
+    if (!outcome.left_out && !outcome.failure && checkpoint_.pass == 1)
+        if (const auto why = one_table_.refusal(outcome.result)) throw UsageError(*why);
     in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
     hash_.add(input.path);
@@ -294,6 +311,7 @@ void Results::checkpoint() {
         bad_.sync();
         checkpoint_.bad_bytes = bad_.bytes();
     }
+    checkpoint_.shard.stored.spill();
     checkpoint_.frequency_bytes = values_->sync();
     fsync(STDOUT_FILENO);
     checkpoint_.standard_output = standard_output();
@@ -356,7 +374,7 @@ void Results::finish_dataset() {
         else
             errors_.discard();
         if (shard.inputs >= 2 && shard.rows > 0) {
-            numbers_ = io::write_dataset(options_.output, shard.groups, shard.histogram, shard.log_counts,
+            numbers_ = io::write_dataset(options_.output, shard.groups, shard.stored, shard.histogram, shard.log_counts,
                                          shard.percentiles, writer());
             for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
         }
@@ -368,9 +386,9 @@ void Results::finish_dataset() {
 
 /// What writes files of the set, which get their names with all others.
 io::FileWriter Results::writer() {
-    return [this](const fs::path& path, const void* data, std::size_t bytes) {
+    return [this](const fs::path& path, const io::Pieces& pieces) {
         const std::string name = path.filename().string();
-        output_.stage(name, data, bytes);
+        output_.stage(name, pieces);
         if (!sharded_) written_.push_back(name);
     };
 }
@@ -412,7 +430,11 @@ void Results::finish() {
         checkpoint_.complete = true;
         checkpoint();
     }
-    if (!options_.tables_to.empty() && checkpoint_.images > 0) write_durably(options_.tables_to, io::luts_csv(luts()));
+    if (!options_.tables_to.empty() && checkpoint_.images > 0) {
+        const std::vector<LutSet> tables = luts();
+        if (tables.empty()) throw InvalidArgument("--lut-out: there is no lookup table for bands");
+        write_durably(options_.tables_to, io::luts_csv(tables));
+    }
     if (stats_wanted_ && sharded_)
         finish_shard();
     else if (stats_wanted_)
@@ -434,6 +456,20 @@ void Results::finish() {
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());
     for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];
     console_.print(text + "\n");
+}
+
+void Results::abandon() {
+    if (!journaled_) return;
+    rows_.discard();
+    if (!sharded_) errors_.discard();
+    if (linked_) bad_.discard();
+    values_->discard();
+    std::error_code ignored;
+    fs::remove(checkpoint_path_, ignored);
+    checkpoint_saved_ = false;
+    if (!begun_) return;
+    output_.commit();
+    output_.end();
 }
 
 std::uint64_t Results::failed() const {

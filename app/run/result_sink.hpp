@@ -15,6 +15,7 @@
 #include "cli/console.hpp"
 #include "gpuhist/lut.hpp"
 #include "run/checkpoint.hpp"
+#include "run/one_table.hpp"
 #include "run/outcome.hpp"
 #include "run/output_directory.hpp"
 #include "run/row_file.hpp"
@@ -28,7 +29,9 @@ Sinks make_sinks(const Options& options);
 
 class Results {
   public:
-    Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single);
+    /// Groups' summaries take up to `group_bytes` of memory.
+    Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single,
+            std::uint64_t group_bytes);
 
     /// Looks whether other files have the names of those that will be written. Throws IoError.
     void reserve_names();
@@ -53,7 +56,7 @@ class Results {
     /// The file in which the counts of their values are to lie.
     const std::shared_ptr<io::FrequencyFile>& values() const { return values_; }
     /// Records the next input. Throws IoError where a file cannot be written: nothing since the last checkpoint then
-    /// counts.
+    /// counts; UsageError, nothing being recorded, for an image that the options do not go with.
     void record(Outcome& outcome);
     /// Calls `checkpoint`, if it is time for one. To be called where what was recorded ends with summaries.
     void checkpoint_now_and_then();
@@ -61,6 +64,8 @@ class Results {
     void checkpoint();
     /// Gives the files their names. Throws IoError.
     void finish();
+    /// Removes what cannot be gone on with. Throws IoError.
+    void abandon();
 
     /// Tells whether --resume can go on from here.
     bool resumable() const { return checkpoint_saved_; }
@@ -103,9 +108,11 @@ class Results {
     std::ifstream bad_lines_;
     std::optional<std::uint64_t> next_bad_;
     const std::shared_ptr<io::FrequencyFile> values_;
+    const std::uint64_t group_bytes_;
     Checkpoint checkpoint_;
-    SetSummary summary_{checkpoint_.shard.groups};
+    SetSummary summary_{checkpoint_.shard};
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
+    OneTable one_table_;
     PathsHash hash_;
     std::string expected_hash_;  ///< of the inputs to be skipped
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
@@ -118,7 +125,7 @@ class Results {
     std::chrono::steady_clock::duration pause_;
 };
 
-/// A run is not begun because its options do not go with what is there.
+/// A run is not begun, or ends, because its options do not go with what is there.
 class UsageError : public Error {
     using Error::Error;
 };

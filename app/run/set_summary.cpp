@@ -12,14 +12,9 @@ namespace {
 
 constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
 
-/// Memory that the values of floats take, about, and with them the rest; 0 where there are none.
-std::size_t bytes_of_values(const Summary& summary) {
-    std::size_t bytes = 0;
-    for (const DepthSummary& depth : summary.depths())
-        if (traits_of(depth.depth).floating)
-            for (const ChannelSummary& channel : depth.channels)
-                bytes += sizeof channel + 8 * channel.counts.size() + channel.values.memory_bytes();
-    return bytes;
+bool has_floats(const Summary& summary) {
+    return std::any_of(summary.depths().begin(), summary.depths().end(),
+                       [](const DepthSummary& depth) { return traits_of(depth.depth).floating; });
 }
 
 /// Summaries, at least one, as one; they are used up.
@@ -41,25 +36,30 @@ Summary& summary_of(std::vector<io::Group>& groups, const std::string& name) {
     return place->summary;
 }
 
+void SetSummary::add_to(const std::string& group, const Summary& images) {
+    if (group.empty())
+        shard_.groups.front().summary.merge(images);
+    else
+        shard_.stored.add(group, images);
+}
+
 void SetSummary::add(io::Group& group) {
-    const std::size_t bytes = bytes_of_values(group.summary);
-    if (bytes == 0) return summary_of(groups_, group.name).merge(group.summary);
+    if (!has_floats(group.summary)) return add_to(group.name, group.summary);
+    latest_bytes_ += group.summary.memory_bytes();
     latest_[group.name].push_back(std::move(group.summary));
-    latest_bytes_ += bytes;
     if (latest_bytes_ >= most_latest_bytes) settle();
 }
 
 void SetSummary::settle() {
     if (latest_.empty()) return;
     in_doubt_ = true;
-    std::vector<std::pair<Summary*, std::vector<Summary>*>> sums;
-    for (const auto& [group, latest] : latest_) summary_of(groups_, group);  // before any is pointed to
-    for (auto& [group, latest] : latest_) sums.emplace_back(&summary_of(groups_, group), &latest);
     tbb::this_task_arena::isolate([&] {  // while waiting, no other image is begun on this thread
-        tbb::parallel_for_each(sums, [](const auto& sum) {
-            sum.first->merge(merged(sum.second->data(), sum.second->data() + sum.second->size()));
+        tbb::parallel_for_each(latest_, [](auto& latest) {
+            std::vector<Summary>& images = latest.second;
+            images.front() = merged(images.data(), images.data() + images.size());
         });
     });
+    for (const auto& [group, images] : latest_) add_to(group, images.front());
     latest_.clear();
     latest_bytes_ = 0;
     in_doubt_ = false;

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/shard.hpp"
 
 namespace gpuhist::app {
 
-/// Summaries of the groups of a set. Those with values of floats wait, and are merged many at a time on all threads:
+/// Summaries of a set and its groups. Those with values of floats wait, and are merged many at a time on all threads:
 /// merging one with all values of the set takes a millisecond or more.
 class SetSummary {
   public:
-    /// `groups` receives the sums, and must outlive this.
-    explicit SetSummary(std::vector<io::Group>& groups) : groups_(groups) {}
+    /// `shard` receives the sums, the whole set as its first group, and must outlive this.
+    explicit SetSummary(io::Shard& shard) : shard_(shard) {}
 
     /// Adds images of a group; where enough wait, they are merged. Throws IoError where the disk is full: some are then
     /// merged and some are not.
@@ -26,7 +26,9 @@ class SetSummary {
     bool in_doubt() const { return in_doubt_; }
 
   private:
-    std::vector<io::Group>& groups_;
+    void add_to(const std::string& group, const Summary& images);
+
+    io::Shard& shard_;
     std::map<std::string, std::vector<Summary>> latest_;
     std::size_t latest_bytes_ = 0;
     bool in_doubt_ = false;

@@ -127,25 +127,6 @@ void map_floats(Workers& workers, const LutSet& given, const ImageView& image, c
     map_floats(workers, image, output, given.mode, facts);
 }
 
-/// Finite samples that decide about a channel, and their extremes.
-struct Population {
-    std::uint64_t finite = 0;
-    float minimum = 0, maximum = 0;
-    void add(const ChannelAnalysis& row) {
-        if (core::finite(row) == 0) return;
-        minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
-        maximum = finite ? std::max(maximum, row.maximum) : row.maximum;
-        finite += core::finite(row);
-    }
-};
-
-float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
-    const std::uint64_t rank = core::nearest_rank(percent, n) - 1;
-    return std::lower_bound(order.begin(), order.end(), rank,
-                            [](const OrderStatistic& o, std::uint64_t r) { return o.rank < r; })
-        ->value;
-}
-
 }  // namespace
 
 template <class Sample, class Out>
@@ -189,7 +170,7 @@ void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, con
     constexpr std::size_t bins = core::equalize_float_bins;
     const int colors = std::min(image.channels, 3);
     const auto at = channels_at(image);
-    Population all;
+    core::FloatPopulation all;
     for (int c = 0; c < colors; ++c) all.add(*analysis.find(at[c]));
     if (image.channels >= 3) all.add(*analysis.find(Channel::luma));
     range = {all.minimum, all.maximum};
@@ -223,7 +204,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
     ChannelFacts facts;
     for (int c = 0; c < colors; ++c) {
         const ChannelAnalysis& own = *analysis.find(at[c]);
-        Population decides;
+        core::FloatPopulation decides;
         for (int i = 0; i < colors; ++i)
             if (joint || i == c) decides.add(*analysis.find(at[i]));
         if (decides.finite == 0) continue;
@@ -237,8 +218,8 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
                 break;
             case NormalizeNeeds::ranks: {
                 const auto& order = joint ? analysis.pooled_order_statistics : own.order_statistics;
-                found.low = value_of_rank(order, normalization.low, decides.finite);
-                found.high = value_of_rank(order, normalization.high, decides.finite);
+                found.low = core::value_of_rank(order, normalization.low, decides.finite);
+                found.high = core::value_of_rank(order, normalization.high, decides.finite);
                 break;
             }
             case NormalizeNeeds::counts:

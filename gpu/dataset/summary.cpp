@@ -444,15 +444,19 @@ void core::add_extremes(ChannelSummary& sum, const ChannelSummary& more) {
     sum.infinite += more.infinite;
 }
 
+void core::add(ChannelSummary& sum, const ChannelSummary& more) {
+    add_channel(sum, more);
+    sum.counts.resize(more.counts.size());
+    add_counts(sum.counts, more.counts);
+    sum.values.add(more.values);
+}
+
 ChannelSummary core::sum_of(const DepthSummary& summary, bool (*pooled)(Channel)) {
     ChannelSummary all;
     std::uint64_t images = 0;
     for (const ChannelSummary& channel : summary.channels) {
         if (!pooled(channel.channel)) continue;
-        add_channel(all, channel);
-        all.counts.resize(channel.counts.size());
-        add_counts(all.counts, channel.counts);
-        all.values.add(channel.values);
+        core::add(all, channel);
         if (is_first(channel.channel)) images += channel.images;
     }
     all.channel = Channel::all;
@@ -507,6 +511,14 @@ const DepthSummary* Summary::find(Depth depth) const {
     return nullptr;
 }
 
+std::uint64_t Summary::memory_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const DepthSummary& depth : depths_)
+        for (const ChannelSummary& channel : depth.channels)
+            bytes += sizeof channel + 8 * channel.counts.capacity() + channel.values.memory_bytes();
+    return bytes;
+}
+
 std::vector<SummaryRow> Summary::statistics(const Percentiles& percentiles) const {
     std::vector<SummaryRow> rows;
     for (const DepthSummary& summary : depths_) {
@@ -519,6 +531,27 @@ std::vector<SummaryRow> Summary::statistics(const Percentiles& percentiles) cons
 SummaryNumbers Summary::numbers(Depth depth, const HistogramOptions& options, const Percentiles& percentiles) const {
     const DepthSummary* summary = find(depth);
     return summary ? numbers_of(*summary, &options, percentiles) : SummaryNumbers{};
+}
+
+std::vector<SummaryRow> Summary::rgb_rows(Depth depth) const {
+    std::vector<SummaryRow> rows;
+    const DepthSummary* summary = find(depth);
+    if (!summary) return rows;
+    const ChannelSummary* gray = summary->find(Channel::gray);
+    for (const ChannelSummary& color : summary->channels) {
+        if (!is_color(color.channel)) continue;
+        ChannelSummary sum = color;
+        if (gray) core::add(sum, *gray);
+        SummaryRow& row = rows.emplace_back(SummaryRow{depth, sum.images, {}, summary->white});
+        if (!traits_of(depth).floating) {
+            row.statistics = core::from_counts(color.channel, depth, sum.counts, summary->white, Percentiles());
+            continue;
+        }
+        row.statistics.channel = color.channel;
+        row.statistics.pixels = sum.samples;
+        if (finite(sum) > 0) core::set_moments(row.statistics, finite(sum), sum.power_sums, Detail::brief);
+    }
+    return rows;
 }
 
 std::optional<Histogram> Summary::histogram(Depth depth, const HistogramOptions& options) const {

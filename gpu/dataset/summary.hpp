@@ -15,6 +15,9 @@ inline std::uint64_t finite(const ChannelSummary& channel) {
 /// Adds the other's samples, by their kinds, and its extremes, but none of its counts.
 void add_extremes(ChannelSummary& sum, const ChannelSummary& more);
 
+/// Adds all of the other, counts and values too.
+void add(ChannelSummary& sum, const ChannelSummary& more);
+
 /// Channels that `pooled` takes, of those there are, as one population. An image is counted once.
 ChannelSummary sum_of(const DepthSummary& summary, bool (*pooled)(Channel));
 

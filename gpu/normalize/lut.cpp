@@ -53,6 +53,20 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, std::int64_t low
     return facts;
 }
 
+void FloatPopulation::add(const ChannelAnalysis& row) {
+    if (core::finite(row) == 0) return;
+    minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
+    maximum = finite ? std::max(maximum, row.maximum) : row.maximum;
+    finite += core::finite(row);
+}
+
+float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
+    const std::uint64_t rank = nearest_rank(percent, n) - 1;
+    return std::lower_bound(order.begin(), order.end(), rank,
+                            [](const OrderStatistic& o, std::uint64_t r) { return o.rank < r; })
+        ->value;
+}
+
 FloatFacts facts_of(const LutSet::Lut& lut) {
     return {lut.lower, lut.upper, lut.mean, lut.std, lut.values.empty() ? nullptr : lut.values.data()};
 }
@@ -182,6 +196,35 @@ LutSet::Lut float_lut(Channel name, const ChannelSummary& channel, const Channel
     return lut;
 }
 
+/// Verdict on the samples that decide about a channel: whether they are of one value, so that the channel stays as it
+/// is; not where none is finite.
+bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
+                  const std::vector<OrderStatistic>& order, const Normalization& normalization) {
+    const NormalizeNeeds needs = traits_of(normalization.mode).needs;
+    if (!traits_of(image.depth).floating) {
+        std::vector<std::uint64_t> counts(decide.front()->counts.size());
+        std::uint64_t samples = 0;
+        for (const ChannelAnalysis* channel : decide) {
+            samples += core::counted(*channel);
+            for (std::size_t code = 0; code < counts.size(); ++code) counts[code] += channel->counts[code];
+        }
+        if (samples == 0) return false;
+        const core::IntegerFacts facts = core::facts_of(counts, 0, normalization);
+        return facts.low == facts.high;
+    }
+    core::FloatPopulation own, all;
+    for (const ChannelAnalysis* channel : decide) own.add(*channel);
+    for (const ChannelAnalysis& channel : image.channels)
+        if (channel.channel != Channel::alpha) all.add(channel);
+    if (own.finite == 0) return false;
+    if (needs == NormalizeNeeds::ranks)
+        return !order.empty() && core::value_of_rank(order, normalization.low, own.finite) ==
+                                     core::value_of_rank(order, normalization.high, own.finite);
+    if (needs == NormalizeNeeds::extremes || own.minimum == own.maximum) return own.minimum == own.maximum;
+    const core::FloatBins bins(all.minimum, all.maximum, core::equalize_float_bins, true);
+    return bins(own.minimum) == bins(own.maximum);
+}
+
 }  // namespace
 
 const LutSet::Lut* LutSet::find(Channel channel) const {
@@ -202,31 +245,69 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
         (mode.needs == NormalizeNeeds::counts || mode.needs == NormalizeNeeds::ranks))
         throw InvalidArgument(these + "this summary has no counts of their values");
 
-    LutSet tables{depth, normalization.mode, normalization.joint, {}};
-    ChannelSummary extremes;  // of colours and luma
-    const auto add = [&](Channel name, const ChannelSummary& channel, const ChannelSummary& over) {
-        tables.luts.push_back(floating ? float_lut(name, channel, over, normalization)
-                                       : LutSet::Lut{name, table_of(depth, channel.counts, normalization)});
-    };
-    if (const ChannelSummary* gray = found->find(Channel::gray)) add(Channel::gray, *gray, *gray);
-    if (!found->find(Channel::red)) {
-        if (tables.luts.empty()) throw InvalidArgument(these + "there is no lookup table for bands");
-        return tables;
-    }
-    const bool joint_by_luma = normalization.joint && mode.joint_by_luma;
+    const ChannelSummary* gray = found->find(Channel::gray);
     const ChannelSummary* luma = found->find(Channel::luma);
-    if (!luma && (floating || joint_by_luma))
+    const bool colors = found->find(Channel::red), joint_by_luma = normalization.joint && mode.joint_by_luma;
+    if (!gray && !colors) throw InvalidArgument(these + "there is no lookup table for bands");
+    if (gray && colors && !normalization.joint)
+        throw InvalidArgument(these + "gray images among colors have no place in separate tables");
+    if (colors && !luma && (floating || joint_by_luma))
         throw InvalidArgument(these + to_string(normalization.mode) +
                               " needs luma beside the colours, which this summary does not have");
-    for (const Channel color : core::colors) core::add_extremes(extremes, *found->find(color));
-    if (luma) core::add_extremes(extremes, *luma);
-    if (!normalization.joint)
-        for (const Channel color : core::colors) add(color, *found->find(color), extremes);
-    else if (joint_by_luma)
-        add(Channel::all, *luma, extremes);
-    else
-        add(Channel::all, core::sum_of(*found, is_color), extremes);
+    ChannelSummary extremes;  // of colours, luma and gray
+    for (const ChannelSummary& channel : found->channels)
+        if (is_color(channel.channel) || channel.channel == Channel::luma || channel.channel == Channel::gray)
+            core::add_extremes(extremes, channel);
+
+    LutSet tables{depth, normalization.mode, normalization.joint, {}};
+    const auto add = [&](Channel name, const ChannelSummary& channel) {
+        tables.luts.push_back(floating ? float_lut(name, channel, extremes, normalization)
+                                       : LutSet::Lut{name, table_of(depth, channel.counts, normalization)});
+    };
+    if (!colors) {
+        add(Channel::gray, *gray);
+    } else if (!normalization.joint) {
+        for (const Channel color : core::colors) add(color, *found->find(color));
+    } else {
+        ChannelSummary all = joint_by_luma ? *luma : core::sum_of(*found, is_color);
+        if (gray)  // as R = G = B, whose luma it is
+            for (int rows = joint_by_luma ? 1 : 3; rows > 0; --rows) core::add(all, *gray);
+        add(Channel::all, all);
+        if (gray) tables.luts.insert(tables.luts.begin(), tables.luts.front())->channel = Channel::gray;
+    }
     return tables;
+}
+
+bool LutSet::leaves_all() const {
+    const DepthTraits& traits = traits_of(depth);
+    if (traits_of(mode).real) return false;
+    return std::all_of(luts.begin(), luts.end(), [&](const Lut& lut) {
+        double value = traits.lowest;
+        return traits.floating ? lut.lower == lut.upper
+                               : std::all_of(lut.values.begin(), lut.values.end(),
+                                             [&](float mapped) { return static_cast<double>(mapped) == value++; });
+    });
+}
+
+std::vector<Channel> unchanged_channels(const Analysis& image, const Normalization& normalization) {
+    core::validate(normalization);
+    const NormalizeTraits& mode = traits_of(normalization.mode);
+    std::vector<Channel> unchanged;
+    if (mode.real) return unchanged;
+    std::vector<const ChannelAnalysis*> decide;  // each about itself, or all about all
+    for (const ChannelAnalysis& channel : image.channels)
+        if (core::is_pooled(channel.channel) || channel.channel == Channel::gray) decide.push_back(&channel);
+    const bool joint = normalization.joint && decide.size() > 1;
+    if (!joint) {
+        for (const ChannelAnalysis* channel : decide)
+            if (of_one_value(image, {channel}, channel->order_statistics, normalization))
+                unchanged.push_back(channel->channel);
+        return unchanged;
+    }
+    if (mode.joint_by_luma) decide = {image.find(Channel::luma)};
+    if (decide.front() && of_one_value(image, decide, image.pooled_order_statistics, normalization))
+        unchanged.push_back(Channel::all);
+    return unchanged;
 }
 
 }  // namespace gpuhist

@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* format = "gpuhist part 6";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
+constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
 std::string name_of(ShardId id) {
@@ -48,6 +49,46 @@ std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& fil
             value["group"].refuse("groups are in byte order, each once, and the whole set comes first");
     }
     if (groups.empty()) list.refuse("the whole set is missing");
+    return groups;
+}
+
+Json stored_value(const StoredGroups& stored) {
+    Json groups = Json::array();
+    stored.each_stored([&](const std::string& name, const std::vector<StoredSummary>& parts) {
+        Json list = Json::array();
+        for (const StoredSummary& part : parts) {
+            Json runs = Json::array();
+            for (const FrequencyRun& run : part.runs)
+                runs.push_back(Json::array({whole_number(run.place()), whole_number(run.bytes())}));
+            list.push_back(Json::array({whole_number(part.place), whole_number(part.bytes), std::move(runs)}));
+        }
+        groups.push_back(Json{{"group", byte_string(name)}, {"at", std::move(list)}});
+    });
+    return groups;
+}
+
+StoredGroups read_stored(const JsonReader& list, const FrequencyFiles& files) {
+    StoredGroups groups(files.runs);
+    std::string last;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const JsonReader value = list[i].members({"group", "at"}), parts = value["at"];
+        if (!files.runs) value.refuse("no such file of values belongs to this one");
+        const std::string name = value["group"].bytes();
+        if (name <= last) value["group"].refuse("groups are in byte order, each once");
+        last = name;
+        if (parts.size() == 0 || parts.size() >= StoredGroups::most_parts)
+            parts.refuse("a group has from 1 to " + std::to_string(StoredGroups::most_parts - 1) + " parts");
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            const JsonReader part = parts[k], runs = part[2];
+            StoredSummary stored{part[std::size_t{0}].whole(), part[1].whole(), {}};
+            if (part.size() != 3) part.refuse("a place, a number of bytes and runs of values are wanted");
+            for (std::size_t r = 0; r < runs.size(); ++r) {
+                if (runs[r].is_text()) runs[r].refuse("a place and a number of bytes are wanted");
+                stored.runs.push_back(read_run(runs[r], files));
+            }
+            groups.add(name, std::move(stored));
+        }
+    }
     return groups;
 }
 
@@ -218,7 +259,8 @@ std::string shard_json(const Shard& shard) {
                {"options", Json::object()},
                {"percentiles", Json::array()},
                {"histogram", Json::object()},
-               {"groups", Json::array()}};
+               {"groups", Json::array()},
+               {"stored", stored_value(shard.stored)}};
     for (const auto& [name, text] : shard.options) value["options"][name] = byte_string(text);
     for (std::size_t i = 0; i < shard.percentiles.size(); ++i)
         value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
@@ -231,7 +273,9 @@ std::string shard_json(const Shard& shard) {
     return value.dump() + '\n';
 }
 
-Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& files) {
+Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& given) {
+    FrequencyFiles files = given;  // a run of values is often in a group and in the whole set
+    files.known = std::make_shared<std::map<std::uint64_t, FrequencyRun>>();
     const Json root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
     if (const std::string& found = value["format"].text(); found != format)
@@ -240,7 +284,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
                                          format + "': run this shard again, or merge with that version"
                                    : "this is no shard: '" + std::string(format) + "' is wanted");
     value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "percentiles",
-                   "histogram", "groups"});
+                   "histogram", "groups", "stored"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -257,6 +301,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
     shard.log_counts = histogram["log"].truth();
     shard.groups = read_groups(value["groups"], files);
+    shard.stored = read_stored(value["stored"], files);
     return shard;
 }
 
@@ -265,9 +310,13 @@ std::vector<std::string> write_shard(const fs::path& directory, const Shard& sha
     const auto storage = FrequencyFile::named(directory / frequency_name);
     Shard merged = shard;
     for (Group& group : merged.groups) group.summary = group.summary.merged_values(storage);
+    merged.stored = StoredGroups(storage);
+    shard.stored.each([&](const Group& group) {
+        merged.stored.add(group.name, store(group.summary.merged_values(storage), *storage));
+    });
     const bool any = storage->sync() > 0;
     const std::string text = shard_json(merged);
-    write(directory / name, text.data(), text.size());
+    write(directory / name, [&](const auto& take) { take(text.data(), text.size()); });
     return any ? std::vector{frequency_name, name} : std::vector{name};
 }
 
@@ -337,17 +386,27 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
     }
     std::sort(paths.begin(), paths.end());
     std::map<std::uint64_t, ShardFile> files;
-    std::map<std::string, Summary> summaries;
+    Summary whole;
+    StoredGroups stored(storage, most_group_bytes);
     for (const fs::path& path : paths) {
         ShardFile file = read_shard_file(path, storage);
         if (!files.empty()) check_same_run(files.begin()->second, file);
         const std::vector<Group> groups = std::exchange(file.shard.groups, {});
+        const StoredGroups further = std::exchange(file.shard.stored, {});
         const auto [there, fresh] = files.try_emplace(file.shard.id.number, file);
-        if (fresh)
-            for (const Group& group : groups) summaries[group.name].merge(group.summary);
-        else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.rows_path, file.rows_path) ||
-                 !same_bytes(there->second.frequency_path, file.frequency_path))
+        if (fresh) {
+            for (const Group& group : groups)
+                group.name.empty() ? whole.merge(group.summary) : stored.add(group.name, group.summary);
+            try {
+                further.each([&](const Group& group) { stored.add(group.name, group.summary); });
+            } catch (const IoError& error) {
+                const std::string text = error.what(), values = file.frequency_path.string();
+                throw IoError(text.rfind(values, 0) == 0 ? text : values + ": " + text, error.kind());
+            }
+        } else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.rows_path, file.rows_path) ||
+                   !same_bytes(there->second.frequency_path, file.frequency_path)) {
             refuse_pair(there->second, file, "they are the same shard of the run and differ");
+        }
     }
     if (files.empty()) {
         std::string names;
@@ -356,7 +415,8 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
     }
     ShardSet shards;
     for (auto& [number, file] : files) shards.files.push_back(std::move(file));
-    for (auto& [name, summary] : summaries) shards.groups.push_back({name, std::move(summary)});
+    shards.groups.push_back({"", std::move(whole)});
+    shards.stored = std::move(stored);
     check_complete(shards.files);
     return shards;
 }

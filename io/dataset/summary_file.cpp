@@ -137,16 +137,25 @@ Json values_value(const FrequencyTable& values) {
                 {"runs", std::move(runs)}};
 }
 
+}  // namespace
+
 FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files) {
     try {
         if (value.is_text()) return FrequencyRun(read_base64(value));
         const std::uint64_t place = value[std::size_t{0}].whole(), bytes = value[1].whole();
         if (value.size() != 2 || !files.runs) value.refuse("no such file of values belongs to this one");
-        return FrequencyRun(files.runs, place, bytes);
+        if (!files.known) return FrequencyRun(files.runs, place, bytes);
+        auto known = files.known->find(place);
+        if (known == files.known->end())
+            known = files.known->emplace(place, FrequencyRun(files.runs, place, bytes)).first;
+        if (known->second.bytes() != bytes) value.refuse("another run of values begins there, of another length");
+        return known->second;
     } catch (const InvalidArgument& error) {
         value.refuse(error.what());
     }
 }
+
+namespace {
 
 FrequencyTable read_values(const JsonReader& value, const FrequencyFiles& files) {
     value.members({"minus_infinite", "plus_infinite", "runs"});

@@ -7,6 +7,9 @@
 
 namespace gpuhist::io {
 
+/// Reads a run of values: Base64, or [place, bytes].
+FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files);
+
 Json summary_value(const Summary& summary);
 
 /// Reads it back. Throws IoError naming the place.

@@ -100,10 +100,14 @@ int rename_to_new(const std::filesystem::path& from, const std::filesystem::path
     return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+void write_file(const std::filesystem::path& path, const Pieces& pieces) {
     NewFile file(path);
-    file.write(data, bytes);
+    file.write(pieces);
     file.replace();
+}
+
+void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes) {
+    write_file(path, [&](const auto& take) { take(data, bytes); });
 }
 
 void write_file(const std::filesystem::path& path, const std::string& text) {
@@ -111,8 +115,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 }
 
 FileWriter whole_file_writer() {
-    return
-        [](const std::filesystem::path& path, const void* data, std::size_t bytes) { write_file(path, data, bytes); };
+    return [](const std::filesystem::path& path, const Pieces& pieces) { write_file(path, pieces); };
 }
 
 }  // namespace gpuhist::io

@@ -53,6 +53,21 @@ class CsvSink final : public Sink {
     CsvRows rows_;
 };
 
+class DatasetCsv final : public DatasetText {
+  public:
+    explicit DatasetCsv(const Percentiles& percentiles) : rows_(ColumnFile::dataset_csv, percentiles) {}
+    std::string begin() const override { return rows_.header(); }
+    std::string group(const GroupNumbers& numbers) override {
+        std::string lines;
+        for (const SummaryRow& found : numbers.found.rows) rows_.append(lines, row_of(numbers, found));
+        return lines;
+    }
+    std::string end() const override { return {}; }
+
+  private:
+    CsvRows rows_;
+};
+
 }  // namespace
 
 const SinkFormat csv_sink{"csv", make_sink_of<CsvSink>};
@@ -91,12 +106,8 @@ std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>
     return lines;
 }
 
-std::string dataset_csv(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles) {
-    const CsvRows rows(ColumnFile::dataset_csv, percentiles);
-    std::string lines = rows.header();
-    for (const GroupNumbers& group : groups)
-        for (const SummaryRow& found : group.found.rows) rows.append(lines, row_of(group, found));
-    return lines;
+std::unique_ptr<DatasetText> dataset_csv_text(const Percentiles& percentiles) {
+    return std::make_unique<DatasetCsv>(percentiles);
 }
 
 std::string shortest(double value) {

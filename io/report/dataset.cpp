@@ -5,6 +5,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 #include "report/dataset.hpp"
@@ -29,14 +30,19 @@ HistogramOptions possible(const DepthSummary& found, HistogramOptions options) {
 }
 
 /// Groups in byte order of their names: the whole set, "", comes first.
-std::vector<GroupNumbers> numbers_of(const std::vector<Group>& groups, const HistogramOptions& options,
-                                     const Percentiles& percentiles) {
-    std::vector<GroupNumbers> all;
-    for (const Group& group : groups)
-        all.push_back({&group.name, &group.summary, set_numbers(group.summary, options, percentiles)});
-    std::stable_sort(all.begin(), all.end(),
-                     [](const GroupNumbers& a, const GroupNumbers& b) { return *a.name < *b.name; });
+std::vector<const Group*> in_order(const std::vector<Group>& groups) {
+    std::vector<const Group*> all;
+    for (const Group& group : groups) all.push_back(&group);
+    std::stable_sort(all.begin(), all.end(), [](const Group* a, const Group* b) { return a->name < b->name; });
     return all;
+}
+
+std::string text_of(DatasetText& file, const std::vector<Group>& groups, const HistogramOptions& options,
+                    const Percentiles& percentiles) {
+    std::string text = file.begin();
+    for (const Group* group : in_order(groups))
+        text += file.group({&group->name, &group->summary, set_numbers(group->summary, options, percentiles)});
+    return text + file.end();
 }
 
 /// Name of a plot's file: with the depth, but for that with most samples.
@@ -111,12 +117,12 @@ SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, 
 }
 
 std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& percentiles) {
-    return dataset_csv(numbers_of(groups, {}, percentiles), percentiles);
+    return text_of(*dataset_csv_text(percentiles), groups, {}, percentiles);
 }
 
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options,
                          const Percentiles& percentiles) {
-    return dataset_json(numbers_of(groups, options, percentiles), percentiles);
+    return text_of(*dataset_json_text(percentiles), groups, options, percentiles);
 }
 
 std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& summary, const HistogramOptions& options,
@@ -132,30 +138,54 @@ std::vector<std::string> dataset_file_names() {
 
 std::vector<std::string> dataset_notes(const Summary& summary) {
     std::vector<std::string> notes;
-    for (const DepthSummary& part : summary.depths())
+    for (const DepthSummary& part : summary.depths()) {
+        const std::string depth = std::string(to_string(part.depth)) + ": ";
+        const ChannelSummary *gray = part.find(Channel::gray), *red = part.find(Channel::red),
+                             *band = part.find(Channel::c0);
+        const auto are = [](const ChannelSummary& channel, const char* kind) {
+            return std::to_string(channel.images) + kind + (channel.images == 1 ? "image is " : "images are ");
+        };
         if (!part.white)
-            notes.push_back(std::string(to_string(part.depth)) +
-                            ": images have several whites: white, mean_01, std_01 and clipped_high are empty; "
+            notes.push_back(depth +
+                            "images have several whites: white, mean_01, std_01 and clipped_high are empty; "
                             "--white V gives one");
+        if (gray && red)
+            notes.push_back(depth + are(*gray, " gray ") + "counted as R = G = B in \"normalize\" of dataset.json");
+        if (band && (gray || red))
+            notes.push_back(depth + are(*band, " ") + "of bands, which are left out of \"normalize\" of dataset.json");
+    }
     return notes;
 }
 
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                         const HistogramOptions& options, bool log_counts, const Percentiles& percentiles,
-                         const FileWriter& write) {
-    const std::vector<GroupNumbers> all = numbers_of(groups, options, percentiles);
-    const auto write_text = [&](const char* name, const std::string& text) {
-        write(directory / name, text.data(), text.size());
+                         const StoredGroups& more, const HistogramOptions& options, bool log_counts,
+                         const Percentiles& percentiles, const FileWriter& write) {
+    const auto csv = dataset_csv_text(percentiles), json = dataset_json_text(percentiles);
+    SetNumbers whole;
+    const auto write_both = [&](const auto& take_csv, const auto& take_json) {
+        const auto put = [](const auto& take, const std::string& text) { take(text.data(), text.size()); };
+        const auto add = [&](const Group& group) {
+            GroupNumbers numbers{&group.name, &group.summary, set_numbers(group.summary, options, percentiles)};
+            put(take_csv, csv->group(numbers));
+            put(take_json, json->group(numbers));
+            if (!group.name.empty()) return;
+            for (const auto& [name, plot] : plots_of(group.summary, numbers.found, log_counts)) {
+                const std::vector<unsigned char> bytes = encode_image(directory / name, plot);
+                write(directory / name, [&](const auto& take) { take(bytes.data(), bytes.size()); });
+            }
+            whole = std::move(numbers.found);
+        };
+        put(take_csv, csv->begin());
+        put(take_json, json->begin());
+        for (const Group* group : in_order(groups)) add(*group);
+        more.each(add);
+        put(take_csv, csv->end());
+        put(take_json, json->end());
     };
-    write_text("dataset.csv", dataset_csv(all, percentiles));
-    write_text("dataset.json", dataset_json(all, percentiles));
-    if (all.empty() || !all.front().name->empty()) return {};
-    const GroupNumbers& whole = all.front();
-    for (const auto& [name, plot] : plots_of(*whole.summary, whole.found, log_counts)) {
-        const std::vector<unsigned char> bytes = encode_image(directory / name, plot);
-        write(directory / name, bytes.data(), bytes.size());
-    }
-    return whole.found;
+    write(directory / "dataset.csv", [&](const auto& take_csv) {  // both at once: groups are read but once
+        write(directory / "dataset.json", [&](const auto& take_json) { write_both(take_csv, take_json); });
+    });
+    return whole;
 }
 
 }  // namespace gpuhist::io

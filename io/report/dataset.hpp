@@ -1,6 +1,7 @@
 // Rows of images and of sets' groups, which the writers of results share.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,14 @@ ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row);
 /// Row of an image, whose channels' statistics are filled in one after the other.
 ColumnRow row_of(const ImageInfo& image);
 
-std::string dataset_csv(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles);
-std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles);
+/// Text of dataset.csv or dataset.json, which grows group by group.
+struct DatasetText {
+    virtual ~DatasetText() = default;
+    virtual std::string begin() const = 0;
+    virtual std::string group(const GroupNumbers& numbers) = 0;
+    virtual std::string end() const = 0;
+};
+std::unique_ptr<DatasetText> dataset_csv_text(const Percentiles& percentiles);
+std::unique_ptr<DatasetText> dataset_json_text(const Percentiles& percentiles);
 
 }  // namespace gpuhist::io

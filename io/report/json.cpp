@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "report/dataset.hpp"
 #include "report/formats.hpp"
@@ -89,18 +90,25 @@ Json normalize_value(const std::vector<SummaryRow>& rows, const DepthSummary& su
     return Json{{"mean", std::move(mean)}, {"std", std::move(std)}};
 }
 
-}  // namespace
+class DatasetJson final : public DatasetText {
+  public:
+    explicit DatasetJson(const Percentiles& percentiles)
+        : of_depth_(columns_of(ColumnFile::dataset_json, false, percentiles)),
+          of_channel_(columns_of(ColumnFile::dataset_json, true, percentiles)) {}
 
-const SinkFormat json_sink{"json", make_sink_of<JsonSink>};
+    std::string begin() const override { return "[\n"; }
+    std::string group(const GroupNumbers& numbers) override {
+        std::string lines;
+        for (std::size_t at = 0; at < numbers.found.histograms.size(); ++at) {
+            if (!std::exchange(first_, false)) lines += ",\n";
+            lines += text_of(depth_value(numbers, at));
+        }
+        return lines;
+    }
+    std::string end() const override { return "\n]\n"; }
 
-std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows, const Percentiles& percentiles) {
-    return JsonSink(percentiles).line(image, rows);
-}
-
-std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percentiles& percentiles) {
-    const std::vector<Column> of_depth = columns_of(ColumnFile::dataset_json, false, percentiles),
-                              of_channel = columns_of(ColumnFile::dataset_json, true, percentiles);
-    const auto depth_value = [&](const GroupNumbers& group, std::size_t at) {
+  private:
+    Json depth_value(const GroupNumbers& group, std::size_t at) const {
         const DepthSummary& summary = group.summary->depths()[at];
         const std::vector<SummaryRow>& rows = group.found.rows;
         const bool colors = summary.find(Channel::red), gray = summary.find(Channel::gray);
@@ -109,24 +117,36 @@ std::string dataset_json(const std::vector<GroupNumbers>& groups, const Percenti
         source.group = *group.name;
         source.white = summary.white;
         Json value{{"schema", schema}}, channels = Json::array();
-        add_columns(value, of_depth, source);
+        add_columns(value, of_depth_, source);
         for (const SummaryRow& row : rows) {
             if (row.depth != summary.depth) continue;
             if (row.statistics.channel == Channel::luma) value["luma"] = luma_formula(row.depth);
-            add_columns(channels.emplace_back(Json::object()), of_channel, row_of(group, row));
+            add_columns(channels.emplace_back(Json::object()), of_channel_, row_of(group, row));
         }
-        if (colors) value["normalize"] = normalize_value(rows, summary, {Channel::red, Channel::green, Channel::blue});
+        if (colors)
+            value["normalize"] = normalize_value(gray ? group.summary->rgb_rows(summary.depth) : rows, summary,
+                                                 {Channel::red, Channel::green, Channel::blue});
         if (gray) value[colors ? "normalize_gray" : "normalize"] = normalize_value(rows, summary, {Channel::gray});
         value["channels"] = std::move(channels);
         const auto& histogram = group.found.histograms[at];
         value["histogram"] = histogram ? histogram_value(*histogram) : Json(nullptr);
         return value;
-    };
-    std::string lines;
-    for (const GroupNumbers& group : groups)
-        for (std::size_t at = 0; at < group.found.histograms.size(); ++at)
-            lines += (lines.empty() ? "" : ",\n") + text_of(depth_value(group, at));
-    return "[\n" + lines + "\n]\n";
+    }
+
+    std::vector<Column> of_depth_, of_channel_;
+    bool first_ = true;
+};
+
+}  // namespace
+
+const SinkFormat json_sink{"json", make_sink_of<JsonSink>};
+
+std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows, const Percentiles& percentiles) {
+    return JsonSink(percentiles).line(image, rows);
+}
+
+std::unique_ptr<DatasetText> dataset_json_text(const Percentiles& percentiles) {
+    return std::make_unique<DatasetJson>(percentiles);
 }
 
 }  // namespace gpuhist::io

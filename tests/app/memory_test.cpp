@@ -63,6 +63,38 @@ TEST_F(Directory, LargeNumbersOfFloatValuesTakeNoMoreMemory) {
     }
 }
 
+TEST_F(Directory, LargeNumbersOfGroupsTakeNoMoreMemory) {
+    for (const int type : {CV_16UC3, CV_32FC3}) {
+        cv::Mat image(24, 24, type);
+        const auto fill = [&](const std::string& name, int from, int to) {
+            for (int i = from; i < to; ++i) {
+                cv::randu(image, 0, type == CV_16UC3 ? 65536 : 1);
+                save(name + "/" + std::to_string(i) + (type == CV_16UC3 ? "/x.png" : "/x.pfm"), image);
+            }
+        };
+        for (const char* old : {"some", "many", "parts"}) fs::remove_all(at(old));
+        fill("some", 0, 150);
+        fill("many", 0, 1500);
+        const auto measure = [&](const std::string& name, const std::vector<std::string>& options = {}) {
+            std::vector<std::string> words{name,         "-q",  "--write",  "stats", "--engine",  "cpu",
+                                           "--group-by", "dir", "--memory", "200M",  "--threads", "2"};
+            words.insert(words.end(), options.begin(), options.end());
+            const Outcome outcome = run(words);
+            EXPECT_EQ(outcome.code, all_done) << outcome.err;
+            return outcome.most_memory;
+        };
+        const auto some = measure("some"), many = measure("many");
+        const auto part = measure("many", {"--shard", "1/1", "--checkpoint", "0.1", "-o", "parts"});
+        const Outcome merged = run({"merge", "-q", "parts"});
+        EXPECT_EQ(merged.code, all_done) << merged.err;
+        std::printf("150 groups: %.1f MB, 1,500: %.1f MB, as a shard: %.1f MB, merged: %.1f MB\n", some * 1e-6,
+                    many * 1e-6, part * 1e-6, merged.most_memory * 1e-6);
+        EXPECT_LT(many, some + (32 << 20));  // densely 3 GB
+        EXPECT_LT(part, some + (32 << 20));
+        EXPECT_LT(merged.most_memory, some + (64 << 20));
+    }
+}
+
 TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
     const auto most_memory = [&](int count) {
         std::ofstream list(at("list"));

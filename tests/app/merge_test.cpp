@@ -156,7 +156,7 @@ class Merge : public testing::Test {
         std::vector<io::Group> groups;
         for (auto& [name, pool] : pools) groups.push_back({name, pool});
         fs::create_directories(at("single"));
-        io::write_dataset(at("single"), groups, {64, std::nullopt});
+        io::write_dataset(at("single"), groups, {}, {64, std::nullopt});
         write_text(at("single/stats.csv"), rows);
         write_text(at("single/errors.csv"), errors);
         std::vector<std::string> names;

@@ -220,8 +220,12 @@ TEST_F(TablesTest, OfFloatsOfManyValuesAreExact) {
 TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
     const Picture gray({8, 8, 1, Depth::f32}, packed, Content::ramp);
     const Picture color({8, 8, 3, Depth::f32}, packed, Content::constant);
-    const Summary pool = pool_of({&gray, &color});
-    const auto csv = [&](NormalizeMode mode) { return io::luts_csv({make_luts(pool, Depth::f32, {mode, 1, 99})}); };
+    const auto tables_of = [&](NormalizeMode mode) {
+        LutSet tables = make_luts(pool_of({&gray}), Depth::f32, {mode, 1, 99});
+        tables.luts.push_back(make_luts(pool_of({&color}), Depth::f32, {mode, 1, 99}).luts.front());
+        return tables;
+    };
+    const auto csv = [&](NormalizeMode mode) { return io::luts_csv({tables_of(mode)}); };
     const std::string head = "# gpuhist tables: depth f32, mode ";
     const std::string minmax = head + "minmax, channels joint\nnumber,gray\nlower,0\nupper,1.5\n";
     EXPECT_EQ(message(minmax), "no error");
@@ -252,7 +256,7 @@ TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
               "my.csv: line 65540: a channel that stays as it is has no values");
     EXPECT_EQ(changed(equalize, "\n65535,1,\n", "\n"), "my.csv: line 65540: the row of number 65535 is wanted");
 
-    LutSet tables = make_luts(pool, Depth::f32, {NormalizeMode::equalize, 1, 99});
+    const LutSet tables = tables_of(NormalizeMode::equalize);
     Picture out(gray.shape(), packed);
     EXPECT_NO_THROW(apply_luts(tables, gray.view(), out.mutable_view()));
     for (const auto& change : std::vector<std::function<void(LutSet::Lut&)>>{
@@ -274,12 +278,60 @@ TEST_F(TablesTest, InPlace) {
     EXPECT_EQ(difference(picture.view(), wanted.view()), "");
 }
 
-TEST_F(TablesTest, GrayAndColorsHaveTheirOwn) {
+TEST_F(TablesTest, GrayAmongColorsCountsAsEqualColors) {
+    for (Depth depth : {Depth::u8, Depth::u16, Depth::f32})
+        for (NormalizeMode mode : all_modes) {
+            SCOPED_TRACE(std::string(to_string(depth)) + " mode " + std::to_string(static_cast<int>(mode)));
+            const Picture gray({8, 8, 1, depth}, packed, Content::ramp);
+            const Picture color({8, 8, 3, depth}, packed, Content::gaussian);
+            Picture equal({8, 8, 3, depth}, packed);
+            for (std::int64_t y = 0; y < 8; ++y)
+                for (std::int64_t x = 0; x < 8; ++x)
+                    for (int c = 0; c < 3; ++c) equal.set(x, y, c, sample(gray.view(), x, y, 0));
+            const LutSet tables = make_luts(pool_of({&gray, &color}), depth, {mode, 1, 99});
+            LutSet::Lut one = *tables.find(Channel::gray), all = *tables.find(Channel::red);
+            if (depth != Depth::f32 || mode != NormalizeMode::equalize) {  // luma of floats is rounded
+                const LutSet wanted = make_luts(pool_of({&equal, &color}), depth, {mode, 1, 99});
+                EXPECT_TRUE(all == *wanted.find(Channel::all));
+            }
+            one.channel = all.channel;
+            EXPECT_TRUE(one == all);
+            EXPECT_THROW(make_luts(pool_of({&gray, &color}), depth, {mode, 1, 99, false}), InvalidArgument);
+        }
+}
+
+TEST_F(TablesTest, ChannelsOfOneValueStayAsTheyAre) {
+    for (Depth depth : {Depth::u8, Depth::u16, Depth::f32})
+        for (int channels : {1, 3, 4})
+            for (NormalizeMode mode : all_modes)
+                for (bool joint : {true, false})
+                    for (Content content : {Content::constant, Content::two_values, Content::gaussian}) {
+                        const Picture picture({23, 9, channels, depth}, packed, content);
+                        const Normalization normalization{mode, 50, 50.0001, joint};
+                        Picture copy(output_shape(picture.shape(), mode), packed);
+                        AnalysisRequest request;
+                        request.percentiles = Percentiles({50, 50.0001});
+                        Analysis analysis;
+                        engine->normalize(picture.view(), request, normalization, copy.mutable_view(), analysis);
+                        const std::vector<Channel> unchanged = unchanged_channels(analysis, normalization);
+                        const std::size_t all = joint || channels == 1 ? 1 : 3;
+                        const NormalizeNeeds needs = traits_of(mode).needs;
+                        const bool constant = content == Content::constant && all == 1 + 2U * (channels > 1);
+                        if ((constant && !traits_of(mode).real) || needs == NormalizeNeeds::ranks) {
+                            ASSERT_EQ(unchanged.size(), all);
+                        } else if (needs == NormalizeNeeds::extremes && content != Content::constant) {
+                            ASSERT_TRUE(unchanged.empty());
+                        }
+                        if (unchanged.size() == all) {
+                            ASSERT_EQ(difference(copy.view(), picture.view()), "");
+                        }
+                    }
+}
+
+TEST_F(TablesTest, GrayAndColorsAreToldApart) {
     const Picture gray({8, 8, 1, Depth::u8}, packed, Content::ramp);
     const Picture color({8, 8, 3, Depth::u8}, packed, Content::gaussian);
     const LutSet both = make_luts(pool_of({&gray, &color}), Depth::u8, {});
-    EXPECT_TRUE(*both.find(Channel::gray) == *make_luts(pool_of({&gray}), Depth::u8, {}).find(Channel::gray));
-    EXPECT_TRUE(*both.find(Channel::red) == *make_luts(pool_of({&color}), Depth::u8, {}).find(Channel::all));
     EXPECT_TRUE(both.find(Channel::red) == both.find(Channel::blue));
 
     Picture out(color.shape(), packed);

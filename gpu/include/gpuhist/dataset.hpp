@@ -105,6 +105,8 @@ class Summary {
     /// Content of one depth, or null.
     const DepthSummary* find(Depth depth) const;
     bool empty() const { return depths_.empty(); }
+    /// Memory that it takes, about.
+    std::uint64_t memory_bytes() const;
 
     /// Rows of each depth: `gray red green blue luma c0 c1 … all alpha`, those there are; `all` is the depth's colours
     /// and bands together, where they are more than one. Without a white for all, `clipped_high` is absent. u8 and u16:
@@ -113,6 +115,10 @@ class Summary {
     /// frequencies, where there are such. They are read once for each row, from where they lie: what the
     /// FrequencyStorage throws comes through.
     std::vector<SummaryRow> statistics(const Percentiles& percentiles = {}) const;
+
+    /// Rows red, green and blue of one depth in which gray images count as R = G = B, as code that trains on colors
+    /// converts them; of f32 with mean and std alone. Empty where there are no colors.
+    std::vector<SummaryRow> rgb_rows(Depth depth) const;
 
     /// Histogram of one depth, as of one image of all its pixels. f32: in the bins in which all images were counted
     /// over a given range, where these are asked for; else in any, made from the frequencies. Absent where there

@@ -35,6 +35,8 @@ struct LutSet {
 
     /// Table for a colour or gray, or null.
     const Lut* find(Channel channel) const;
+    /// Verdict: whether every sample, but those of zscore, stays as it is.
+    bool leaves_all() const;
 
     friend bool operator==(const LutSet& a, const LutSet& b) {
         return a.depth == b.depth && a.mode == b.mode && a.joint == b.joint && a.luts == b.luts;
@@ -42,11 +44,16 @@ struct LutSet {
 };
 
 /// Tables that normalise the summary's images of one depth, with the bits that `Engine::normalize` gives to one image
-/// of all their pixels; f32 by the same formulas, with the mean and std of the summary. Grey images make a table of
-/// their own beside that of the colours; bands make none. Throws InvalidArgument for a normalisation out of bounds, a
-/// depth of which the summary has no image, or none but of bands, joint equalisation where luma was not counted, and
-/// percentile and equalize of f32 without frequencies.
+/// of all their pixels; f32 by the same formulas, with the mean and std of the summary. Grey images among colours count
+/// as R = G = B, and have the same table: separate tables are refused there. Bands and alpha make none. Throws
+/// InvalidArgument for that, a normalisation out of bounds, a depth of which the summary has no image, or none but of
+/// bands, joint equalisation where luma was not counted, and percentile and equalize of f32 without frequencies.
 LutSet make_luts(const Summary& summary, Depth depth, const Normalization& normalization);
+
+/// Channels that a normalisation leaves as they are because the samples that decide about them are of one value: of a
+/// joint one `all`. None of zscore, which makes 0 of them, and none where no sample is finite. f32: the analysis has
+/// the order statistics that the normalisation asks for. Throws InvalidArgument for a normalisation out of bounds.
+std::vector<Channel> unchanged_channels(const Analysis& image, const Normalization& normalization);
 
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
 /// it may also share with the input. Alpha is copied; `gray_alpha` takes the table for gray. Runs on the CPU, whichever

@@ -1,7 +1,10 @@
 /// Files about a whole set of images, and those in which its summaries are kept.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <opencv2/core/mat.hpp>
 #include <string>
 #include <string_view>
@@ -19,13 +22,16 @@ struct Group {
     Summary summary;
 };
 
+class StoredGroups;  // gpuhist/io/groups.hpp
+
 /// dataset.csv: the columns of ColumnFile::dataset_csv. Groups in byte order of their names.
 std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& percentiles = {});
 
 /// dataset.json: an array with an object, and a line, a group and depth: `schema`, which is 1; `luma`, the formula,
 /// where there is such a row; `"normalize": {"mean": [red, green, blue],
-/// "std": [...]}` on the 0–1 scale, ready to paste into training code (of grey images one number each, under
-/// `normalize_gray` where there are colours too; null where the images have several whites); the rows of dataset.csv;
+/// "std": [...]}` on the 0–1 scale, ready to paste into training code, grey images among colours counted as R = G = B,
+/// bands and alpha left out (of grey images one number each, under `normalize_gray` where there are colours too; null
+/// where the images have several whites); the rows of dataset.csv;
 /// and the histogram in the bins of `options`, null where there is none: 8 and 16 bits take a range of whole numbers
 /// only, else that of the type; f32 that was counted over a given range stays in those bins. Bytes of names that are
 /// not UTF-8 are replaced by U+FFFD.
@@ -49,13 +55,14 @@ struct SetNumbers {
 SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options = {},
                        const Percentiles& percentiles = {});
 
-/// Remarks on a set, a line each: depths whose images have several whites, and so no numbers that refer to it.
+/// Remarks on a set, a line each: depths whose images have several whites, and so no numbers that refer to it; gray
+/// images that count as colors in `normalize`, and bands that do not.
 std::vector<std::string> dataset_notes(const Summary& summary);
 
-/// Writes all of these into a directory that exists, each by `write`. Returns what they say of the whole set. Throws
-/// IoError naming the file that cannot be written.
+/// Writes all of these into a directory that exists, `more` after `groups`, each by `write`. Returns what they say of
+/// the whole set. Throws IoError naming the file that cannot be written.
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                         const HistogramOptions& options = {}, bool log_counts = false,
+                         const StoredGroups& more, const HistogramOptions& options = {}, bool log_counts = false,
                          const Percentiles& percentiles = {}, const FileWriter& write = whole_file_writer());
 
 /// Summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
@@ -66,6 +73,8 @@ std::string summary_json(const Summary& summary);
 /// Storage of runs of values that are not in the text, and of those that will be made of them; either may be null.
 struct FrequencyFiles {
     std::shared_ptr<FrequencyStorage> runs, new_runs;
+    /// Runs by their places, where several summaries may have the same: what is read is added. May be null.
+    std::shared_ptr<std::map<std::uint64_t, FrequencyRun>> known = nullptr;
 };
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what

@@ -13,6 +13,9 @@
 
 namespace gpuhist::io {
 
+/// Contents of a file that come one after the other: a function that gives each to `take`.
+using Pieces = std::function<void(const std::function<void(const void* data, std::size_t bytes)>& take)>;
+
 /// File that is written under a temporary name beside the one it is to have, which no other process uses and no link
 /// leads away from. It goes again unless it gets its name. Functions throw IoError naming that name and the cause.
 class NewFile {
@@ -24,6 +27,9 @@ class NewFile {
 
     void write(const void* data, std::size_t bytes);
     void write(const std::string& text) { write(text.data(), text.size()); }
+    void write(const Pieces& pieces) {
+        pieces([this](const void* data, std::size_t bytes) { write(data, bytes); });
+    }
     /// Brings to disk what was written.
     void sync();
     /// Writes no more.
@@ -45,12 +51,14 @@ class NewFile {
 int rename_to_new(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Writes a file so that a reader never sees half of it: a temporary name beside it, then a rename. Every write and the
-/// close are checked. Throws IoError naming the path and the cause; the temporary file is then gone.
+/// close are checked. Throws IoError naming the path and the cause, and what `pieces` throws; the temporary file is
+/// then gone.
+void write_file(const std::filesystem::path& path, const Pieces& pieces);
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
 void write_file(const std::filesystem::path& path, const std::string& text);
 
 /// What writes a file: `write_file`, or another that does more.
-using FileWriter = std::function<void(const std::filesystem::path& path, const void* data, std::size_t bytes)>;
+using FileWriter = std::function<void(const std::filesystem::path& path, const Pieces& pieces)>;
 /// `write_file` as such.
 FileWriter whole_file_writer();
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::io {
@@ -36,15 +37,16 @@ struct Shard {
     HistogramOptions histogram;                  ///< of dataset.json and the plots; alike in all shards
     bool log_counts = false;
     std::vector<Group> groups;  ///< in byte order, "" first
+    StoredGroups stored;        ///< further ones, which lie in the frequency file
 };
 
-/// Names of a shard's files: `part-K-of-N.json`, `part-K-of-N.stats.csv` and, where runs of values are too long for the
-/// first, the frequency file `part-K-of-N.values`.
+/// Names of a shard's files: `part-K-of-N.json`, `part-K-of-N.stats.csv` and, where there are stored groups or runs of
+/// values too long for the first, the frequency file `part-K-of-N.values`.
 std::string shard_file_name(ShardId id);
 std::string shard_rows_file_name(ShardId id);
 std::string shard_frequency_file_name(ShardId id);
 
-/// Shard as one line of JSON.
+/// Shard as one line of JSON: of the stored groups that which lies in the storage.
 std::string shard_json(const Shard& shard);
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what
@@ -102,14 +104,16 @@ struct ShardFile {
 /// Shards of one run, all of them.
 struct ShardSet {
     std::vector<ShardFile> files;  ///< shard 1, 2, …
-    std::vector<Group> groups;     ///< of all shards, merged
+    std::vector<Group> groups;     ///< the whole set
+    StoredGroups stored;           ///< the groups, of all shards, merged
 };
 
 /// Reads the shard files lying in these directories. They must be of one run and none missing; shards that are there
 /// twice must be the same, byte for byte, with their rows and frequency files. Long runs of values that are made of
-/// theirs will lie in `storage`, if it is not null. Throws IoError naming the files and what is wrong.
+/// theirs will lie in `storage`, and groups for which there is no memory. Throws IoError naming the files and what is
+/// wrong.
 ShardSet collect_shards(const std::vector<std::filesystem::path>& directories,
-                        const std::shared_ptr<FrequencyStorage>& storage = nullptr);
+                        const std::shared_ptr<FrequencyStorage>& storage);
 
 /// Hands out the rows of all shards, in the order of the inputs: the lines of stats.csv and those of errors.csv, after
 /// their headers. All rows files are open at a time; memory does not grow with the rows. Throws IoError for a file that
