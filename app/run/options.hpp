@@ -8,6 +8,7 @@
 
 #include "cli/table.hpp"
 #include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/normalize.hpp"
@@ -46,6 +47,7 @@ struct Options {
     bool quiet = false;  ///< no remarks on standard error; errors are always said
 
     bool resume = false;
+    bool die_with_parent = false;             ///< the end of the parent process is an interruption
     std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
     std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is
     std::optional<io::ShardId> shard;
@@ -56,6 +58,11 @@ struct Options {
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
     bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
+};
+
+/// A run is not begun because its options do not go with what is there.
+class UsageError : public Error {
+    using Error::Error;
 };
 
 }  // namespace gpuhist::app
