@@ -61,7 +61,7 @@ bool have(const std::string& program) {
 /// Long options that a help text shows.
 std::set<std::string> options_in(const std::string& help) {
     std::set<std::string> options;
-    const std::regex line("(^|\n)  (?:-., ?)?--([a-z-]+)");
+    const std::regex line("(^|\n)  (?:-., *)?--([a-z-]+)");
     for (auto found = std::sregex_iterator(help.begin(), help.end(), line); found != std::sregex_iterator(); ++found)
         options.insert((*found)[2]);
     return options;
