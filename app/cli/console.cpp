@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -61,6 +62,18 @@ void Console::print(const std::string& text) {
     if (failed_) say(std::string("standard output: ") + std::strerror(error));
 }
 
+void Console::print_rows(const std::string& text) {
+    if (!output_is_terminal_) return print(text);
+    std::string lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        lines += printable(std::string_view(text).substr(at, end - at));
+        if (end < text.size()) lines += '\n';
+        at = end + 1;
+    }
+    print(lines);
+}
+
 void Console::show(const std::string& progress_line) {
     if (!progress_) return;
     const std::lock_guard lock(mutex_);
@@ -73,6 +86,10 @@ void Console::show(const std::string& progress_line) {
 void Console::clear() {
     const std::lock_guard lock(mutex_);
     erase_line();
+}
+
+std::string counted(std::uint64_t count, const char* one) {
+    return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
 }
 
 }  // namespace gpuhist::app

@@ -2,6 +2,7 @@
 /// work has come.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -21,6 +22,8 @@ class Console {
 
     /// Prints results on standard output. Where that fails it is said once, and nothing more is printed.
     void print(const std::string& text);
+    /// Prints rows of a format: to a file or a pipe their bytes, to a terminal with control characters replaced.
+    void print_rows(const std::string& text);
     bool closed() const { return closed_; }  ///< the reader has seen enough
     bool failed() const { return failed_; }
 
@@ -39,5 +42,8 @@ class Console {
     bool drawn_ = false;
     bool closed_ = false, failed_ = false;
 };
+
+/// A number of things, as "1 error" or "2 errors".
+std::string counted(std::uint64_t count, const char* one);
 
 }  // namespace gpuhist::app

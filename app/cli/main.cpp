@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "commands/columns.hpp"
 #include "commands/devices.hpp"
+#include "commands/licenses.hpp"
 #include "commands/merge.hpp"
 #include "run/pipeline.hpp"
 
@@ -27,6 +28,11 @@ int execute(const gpuhist::app::CommandLine& line) {
             return gpuhist::app::show_columns(line.columns);
         case Command::merge:
             return gpuhist::app::merge(line.merge);
+        case Command::licenses:
+            return gpuhist::app::show_licenses();
+        case Command::completion:
+        case Command::manual:
+            break;  // the parser has printed them
     }
     return gpuhist::app::usage_error;
 }

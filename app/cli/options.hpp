@@ -9,7 +9,7 @@
 
 namespace gpuhist::app {
 
-enum class Command { run, devices, columns, merge };
+enum class Command { run, devices, columns, merge, licenses, completion, manual };
 
 /// A command and its options: those of the others are not looked at.
 struct CommandLine {
@@ -19,9 +19,9 @@ struct CommandLine {
     MergeOptions merge;
 };
 
-/// Reads the command line and the environment (NO_COLOR, TERM, the locale). Returns the exit code where there is
-/// nothing left to run: after --help and --version, which it prints, and after an error of usage, which it says on
-/// standard error.
+/// Reads the command line, then variables (GPUHIST_*, NO_COLOR, TERM, the locale) and the configuration file, if one is
+/// named. Returns the exit code where there is nothing left to run: after texts about the command line, which it
+/// prints, and after an error of usage, which it says on standard error.
 std::optional<int> parse_command_line(int argc, const char* const* argv, CommandLine& line);
 
 }  // namespace gpuhist::app

@@ -34,10 +34,6 @@ std::string speed(std::uint64_t images, std::uint64_t pixels, double seconds) {
            number(static_cast<double>(pixels) * 1e-6 / seconds) + " MP/s";
 }
 
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-    return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 /// Stage that kept the others waiting: one that only one thread can work at if that one hardly rested, else the one on
 /// which the threads spent most.
 std::string limit(const RunSummary& summary) {
@@ -55,7 +51,7 @@ std::string limit(const RunSummary& summary) {
         }
     const int percent = static_cast<int>(share(most, threads) * 100 + 0.5);
     return std::string(stage_names.at(static_cast<std::size_t>(most))) + " (" + std::to_string(percent) + " % of " +
-           counted(static_cast<std::uint64_t>(threads), "thread", "threads") + ")";
+           counted(static_cast<std::uint64_t>(threads), "thread") + ")";
 }
 
 }  // namespace
@@ -105,7 +101,7 @@ std::string Progress::line(double seconds) const {
     std::string text = std::to_string(done);
     if (total_->known) text.append("/").append(std::to_string(total));
     text.append("  ").append(speed(now, pixels_, seconds));
-    if (errors > 0) text.append("  ").append(counted(errors, "error", "errors"));
+    if (errors > 0) text.append("  ").append(counted(errors, "error"));
     if (total_->known && now > 0 && total >= done)
         text.append("  ")
             .append(duration(seconds * static_cast<double>(total - done) / static_cast<double>(now)))
@@ -122,10 +118,10 @@ std::string summary_text(const RunSummary& summary) {
     }
     std::string engines;
     for (const auto& [name, images] : summary.engines)
-        engines += (engines.empty() ? "; " : ", ") + counted(images, "image", "images") + " on " + name;
-    return counted(summary.inputs, "input", "inputs") + ", " + counted(errors, "error", "errors") +
-           (kinds.empty() ? "" : kinds + ")") + ", " + duration(summary.seconds) + ", " +
-           speed(summary.measured_now, summary.pixels, summary.seconds) + engines + "; the limit: " + limit(summary) +
+        engines += (engines.empty() ? "; " : ", ") + counted(images, "image") + " on " + name;
+    return counted(summary.inputs, "input") + ", " + counted(errors, "error") + (kinds.empty() ? "" : kinds + ")") +
+           ", " + duration(summary.seconds) + ", " + speed(summary.measured_now, summary.pixels, summary.seconds) +
+           engines + "; the limit: " + limit(summary) +
            (summary.left_out.any() ? "; left out: " + to_string(summary.left_out) : "");
 }
 

@@ -246,9 +246,20 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
 }
 
 std::string printable(std::string_view text) {
-    std::string safe(text);
-    for (char& byte : safe)
-        if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f) byte = '?';
+    std::string safe;
+    for (std::size_t length = 1; !text.empty(); text.remove_prefix(length)) {
+        const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+        const unsigned first = byte(0);
+        length = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 0;
+        bool valid = length != 0 && length <= text.size();
+        for (std::size_t i = 1; valid && i < length; ++i) valid = byte(i) >> 6 == 2;
+        const bool control = first < 0x20 || first == 0x7f || (valid && first == 0xc2 && byte(1) < 0xa0);
+        if (!valid) length = 1;
+        if (valid && !control)
+            safe += text.substr(0, length);
+        else
+            safe += '?';
+    }
     return safe;
 }
 

@@ -29,7 +29,7 @@ TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
                          std::string_view written, const TableStyle& style);
 
-/// The text with control characters, which could steer a terminal, replaced by `?`.
+/// The text with control characters, which could steer a terminal, and bytes that are no UTF-8 replaced by `?`.
 std::string printable(std::string_view text);
 
 }  // namespace gpuhist::app

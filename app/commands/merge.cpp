@@ -114,9 +114,9 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     if (!options.notes) return failed;
     if (first.inputs > 1)
         for (const std::string& text : io::dataset_notes(shards.groups.front().summary)) console.note(text);
-    const std::string summary = "merged  " + std::to_string(shards.files.size()) + " shards, " +
-                                std::to_string(first.inputs) + " inputs, " + std::to_string(failed) +
-                                " errors\nwrote   " + printable(options.output.string()) + '\n';
+    const std::string summary = "merged  " + counted(shards.files.size(), "shard") + ", " +
+                                counted(first.inputs, "input") + ", " + counted(failed, "error") + "\nwrote   " +
+                                printable(options.output.string()) + '\n';
     if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
         throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
     return failed;
@@ -130,8 +130,8 @@ int merge(const MergeOptions& options) {
     try {
         const std::uint64_t failed = merge_into(options, console);
         if (failed == 0) return all_done;
-        console.say(std::to_string(failed) + (failed == 1 ? " input" : " inputs") +
-                    " failed when the shards ran: see " + (options.output / "errors.csv").string());
+        console.say(counted(failed, "input") + " failed when the shards ran: see " +
+                    (options.output / "errors.csv").string());
     } catch (const OutputFailure& error) {
         console.say(error.what());
         return output_failed;

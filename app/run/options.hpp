@@ -8,6 +8,7 @@
 
 #include "cli/table.hpp"
 #include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/normalize.hpp"
@@ -50,6 +51,7 @@ struct Options {
     bool dry_run = false;  ///< list the inputs, and do nothing else
     bool force = false;    ///< files that gpuhist did not write are replaced, but for inputs
     bool resume = false;
+    bool die_with_parent = false;             ///< the end of the parent process is an interruption
     std::optional<std::uint64_t> max_errors;  ///< stop once so many inputs have failed
     std::uint64_t memory = 0;                 ///< bytes for images in flight; 0: a quarter of what there is
     std::optional<io::ShardId> shard;
@@ -60,6 +62,11 @@ struct Options {
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
     bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
+};
+
+/// A run is not begun because its options do not go with what is there.
+class UsageError : public Error {
+    using Error::Error;
 };
 
 }  // namespace gpuhist::app

@@ -335,7 +335,6 @@ void Run::pass_through(std::uint64_t done) {
 }
 
 void Run::measure_many() {
-    watch_for_interruption();
     engines_.start();
     measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
     cv::setNumThreads(1);  // the images share the cores already
@@ -370,10 +369,11 @@ int Run::exit_code() const {
 void Run::say_end() {
     std::string text;
     if (end_ == End::interrupted) text = "interrupted";
-    if (end_ == End::errors) text = "stopped after " + std::to_string(results_.failed()) + " errors";
+    if (end_ == End::errors) text = "stopped after " + counted(results_.failed(), "error");
     if (end_ == End::output || end_ == End::engine || end_ == End::refused) text = "stopped";
     if (text.empty() || single_) return;
-    text += ": " + std::to_string(shard_.own(results_.inputs())) + " inputs are done";
+    const std::uint64_t done = shard_.own(results_.inputs());
+    text += ": " + counted(done, "input") + (done == 1 ? " is done" : " are done");
     if (results_.resumable()) text += "; the same command with --resume goes on";
     console_.say(text);
 }
@@ -384,6 +384,8 @@ int Run::execute() {
     if (!single_) control.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads_));
     try {
         look_before_writing();
+        if (!single_) watch_for_interruption();
+        if (options_.die_with_parent) watch_parent();
         if (single_)
             measure_one();
         else

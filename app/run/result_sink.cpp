@@ -231,7 +231,7 @@ void Results::print(const std::string& text) {
     if (options_.format == "table" && printed_) first = "\n";
     if (sinks_.printed && !printed_) first = sinks_.printed->begin();
     printed_ = true;
-    console_.print(first + text);
+    sinks_.printed ? console_.print_rows(first + text) : console_.print(first + text);
 }
 
 /// Says a remark at once where there is one input; else the first on its subject at the end, with the number of others.
@@ -451,7 +451,7 @@ void Results::finish() {
     if (journaled_) values_->discard();
     output_.end();
     if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
-        console_.print(end);
+        console_.print_rows(end);
     if (options_.format != "table" || written_.empty()) return;
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());
     for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];

@@ -125,9 +125,4 @@ class Results {
     std::chrono::steady_clock::duration pause_;
 };
 
-/// A run is not begun, or ends, because its options do not go with what is there.
-class UsageError : public Error {
-    using Error::Error;
-};
-
 }  // namespace gpuhist::app

@@ -93,7 +93,7 @@ void RowFile::resume(std::uint64_t bytes) {
 void RowFile::complete(OutputDirectory& output) {
     const std::string name = path_.filename().string();
     if (file_ < 0) {
-        output.stage(name, buffer_.data(), buffer_.size());
+        output.stage(name, [&](const auto& take) { take(buffer_.data(), buffer_.size()); });
         discard();
         return;
     }

@@ -7,6 +7,8 @@
 #include "cpu/float_analysis.hpp"
 #include "cpu/integer_analysis.hpp"
 #include "cpu/normalize.hpp"
+#include "cpu/simd/avx2.hpp"
+#include "cpu/simd/avx512.hpp"
 #include "cpu/workers.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
@@ -99,3 +101,14 @@ EngineInfo info() {
 }
 
 }  // namespace gpuhist::cpu
+
+namespace gpuhist {
+
+std::string instruction_set() {
+    std::string text = "x86-64";
+    if (cpu::avx2::supported()) text += ", AVX2";
+    if (cpu::avx512::supported()) text += ", AVX-512 (VBMI2, BITALG, GFNI)";
+    return text;
+}
+
+}  // namespace gpuhist

@@ -11,19 +11,21 @@ namespace {
 
 constexpr std::uint64_t exact_numbers = std::uint64_t{1} << 53;
 
-bool is_utf8(const std::string& bytes) {
+}  // namespace
+
+Json whole_number(std::uint64_t value) {
+    return value < exact_numbers ? Json(value) : Json(std::to_string(value));
+}
+
+bool is_utf8(std::string_view bytes) {
+    if (std::all_of(bytes.begin(), bytes.end(), [](char byte) { return static_cast<signed char>(byte) >= 0; }))
+        return true;
     try {
         static_cast<void>(Json(bytes).dump());
         return true;
     } catch (const Json::type_error&) {
         return false;
     }
-}
-
-}  // namespace
-
-Json whole_number(std::uint64_t value) {
-    return value < exact_numbers ? Json(value) : Json(std::to_string(value));
 }
 
 Json byte_string(const std::string& bytes) {

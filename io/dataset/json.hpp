@@ -17,6 +17,9 @@ using Json = nlohmann::ordered_json;
 /// Whole number that every reader of JSON keeps: from 2^53 on in a string.
 Json whole_number(std::uint64_t value);
 
+/// Whether bytes are UTF-8, as JSON is.
+bool is_utf8(std::string_view bytes);
+
 /// Bytes of any value: a string where they are UTF-8, else {"hex": "…"}.
 Json byte_string(const std::string& bytes);
 

@@ -9,13 +9,24 @@
 namespace gpuhist::io {
 namespace {
 
-/// Field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end.
-void append_field(std::string& line, std::string_view field) {
+/// Kind of text, by what may stand before it.
+enum class Text { name, other };
+
+/// Whether a spreadsheet would run the field as a formula. A lone - is standard input.
+bool looks_like_formula(std::string_view field) {
+    return !field.empty() && field != "-" && std::string_view("=+-@\t\r\n").find(field.front()) != field.npos;
+}
+
+/// Field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end. What looks like a formula
+/// begins with something harmless: names of files with ./, which is the same file to every program, other text with an
+/// apostrophe. Numbers do not come here.
+void append_field(std::string& line, std::string_view field, Text kind) {
+    const std::string_view guard = !looks_like_formula(field) ? "" : kind == Text::name ? "./" : "'";
     if (field.find_first_of(",\"\r\n") == field.npos) {
-        line += field;
+        line.append(guard).append(field);
         return;
     }
-    line += '"';
+    line.append("\"").append(guard);
     for (const char c : field) line.append(c == '"' ? 2 : 1, c);
     line += '"';
 }
@@ -24,9 +35,10 @@ void append_field(std::string& line, std::string_view field) {
 /// exponent; these are quicker as integers.
 struct AppendValue {
     std::string& line;
+    Text kind;
 
     void operator()(std::monostate) const {}
-    void operator()(std::string_view text) const { append_field(line, text); }
+    void operator()(std::string_view text) const { append_field(line, text, kind); }
     void operator()(std::uint64_t value) const {
         std::array<char, 20> digits;
         line.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
@@ -81,7 +93,8 @@ std::string CsvRows::header() const {
 void CsvRows::append(std::string& lines, const ColumnRow& row) const {
     for (const Column& column : columns_) {
         if (&column != &columns_.front()) lines += ',';
-        std::visit(AppendValue{lines}, column.value(row));
+        const bool is_name = column.name == "path" || column.name == "group";
+        std::visit(AppendValue{lines, is_name ? Text::name : Text::other}, column.value(row));
     }
     lines += '\n';
 }
@@ -122,9 +135,9 @@ std::string errors_csv_header() {
 
 std::string errors_csv_row(const Failure& failure) {
     std::string line;
-    append_field(line, failure.path);
-    append_field(line += ',', failure.kind);
-    append_field(line += ',', failure.message);
+    append_field(line, failure.path, Text::name);
+    append_field(line += ',', failure.kind, Text::other);
+    append_field(line += ',', failure.message, Text::other);
     return line + '\n';
 }
 

@@ -2,13 +2,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "dataset/json.hpp"
 #include "report/dataset.hpp"
 #include "report/formats.hpp"
 
 namespace gpuhist::io {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int schema = 1;  ///< goes up when what a key means changes, or a key goes
 
@@ -29,12 +28,48 @@ std::vector<Column> columns_of(ColumnFile file, bool of_channel, const Percentil
     return list;
 }
 
-void add_columns(Json& object, const std::vector<Column>& list, const ColumnRow& row) {
-    for (const Column& column : list) object[column.name] = std::visit(ToJson{}, column.value(row));
+/// Bytes in the alphabet of RFC 4648, padded.
+std::string base64(std::string_view bytes) {
+    constexpr const char* alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        unsigned group = 0;
+        for (std::size_t j = i; j < i + 3; ++j)
+            group = group << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
+        for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? alphabet[group >> (18 - 6 * j) & 63] : '=';
+    }
+    return text;
 }
 
+/// Adds the columns' values. Of text that is no UTF-8 all bytes stand beside it, in KEY_base64.
+void add_columns(Json& object, const std::vector<Column>& list, const ColumnRow& row) {
+    for (const Column& column : list) {
+        const ColumnValue value = column.value(row);
+        object[column.name] = std::visit(ToJson{}, value);
+        if (const auto* text = std::get_if<std::string_view>(&value); text && !is_utf8(*text))
+            object[column.name + "_base64"] = base64(*text);
+    }
+}
+
+/// The value's text, with U+FFFD for what is no UTF-8. Every control character is escaped, those from 0x7f to 0x9f too,
+/// which JSON allows and terminals obey.
 std::string text_of(const Json& value) {
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string safe;
+    safe.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const unsigned next = byte == 0xc2 ? static_cast<unsigned char>(text[i + 1]) : 0U;
+        if (byte == 0x7f) {
+            safe += "\\u007f";
+        } else if (next >= 0x80 && next < 0xa0) {
+            safe.append("\\u00").append({"0123456789abcdef"[next >> 4], "0123456789abcdef"[next & 15]});
+            ++i;
+        } else {
+            safe += text[i];
+        }
+    }
+    return safe;
 }
 
 class JsonSink final : public Sink {

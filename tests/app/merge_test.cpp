@@ -210,7 +210,8 @@ TEST_F(Merge, HoweverTheSetWasCut) {
         EXPECT_EQ(outcome.code, inputs_failed);
         EXPECT_EQ(outcome.err,
                   "gpuhist: " + several_whites + "gpuhist: 20 inputs failed when the shards ran: see out/errors.csv\n");
-        EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + " shards, 60 inputs, 20 errors\nwrote   out\n");
+        EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + (parts == 1 ? " shard" : " shards") +
+                                   ", 60 inputs, 20 errors\nwrote   out\n");
         expect_single_run(inputs, "out");
     }
     write_shard(inputs, 1, 1, "quiet");
@@ -233,7 +234,7 @@ TEST_F(Merge, WithoutFailuresIsCode0) {
     const Outcome outcome = merge({"parts"});
     EXPECT_EQ(outcome.code, all_done);
     EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(outcome.out, "merged  1 shards, 3 inputs, 0 errors\nwrote   gpuhist-out\n");
+    EXPECT_EQ(outcome.out, "merged  1 shard, 3 inputs, 0 errors\nwrote   gpuhist-out\n");
     EXPECT_FALSE(fs::exists(at("gpuhist-out/errors.csv")));
 }
 
@@ -360,7 +361,7 @@ TEST_F(Merge, UsageIsExplained) {
     usage({}, "merge: no directory: name those that hold the part files");
     usage({""}, "merge: the name of a directory is empty");
     usage({"-o", "", "x"}, "merge: the name of a directory is empty");
-    usage({"x", "--bins", "3"}, "The following argument was not expected: --bins");
+    usage({"x", "--bins", "3"}, "'merge' has no option '--bins'");
     const Outcome help = merge({"--help"});
     EXPECT_EQ(help.code, all_done);
     EXPECT_NE(help.out.find("Usage: gpuhist merge"), std::string::npos);

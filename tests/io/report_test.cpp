@@ -176,7 +176,35 @@ TEST(Report, JsonParsesBack) {
 TEST(Report, JsonReplacesWhatIsNotUtf8) {
     const auto json = nlohmann::json::parse(stats_json({"a\xFFz", 1, 1, Depth::u8}, {}));
     EXPECT_EQ(json.at("path"), "a\uFFFDz");
+    EXPECT_EQ(json.at("path_base64"), "Yf96");
     EXPECT_TRUE(json.at("channels").empty());
+    const auto base64 = [](const std::string& path) {
+        return nlohmann::json::parse(stats_json({path, 1, 1, Depth::u8}, "cpu", {})).value("path_base64", "none");
+    };
+    EXPECT_EQ(base64("\xFF"), "/w==");
+    EXPECT_EQ(base64("\xFF\xFE"), "//4=");
+    EXPECT_EQ(base64("plain"), "none");
+}
+
+TEST(Report, JsonEscapesEveryControlCharacter) {
+    const std::string path = "a\x01\x1b\x7f\u0080\u009f\u00a0\u00e9";
+    const std::string text = stats_json({path, 1, 1, Depth::u8}, "cpu", {});
+    EXPECT_NE(text.find("\"a\\u0001\\u001b\\u007f\\u0080\\u009f\u00a0\u00e9\""), text.npos) << text;
+    EXPECT_EQ(nlohmann::json::parse(text).at("path"), path);
+}
+
+TEST(Report, NoFieldIsAFormula) {
+    ImageInfo image{"@x.png", 1, 1, Depth::f32};
+    image.bands = {"=1+1", "-2"};
+    Statistics band;
+    band.channel = Channel::c0;
+    band.mean = -3.5;
+    const auto fields = parse_csv(stats_csv_rows(image, {band})).at(0);
+    EXPECT_EQ(fields[0], "./@x.png");
+    EXPECT_EQ(fields[4], "'=1+1");
+    EXPECT_EQ(std::count(fields.begin(), fields.end(), "-3.5"), 1);
+    EXPECT_EQ(parse_csv(stats_csv_rows({"-", 1, 1, Depth::u8}, {band})).at(0).at(0), "-");
+    EXPECT_EQ(errors_csv_row({"+", "other", "=2,3"}), "./+,other,\"'=2,3\"\n");
 }
 
 }  // namespace

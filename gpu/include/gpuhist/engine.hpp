@@ -101,6 +101,9 @@ std::vector<EngineInfo> engines();
 /// GPUs that the CUDA driver shows; empty without one. Does not create a CUDA context.
 std::vector<GpuInfo> gpus();
 
+/// Instruction sets that the `cpu` engine uses on this processor, as `x86-64, AVX2`. No number depends on them.
+std::string instruction_set();
+
 /// Makes an engine: `cuda`, `cpu`, or `auto`, the first of `engines()` that is available.
 /// `cuda` creates a context on the GPU (about 0.4 s the first time); the device current before is current after.
 /// Throws EngineUnavailable when the named one cannot run here, InvalidArgument for an unknown name, CudaError.

@@ -73,7 +73,7 @@ std::unique_ptr<Sink> make_sink(std::string_view format, const Percentiles& perc
 /// Header line of stats.csv, with its LF: the columns of `columns(percentiles, ColumnFile::stats_csv)`.
 std::string stats_csv_header(const Percentiles& percentiles = {});
 
-/// Lines of an image, one a row, each with its LF. What is undefined is an empty field.
+/// Lines of an image, a row each. What is undefined is empty; a name like a formula (= + - @) begins with ./ instead.
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
                            const Percentiles& percentiles = {});
 
@@ -86,7 +86,7 @@ std::string histogram_csv(const Histogram& histogram);
 
 /// JSON object on one line with its LF: `schema`, which is 1; the columns of ColumnFile::stats_json, those of the image
 /// as members; `luma`, the formula, where there is such a row; and `channels`, an object a row; what is undefined is
-/// null. Bytes of the path that are not UTF-8 are replaced by U+FFFD.
+/// null. Bytes of a text KEY that are not UTF-8 become U+FFFD; then KEY_base64 has them all.
 std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows,
                        const Percentiles& percentiles = {});
 

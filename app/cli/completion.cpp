@@ -1,0 +1,252 @@
+// Completion of the shells, made from the grammar. Words of options and commands contain no character that a shell
+// would expand; descriptions are quoted.
+#include <algorithm>
+
+#include "cli/grammar.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+/// Kinds of values, as far as a shell can complete them.
+bool takes_file(const CLI::Option& option) {
+    return option.get_type_name() == "FILE";
+}
+bool takes_directory(const CLI::Option& option) {
+    return option.get_type_name() == "DIR";
+}
+
+/// Options that are shown.
+std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
+    return app.get_options(
+        [](const CLI::Option* option) { return option->nonpositional() && !option->get_group().empty(); });
+}
+
+std::vector<std::string> spellings(const CLI::Option& option) {
+    std::vector<std::string> all;
+    for (const std::string& name : option.get_snames()) all.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) all.push_back("--" + name);
+    return all;
+}
+
+std::string joined(const std::vector<std::string>& words, const char* between) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
+    return text;
+}
+
+std::vector<std::string> option_words(const CLI::App& app) {
+    std::vector<std::string> words;
+    for (const CLI::Option* option : shown_options(app))
+        for (const std::string& word : spellings(*option)) words.push_back(word);
+    return words;
+}
+
+/// Words that an option, or the positional of a command, takes; empty where any may come.
+std::vector<std::string> choices_of(const Grammar& grammar, const CLI::Option& option) {
+    const auto found = grammar.choices.find(&option);
+    return found == grammar.choices.end() ? std::vector<std::string>{} : found->second;
+}
+
+std::vector<std::string> positional_choices(const Grammar& grammar, const CLI::App& app) {
+    for (const auto& [option, words] : grammar.choices)
+        if (option->get_positional()) {
+            const auto all = app.get_options();
+            if (std::find(all.begin(), all.end(), option) != all.end()) return words;
+        }
+    return {};
+}
+
+/// Description in one line, without what stands in brackets, and without quotes.
+std::string short_description(const std::string& description) {
+    std::string text;
+    bool in_brackets = false;
+    for (const char c : description) {
+        if (c == '[') {
+            in_brackets = true;
+            if (!text.empty() && text.back() == ' ') text.pop_back();
+        }
+        if (!in_brackets && c != '\'' && c != '`') text += c == '\n' ? ' ' : c;
+        if (c == ']') in_brackets = false;
+    }
+    while (!text.empty() && text.back() == ' ') text.pop_back();
+    return text;
+}
+
+std::string command_names(const Grammar& grammar) {
+    std::vector<std::string> names;
+    for (const Grammar::Entry& entry : grammar.commands) names.push_back(entry.name());
+    return joined(names, " ");
+}
+
+/// Calls visit(name, app) for the run, whose name is empty, and for each command.
+template <class Visit>
+void each_app(Grammar& grammar, const Visit& visit) {
+    visit(std::string(), grammar.run);
+    for (const Grammar::Entry& entry : grammar.commands) visit(entry.name(), *entry.app);
+}
+
+std::string bash(Grammar& grammar) {
+    std::string values, words;
+    each_app(grammar, [&](const std::string& name, const CLI::App& app) {
+        for (const CLI::Option* option : shown_options(app)) {
+            if (is_switch(*option)) continue;
+            std::vector<std::string> patterns;
+            for (const std::string& word : spellings(*option)) patterns.push_back("'" + name + " " + word + "'");
+            const auto choices = choices_of(grammar, *option);
+            values += "        " + joined(patterns, " | ") + ")\n            ";
+            if (!choices.empty())
+                values += "COMPREPLY=($(compgen -W '" + joined(choices, " ") + "' -- \"$word\"))";
+            else if (takes_directory(*option))
+                values += "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$word\")";
+            else if (takes_file(*option))
+                values += "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$word\")";
+            else
+                values += "COMPREPLY=()";
+            values += "\n            return ;;\n";
+        }
+        words += "        '" + name + "') options='" + joined(option_words(app), " ") + "' words='" +
+                 joined(positional_choices(grammar, app), " ") + "' ;;\n";
+    });
+    return R"(# Completion of gpuhist for bash, made by `gpuhist completion bash`.
+_gpuhist() {
+    local word=$2 command= before= options= words= at
+    local commands=')" +
+           command_names(grammar) + R"('
+    # The command is the first word that is no option.
+    for ((at = 1; at < COMP_CWORD; at++)); do
+        [[ ${COMP_WORDS[at]} == -* ]] && continue
+        [[ " $commands " == *" ${COMP_WORDS[at]} "* ]] && command=${COMP_WORDS[at]}
+        break
+    done
+    before=${COMP_WORDS[COMP_CWORD - 1]}
+    # --option=value comes as three words.
+    [[ $word == '=' ]] && word=
+    [[ $before == '=' ]] && before=${COMP_WORDS[COMP_CWORD - 2]}
+    case "$command $before" in
+)" + values +
+           R"(    esac
+    case $command in
+)" + words +
+           R"(    esac
+    if [[ $word == -* ]]; then
+        COMPREPLY=($(compgen -W "$options" -- "$word"))
+        return
+    fi
+    compopt -o filenames
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    [[ -z $command ]] && ((COMP_CWORD == 1)) && words=$commands
+    COMPREPLY+=($(compgen -W "$words" -- "$word"))
+}
+complete -F _gpuhist gpuhist
+)";
+}
+
+/// Text inside an option's specification, where brackets and colons mean something.
+std::string zsh_escaped(const std::string& text) {
+    std::string escaped;
+    for (const char c : text) {
+        if (c == '[' || c == ']' || c == ':' || c == '\\') escaped += '\\';
+        escaped += c;
+    }
+    return escaped;
+}
+
+std::string zsh(Grammar& grammar) {
+    std::string arguments, commands;
+    for (const Grammar::Entry& entry : grammar.commands)
+        commands +=
+            "        '" + entry.name() + ":" + zsh_escaped(short_description(entry.app->get_description())) + "'\n";
+    each_app(grammar, [&](const std::string& name, const CLI::App& app) {
+        arguments += name.empty() ? "    *)\n" : "    " + name + ")\n";
+        arguments += "        _arguments -s -S \\\n";
+        for (const CLI::Option* option : shown_options(app)) {
+            std::string value;
+            if (!is_switch(*option)) {
+                const auto choices = choices_of(grammar, *option);
+                value = ":" + option->get_type_name() + ":";
+                if (!choices.empty())
+                    value += "(" + joined(choices, " ") + ")";
+                else if (takes_directory(*option))
+                    value += "_files -/";
+                else if (takes_file(*option))
+                    value += "_files";
+                else
+                    value += " ";
+            }
+            const bool repeatable = option->get_items_expected_max() > 1;
+            for (const std::string& word : spellings(*option))
+                arguments += "            '" + std::string(repeatable ? "*" : "") + word +
+                             (is_switch(*option) || word[1] != '-' ? "" : "=") + "[" +
+                             zsh_escaped(short_description(option->get_description())) + "]" + value + "' \\\n";
+        }
+        const auto choices = positional_choices(grammar, app);
+        arguments +=
+            "            '*: :" + (choices.empty() ? std::string("_files") : "(" + joined(choices, " ") + ")") +
+            "'\n        ;;\n";
+    });
+    // The run's arguments are the last case: it takes what no command does.
+    const std::size_t run_end = arguments.find(";;\n") + 3;
+    arguments = arguments.substr(run_end) + arguments.substr(0, run_end);
+    return R"(#compdef gpuhist
+# Completion of gpuhist for zsh, made by `gpuhist completion zsh`.
+_gpuhist() {
+    local -a commands
+    commands=(
+)" + commands +
+           R"(    )
+    local command=
+    if ((CURRENT > 2)) && ((${#${(M)commands:#${words[2]}:*}})); then
+        command=${words[2]}
+        shift words
+        ((CURRENT--))
+    elif ((CURRENT == 2)) && [[ ${words[2]} != -* ]]; then
+        _describe command commands
+        _files
+        return
+    fi
+    case $command in
+)" + arguments +
+           R"(    esac
+}
+_gpuhist "$@"
+)";
+}
+
+std::string fish(Grammar& grammar) {
+    std::string text = "# Completion of gpuhist for fish, made by `gpuhist completion fish`.\n";
+    const std::string names = command_names(grammar);
+    for (const Grammar::Entry& entry : grammar.commands)
+        text += "complete -c gpuhist -n __fish_use_subcommand -a " + entry.name() + " -d '" +
+                short_description(entry.app->get_description()) + "'\n";
+    each_app(grammar, [&](const std::string& name, const CLI::App& app) {
+        const std::string when =
+            " -n '" +
+            (name.empty() ? "not __fish_seen_subcommand_from " + names : "__fish_seen_subcommand_from " + name) + "'";
+        for (const CLI::Option* option : shown_options(app)) {
+            text += "complete -c gpuhist" + when;
+            for (const std::string& word : option->get_snames()) text += " -s " + word;
+            for (const std::string& word : option->get_lnames()) text += " -l " + word;
+            const auto choices = choices_of(grammar, *option);
+            if (!choices.empty())
+                text += " -x -a '" + joined(choices, " ") + "'";
+            else if (takes_directory(*option))
+                text += " -x -a '(__fish_complete_directories)'";
+            else if (takes_file(*option))
+                text += " -r";
+            else if (!is_switch(*option))
+                text += " -x";
+            text += " -d '" + short_description(option->get_description()) + "'\n";
+        }
+        if (const auto choices = positional_choices(grammar, app); !choices.empty())
+            text += "complete -c gpuhist -f" + when + " -a '" + joined(choices, " ") + "'\n";
+    });
+    return text;
+}
+
+}  // namespace
+
+std::string completion(Grammar& grammar, const std::string& shell) {
+    return shell == "bash" ? bash(grammar) : shell == "zsh" ? zsh(grammar) : fish(grammar);
+}
+
+}  // namespace gpuhist::app

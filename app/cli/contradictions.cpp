@@ -1,0 +1,89 @@
+#include "cli/contradictions.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace gpuhist::app {
+
+void check(const Options& options, const std::function<bool(const char*)>& given) {
+    if (options.inputs.files_from && !options.inputs.arguments.empty())
+        throw Contradiction({"--files-from"}, "--files-from names the inputs: name no others");
+    if (options.inputs.zero_separated && !options.inputs.files_from && !options.dry_run)
+        throw Contradiction({"--null"}, "--null is about the names that --files-from reads and --dry-run prints");
+    if (options.dry_run && options.resume)
+        throw Contradiction({"--dry-run", "--resume"}, "--dry-run lists all inputs, --resume goes on with some");
+    if (options.inputs.arguments.empty() && !options.inputs.files_from)
+        throw Contradiction({}, "no input: name images, a directory, or - for standard input");
+    if (std::count(options.inputs.arguments.begin(), options.inputs.arguments.end(), "") > 0)
+        throw Contradiction({}, "an input's name is empty");
+
+    const std::vector<std::string>& inputs = options.inputs.arguments;
+
+    const auto is_directory = [](const std::string& input) {
+        std::error_code failed;
+        return input != "-" && std::filesystem::is_directory(input, failed);
+    };
+    for (const char* option : {"--no-recursive", "--follow-links", "--include", "--exclude"})
+        if (given(option) && std::none_of(inputs.begin(), inputs.end(), is_directory))
+            throw Contradiction({option}, std::string(option) + " is about directories, and none is given");
+    Writes writes{true, true, true, true};
+    std::string why = "which --write leaves out";
+    if (options.write) {
+        writes = *options.write;
+    } else if (std::all_of(inputs.begin(), inputs.end(), is_directory)) {
+        writes = {true, false, false, options.normalize};
+        why = "which is not written of directories unless --write says so";
+    }
+    for (const char* option : {"--normalize", "--percentiles", "--channels"}) {
+        if (given(option) && given("--lut-in"))
+            throw Contradiction({option, "--lut-in"},
+                                std::string(option) + " is about making a table, --lut-in has one");
+        if (given(option) && !writes.normalized && !given("--lut-out"))
+            throw Contradiction({option}, std::string(option) + " is about the normalized image, " + why);
+    }
+    for (const char* option : {"--link", "--lut-in"})
+        if (given(option) && !writes.normalized)
+            throw Contradiction({option}, std::string(option) + " is about the normalized image, " + why);
+    if (given("--lut-in") && (given("--link") || given("--lut-out")))
+        throw Contradiction({"--lut-in", "--link", "--lut-out"},
+                            "--lut-in brings a table: --link and --lut-out make one");
+    const auto& list = options.inputs.files_from;
+    std::error_code ignored;
+    const bool list_is_no_file = list && (*list == "-" || (std::filesystem::exists(*list, ignored) &&
+                                                           !std::filesystem::is_regular_file(*list, ignored)));
+    if (options.linked && (list_is_no_file || (inputs.size() > 1 && std::count(inputs.begin(), inputs.end(), "-") > 0)))
+        throw Contradiction({"--link"}, "--link reads all inputs twice, and standard input or a pipe comes once");
+    for (const char* option : {"--link", "--lut-out"})
+        if (given(option) && given("--shard"))
+            throw Contradiction({option, "--shard"},
+                                std::string(option) + " is about the whole set, of which --shard sees a part");
+    if (given("--percentiles") && traits_of(options.normalization.mode).needs != NormalizeNeeds::ranks)
+        throw Contradiction({"--percentiles"}, "--percentiles belongs to --normalize percentile");
+    const bool drawn = options.format == "table";
+    for (const char* option : {"--bins", "--range"})
+        if (given(option) && !writes.histogram && !writes.plot && !drawn)
+            throw Contradiction({option}, std::string(option) + " is about the histogram and the plot, " + why);
+    if (given("--log") && !writes.plot && !drawn) throw Contradiction({"--log"}, "--log is about the plot, " + why);
+    if (options.histogram.bins == 0 && options.histogram.range)
+        throw Contradiction({"--range", "--bins"}, "--bins full is one bin per value of the type and takes no --range");
+    if (given("--output") && !writes.any())
+        throw Contradiction({"--output"}, "--output names a directory, --write none writes nothing");
+    if (given("--gpu") && options.engine == "cpu")
+        throw Contradiction({"--gpu", "--engine"}, "--gpu does not go with --engine cpu");
+    if (given("--percentile-columns") && !writes.stats && !writes.plot && options.format == "none")
+        throw Contradiction({"--percentile-columns"}, "--percentile-columns is about stats, " + why);
+    if (given("--white") && !writes.stats && options.format == "none")
+        throw Contradiction({"--white"}, "--white is about stats, " + why);
+    if (given("--group-by") && !writes.stats)
+        throw Contradiction({"--group-by"}, "--group-by is about dataset.*, " + why);
+    for (const char* option : {"--resume", "--checkpoint", "--shard", "--force"})
+        if (given(option) && !writes.any())
+            throw Contradiction({option}, std::string(option) + " is about files, and --write none writes nothing");
+    if (given("--shard") && !writes.stats) throw Contradiction({"--shard"}, "--shard is about stats, " + why);
+    if (given("--on-damaged") && given("--on-truncated"))
+        throw Contradiction({"--on-truncated", "--on-damaged"}, "--on-truncated is --on-damaged");
+    if (given("--fail-fast") && given("--max-errors"))
+        throw Contradiction({"--max-errors", "--fail-fast"}, "--fail-fast is --max-errors 1");
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,27 @@
+/// Contradictions: options that could have no effect, or do not go together. They are misunderstandings, and said.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "run/options.hpp"
+
+namespace gpuhist::app {
+
+class Contradiction : public std::runtime_error {
+  public:
+    /// `options`: without one of these there would be none.
+    Contradiction(std::vector<std::string> options, const std::string& text)
+        : std::runtime_error(text), options_(std::move(options)) {}
+    const std::vector<std::string>& options() const { return options_; }
+
+  private:
+    std::vector<std::string> options_;
+};
+
+/// Throws the first Contradiction among the options of a run, of which `given` tells who has a value from anywhere.
+void check(const Options& options, const std::function<bool(const char*)>& given);
+
+}  // namespace gpuhist::app

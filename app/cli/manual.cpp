@@ -1,0 +1,109 @@
+// The manual page, in the macros of man(7): options from the grammar, columns from their table.
+#include <sstream>
+
+#include "cli/build.hpp"
+#include "cli/grammar.hpp"
+#include "gpuhist/columns.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+/// Text that roff leaves as it is.
+std::string escaped(const std::string& text) {
+    std::string out;
+    bool begins = true;
+    for (const char c : text) {
+        if (begins && (c == '.' || c == '\'')) out += "\\&";
+        begins = c == '\n';
+        if (c == '\\')
+            out += "\\e";
+        else if (c == '-')
+            out += "\\-";
+        else
+            out += c;
+    }
+    return out;
+}
+
+std::string in_one_line(std::string text) {
+    for (char& c : text)
+        if (c == '\n') c = ' ';
+    return text;
+}
+
+/// An entry: what it is about in bold, then what it says.
+std::string entry(const std::string& head, const std::string& text) {
+    return ".TP\n" + head + '\n' + escaped(in_one_line(text)) + '\n';
+}
+
+std::string bold(const std::string& text) {
+    return "\\fB" + escaped(text) + "\\fR";
+}
+
+std::string option_entry(const CLI::App& app, const CLI::Option& option) {
+    std::string head;
+    for (const std::string& name : option.get_snames()) head += bold("-" + name) + ", ";
+    for (const std::string& name : option.get_lnames()) head += bold("--" + name) + ", ";
+    head.erase(head.size() - 2);
+    if (!is_switch(option)) head += " \\fI" + escaped(option.get_type_name()) + "\\fR";
+    std::string text = option.get_description();
+    if (is_settable(option)) text += ". " + variable_of(key_of(app, option));
+    return entry(head, text);
+}
+
+std::string options_of(const CLI::App& app, const std::string& group) {
+    std::string text;
+    for (const CLI::Option* option : app.get_options())
+        if (option->nonpositional() && option->get_group() == group) text += option_entry(app, *option);
+    return text;
+}
+
+/// Paragraphs of a text whose lines are laid out for a terminal.
+std::string paragraphs(const std::string& text) {
+    std::istringstream lines(text);
+    std::string out;
+    for (std::string line; std::getline(lines, line);) out += line.empty() ? ".PP\n" : escaped(line) + '\n';
+    return out;
+}
+
+}  // namespace
+
+std::string manual(Grammar& grammar) {
+    CLI::App& run = grammar.run;
+    std::string text = ".\\\" Made by `gpuhist manual`.\n.TH GPUHIST 1 \"\" \"gpuhist " + std::string(build::version) +
+                       "\" \"User Commands\"\n.SH NAME\ngpuhist \\- measure images: histograms, statistics, "
+                       "normalised copies\n.SH SYNOPSIS\n\\fBgpuhist\\fR [\\fIOPTION\\fR]... \\fIINPUT\\fR...\n";
+    for (const Grammar::Entry& command : grammar.commands) {
+        text += ".br\n\\fBgpuhist " + escaped(command.name()) + "\\fR";
+        for (const CLI::Option* option : command.app->get_options())
+            if (option->nonpositional() && option->get_group() != "" && is_settable(*option)) {
+                text += " [\\fIOPTION\\fR]...";
+                break;
+            }
+        for (const CLI::Option* option : command.app->get_options())
+            if (option->get_positional()) text += " \\fI" + option->get_name() + "\\fR";
+        text += '\n';
+    }
+    text += ".SH DESCRIPTION\n" + escaped(run.get_description()) + '\n';
+    for (const CLI::Option* option : run.get_options())
+        if (option->get_positional()) text += entry("\\fI" + option->get_name() + "\\fR", option->get_description());
+    text += ".SH OPTIONS\n";
+    for (const std::string& group : run.get_groups())
+        if (const std::string options = options_of(run, group); !group.empty() && !options.empty())
+            text += ".SS " + group + '\n' + options;
+    text += ".SH COMMANDS\nA command is the first word; a file of its name is ./NAME.\n";
+    for (const Grammar::Entry& command : grammar.commands) {
+        text += ".SS " + escaped(command.name()) + '\n' + escaped(command.app->get_description()) + ".\n";
+        for (const std::string& group : command.app->get_groups()) text += options_of(*command.app, group);
+        if (const std::string footer = command.app->get_footer(); !footer.empty()) text += ".PP\n" + paragraphs(footer);
+    }
+    text += ".SH COLUMNS\n";
+    for (const Column& column : columns()) {
+        const std::string source = column.source;
+        text += entry(bold(column.name), column.definition + (source == "gpuhist" ? "" : " As " + source + ".") +
+                                             " Unit: " + column.unit + ". For " + column.images + ".");
+    }
+    return text + ".SH FILES, VARIABLES AND EXIT CODES\n" + paragraphs(rules());
+}
+
+}  // namespace gpuhist::app

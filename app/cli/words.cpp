@@ -1,0 +1,154 @@
+#include "cli/words.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+constexpr std::uint32_t most_bins = 1u << 24;
+
+std::vector<std::string> split(const std::string& list) {
+    std::vector<std::string> items{""};
+    for (const char byte : list) {
+        if (byte == ',')
+            items.emplace_back();
+        else
+            items.back() += byte;
+    }
+    return items;
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+    std::vector<std::vector<std::size_t>> distance(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i)
+        for (std::size_t j = 0; j <= b.size(); ++j) {
+            auto& here = distance[i][j];
+            if (i == 0 || j == 0) {
+                here = i + j;
+                continue;
+            }
+            here = std::min(
+                {distance[i - 1][j] + 1, distance[i][j - 1] + 1, distance[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                here = std::min(here, distance[i - 2][j - 2] + 1);
+        }
+    return distance[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::pair<double, double> parse_pair(const std::string& option, const std::string& text) {
+    const auto items = split(text);
+    std::vector<double> values;
+    for (const std::string& item : items) {
+        double value = 0;
+        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), value);
+        if (status == std::errc() && end == item.data() + item.size() && std::isfinite(value)) values.push_back(value);
+    }
+    if (items.size() != 2 || values.size() != 2)
+        throw CLI::ValidationError(option, "'" + text + "' is not two numbers LO,HI");
+    return {values[0], values[1]};
+}
+
+Writes parse_writes(const std::string& text) {
+    Writes writes;
+    const auto items = split(text);
+    for (const std::string& item : items) {
+        if (item == "stats")
+            writes.stats = true;
+        else if (item == "histogram")
+            writes.histogram = true;
+        else if (item == "plot")
+            writes.plot = true;
+        else if (item == "normalized")
+            writes.normalized = true;
+        else if (item != "none")
+            throw CLI::ValidationError("--write", "'" + item + "' is none of stats,histogram,plot,normalized,none");
+        else if (items.size() > 1)
+            throw CLI::ValidationError("--write", "'none' stands alone");
+    }
+    return writes;
+}
+
+Percentiles parse_percentile_columns(const std::string& text) {
+    constexpr const char* option = "--percentile-columns";
+    std::vector<double> percents;
+    for (const std::string& item : split(text)) {
+        double& percent = percents.emplace_back();
+        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), percent);
+        if (status != std::errc() || end != item.data() + item.size() || !std::isfinite(percent))
+            throw CLI::ValidationError(option, "'" + item + "' is no number: percentiles are listed as 1,50,99.9");
+    }
+    try {
+        return Percentiles(percents);
+    } catch (const InvalidArgument& error) {
+        throw CLI::ValidationError(option, error.what());
+    }
+}
+
+std::uint32_t parse_bins(const std::string& text) {
+    if (text == "full") return 0;
+    std::uint32_t bins = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), bins);
+    if (status != std::errc() || end != text.data() + text.size() || bins < 1 || bins > most_bins)
+        throw CLI::ValidationError("--bins", "'" + text + "' is neither a number from 1 to 16777216 nor 'full'");
+    return bins;
+}
+
+std::uint64_t parse_size(const std::string& option, const std::string& text) {
+    constexpr std::string_view units = "KMGT";
+    double value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const std::string unit(end, text.data() + text.size());
+    const std::size_t power = unit.empty() ? 0 : units.find(unit.front()) + 1;
+    const double bytes = std::ldexp(value, 10 * static_cast<int>(power));
+    if (status != std::errc() || unit.size() > 1 || (!unit.empty() && power == 0) || !(bytes >= 1 && bytes < 0x1p62))
+        throw CLI::ValidationError(option, "'" + text + "' is not a size like 500M or 8G");
+    return static_cast<std::uint64_t>(bytes);
+}
+
+double parse_white(const std::string& text) {
+    double white = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), white);
+    if (status != std::errc() || end != text.data() + text.size() || !std::isfinite(white) || !(white > 0))
+        throw CLI::ValidationError("--white", "'" + text + "' is not a number over 0, as 4095");
+    return white;
+}
+
+io::ShardId parse_shard_of(const std::string& text) {
+    io::ShardId shard;
+    const char* const end = text.data() + text.size();
+    const auto number = std::from_chars(text.data(), end, shard.number);
+    const bool slash = number.ec == std::errc() && number.ptr != end && *number.ptr == '/';
+    const auto count = slash ? std::from_chars(number.ptr + 1, end, shard.count) : number;
+    if (!slash || count.ec != std::errc() || count.ptr != end || shard.number < 1 || shard.number > shard.count ||
+        shard.count > 1000000)
+        throw CLI::ValidationError("--shard", "'" + text + "' is not K/N with 1 <= K <= N");
+    return shard;
+}
+
+bool parse_switch(const std::string& text) {
+    for (const char* yes : {"1", "true", "yes", "on"})
+        if (text == yes) return true;
+    for (const char* no : {"0", "false", "no", "off"})
+        if (text == no) return false;
+    throw CLI::ValidationError("'" + text + "' is neither true nor false");
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
+    std::string nearest;
+    std::size_t least = 3;
+    for (const std::string& other : known)
+        if (const std::size_t distance = edit_distance(word, other); distance < least) {
+            least = distance;
+            nearest = other;
+        }
+    return nearest.empty() ? "" : ": did you mean " + nearest + "?";
+}
+
+}  // namespace gpuhist::app

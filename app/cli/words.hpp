@@ -1,0 +1,38 @@
+/// Words of the command line: what an option's value says, and what a mistyped word may have meant.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpuhist/io/shard.hpp"
+#include "gpuhist/request.hpp"
+#include "run/options.hpp"
+
+namespace gpuhist::app {
+
+// Each throws CLI::ValidationError, with the option and the word, for what it does not understand.
+
+/// Two finite numbers, LO,HI.
+std::pair<double, double> parse_pair(const std::string& option, const std::string& text);
+/// Files that --write names.
+Writes parse_writes(const std::string& text);
+/// Percentiles as 0.5,50,99.9.
+Percentiles parse_percentile_columns(const std::string& text);
+/// Bins of a histogram; 0 for `full`.
+std::uint32_t parse_bins(const std::string& text);
+/// Bytes, with K, M, G or T for powers of 1024.
+std::uint64_t parse_size(const std::string& option, const std::string& text);
+/// White of all images, over 0.
+double parse_white(const std::string& text);
+/// Shard as K/N.
+io::ShardId parse_shard_of(const std::string& text);
+/// Truth of a switch that a variable or a file names: 1, true, yes, on, or their opposites.
+bool parse_switch(const std::string& text);
+
+/// ": did you mean X?" with the nearest of the known words, if one is within two letters; else nothing. Neighbors
+/// swapped count as one letter.
+std::string suggestion(const std::string& word, const std::vector<std::string>& known);
+
+}  // namespace gpuhist::app

@@ -1,0 +1,56 @@
+#include "gpuhist/io/versions.hpp"
+
+#include <OpenEXR/OpenEXRConfig.h>
+#include <libdeflate.h>
+#include <lzma.h>
+#include <openjpeg.h>
+#include <png.h>
+#include <tiffio.h>
+#include <webp/decode.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <jpeglib.h>
+#include <cstdio>  // before jpeglib.h, which wants FILE
+
+#include <opencv2/core.hpp>
+
+#define GPUHIST_TEXT_OF(x) #x
+#define GPUHIST_TEXT(x) GPUHIST_TEXT_OF(x)
+
+namespace gpuhist::io {
+namespace {
+
+/// "LIBTIFF, Version 4.5.0\nCopyright …"
+std::string tiff_version() {
+    std::string text = TIFFGetVersion();
+    text.erase(text.find_first_of('\n') == text.npos ? text.size() : text.find_first_of('\n'));
+    return text.substr(text.rfind(' ') + 1);
+}
+
+std::string webp_version() {
+    const int number = WebPGetDecoderVersion();  // 0xMMmmrr
+    return std::to_string(number >> 16) + "." + std::to_string(number >> 8 & 255) + "." + std::to_string(number & 255);
+}
+
+}  // namespace
+
+std::vector<LibraryVersion> library_versions() {
+    return {{"OpenCV", cv::getVersionString()},
+#ifdef LIBJPEG_TURBO_VERSION
+            {"libjpeg-turbo", GPUHIST_TEXT(LIBJPEG_TURBO_VERSION)},
+#else
+            {"libjpeg", GPUHIST_TEXT(JPEG_LIB_VERSION)},
+#endif
+            {"libpng", png_get_libpng_ver(nullptr)},
+            {"libtiff", tiff_version()},
+            {"libwebp", webp_version()},
+            {"OpenJPEG", opj_version()},
+            {"OpenEXR", OPENEXR_VERSION_STRING},
+            {"zlib", zlibVersion()},
+            {"libdeflate", LIBDEFLATE_VERSION_STRING},
+            {"zstd", ZSTD_versionString()},
+            {"liblzma", lzma_version_string()}};
+}
+
+}  // namespace gpuhist::io
