@@ -64,7 +64,7 @@ struct Options {
     bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
 };
 
-/// A run is not begun because its options do not go with what is there.
+/// A run is not begun, or ends, because its options do not go with what is there.
 class UsageError : public Error {
     using Error::Error;
 };
