@@ -83,7 +83,9 @@ class Run {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from);
-        measurer_.use_luts(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
+        const std::string text(bytes.begin(), bytes.end()), name = options.tables_from.string();
+        measurer_.use_luts(io::parse_luts(text, name));
+        if (!io::has_checksum(text)) console_.note(name + ": has no checksum, so that damage would not be noticed");
     }
 
     int execute();

@@ -62,11 +62,6 @@ bool is_shard_file_name(const std::string& name) {
     return second.ec == std::errc() && name == shard_file_name(id);
 }
 
-std::string read_text(const fs::path& path) {
-    const auto bytes = read_bytes(path);
-    return {bytes.begin(), bytes.end()};
-}
-
 ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyStorage>& storage) {
     const fs::path frequency_path = fs::path(path).replace_extension(".values");
     ShardFile file{path,
