@@ -41,7 +41,7 @@ An interrupted run leaves NAME.partial and a journal; the same command with --re
 with the same bytes as if it had not been interrupted.
 
 Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be
-written, 130 interrupted)";
+written, 75 another process is writing it: try again later, 130 interrupted)";
 
 /// The columns of the results, and what else has a definition.
 std::string definitions() {

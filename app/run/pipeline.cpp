@@ -1,6 +1,7 @@
 #include "run/pipeline.hpp"
 
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for_each.h>
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
 #include <unistd.h>
@@ -60,7 +61,12 @@ int threads_of(const Options& options) {
 }
 
 /// Reason why a run ends before its inputs do.
-enum class End { none, interrupted, errors, output, engine, reader };
+enum class End { none, interrupted, errors, output, locked, engine, reader };
+
+/// End that a failure of the output is.
+End end_of(const Error& error) {
+    return dynamic_cast<const io::LockedError*>(&error) ? End::locked : End::output;
+}
 
 /// Inputs in, results out.
 class Run {
@@ -139,7 +145,7 @@ void Run::record(Batch& batch) {
         if (!nothing_more_counts_) results_.checkpoint_now_and_then();
     } catch (const Error& error) {
         console_.say(error.what());
-        end(End::output);
+        end(end_of(error));
         nothing_more_counts_ = true;
     }
 }
@@ -147,7 +153,7 @@ void Run::record(Batch& batch) {
 void Run::record(Outcome& outcome) {
     if (outcome.end) {
         console_.say(outcome.end->message);
-        end(outcome.engine_ended ? End::engine : End::output);
+        end(outcome.engine_ended ? End::engine : outcome.end->kind == locked ? End::locked : End::output);
         nothing_more_counts_ = true;
         return;
     }
@@ -217,6 +223,8 @@ Batch Run::batch_of(std::vector<Input> inputs) {
 
 void Run::measure(Batch& batch) {
     const auto start = Clock::now();
+    for (Outcome& outcome : batch)
+        if (results_.stamped() && shard_.has(outcome.input.index)) outcome.input.stamp = stamp_of(outcome.input);
     measurer_.measure(batch);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const double now = seconds / static_cast<double>(batch.size()), before = seconds_an_input_;
@@ -227,10 +235,14 @@ void Run::measure(Batch& batch) {
 void Run::pass_through(std::uint64_t done) {
     InputStream stream(inputs_);
     for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
-        const auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
+        auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
         if (inputs.empty() && end_ == End::none)
             throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
                              options_.output.string() + ": start anew without --resume");
+        if (results_.stamped())
+            tbb::parallel_for_each(inputs, [this](Input& input) {
+                if (shard_.has(input.index)) input.stamp = stamp_of(input);
+            });
         for (const Input& input : inputs) results_.skip(input);
         left -= inputs.size();
     }
@@ -286,6 +298,7 @@ void Run::measure_many() {
 int Run::exit_code() const {
     const auto any = [&](const char* kind) { return results_.errors().count(kind) > 0; };
     if (end_ == End::engine || any("engine")) return engine_failed;
+    if (end_ == End::locked) return output_locked;
     if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
     if (end_ == End::interrupted) return was_interrupted;
     return results_.failed() > 0 || end_ == End::errors ? inputs_failed : all_done;
@@ -320,7 +333,7 @@ int Run::execute() {
         return usage_error;
     } catch (const IoError& error) {
         console_.say(error.what());
-        end(End::output);
+        end(end_of(error));
     } catch (const Error& error) {
         console_.say(error.what());
         end(End::engine);

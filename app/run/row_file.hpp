@@ -5,7 +5,14 @@
 #include <filesystem>
 #include <string>
 
+#include "gpuhist/io/checksum.hpp"
+
 namespace gpuhist::app {
+
+/// What a checkpoint knows of a file that grows: its first bytes, and their checksum.
+struct Extent {
+    std::uint64_t bytes = 0, checksum = 0;
+};
 
 /// Text file that grows under a name of its own, NAME.partial, and gets its name when it is complete. A short one
 /// appears at once.
@@ -18,13 +25,16 @@ class RowFile {
 
     // The functions throw IoError.
     void append(const std::string& text);
-    std::uint64_t bytes() const { return written_ + buffer_.size(); }
+    Extent extent() const { return {sums_.bytes(), sums_.value()}; }
+    io::FileChecksums checksums() const { return sums_.all(); }
     const std::filesystem::path& partial() const { return partial_; }
     /// Brings to disk what was appended.
     void sync();
-    /// Goes on after the first `bytes` of an interrupted run.
-    void resume(std::uint64_t bytes);
+    /// Goes on after these bytes of an interrupted run, once they are checked.
+    void resume(const Extent& extent);
     void complete();
+    /// Checks the complete file of an interrupted run.
+    void check_complete(const Extent& extent);
     /// Takes the name for this run, and keeps other runs from it.
     void begin();
     /// Removes what is there under the temporary name. Throws IoError where another run is writing it.
@@ -32,12 +42,14 @@ class RowFile {
 
   private:
     void open();
+    void check(int file, const std::filesystem::path& path, const Extent& extent);
     void flush();
 
     std::filesystem::path path_, partial_;
     std::string buffer_;
     int file_ = -1;
     std::uint64_t written_ = 0;
+    io::BlockChecksums sums_;  ///< of what was appended, written or not
 };
 
 /// Throws IoError: the file cannot be written, for this reason (errno).
