@@ -41,7 +41,7 @@ environment, that before the file; what has no effect from there is passed over,
 file is an error. Options that are repeatable have a line each in a variable, too.
 
 Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be
-written, 130 interrupted)";
+written, 75 another process is writing it: try again later, 130 interrupted)";
 }
 
 std::string help_footer(const Grammar& grammar) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/files.hpp"
 #include "run/output_directory.hpp"
 
@@ -12,65 +13,81 @@ namespace gpuhist::app {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // that is written
+using ReadJson = nlohmann::json;
 
-constexpr std::uint64_t version = 6;
+constexpr std::uint64_t version = 7;
 
 IoError no_checkpoint(const fs::path& path, const std::string& what) {
     return IoError(path.string() + ": not a checkpoint of this program (" + what +
                    "): remove it, or start anew without --resume");
 }
 
-/// Lines of the file, of which there are two.
+/// Lines of the file, of which there are two, each with its checksum.
 struct Lines {
-    Json head;
+    ReadJson head;
     std::string shard;
 };
 
 std::optional<Lines> read_lines(const fs::path& path) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return std::nullopt;
-    const auto bytes = io::read_bytes(path);
-    const auto head_end = std::find(bytes.begin(), bytes.end(), '\n');
+    const std::string text = io::read_text(path);
+    const std::size_t head_bytes = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string head = text.substr(0, head_bytes);
+    // Another version may have no checksum, so its number is looked at before.
+    const std::string start = "{\"gpuhist_journal\":";
+    if (head.compare(0, start.size(), start) != 0) throw no_checkpoint(path, "it begins otherwise");
+    if (head.compare(start.size(), std::to_string(version).size() + 1, std::to_string(version) + ',') != 0)
+        throw no_checkpoint(path, "another version");
+    Lines lines{{}, text.substr(head_bytes)};
     try {
-        Lines lines{Json::parse(bytes.begin(), head_end),
-                    {head_end == bytes.end() ? head_end : head_end + 1, bytes.end()}};
-        const Json& found = lines.head.at("gpuhist_journal");
-        if (!found.is_number_unsigned() || found.get<std::uint64_t>() != version)
-            throw no_checkpoint(path, "another version");
-        return lines;
+        io::check_seal(head, path.string());
+        io::check_seal(lines.shard, path.string());
+        lines.head = ReadJson::parse(head);
+    } catch (const IoError&) {
+        throw no_checkpoint(path, "it is damaged: its checksum is another");
     } catch (const nlohmann::json::exception& error) {
         throw no_checkpoint(path, error.what());
     }
+    return lines;
+}
+
+Json extent_value(const Extent& extent) {
+    return {extent.bytes, extent.checksum};
 }
 
 }  // namespace
 
-void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint) {
+void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const io::FrequencyFile& frequencies) {
     Json head{{"gpuhist_journal", version},
               {"pass", checkpoint.pass},
               {"complete", checkpoint.complete},
               {"inputs", checkpoint.inputs},
               {"paths_hash", checkpoint.paths_hash},
+              {"stamps_hash", checkpoint.stamps_hash},
+              {"first_stamps", checkpoint.first_stamps},
               {"images", checkpoint.images},
-              {"rows_bytes", checkpoint.rows_bytes},
-              {"errors_bytes", checkpoint.errors_bytes},
+              {"rows", extent_value(checkpoint.rows)},
+              {"errors_file", extent_value(checkpoint.errors_file)},
+              {"bad", extent_value(checkpoint.bad)},
               {"values_bytes", checkpoint.frequency_bytes},
-              {"bad_bytes", checkpoint.bad_bytes},
               {"errors", checkpoint.errors}};
+    head["time"] = checkpoint.time;
     if (const auto& output = checkpoint.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
-    write_durably(path, head.dump() + '\n' + io::shard_json(checkpoint.shard));
+    write_durably(path, io::seal_json(head.dump()) + io::shard_json(checkpoint.shard, &frequencies));
 }
 
 std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::shared_ptr<io::FrequencyFile>& frequencies) {
     const auto lines = read_lines(path);
     if (!lines) return std::nullopt;
-    const Json& head = lines->head;
-    const auto number = [&](const Json& value) {  // the library would convert others, as far as they fit
+    const ReadJson& head = lines->head;
+    const auto number = [&](const ReadJson& value) {  // the library would convert others, as far as they fit
         if (!value.is_number_unsigned()) throw no_checkpoint(path, "a number is not whole");
         return value.get<std::uint64_t>();
     };
+    const auto extent = [&](const ReadJson& value) { return Extent{number(value.at(0)), number(value.at(1))}; };
     try {
         Checkpoint checkpoint;
         const std::uint64_t pass = number(head.at("pass"));
@@ -79,14 +96,17 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         checkpoint.complete = head.at("complete").get<bool>();
         checkpoint.inputs = number(head.at("inputs"));
         checkpoint.paths_hash = head.at("paths_hash").get<std::string>();
+        checkpoint.stamps_hash = head.at("stamps_hash").get<std::string>();
+        checkpoint.first_stamps = head.at("first_stamps").get<std::string>();
+        checkpoint.time = number(head.at("time"));
         checkpoint.images = number(head.at("images"));
-        checkpoint.rows_bytes = number(head.at("rows_bytes"));
-        checkpoint.errors_bytes = number(head.at("errors_bytes"));
+        checkpoint.rows = extent(head.at("rows"));
+        checkpoint.errors_file = extent(head.at("errors_file"));
+        checkpoint.bad = extent(head.at("bad"));
         for (const auto& [kind, count] : head.at("errors").items()) checkpoint.errors[kind] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())
             checkpoint.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
         checkpoint.frequency_bytes = number(head.at("values_bytes"));
-        checkpoint.bad_bytes = number(head.at("bad_bytes"));
         frequencies->resume(checkpoint.frequency_bytes);
         checkpoint.shard = io::parse_shard(lines->shard, path.string(), {frequencies, frequencies});
         return checkpoint;

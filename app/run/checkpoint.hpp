@@ -10,18 +10,23 @@
 
 #include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "run/row_file.hpp"
 
 namespace gpuhist::app {
 
 /// State of a run between two inputs.
 struct Checkpoint {
-    int pass = 1;              ///< 2: images are normalised by the tables of the whole set
-    bool complete = false;     ///< nothing is left to do but to give files their names
-    std::uint64_t inputs = 0;  ///< done in this pass, of all that are listed
-    std::string paths_hash;    ///< of these
-    std::uint64_t images = 0;  ///< measured
-    std::uint64_t rows_bytes = 0, errors_bytes = 0, frequency_bytes = 0, bad_bytes = 0;  ///< of the files that grow
-    /// Standard output where it is a file: which, and how long it was.
+    int pass = 1;                       ///< 2: images are normalised by the tables of the whole set
+    bool complete = false;              ///< nothing is left to do but to give files their names
+    std::uint64_t inputs = 0;           ///< done in this pass, of all that are listed
+    std::string paths_hash;             ///< of these
+    std::string stamps_hash;            ///< of the sizes and times of those of them that are this shard's
+    std::string first_stamps;           ///< in the second pass: that of all of them in the first
+    std::uint64_t time = 0;             ///< when this was so: nanoseconds since 1970
+    std::uint64_t images = 0;           ///< measured
+    Extent rows, errors_file, bad;      ///< of the files that grow
+    std::uint64_t frequency_bytes = 0;  ///< of that of values, whose runs have their checksums in `shard`
+    /// Standard output where it is a file: which, and where that begins which may be printed again.
     struct Output {
         std::uint64_t device = 0, file = 0, bytes = 0;
     };
@@ -30,11 +35,13 @@ struct Checkpoint {
     io::Shard shard;                              ///< what was found; of a run that is not shared out shard 1 of 1
 };
 
-/// Replaces the file so that, whatever happens, it is the old one or the new one. Throws IoError.
-void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+/// Replaces the file so that, whatever happens, it is the old one or the new one. Long runs of values lie in
+/// `frequencies`. Throws IoError.
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint,
+                     const io::FrequencyFile& frequencies);
 
 /// Reads a checkpoint, and lets the frequency file go on where it was. Throws IoError where the file is there and is no
-/// checkpoint, or the frequency file is shorter than it says. Absent where there is none.
+/// checkpoint, or damaged, or the frequency file is not what it says. Absent where there is none.
 std::optional<Checkpoint> load_checkpoint(const std::filesystem::path& path,
                                           const std::shared_ptr<io::FrequencyFile>& frequencies);
 

@@ -10,6 +10,7 @@ enum ExitCode : int {
     usage_error = 2,
     engine_failed = 3,
     output_failed = 4,
+    output_locked = 75,  ///< EX_TEMPFAIL: another process is writing there, so that later is another matter
     was_interrupted = 130
 };
 

@@ -30,7 +30,7 @@ class Measurer {
     /// Pixels lie from now on in memory that is reused, of which `bytes` are kept; pinned for the GPU, if one works.
     void reuse_memory(std::size_t bytes);
     /// Images are added up from now on, by groups too if these are wanted; counts of their values lie in `values`.
-    void sum_images(std::shared_ptr<FrequencyStorage> values) {
+    void sum_images(std::shared_ptr<io::FrequencyFile> values) {
         summed_ = true;
         values_ = std::move(values);
     }
@@ -65,7 +65,7 @@ class Measurer {
     const bool single_;  ///< there is one input
     int pass_ = 1;
     bool summed_ = false;
-    std::shared_ptr<FrequencyStorage> values_;
+    std::shared_ptr<io::FrequencyFile> values_;
     std::optional<std::vector<LutSet>> luts_;
     std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
     std::unique_ptr<io::PinnedAllocator> allocator_;

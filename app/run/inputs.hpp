@@ -15,6 +15,13 @@
 
 namespace gpuhist::app {
 
+/// Size and time of a file. Another one of the same name has others, mostly.
+struct Stamp {
+    std::uint64_t bytes = 0;
+    std::uint64_t modified = 0;  ///< nanoseconds since 1970
+    std::uint64_t changed = 0;   ///< likewise, of the name, the contents or what else is known of the file
+};
+
 struct Input {
     std::uint64_t index = 0;  ///< from 0, in the order of all inputs
     std::string path;         ///< as given, or as found in a directory that was given; `-` for standard input
@@ -24,6 +31,7 @@ struct Input {
     bool found = false;  ///< by a walk through a directory; otherwise it was named
     bool standard_input = false;
     std::optional<IoError> failure;  ///< of what cannot even be listed
+    std::optional<Stamp> stamp;      ///< of an input that this run measures, before it is read
 };
 
 /// Choice of what is to be measured.

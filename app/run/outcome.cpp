@@ -3,9 +3,12 @@
 #include <new>
 #include <opencv2/core.hpp>
 
+#include "gpuhist/io/files.hpp"
+
 namespace gpuhist::app {
 
 Failure failure_of(const IoError& error) {
+    if (dynamic_cast<const io::LockedError*>(&error)) return {locked, error.what()};
     return {word(error.kind()), error.what()};
 }
 

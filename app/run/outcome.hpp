@@ -20,6 +20,9 @@ struct Failure {
     std::string message;  ///< begins with the path
 };
 
+/// Word for output that another process is writing: no failure of an input.
+inline constexpr const char* locked = "locked";
+
 /// The failure that an error is.
 Failure failure_of(const IoError& error);
 /// The exception being handled, as the failure of an input of that path.

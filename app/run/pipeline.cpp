@@ -1,6 +1,7 @@
 #include "run/pipeline.hpp"
 
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for_each.h>
 #include <oneapi/tbb/parallel_pipeline.h>
 #include <oneapi/tbb/task_arena.h>
 #include <unistd.h>
@@ -81,7 +82,12 @@ int threads_of(const Options& options) {
 }
 
 /// Reason why a run ends before its inputs do.
-enum class End { none, interrupted, errors, output, engine, reader, refused };
+enum class End { none, interrupted, errors, output, locked, engine, reader, refused };
+
+/// End that a failure of the output is.
+End end_of(const Error& error) {
+    return dynamic_cast<const io::LockedError*>(&error) ? End::locked : End::output;
+}
 
 /// Inputs in, results out.
 class Run {
@@ -104,7 +110,9 @@ class Run {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from, memory_);
-        measurer_.use_luts(io::parse_luts(std::string(bytes.begin(), bytes.end()), options.tables_from.string()));
+        const std::string text(bytes.begin(), bytes.end()), name = options.tables_from.string();
+        measurer_.use_luts(io::parse_luts(text, name));
+        if (!io::has_checksum(text)) console_.note(name + ": has no checksum, so that damage would not be noticed");
     }
 
     int execute();
@@ -195,7 +203,7 @@ void Run::record(Batch& batch) {
         nothing_more_counts_ = true;
     } catch (const Error& error) {
         console_.say(error.what());
-        end(End::output);
+        end(end_of(error));
         nothing_more_counts_ = true;
     }
 }
@@ -203,7 +211,10 @@ void Run::record(Batch& batch) {
 void Run::record(Outcome& outcome) {
     if (outcome.ends_run()) {
         if (outcome.end) console_.say(outcome.end->message);
-        end(outcome.interrupted ? End::interrupted : outcome.engine_ended ? End::engine : End::output);
+        end(outcome.interrupted                          ? End::interrupted
+            : outcome.engine_ended                       ? End::engine
+            : outcome.end && outcome.end->kind == locked ? End::locked
+                                                         : End::output);
         nothing_more_counts_ = true;
         return;
     }
@@ -278,6 +289,8 @@ Batch Run::batch_of(std::vector<Input> inputs) {
 
 void Run::measure(Batch& batch) {
     const auto start = Clock::now();
+    for (Outcome& outcome : batch)
+        if (results_.stamped() && shard_.has(outcome.input.index)) outcome.input.stamp = stamp_of(outcome.input);
     measurer_.measure(batch);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const double now = seconds / static_cast<double>(batch.size()), before = seconds_an_input_;
@@ -291,10 +304,14 @@ void Run::pass_through(std::uint64_t done) {
     });
     if (files_of_images_ && options_.inputs.files_from) names_.emplace();
     for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
-        const auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
+        auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
         if (inputs.empty() && end_ == End::none)
             throw UsageError("--resume: there are fewer inputs than in the interrupted run in " +
                              options_.output.string() + ": start anew without --resume");
+        if (results_.stamped())
+            tbb::parallel_for_each(inputs, [this](Input& input) {
+                if (shard_.has(input.index)) input.stamp = stamp_of(input);
+            });
         for (const Input& input : inputs) {
             results_.skip(input);
             if (names_) names_->take(input);
@@ -361,6 +378,7 @@ int Run::exit_code() const {
     const auto any = [&](const char* kind) { return results_.errors().count(kind) > 0; };
     if (end_ == End::refused) return usage_error;
     if (end_ == End::engine || any("engine")) return engine_failed;
+    if (end_ == End::locked) return output_locked;
     if (end_ == End::output || any("output") || any("no_space") || console_.failed()) return output_failed;
     if (end_ == End::interrupted) return was_interrupted;
     return results_.failed() > 0 || end_ == End::errors ? inputs_failed : all_done;
@@ -401,7 +419,7 @@ int Run::execute() {
         return usage_error;
     } catch (const IoError& error) {
         console_.say(error.what());
-        end(End::output);
+        end(end_of(error));
     } catch (const Error& error) {
         console_.say(error.what());
         end(End::engine);

@@ -116,6 +116,7 @@ std::uint64_t Results::begin() {
                              differences + ": repeat it with its options, or start anew without --resume");
         checkpoint_ = std::move(*former);
         expected_hash_ = checkpoint_.paths_hash;
+        expected_stamps_ = checkpoint_.stamps_hash;
         to_skip_ = checkpoint_.inputs;
         complete_ = checkpoint_.complete;
         printed_ = checkpoint_.images > 0;
@@ -126,11 +127,11 @@ std::uint64_t Results::begin() {
         if (checkpoint_.frequency_bytes == 0) values_->discard();
         one_table_.resume(checkpoint_.shard.groups.front().summary);
         if (!complete_ && stats_wanted_) {
-            rows_.resume(checkpoint_.rows_bytes);
-            if (!sharded_) errors_.resume(checkpoint_.errors_bytes);
+            rows_.resume(checkpoint_.rows);
+            if (!sharded_) errors_.resume(checkpoint_.errors_file);
         }
-        if (!complete_ && linked_) bad_.resume(checkpoint_.bad_bytes);
-        if (checkpoint_.standard_output) cut_standard_output(*checkpoint_.standard_output);
+        if (!complete_ && linked_) bad_.resume(checkpoint_.bad);
+        if (checkpoint_.standard_output && sinks_.printed) printed_tail_ = PrintedTail(*checkpoint_.standard_output);
         output_.begin();
         return to_skip_;
     }
@@ -167,7 +168,9 @@ void Results::begin_second_pass() {
     checkpoint_.shard.inputs_hash = hash_.text();
     checkpoint_.pass = 2;
     checkpoint_.inputs = 0;
+    checkpoint_.first_stamps = stamps_.text();
     hash_ = {};
+    stamps_ = {};
     skipped_ = to_skip_ = 0;
     checkpoint();
 }
@@ -190,10 +193,17 @@ std::vector<LutSet> Results::luts() const {
 
 void Results::skip(const Input& input) {
     hash_.add(input.path);
+    if (input.stamp) {
+        stamps_.add(*input.stamp);
+        if (changed_.empty() && input.stamp->changed > checkpoint_.time) changed_ = input.path;
+    }
     from_directory_ = from_directory_ || input.from_directory;
-    if (++skipped_ == to_skip_ && hash_.text() != expected_hash_)
-        throw UsageError("--resume: the inputs are not those of the interrupted run in " + options_.output.string() +
-                         ": start anew without --resume");
+    if (++skipped_ < to_skip_) return;
+    const std::string anew = " the interrupted run in " + options_.output.string() + ": start anew without --resume";
+    if (hash_.text() != expected_hash_) throw UsageError("--resume: the inputs are not those of" + anew);
+    if (stamps_.text() != expected_stamps_)
+        throw UsageError("--resume: " + (changed_.empty() ? "an input" : changed_) +
+                         " has another size or time of modification than when it was measured by" + anew);
 }
 
 /// Makes the directory and files when there is something to say: a run whose inputs all fail to be there leaves none.
@@ -201,8 +211,8 @@ void Results::begin_files() {
     if (std::exchange(begun_, true)) return;
     if (journaled_) {
         output_.begin();
-        checkpoint_.standard_output = standard_output();
-        save_checkpoint(checkpoint_path_, checkpoint_);
+        checkpoint_.standard_output = printed_place();
+        save_checkpoint(checkpoint_path_, checkpoint_, *values_);
         checkpoint_saved_ = true;
     }
     if (stats_wanted_) {
@@ -225,13 +235,21 @@ void Results::add_error(const Input& input, const Failure& failure) {
     if (!sharded_) errors_.append(io::errors_csv_row(row));
 }
 
+/// Place in standard output from which on a run that goes on from here may find lines of this one.
+std::optional<Checkpoint::Output> Results::printed_place() const {
+    const auto rest = printed_tail_.rest();
+    return rest ? rest : standard_output();
+}
+
 void Results::print(const std::string& text) {
     if (text.empty()) return;
     std::string first;
     if (options_.format == "table" && printed_) first = "\n";
     if (sinks_.printed && !printed_) first = sinks_.printed->begin();
     printed_ = true;
-    sinks_.printed ? console_.print_rows(first + text) : console_.print(first + text);
+    const std::string missing = printed_tail_.missing(first + text);
+    if (missing.empty()) return;
+    sinks_.printed ? console_.print_rows(missing) : console_.print(missing);
 }
 
 /// Says a remark at once where there is one input; else the first on its subject at the end, with the number of others.
@@ -268,6 +286,7 @@ void Results::record(Outcome& outcome) {
     in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
     hash_.add(input.path);
+    if (input.stamp) stamps_.add(*input.stamp);
     ++checkpoint_.inputs;
     if (!outcome.left_out) {
         if (outcome.failure) {
@@ -292,10 +311,10 @@ void Results::checkpoint() {
     const auto start = std::chrono::steady_clock::now();
     if (stats_wanted_) {
         rows_.sync();
-        checkpoint_.rows_bytes = rows_.bytes();
+        checkpoint_.rows = rows_.extent();
         if (!sharded_) {
             errors_.sync();
-            checkpoint_.errors_bytes = errors_.bytes();
+            checkpoint_.errors_file = errors_.extent();
         }
     }
     output_.sync();
@@ -309,18 +328,21 @@ void Results::checkpoint() {
     }
     if (linked_) {
         bad_.sync();
-        checkpoint_.bad_bytes = bad_.bytes();
+        checkpoint_.bad = bad_.extent();
     }
     checkpoint_.shard.stored.spill();
     checkpoint_.frequency_bytes = values_->sync();
     fsync(STDOUT_FILENO);
-    checkpoint_.standard_output = standard_output();
+    checkpoint_.standard_output = printed_place();
     checkpoint_.paths_hash = hash_.text();
+    checkpoint_.stamps_hash = stamps_.text();
+    checkpoint_.time = static_cast<std::uint64_t>(
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
     if (checkpoint_.pass == 1) {
         checkpoint_.shard.inputs = checkpoint_.inputs;
         checkpoint_.shard.inputs_hash = checkpoint_.paths_hash;
     }
-    save_checkpoint(checkpoint_path_, checkpoint_);
+    save_checkpoint(checkpoint_path_, checkpoint_, *values_);
     values_->release();
     checkpoint_saved_ = true;
     // Where disks are slow, no more than a twentieth of the time goes into this.
@@ -330,11 +352,11 @@ void Results::checkpoint() {
 }
 
 /// Lets a file of rows have its name, unless a run that was interrupted while finishing has given it.
-void Results::finish_rows(RowFile& file, const std::string& name, std::uint64_t bytes) {
+void Results::finish_rows(RowFile& file, const std::string& name, const Extent& extent) {
     output_.make();
     std::error_code ignored;
     const bool left = !complete_ || fs::exists(file.partial(), ignored);
-    if (complete_ && left) file.resume(bytes);
+    if (complete_) left ? file.resume(extent) : file.check_complete(extent);
     if (left)
         file.complete(output_);
     else
@@ -343,13 +365,14 @@ void Results::finish_rows(RowFile& file, const std::string& name, std::uint64_t 
 }
 
 void Results::finish_shard() {
-    const io::Shard& shard = checkpoint_.shard;
+    io::Shard& shard = checkpoint_.shard;
     const std::string values_name = io::shard_frequency_file_name(shard.id);
     output_.remove(io::shard_file_name(shard.id));  // before the rows change: what is there then is none
     output_.remove(values_name);
     output_.commit();
-    finish_rows(rows_, rows_name(options_), checkpoint_.rows_bytes);
+    finish_rows(rows_, rows_name(options_), checkpoint_.rows);
     output_.commit();
+    shard.rows_file = rows_.checksums();
     std::vector<std::string> names = io::write_shard(options_.output, shard, writer());
     if (names.size() > 1) output_.keep(values_name);
     output_.commit();
@@ -365,12 +388,12 @@ void Results::finish_dataset() {
         for (const std::string& name : io::dataset_file_names()) stale.insert(name);
     }
     if (shard.rows > 0)
-        finish_rows(rows_, "stats.csv", checkpoint_.rows_bytes);
+        finish_rows(rows_, "stats.csv", checkpoint_.rows);
     else
         rows_.discard();
     if (journaled_) {
         if (!checkpoint_.errors.empty())
-            finish_rows(errors_, "errors.csv", checkpoint_.errors_bytes);
+            finish_rows(errors_, "errors.csv", checkpoint_.errors_file);
         else
             errors_.discard();
         if (shard.inputs >= 2 && shard.rows > 0) {
@@ -424,6 +447,10 @@ void Results::finish() {
     if (checkpoint_.pass == 2 && !complete_ && hash_.text() != checkpoint_.shard.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");
         ++checkpoint_.errors["other"];
+    } else if (checkpoint_.pass == 2 && !complete_ && stamps_.text() != checkpoint_.first_stamps) {
+        console_.say(
+            "inputs were changed after the first pass: copies of these are made by numbers of what was there then");
+        ++checkpoint_.errors["other"];
     }
     if (sinks_.rows && !complete_) rows_.append(sinks_.rows->end());
     if (journaled_ && !complete_) {
@@ -451,7 +478,7 @@ void Results::finish() {
     if (journaled_) values_->discard();
     output_.end();
     if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
-        console_.print_rows(end);
+        console_.print_rows(printed_tail_.missing(end));
     if (options_.format != "table" || written_.empty()) return;
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());
     for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];

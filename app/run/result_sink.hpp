@@ -18,6 +18,7 @@
 #include "run/one_table.hpp"
 #include "run/outcome.hpp"
 #include "run/output_directory.hpp"
+#include "run/printed_tail.hpp"
 #include "run/row_file.hpp"
 #include "run/run_state.hpp"
 #include "run/set_summary.hpp"
@@ -46,10 +47,14 @@ class Results {
     bool is_bad(const Input& input);
     /// LUTs that normalise the whole set. Throws InvalidArgument.
     std::vector<LutSet> luts() const;
-    /// Takes note of an input that was done before. Throws UsageError, at the last of them, where they are others now.
+    /// Takes note of an input that was done before. Throws UsageError, at the last of them, where they are others now,
+    /// or files were replaced.
     void skip(const Input& input);
     /// Tells whether all was done but for the names of the files.
     bool only_to_finish() const { return complete_; }
+
+    /// Tells whether inputs want their stamps.
+    bool stamped() const { return journaled_; }
 
     /// Tells whether images are to be added up.
     bool summed() const { return summed_; }
@@ -85,7 +90,8 @@ class Results {
     void remark(const Outcome& outcome);
     void add_image(Outcome& outcome);
     void print(const std::string& text);
-    void finish_rows(RowFile& file, const std::string& name, std::uint64_t bytes);
+    std::optional<Checkpoint::Output> printed_place() const;
+    void finish_rows(RowFile& file, const std::string& name, const Extent& extent);
     void finish_shard();
     void finish_dataset();
     void print_set();
@@ -114,7 +120,10 @@ class Results {
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
     OneTable one_table_;
     PathsHash hash_;
-    std::string expected_hash_;  ///< of the inputs to be skipped
+    StampsHash stamps_;
+    std::string expected_hash_, expected_stamps_;  ///< of the inputs to be skipped
+    std::string changed_;                          ///< the first of them that was changed after the checkpoint
+    PrintedTail printed_tail_;
     std::uint64_t skipped_ = 0, to_skip_ = 0, images_ = 0, pixels_ = 0;
     bool in_doubt_ = false;  ///< an input is recorded in part
     bool begun_ = false, complete_ = false, checkpoint_saved_ = false, printed_ = false, from_directory_ = false;

@@ -1,10 +1,9 @@
 #include "run/row_file.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,19 +11,12 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/files.hpp"
 
 namespace gpuhist::app {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// Takes the file, which no other run gets until it is closed.
-void lock(int file, const fs::path& path) {
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        throw IoError(path.string() + ": another run is writing it; name another --output");
-}
-
-}  // namespace
 
 RowFile::RowFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {}
 
@@ -32,22 +24,15 @@ RowFile::~RowFile() {
     if (file_ >= 0) close(file_);
 }
 
-void RowFile::open(bool resumed) {
-    const int flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
-    file_ = ::open(partial_.c_str(), flags | O_CREAT | (resumed ? 0 : O_EXCL), 0666);
-    const bool taken = file_ < 0 && errno == EEXIST;
-    if (taken) file_ = ::open(partial_.c_str(), flags);
-    if (file_ < 0) fail_to_write(partial_, errno);
-    lock(file_, partial_);
-    struct stat status {};
-    if (taken || fstat(file_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1)
-        throw IoError(partial_.string() + ": cannot be written: there is another file of this name");
+void RowFile::go_to_end() {
     if (ftruncate(file_, static_cast<off_t>(written_)) != 0) fail_to_write(partial_, errno);
     if (lseek(file_, 0, SEEK_END) < 0) fail_to_write(partial_, errno);
 }
 
 void RowFile::begin() {
-    if (file_ < 0) open(false);
+    if (file_ >= 0) return;
+    file_ = io::open_locked(partial_, io::Opened::is_new);
+    go_to_end();
 }
 
 void RowFile::flush() {
@@ -73,6 +58,7 @@ void RowFile::flush() {
 
 void RowFile::append(const std::string& text) {
     buffer_ += text;
+    sums_.add(text.data(), text.size());
     if (buffer_.size() >= std::size_t{1} << 18) flush();
 }
 
@@ -81,13 +67,38 @@ void RowFile::sync() {
     if (fsync(file_) != 0) fail_to_write(partial_, errno);
 }
 
-void RowFile::resume(std::uint64_t bytes) {
-    std::error_code failed;
-    const std::uint64_t there = fs::file_size(partial_, failed);
-    if (bytes > 0 && (failed || there < bytes))
-        throw IoError(partial_.string() + ": is not what the checkpoint says of it: start anew without --resume");
-    written_ = bytes;
-    open(true);
+/// Reads the first bytes of an interrupted run's file. Throws IoError where they are not what the checkpoint says.
+void RowFile::check(int file, const fs::path& path, const Extent& extent) {
+    std::string piece(io::BlockChecksums::block_bytes, '\0');
+    sums_ = {};
+    while (file >= 0 && sums_.bytes() < extent.bytes) {
+        const auto wanted = std::min<std::uint64_t>(piece.size(), extent.bytes - sums_.bytes());
+        const ssize_t part = pread(file, piece.data(), wanted, static_cast<off_t>(sums_.bytes()));
+        if (part < 0 && errno == EINTR) continue;
+        if (part < 0) throw IoError(path.string() + ": cannot be read: " + std::strerror(errno));
+        if (part == 0) break;
+        sums_.add(piece.data(), static_cast<std::size_t>(part));
+    }
+    if (sums_.bytes() != extent.bytes || (extent.bytes > 0 && sums_.value() != extent.checksum))
+        throw IoError(path.string() + ": is not what the checkpoint says of it: start anew without --resume");
+}
+
+void RowFile::resume(const Extent& extent) {
+    file_ = io::open_locked(partial_, extent.bytes == 0 ? io::Opened::may_exist : io::Opened::exists);
+    check(file_, partial_, extent);
+    written_ = extent.bytes;
+    go_to_end();
+}
+
+void RowFile::check_complete(const Extent& extent) {
+    const int file = io::open_locked(path_, io::Opened::exists);
+    try {
+        check(file, path_, extent);
+    } catch (...) {
+        close(file);
+        throw;
+    }
+    close(file);
 }
 
 void RowFile::complete(OutputDirectory& output) {
@@ -102,9 +113,8 @@ void RowFile::complete(OutputDirectory& output) {
 }
 
 void RowFile::discard() {
-    if (file_ < 0) file_ = ::open(partial_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file_ < 0) file_ = io::open_locked(partial_, io::Opened::exists);
     if (file_ < 0) return;
-    lock(file_, partial_);
     unlink(partial_.c_str());
     close(std::exchange(file_, -1));
 }

@@ -1,5 +1,6 @@
 #include "run/run_state.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,18 +87,28 @@ std::string PathsHash::text() const {
     return text.data();
 }
 
-std::optional<Checkpoint::Output> standard_output() {
+Stamp stamp_of(const Input& input) {
     struct stat status {};
-    const off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
-    if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-    return Checkpoint::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
+    if (input.standard_input || input.failure || stat(input.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+        return {};
+    const auto nanoseconds = [](const timespec& time) {
+        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    };
+    return {static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
 }
 
-void cut_standard_output(const Checkpoint::Output& output) {
+void StampsHash::add(const Stamp& stamp) {
+    const std::array<std::uint64_t, 2> numbers{stamp.bytes, stamp.modified};
+    sum_.add(numbers.data(), sizeof numbers);
+}
+
+std::optional<Checkpoint::Output> standard_output() {
     struct stat status {};
-    const bool same = fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == output.device &&
-                      status.st_ino == output.file && static_cast<std::uint64_t>(status.st_size) >= output.bytes;
-    if (same && ftruncate(STDOUT_FILENO, static_cast<off_t>(output.bytes)) == 0) lseek(STDOUT_FILENO, 0, SEEK_END);
+    off_t place = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    if (place < 0 || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    if (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND)
+        place = status.st_size;  // whatever else was written before it is read
+    return Checkpoint::Output{status.st_dev, status.st_ino, static_cast<std::uint64_t>(place)};
 }
 
 fs::path temporary_directory() {

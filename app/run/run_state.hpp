@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "gpuhist/io/checksum.hpp"
 #include "run/checkpoint.hpp"
+#include "run/inputs.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
@@ -25,10 +27,21 @@ class PathsHash {
     std::uint64_t high_ = 0xcbf29ce484222325u, low_ = 0x84222325cbf29ce4u;
 };
 
-/// Place of standard output, if it is a file.
+/// Stamp of an input now: zeros where it is no regular file.
+Stamp stamp_of(const Input& input);
+
+/// Hash of the sizes and times of modification of all inputs so far, in their order.
+class StampsHash {
+  public:
+    void add(const Stamp& stamp);
+    std::string text() const { return io::checksum_text(sum_.value()); }
+
+  private:
+    io::Checksum sum_;
+};
+
+/// Place in standard output behind all that was printed so far, if it is a file.
 std::optional<Checkpoint::Output> standard_output();
-/// Cuts off what standard output received after that, if it is the same file.
-void cut_standard_output(const Checkpoint::Output& output);
 
 /// The system's directory for temporary files.
 std::filesystem::path temporary_directory();

@@ -1,8 +1,6 @@
 #include "gpuhist/io/frequency_file.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,8 +8,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "files/descriptor.hpp"
 #include "files/failure.hpp"
+#include "files/regular_file.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/files.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -59,21 +60,7 @@ void FrequencyFile::open(bool there) {
     }
     std::error_code failure;
     fs::create_directories(path_.parent_path(), failure);
-    const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
-    int file = there ? -1 : ::open(path_.c_str(), flags | O_CREAT | O_EXCL, 0666);
-    const bool taken = file < 0 && !there && errno == EEXIST;
-    if (there || taken) file = ::open(path_.c_str(), flags);
-    if (file < 0) throw system_failure(path_.string(), "cannot be written", errno);
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        close(file);
-        fail(path_.string(), "another run is writing it; name another --output");
-    }
-    struct stat status {};
-    if (taken || fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1) {
-        close(file);
-        fail(path_.string(), "cannot be written: there is another file of this name");
-    }
-    file_ = file;
+    file_ = open_locked(path_, there ? Opened::may_exist : Opened::is_new);
     if (ftruncate(file_, static_cast<off_t>(end_)) != 0)
         throw system_failure(path_.string(), "cannot be written", errno);
 }
@@ -83,10 +70,23 @@ std::uint64_t FrequencyFile::take(std::uint64_t bytes) {
     open(false);
     const std::uint64_t place = (end_ + block_bytes - 1) / block_bytes * block_bytes;
     end_ = place + bytes;
+    if (use_ == Use::named) written_[place] = {0, 0, std::make_unique<Checksum>()};
     return place;
 }
 
 void FrequencyFile::write(std::uint64_t place, const std::byte* from, std::size_t bytes) {
+    if (use_ == Use::named) {
+        std::unique_lock lock(mutex_);
+        auto room = written_.upper_bound(place);
+        if (room != written_.begin() && (--room)->second.sum && room->first + room->second.bytes == place) {
+            room->second.bytes += bytes;
+            Checksum& sum = *room->second.sum;
+            lock.unlock();  // a room has one writer
+            sum.add(from, bytes);
+        } else if (room != written_.end()) {
+            written_.erase(room);  // not one piece after the other: it has to be read
+        }
+    }
     for (std::size_t done = 0; done < bytes;) {
         const ssize_t part = pwrite(file_, from + done, bytes - done, static_cast<off_t>(place + done));
         if (part < 0 && errno == EINTR) continue;
@@ -96,26 +96,51 @@ void FrequencyFile::write(std::uint64_t place, const std::byte* from, std::size_
 }
 
 void FrequencyFile::read(std::uint64_t place, std::byte* to, std::size_t bytes) const {
-    const bool open_now = use_ == Use::existing;
-    const int file = open_now ? ::open(path_.c_str(), O_RDONLY | O_CLOEXEC) : file_;
-    int error = file < 0 ? (open_now ? errno : ENOENT) : 0;
-    std::size_t done = 0;
-    while (error == 0 && done < bytes) {
-        const ssize_t part = pread(file, to + done, bytes - done, static_cast<off_t>(place + done));
-        if (part == 0) break;
-        if (part > 0)
-            done += static_cast<std::size_t>(part);
-        else if (errno != EINTR)
-            error = errno;
+    const Descriptor opened(use_ == Use::existing ? open_regular(path_) : -1);
+    const int file = use_ == Use::existing ? opened.get() : file_;
+    if (file < 0) throw system_failure(path_.string(), "cannot be read", ENOENT);
+    if (read_at(file, to, bytes, place, path_.string()) < bytes)
+        fail(path_.string(), "it is truncated", IoError::Kind::truncated);
+}
+
+std::uint64_t FrequencyFile::bytes() const {
+    if (use_ == Use::existing) {
+        std::error_code failure;
+        const std::uintmax_t bytes = fs::file_size(path_, failure);
+        return failure ? 0 : bytes;
     }
-    if (open_now && file >= 0) close(file);
-    if (error != 0) throw system_failure(path_.string(), "cannot be read", error);
-    if (done < bytes) fail(path_.string(), "it is truncated", IoError::Kind::truncated);
+    const std::lock_guard lock(mutex_);
+    return end_;
+}
+
+std::uint64_t FrequencyFile::checksum(std::uint64_t place, std::uint64_t bytes) const {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto room = written_.find(place);
+        if (room != written_.end() && room->second.bytes == bytes) {
+            Written& known = room->second;
+            if (known.sum) known.value = known.sum->value();
+            known.sum.reset();
+            return known.value;
+        }
+    }
+    Checksum sum;
+    std::vector<std::byte> piece(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, std::uint64_t{1} << 16)));
+    for (std::uint64_t done = 0; done < bytes;) {
+        const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(piece.size(), bytes - done));
+        read(place + done, piece.data(), part);
+        sum.add(piece.data(), part);
+        done += part;
+    }
+    const std::lock_guard lock(mutex_);
+    if (use_ == Use::named) written_[place] = {bytes, sum.value(), nullptr};
+    return sum.value();
 }
 
 void FrequencyFile::give_back(std::uint64_t place, std::uint64_t bytes) noexcept {
     if (use_ == Use::existing) return;
     const std::lock_guard lock(mutex_);
+    written_.erase(place);  // the rest of a room begins elsewhere
     if (place + bytes == end_ && place >= synced_) {
         end_ = place;
     } else if (use_ == Use::temporary) {
@@ -158,6 +183,7 @@ void FrequencyFile::resume(std::uint64_t bytes) {
     std::error_code failure;
     if (const auto there = fs::file_size(path_, failure); failure || there < bytes)
         fail(path_.string(), "is not what the checkpoint says of it: start anew without --resume");
+    written_.clear();
     end_ = synced_ = bytes;
     open(true);
 }
@@ -176,13 +202,13 @@ void FrequencyFile::keep_only(std::vector<std::pair<std::uint64_t, std::uint64_t
 
 void FrequencyFile::discard() {
     const std::lock_guard lock(mutex_);
-    struct stat status {};
-    if (file_ < 0 && lstat(path_.c_str(), &status) != 0) return;
-    open(true);  // so that no other run's is removed
+    if (file_ < 0) file_ = open_locked(path_, Opened::exists);  // so that no other run's is removed
+    if (file_ < 0) return;
     unlink(path_.c_str());
     close(std::exchange(file_, -1));
     end_ = synced_ = 0;
     given_back_.clear();
+    written_.clear();
 }
 
 }  // namespace gpuhist::io

@@ -12,7 +12,7 @@ namespace {
 /// Bytes that are read at a time: a wrong length takes no memory.
 constexpr std::uint64_t most_read = std::uint64_t{1} << 20;
 
-Summary load(const StoredSummary& stored, const std::string& group, const std::shared_ptr<FrequencyStorage>& storage) {
+Summary load(const StoredSummary& stored, const std::string& group, const std::shared_ptr<FrequencyFile>& storage) {
     std::string text;
     while (text.size() < stored.bytes) {
         const auto done = text.size();
@@ -26,8 +26,8 @@ Summary load(const StoredSummary& stored, const std::string& group, const std::s
 
 }  // namespace
 
-StoredSummary store(const Summary& summary, FrequencyStorage& storage) {
-    const std::string text = summary_json(summary);
+StoredSummary store(const Summary& summary, FrequencyFile& storage) {
+    const std::string text = summary_json(summary, &storage);
     StoredSummary stored{storage.take(text.size()), text.size(), {}};
     storage.write(stored.place, reinterpret_cast<const std::byte*>(text.data()), text.size());
     for (const DepthSummary& depth : summary.depths())

@@ -38,10 +38,10 @@ Json byte_string(const std::string& bytes) {
     return Json{{"hex", hex}};
 }
 
-Json JsonReader::parse(std::string_view text, const std::string& name) {
+ReadJson JsonReader::parse(std::string_view text, const std::string& name) {
     try {
-        return Json::parse(text.begin(), text.end());
-    } catch (const Json::exception& error) {
+        return ReadJson::parse(text.begin(), text.end());
+    } catch (const ReadJson::exception& error) {
         // "[json.exception.parse_error.101] parse error at line 1, column 5: …"
         std::string what = error.what();
         if (const auto end = what.find("] "); end != what.npos) what.erase(0, end + 2);

@@ -12,7 +12,9 @@
 
 namespace gpuhist::io {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  ///< that is written
+/// Value that is read. To keep the members of an object in their order would take time with the square of their number.
+using ReadJson = nlohmann::json;
 
 /// Whole number that every reader of JSON keeps: from 2^53 on in a string.
 Json whole_number(std::uint64_t value);
@@ -27,8 +29,8 @@ Json byte_string(const std::string& bytes);
 class JsonReader {
   public:
     /// The root of a text; `name` is for messages. Throws IoError for what is no JSON.
-    static Json parse(std::string_view text, const std::string& name);
-    JsonReader(const Json& value, std::string place) : value_(value), place_(std::move(place)) {}
+    static ReadJson parse(std::string_view text, const std::string& name);
+    JsonReader(const ReadJson& value, std::string place) : value_(value), place_(std::move(place)) {}
 
     /// The object has these members and no others.
     const JsonReader& members(std::initializer_list<const char*> names) const;
@@ -53,7 +55,7 @@ class JsonReader {
     [[noreturn]] void refuse(const std::string& what) const;
 
   private:
-    const Json& value_;
+    const ReadJson& value_;
     std::string place_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::io {
@@ -23,6 +24,23 @@ constexpr auto depths = names_of(all_depths);
 constexpr auto modes = names_of(all_normalize_modes);
 constexpr std::array<const char*, 2> joints{"separate", "joint"};
 constexpr std::size_t float_bins = 65536;  // that equalize gives f32
+
+/// The first line is about those below it, so that a file cut short has it still.
+constexpr std::string_view checksum_start = "# checksum ",
+                           checksum_end = " of the lines below; whoever edits them deletes this line";
+
+/// Line for these, LF or CR LF at their ends: an editor may change them all.
+std::string checksum_line(std::string_view lines) {
+    Checksum sum;
+    for (std::size_t end; !lines.empty(); lines.remove_prefix(end)) {
+        end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+        std::string_view line = lines.substr(0, end);
+        while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.remove_suffix(1);
+        sum.add(line.data(), line.size());
+        sum.add("\n", 1);
+    }
+    return std::string(checksum_start).append(checksum_text(sum.value())).append(checksum_end);
+}
 
 std::string shortest_float(float value) {
     std::array<char, 32> buffer;
@@ -55,6 +73,13 @@ class TablesReader {
     std::vector<LutSet> read() {
         std::vector<LutSet> all;
         next();
+        if (line_.substr(0, checksum_start.size()) == checksum_start) {
+            if (line_ != checksum_line(rest_))
+                refuse(
+                    "the checksum is not that of the lines below: the file is damaged, or edited, and then this line "
+                    "has to go");
+            next();
+        }
         do {
             all.push_back(read_tables());
             for (std::size_t i = 0; i + 1 < all.size(); ++i)
@@ -242,7 +267,11 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
                 return lut.values.empty() ? std::string() : shortest_float(lut.values[code]);
             });
     }
-    return lines;
+    return checksum_line(lines) + '\n' + lines;
+}
+
+bool has_checksum(std::string_view csv) {
+    return csv.substr(0, checksum_start.size()) == checksum_start;
 }
 
 std::vector<LutSet> parse_luts(std::string_view csv, const std::string& name) {

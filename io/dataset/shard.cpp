@@ -1,30 +1,28 @@
 #include "gpuhist/io/shard.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <deque>
-#include <iterator>
 #include <utility>
 
+#include "dataset/facts.hpp"
 #include "dataset/json.hpp"
 #include "dataset/summary_file.hpp"
+#include "files/regular_file.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/frequency_file.hpp"
-#include "report/csv.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 6";
+constexpr const char* format = "gpuhist part 7";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
-constexpr std::size_t longest_row = std::size_t{1} << 24;
 
 std::string name_of(ShardId id) {
     return "part-" + std::to_string(id.number) + "-of-" + std::to_string(id.count);
@@ -40,11 +38,11 @@ Percentiles read_percentiles(const JsonReader& list) {
     }
 }
 
-std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& files) {
+std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& files, ReadLimits& limits) {
     std::vector<Group> groups;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const JsonReader value = list[i].members({"group", "pool"});
-        groups.push_back({value["group"].bytes(), read_summary(value["pool"], files)});
+        groups.push_back({value["group"].bytes(), read_summary(value["pool"], files, limits)});
         if (i == 0 ? !groups[i].name.empty() : groups[i].name <= groups[i - 1].name)
             value["group"].refuse("groups are in byte order, each once, and the whole set comes first");
     }
@@ -52,44 +50,56 @@ std::vector<Group> read_groups(const JsonReader& list, const FrequencyFiles& fil
     return groups;
 }
 
-Json stored_value(const StoredGroups& stored) {
+Json stored_value(const StoredGroups& stored, const FrequencyFile* file) {
     Json groups = Json::array();
     stored.each_stored([&](const std::string& name, const std::vector<StoredSummary>& parts) {
         Json list = Json::array();
         for (const StoredSummary& part : parts) {
             Json runs = Json::array();
-            for (const FrequencyRun& run : part.runs)
-                runs.push_back(Json::array({whole_number(run.place()), whole_number(run.bytes())}));
-            list.push_back(Json::array({whole_number(part.place), whole_number(part.bytes), std::move(runs)}));
+            for (const FrequencyRun& run : part.runs) runs.push_back(place_value(run.place(), run.bytes(), file));
+            list.push_back(Json::array({place_value(part.place, part.bytes, file), std::move(runs)}));
         }
         groups.push_back(Json{{"group", byte_string(name)}, {"at", std::move(list)}});
     });
     return groups;
 }
 
-StoredGroups read_stored(const JsonReader& list, const FrequencyFiles& files) {
+StoredGroups read_stored(const JsonReader& list, const FrequencyFiles& files, ReadLimits& limits) {
     StoredGroups groups(files.runs);
     std::string last;
     for (std::size_t i = 0; i < list.size(); ++i) {
         const JsonReader value = list[i].members({"group", "at"}), parts = value["at"];
-        if (!files.runs) value.refuse("no such file of values belongs to this one");
         const std::string name = value["group"].bytes();
         if (name <= last) value["group"].refuse("groups are in byte order, each once");
         last = name;
         if (parts.size() == 0 || parts.size() >= StoredGroups::most_parts)
             parts.refuse("a group has from 1 to " + std::to_string(StoredGroups::most_parts - 1) + " parts");
         for (std::size_t k = 0; k < parts.size(); ++k) {
-            const JsonReader part = parts[k], runs = part[2];
-            StoredSummary stored{part[std::size_t{0}].whole(), part[1].whole(), {}};
-            if (part.size() != 3) part.refuse("a place, a number of bytes and runs of values are wanted");
+            const JsonReader part = parts[k], runs = part[1];
+            if (part.size() != 2) part.refuse("a place and runs of values are wanted");
+            const auto [place, bytes] = read_place(part[std::size_t{0}], files, limits);
+            StoredSummary stored{place, bytes, {}};
             for (std::size_t r = 0; r < runs.size(); ++r) {
-                if (runs[r].is_text()) runs[r].refuse("a place and a number of bytes are wanted");
-                stored.runs.push_back(read_run(runs[r], files));
+                if (runs[r].is_text()) runs[r].refuse("a place is wanted");
+                stored.runs.push_back(read_run(runs[r], files, limits));
             }
             groups.add(name, std::move(stored));
         }
     }
     return groups;
+}
+
+/// Checks the format, with which the text begins: another version's has another form, perhaps without a checksum.
+void check_format(std::string_view json, const std::string& name) {
+    constexpr std::string_view start = "{\"format\":\"";
+    std::string_view found = json.substr(0, start.size()) == start ? json.substr(start.size()) : "";
+    found = found.substr(0, std::min<std::size_t>(found.find('"'), 40));
+    if (found == format) return;
+    if (found.substr(0, 13) != "gpuhist part ")
+        throw IoError(name + ": this is no shard: it does not begin with '" + std::string(start) + format + "\"'");
+    throw IoError(name + ": its format is '" + std::string(found) +
+                  "', which another version of gpuhist wrote, while this one reads '" + format +
+                  "': run this shard again, or merge with that version");
 }
 
 /// Tells whether it is a name like "part-3-of-7.json", nothing else.
@@ -103,30 +113,33 @@ bool is_shard_file_name(const std::string& name) {
     return second.ec == std::errc() && name == shard_file_name(id);
 }
 
-std::string read_text(const fs::path& path) {
-    const auto bytes = read_bytes(path);
-    return {bytes.begin(), bytes.end()};
+/// Checks that the groups together are the whole set. Counts within a group, power sums and the values of floats
+/// between the extremes are not compared: of these the checksum alone tells.
+void check_groups(const Shard& shard, const Facts& whole, const std::string& name) {
+    const std::vector<Group>& groups = shard.groups;
+    const auto wanted = shard.options.find("--group-by");
+    if (groups.size() == 1 && shard.stored.empty() && (wanted == shard.options.end() || wanted->second.empty())) return;
+    Facts sum;
+    for (std::size_t i = 1; i < groups.size(); ++i) add_facts(sum, facts_of(groups[i].summary));
+    shard.stored.each([&](const Group& group) { add_facts(sum, facts_of(group.summary)); });
+    if (const std::string what = difference(sum, whole); !what.empty())
+        throw IoError(name + ": its groups do not add up to the whole set: " + what, IoError::Kind::damaged);
 }
 
-ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyStorage>& storage) {
+ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyFile>& storage) {
     const fs::path frequency_path = fs::path(path).replace_extension(".values");
     ShardFile file{path,
                    {},
                    frequency_path,
-                   parse_shard(read_text(path), path.string(), {FrequencyFile::existing(frequency_path), storage})};
+                   parse_shard(read_text(path), path.string(), {FrequencyFile::existing(frequency_path), storage}),
+                   {}};
     const ShardId id = file.shard.id;
     if (path.filename() != shard_file_name(id))
         throw IoError(path.string() + ": this is " + shard_file_name(id) + " under another name");
     file.rows_path = path.parent_path() / shard_rows_file_name(id);
+    file.facts = facts_of(file.shard.groups.front().summary);
+    check_groups(file.shard, file.facts, path.string());
     return file;
-}
-
-bool same_bytes(const fs::path& a, const fs::path& b) {
-    std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
-    std::error_code ignored;
-    if (!first && !second) return !fs::exists(a, ignored) && !fs::exists(b, ignored);
-    using Bytes = std::istreambuf_iterator<char>;
-    return first && second && std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
 }
 
 void refuse_pair(const ShardFile& a, const ShardFile& b, const std::string& what) {
@@ -179,16 +192,23 @@ void check_complete(const std::vector<ShardFile>& files) {
 /// Rows of a shard, the current one ready, and how many of each file have been.
 struct CheckedRows {
     ShardRows rows;
+    const ShardFile& file;
     const Shard& shard;
+    RowFacts facts;
     bool more;
     std::uint64_t stats = 0, errors = 0;
 
-    explicit CheckedRows(const ShardFile& file)
-        : rows(file.rows_path, file.shard.percentiles), shard(file.shard), more(rows.next()) {
+    explicit CheckedRows(const ShardFile& of)
+        : rows(of.rows_path, of.shard.rows_file, of.shard.percentiles),
+          file(of),
+          shard(of.shard),
+          facts(of.shard.percentiles),
+          more(rows.next()) {
         check();
     }
     void advance() {
         ++(rows.is_error() ? errors : stats);
+        if (!rows.is_error() && !facts.add(rows.row(), rows.channel())) rows.refuse("this is no row of stats.csv");
         const std::uint64_t last = rows.index();
         more = rows.next();
         check();
@@ -201,6 +221,9 @@ struct CheckedRows {
         };
         check_count(stats, shard.rows, " rows of stats");
         check_count(errors, shard.errors, " rows of errors");
+        if (const std::string what = difference(facts.all(), file.facts); !what.empty())
+            throw IoError(file.path.string() + ": its numbers are not those of the rows beside it: " + what,
+                          IoError::Kind::damaged);
     }
 
   private:
@@ -208,30 +231,6 @@ struct CheckedRows {
         if (more && !(rows.index() < shard.inputs && shard.id.has(rows.index())))
             rows.refuse("input " + std::to_string(rows.index()) + " is not one of this shard's");
     }
-};
-
-std::string start_of_row(std::uint64_t index, bool is_error) {
-    return std::to_string(index) + (is_error ? ",errors," : ",stats,");
-}
-
-class ShardSink final : public Sink {
-  public:
-    explicit ShardSink(const Percentiles& percentiles)
-        : rows_(ColumnFile::stats_csv, percentiles), header_(shard_rows_header(percentiles)) {}
-
-    std::string begin() override { return header_; }
-    std::string format(const ImageResult& image) const override {
-        std::string lines;
-        rows_.append(lines, image.info, image.rows, start_of_row(image.index, false));
-        return lines;
-    }
-    std::string append_failure(std::uint64_t index, const Failure& failure) override {
-        return shard_error_row(index, failure);
-    }
-
-  private:
-    CsvRows rows_;
-    std::string header_;
 };
 
 }  // namespace
@@ -248,7 +247,7 @@ std::string shard_frequency_file_name(ShardId id) {
     return name_of(id) + ".values";
 }
 
-std::string shard_json(const Shard& shard) {
+std::string shard_json(const Shard& shard, const FrequencyFile* file) {
     Json value{{"format", format},
                {"part", whole_number(shard.id.number)},
                {"parts", whole_number(shard.id.count)},
@@ -256,11 +255,12 @@ std::string shard_json(const Shard& shard) {
                {"inputs_hash", shard.inputs_hash},
                {"rows", whole_number(shard.rows)},
                {"errors", whole_number(shard.errors)},
+               {"rows_file", Json{{"bytes", whole_number(shard.rows_file.bytes)}, {"blocks", shard.rows_file.blocks}}},
                {"options", Json::object()},
                {"percentiles", Json::array()},
                {"histogram", Json::object()},
                {"groups", Json::array()},
-               {"stored", stored_value(shard.stored)}};
+               {"stored", stored_value(shard.stored, file)}};
     for (const auto& [name, text] : shard.options) value["options"][name] = byte_string(text);
     for (std::size_t i = 0; i < shard.percentiles.size(); ++i)
         value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
@@ -268,23 +268,26 @@ std::string shard_json(const Shard& shard) {
     value["histogram"] = Json{{"bins", shard.histogram.bins},
                               {"range", range ? Json::array({range->lower, range->upper}) : Json(nullptr)},
                               {"log", shard.log_counts}};
-    for (const Group& group : shard.groups)
-        value["groups"].push_back(Json{{"group", byte_string(group.name)}, {"pool", summary_value(group.summary)}});
-    return value.dump() + '\n';
+    std::uint64_t counts = 0;
+    for (const Group& group : shard.groups) {
+        value["groups"].push_back(
+            Json{{"group", byte_string(group.name)}, {"pool", summary_value(group.summary, file)}});
+        counts += counts_bytes(group.summary);
+    }
+    std::string text = value.dump();
+    text.insert(text.size() - 1, padding(text.size(), counts));
+    return seal_json(std::move(text));
 }
 
 Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& given) {
     FrequencyFiles files = given;  // a run of values is often in a group and in the whole set
     files.known = std::make_shared<std::map<std::uint64_t, FrequencyRun>>();
-    const Json root = JsonReader::parse(json, name);
+    check_format(json, name);
+    check_seal(json, name);
+    const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
-    if (const std::string& found = value["format"].text(); found != format)
-        value["format"].refuse(found.rfind("gpuhist part ", 0) == 0
-                                   ? "'" + found + "', which another version of gpuhist wrote, while this one reads '" +
-                                         format + "': run this shard again, or merge with that version"
-                                   : "this is no shard: '" + std::string(format) + "' is wanted");
-    value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "options", "percentiles",
-                   "histogram", "groups", "stored"});
+    value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "rows_file", "options",
+                   "percentiles", "histogram", "groups", "stored", "checksum"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -293,6 +296,8 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     shard.inputs_hash = value["inputs_hash"].text();
     shard.rows = value["rows"].whole();
     shard.errors = value["errors"].whole();
+    const JsonReader rows_file = value["rows_file"].members({"bytes", "blocks"});
+    shard.rows_file = {rows_file["bytes"].whole(), rows_file["blocks"].text()};
     value["options"].each(
         [&](const std::string& option, const JsonReader& text) { shard.options[option] = text.bytes(); });
     shard.percentiles = read_percentiles(value["percentiles"]);
@@ -300,8 +305,9 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     shard.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
     shard.log_counts = histogram["log"].truth();
-    shard.groups = read_groups(value["groups"], files);
-    shard.stored = read_stored(value["stored"], files);
+    ReadLimits limits(json.size(), files.runs ? files.runs->bytes() : 0);
+    shard.groups = read_groups(value["groups"], files, limits);
+    shard.stored = read_stored(value["stored"], files, limits);
     return shard;
 }
 
@@ -315,68 +321,12 @@ std::vector<std::string> write_shard(const fs::path& directory, const Shard& sha
         merged.stored.add(group.name, store(group.summary.merged_values(storage), *storage));
     });
     const bool any = storage->sync() > 0;
-    const std::string text = shard_json(merged);
+    const std::string text = shard_json(merged, storage.get());
     write(directory / name, [&](const auto& take) { take(text.data(), text.size()); });
     return any ? std::vector{frequency_name, name} : std::vector{name};
 }
 
-std::string shard_rows_header(const Percentiles& percentiles) {
-    return "index,file," + stats_csv_header(percentiles);
-}
-
-std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
-                             const Percentiles& percentiles) {
-    return ShardSink(percentiles).format({index, image, rows});
-}
-
-std::string shard_error_row(std::uint64_t index, const Failure& failure) {
-    return start_of_row(index, true) + errors_csv_row(failure);
-}
-
-std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
-    return std::make_unique<ShardSink>(percentiles);
-}
-
-ShardRows::ShardRows(const fs::path& path, const Percentiles& percentiles)
-    : name_(path.string()), file_(path, std::ios::binary) {
-    if (!file_) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
-    if (!read_record() || row_ != shard_rows_header(percentiles)) refuse("this is not the header of a shard's rows");
-}
-
-bool ShardRows::next() {
-    if (!read_record()) return false;
-    std::from_chars(row_.data(), row_.data() + row_.size(), index_);  // what is no index starts no row
-    for (const bool is_error : {false, true}) {
-        const std::string start = start_of_row(index_, is_error);
-        if (row_.compare(0, start.size(), start) != 0) continue;
-        row_.erase(0, start.size());
-        is_error_ = is_error;
-        return true;
-    }
-    refuse("the row does not start with the input's index and 'stats' or 'errors'");
-}
-
-bool ShardRows::read_record() {
-    row_.clear();
-    line_ = next_line_;
-    std::streambuf& bytes = *file_.rdbuf();
-    bool quoted = false;
-    for (int byte; (byte = bytes.sbumpc()) != std::char_traits<char>::eof();) {
-        row_ += static_cast<char>(byte);
-        if (byte == '"') quoted = !quoted;
-        if (byte == '\n') ++next_line_;
-        if (byte == '\n' && !quoted) return true;
-        if (row_.size() == longest_row) refuse("a row of 16 MiB or more: a quote is missing");
-    }
-    if (!row_.empty()) refuse("the last row has no end: the file is truncated");
-    return false;
-}
-
-void ShardRows::refuse(const std::string& what) const {
-    throw IoError(name_ + ": line " + std::to_string(line_) + ": " + what);
-}
-
-ShardSet collect_shards(const std::vector<fs::path>& directories, const std::shared_ptr<FrequencyStorage>& storage) {
+ShardSet collect_shards(const std::vector<fs::path>& directories, const std::shared_ptr<FrequencyFile>& storage) {
     std::vector<fs::path> paths;
     for (const fs::path& directory : directories) {
         std::error_code failure;

@@ -8,7 +8,9 @@
 #include <iterator>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/frequency_file.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -32,7 +34,8 @@ Json runs(const std::vector<std::uint64_t>& counts) {
     return list;
 }
 
-std::vector<std::uint64_t> read_runs(const JsonReader& list, std::size_t bins) {
+std::vector<std::uint64_t> read_runs(const JsonReader& list, std::size_t bins, ReadLimits& limits) {
+    limits.take_counts(list, bins);
     std::vector<std::uint64_t> counts(bins);
     std::size_t next = 0;  // the first value that the next run may start at
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -125,13 +128,13 @@ std::vector<std::byte> read_base64(const JsonReader& value) {
     return bytes;
 }
 
-Json values_value(const FrequencyTable& values) {
+Json values_value(const FrequencyTable& values, const FrequencyFile* file) {
     Json runs = Json::array();
     for (const FrequencyRun& run : values.runs())
         if (const std::byte* data = run.data())
             runs.push_back(base64(data, run.bytes()));
         else
-            runs.push_back(Json::array({whole_number(run.place()), whole_number(run.bytes())}));
+            runs.push_back(place_value(run.place(), run.bytes(), file));
     return Json{{"minus_infinite", whole_number(values.minus_infinite)},
                 {"plus_infinite", whole_number(values.plus_infinite)},
                 {"runs", std::move(runs)}};
@@ -139,17 +142,21 @@ Json values_value(const FrequencyTable& values) {
 
 }  // namespace
 
-FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files) {
+FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
     try {
         if (value.is_text()) return FrequencyRun(read_base64(value));
-        const std::uint64_t place = value[std::size_t{0}].whole(), bytes = value[1].whole();
-        if (value.size() != 2 || !files.runs) value.refuse("no such file of values belongs to this one");
-        if (!files.known) return FrequencyRun(files.runs, place, bytes);
-        auto known = files.known->find(place);
-        if (known == files.known->end())
-            known = files.known->emplace(place, FrequencyRun(files.runs, place, bytes)).first;
-        if (known->second.bytes() != bytes) value.refuse("another run of values begins there, of another length");
-        return known->second;
+        if (files.known) {
+            const auto known = files.known->find(value[std::size_t{0}].whole());
+            if (known != files.known->end()) {
+                if (known->second.bytes() != value[1].whole())
+                    value.refuse("another run of values begins there, of another length");
+                return known->second;
+            }
+        }
+        const auto [place, bytes] = read_place(value, files, limits);
+        FrequencyRun run(files.runs, place, bytes);
+        if (files.known) files.known->emplace(place, run);
+        return run;
     } catch (const InvalidArgument& error) {
         value.refuse(error.what());
     }
@@ -157,17 +164,17 @@ FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files) {
 
 namespace {
 
-FrequencyTable read_values(const JsonReader& value, const FrequencyFiles& files) {
+FrequencyTable read_values(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
     value.members({"minus_infinite", "plus_infinite", "runs"});
     FrequencyTable values(files.new_runs);
     values.minus_infinite = value["minus_infinite"].whole();
     values.plus_infinite = value["plus_infinite"].whole();
     const JsonReader runs = value["runs"];
-    for (std::size_t i = 0; i < runs.size(); ++i) values.add(read_run(runs[i], files));
+    for (std::size_t i = 0; i < runs.size(); ++i) values.add(read_run(runs[i], files, limits));
     return values;
 }
 
-Json channel_value(const DepthSummary& summary, const ChannelSummary& channel) {
+Json channel_value(const DepthSummary& summary, const ChannelSummary& channel, const FrequencyFile* file) {
     Json value{{"channel", to_string(channel.channel)},
                {"images", whole_number(channel.images)},
                {"samples", whole_number(channel.samples)},
@@ -181,7 +188,7 @@ Json channel_value(const DepthSummary& summary, const ChannelSummary& channel) {
     value["maximum"] = static_cast<double>(channel.maximum);
     value["power_sums"] = Json::array();
     for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
-    value["values"] = summary.values_counted ? values_value(channel.values) : Json(nullptr);
+    value["values"] = summary.values_counted ? values_value(channel.values, file) : Json(nullptr);
     return value;
 }
 
@@ -199,12 +206,13 @@ Channel channel_named(const JsonReader& value) {
     value.refuse("'" + value.text() + "' is not known here");
 }
 
-ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bins, const FrequencyFiles& files) {
+ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bins, const FrequencyFiles& files,
+                            ReadLimits& limits) {
     ChannelSummary channel;
     channel.channel = channel_named(value["channel"]);
     channel.images = value["images"].whole();
     channel.samples = value["samples"].whole();
-    channel.counts = read_runs(value["counts"], bins);
+    channel.counts = read_runs(value["counts"], bins, limits);
     if (!traits_of(depth).floating) {
         value.members({"channel", "images", "samples", "counts"});
         return channel;
@@ -220,7 +228,8 @@ ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bi
     const JsonReader sums = value["power_sums"];
     if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
     for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
-    if (const JsonReader values = value["values"]; !values.is_null()) channel.values = read_values(values, files);
+    if (const JsonReader values = value["values"]; !values.is_null())
+        channel.values = read_values(values, files, limits);
     return channel;
 }
 
@@ -230,7 +239,7 @@ Depth depth_named(const JsonReader& value) {
     value.refuse("'" + value.text() + "' is not known here");
 }
 
-DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
+DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
     DepthSummary summary;
     summary.depth = depth_named(value["depth"]);
     summary.white.reset();
@@ -251,7 +260,7 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
     constexpr int most = channel_names - 1;  // `all` is none
     if (channels.size() > most) channels.refuse("there are at most " + std::to_string(most) + " channels");
     for (std::size_t i = 0; i < channels.size(); ++i)
-        summary.channels.push_back(read_channel(channels[i], summary.depth, bins, files));
+        summary.channels.push_back(read_channel(channels[i], summary.depth, bins, files, limits));
     if (!traits.floating) return summary;
     const auto counted = [&](std::size_t i) { return !channels[i]["values"].is_null(); };
     for (std::size_t i = 0; i < channels.size(); ++i)
@@ -262,7 +271,7 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files) {
 
 }  // namespace
 
-Json summary_value(const Summary& summary) {
+Json summary_value(const Summary& summary, const FrequencyFile* file) {
     Json depths = Json::array();
     for (const DepthSummary& one : summary.depths()) {
         Json value{{"depth", to_string(one.depth)}, {"white", one.white ? Json(*one.white) : Json(nullptr)}};
@@ -273,17 +282,51 @@ Json summary_value(const Summary& summary) {
             value["detail"] = one.detail == Detail::full ? "full" : "brief";
         }
         value["channels"] = Json::array();
-        for (const ChannelSummary& channel : one.channels) value["channels"].push_back(channel_value(one, channel));
+        for (const ChannelSummary& channel : one.channels)
+            value["channels"].push_back(channel_value(one, channel, file));
         depths.push_back(std::move(value));
     }
     return depths;
 }
 
-Summary read_summary(const JsonReader& value, const FrequencyFiles& files) {
+void ReadLimits::take_counts(const JsonReader& place, std::size_t counts) {
+    if (counts > counts_ / sizeof(std::uint64_t)) place.refuse("more memory is asked for than a text so short may");
+    counts_ -= counts * sizeof(std::uint64_t);
+}
+
+void ReadLimits::take_stored(const JsonReader& place, std::uint64_t bytes) {
+    if (bytes > stored_) place.refuse("the file of values is missing, or shorter than the runs in it");
+    stored_ -= bytes;
+}
+
+std::uint64_t counts_bytes(const Summary& summary) {
+    std::uint64_t bytes = 0;
+    for (const DepthSummary& depth : summary.depths())
+        for (const ChannelSummary& channel : depth.channels) bytes += channel.counts.size() * sizeof(std::uint64_t);
+    return bytes;
+}
+
+Json place_value(std::uint64_t place, std::uint64_t bytes, const FrequencyFile* file) {
+    if (!file) throw InvalidArgument("summary: the file in which its runs of values lie is wanted");
+    return Json::array({whole_number(place), whole_number(bytes), checksum_text(file->checksum(place, bytes))});
+}
+
+std::pair<std::uint64_t, std::uint64_t> read_place(const JsonReader& value, const FrequencyFiles& files,
+                                                   ReadLimits& limits) {
+    const std::uint64_t place = value[std::size_t{0}].whole(), bytes = value[1].whole();
+    const std::string& checksum = value[2].text();
+    if (value.size() != 3 || !files.runs) value.refuse("no such file of values belongs to this one");
+    limits.take_stored(value, bytes);
+    if (checksum_text(files.runs->checksum(place, bytes)) != checksum)
+        value.refuse("the file of values is damaged: the checksum of these is another");
+    return {place, bytes};
+}
+
+Summary read_summary(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
     constexpr std::size_t most = std::size(all_depths);
     if (value.size() > most) value.refuse("there are at most " + std::to_string(most) + " depths");
     std::vector<DepthSummary> depths;
-    for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i], files));
+    for (std::size_t i = 0; i < value.size(); ++i) depths.push_back(read_depth(value[i], files, limits));
     try {
         return Summary(std::move(depths));
     } catch (const InvalidArgument& error) {
@@ -291,13 +334,20 @@ Summary read_summary(const JsonReader& value, const FrequencyFiles& files) {
     }
 }
 
-std::string summary_json(const Summary& summary) {
-    return summary_value(summary).dump();
+std::string padding(std::size_t characters, std::uint64_t counts) {
+    const std::uint64_t paid = ReadLimits::free_bytes + characters * ReadLimits::bytes_a_character;
+    return std::string(counts <= paid ? 0 : (counts - paid) / ReadLimits::bytes_a_character + 1, ' ');
+}
+
+std::string summary_json(const Summary& summary, const FrequencyFile* file) {
+    std::string text = summary_value(summary, file).dump();
+    return text + padding(text.size(), counts_bytes(summary));
 }
 
 Summary parse_summary(std::string_view json, const std::string& name, const FrequencyFiles& files) {
-    const Json value = JsonReader::parse(json, name);
-    return read_summary({value, name}, files);
+    const ReadJson value = JsonReader::parse(json, name);
+    ReadLimits limits(json.size(), files.runs ? files.runs->bytes() : 0);
+    return read_summary({value, name}, files, limits);
 }
 
 }  // namespace gpuhist::io

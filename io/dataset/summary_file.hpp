@@ -1,18 +1,53 @@
 // Summaries as JSON values, which several files hold.
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 #include "dataset/json.hpp"
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/io/dataset.hpp"
 
 namespace gpuhist::io {
 
-/// Reads a run of values: Base64, or [place, bytes].
-FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files);
+/// Runs of values that are not in memory lie in `file`.
+Json summary_value(const Summary& summary, const FrequencyFile* file);
 
-Json summary_value(const Summary& summary);
+/// What a text may make its reader take: each byte of it stands for so much at most, whatever it says.
+class ReadLimits {
+  public:
+    /// Memory that counts may take which lie in few runs: a text that asks for more is made longer by its writer.
+    static constexpr std::uint64_t free_bytes = std::uint64_t{64} << 20, bytes_a_character = 1024;
+
+    ReadLimits(std::size_t characters, std::uint64_t stored) : counts_(free_bytes), stored_(stored) {
+        counts_ += characters * bytes_a_character;
+    }
+    /// Throws IoError, which names the place, before memory for counts is taken.
+    void take_counts(const JsonReader& place, std::size_t counts);
+    /// Throws before a run is read: runs that lie in a file do not overlap, so they are no longer than it is.
+    void take_stored(const JsonReader& place, std::uint64_t bytes);
+
+  private:
+    std::uint64_t counts_, stored_;
+};
+
+/// Memory of the counts, which `ReadLimits` bounds.
+std::uint64_t counts_bytes(const Summary& summary);
+/// Spaces that make a text with these counts long enough.
+std::string padding(std::size_t characters, std::uint64_t counts);
+
+/// [place, bytes, checksum] of what lies in a file.
+Json place_value(std::uint64_t place, std::uint64_t bytes, const FrequencyFile* file);
+
+/// Reads it, and checks what lies there: the place and the bytes.
+std::pair<std::uint64_t, std::uint64_t> read_place(const JsonReader& value, const FrequencyFiles& files,
+                                                   ReadLimits& limits);
+
+/// Reads a run of values: Base64, or a place, which is checked where `files.known` has none there.
+FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits);
 
 /// Reads it back. Throws IoError naming the place.
-Summary read_summary(const JsonReader& value, const FrequencyFiles& files);
+Summary read_summary(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits);
 
 }  // namespace gpuhist::io

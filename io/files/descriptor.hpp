@@ -18,6 +18,8 @@ class Descriptor {
         if (number_ >= 0) ::close(number_);
     }
     int get() const { return number_; }
+    /// Hands it over to the caller.
+    int release() { return std::exchange(number_, -1); }
     /// Closes now; errno's value where that fails, as it does where written data could not be stored after all.
     int close() { return ::close(std::exchange(number_, -1)) == 0 ? 0 : errno; }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +13,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -21,6 +24,8 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "support/damage.hpp"
+#include "support/sealed.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/text_files.hpp"
 
@@ -139,6 +144,7 @@ class Merge : public testing::Test {
         for (auto& [name, pool] : pools) part.groups.push_back({name, pool});
         fs::create_directories(at(directory));
         write_text(at(directory) / io::shard_rows_file_name(part.id), rows);
+        part.rows_file = test::checksums_of(rows);
         io::write_shard(at(directory), part);
     }
 
@@ -181,12 +187,28 @@ class Merge : public testing::Test {
         EXPECT_FALSE(fs::exists(at("gpuhist-out")));
     }
 
-    /// Changes a text in a file.
+    /// Changes a text in a part, and the checksums with it: what is refused then is refused for what it says.
     void change(const std::string& file, const std::string& from, const std::string& to) const {
         std::string text = read_text(at(file));
         const auto found = text.find(from);
         ASSERT_NE(found, text.npos) << from;
-        write_text(at(file), text.replace(found, from.size(), to));
+        text.replace(found, from.size(), to);
+        if (file.ends_with(".json"))
+            write_text(at(file), test::resealed(text));
+        else
+            write_rows(file, text);
+    }
+
+    /// Writes a file of rows, and its checksums into the part beside it.
+    void write_rows(const std::string& file, const std::string& text) const {
+        write_text(at(file), text);
+        const std::string part = file.substr(0, file.size() - std::string(".stats.csv").size()) + ".json";
+        std::string json = read_text(at(part));
+        const auto start = json.find("\"rows_file\":"), end = json.find('}', start) + 1;
+        const io::FileChecksums sums = test::checksums_of(text);
+        json.replace(start, end - start,
+                     "\"rows_file\":{\"bytes\":" + std::to_string(sums.bytes) + ",\"blocks\":\"" + sums.blocks + "\"}");
+        write_text(at(part), test::resealed(json));
     }
 
     const test::TemporaryDirectory temporary_;
@@ -302,7 +324,98 @@ TEST_F(Merge, DamagedPartsAreRefused) {
     fs::rename(at("2/part-2-of-3.json"), at("2/part-1-of-3.json"));
     expect_refused({"2"}, "2/part-1-of-3.json: this is part-2-of-3.json under another name");
     write_text(at("2/part-1-of-3.json"), "{");
-    EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: no JSON: ", 0), 0U);
+    EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: this is no shard: ", 0), 0U);
+    fs::remove(at("2/part-1-of-3.json"));
+    write_three();
+    change("2/part-2-of-3.json", "gpuhist part 7", "gpuhist part 6");
+    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 6', which another version of gpuhist wrote"),
+              std::string::npos);
+}
+
+/// Numbers of the pool and of the rows beside it are not the same: no checksum is needed to see that.
+TEST_F(Merge, PoolsThatAreNotThoseOfTheRowsAreRefused) {
+    const auto with = [&](const std::function<void(nlohmann::ordered_json&)>& damage, const std::string& message) {
+        write_three();
+        const std::string file = "1/part-1-of-3.json";
+        auto json = nlohmann::ordered_json::parse(read_text(at(file)));
+        damage(json);
+        write_text(at(file), test::resealed(json.dump()));
+        const Outcome outcome = merge({"1", "2", "3"});
+        EXPECT_EQ(outcome.code, inputs_failed);
+        EXPECT_EQ(outcome.err.rfind("gpuhist: " + file + ": " + message, 0), 0U) << outcome.err;
+        EXPECT_FALSE(fs::exists(at("gpuhist-out")));
+    };
+    const std::string rows = "its numbers are not those of the rows beside it: ";
+    const std::string groups = "its groups do not add up to the whole set: ";
+    const auto first = [](auto& json, std::size_t group) -> auto& {
+        return json["groups"][group]["pool"][0]["channels"][0];
+    };
+    with([&](auto& json) { first(json, 1)["images"] = 2; }, groups + "u8 gray: images 2 and 1");
+    with(
+        [&](auto& json) {
+            json["options"]["--group-by"] = "dir";
+            json["groups"].erase(1);
+        },
+        groups + "u8 gray: images 0 and 1");
+    with(
+        [&](auto& json) {
+            json["groups"].erase(1);
+            first(json, 0)["images"] = 2;
+        },
+        rows + "u8 gray: images 1 and 2");
+    with(
+        [&](auto& json) {
+            for (auto& group : json["groups"]) group["pool"] = nlohmann::ordered_json::array();
+        },
+        rows + "u8 gray: images 1 and 0");
+    with(
+        [&](auto& json) {
+            for (auto& group : json["groups"]) group["pool"][0]["channels"][0]["counts"].back()[0] = 255;
+        },
+        rows + "u8 gray: max ");
+    with(
+        [&](auto& json) {
+            for (auto& group : json["groups"]) {
+                auto& channel = group["pool"][0]["channels"][0];
+                channel["samples"] = channel["samples"].template get<int>() + 1;
+                channel["counts"][0][1] = channel["counts"][0][1].template get<int>() + 1;
+            }
+        },
+        rows + "u8 gray: samples 12 and 13");
+}
+
+TEST_F(Merge, DamageIsRefusedOrHarmless) {
+    write_three();
+    ASSERT_EQ(merge({"-q", "-o", "good", "1", "2", "3"}).code, inputs_failed);
+    std::map<std::string, std::string> good;
+    for (const auto& entry : fs::directory_iterator(at("good")))
+        good[entry.path().filename()] = read_text(entry.path());
+    std::mt19937 random(41);
+    int refused = 0;
+    for (const char* name : {"2/part-2-of-3.json", "3/part-3-of-3.stats.csv"}) {
+        const std::string whole = read_text(at(name));
+        for (int round = 0; round < 60; ++round) {
+            write_text(at(name), test::damaged(whole, random));
+            const Outcome outcome = merge({"-q", "-o", "out", "1", "2", "3"});
+            EXPECT_EQ(outcome.code, inputs_failed);
+            refused += !fs::exists(at("out"));
+            fs::remove_all(at("out"));
+        }
+        write_text(at(name), whole);
+    }
+    EXPECT_EQ(refused, 120);
+    ASSERT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, inputs_failed);
+    for (const auto& [name, bytes] : good) EXPECT_TRUE(read_text(at("out/" + name)) == bytes) << name;
+}
+
+TEST_F(Merge, AFifoDoesNotMakeItWait) {
+    for (const char* name : {"part-2-of-3.json", "part-2-of-3.stats.csv"}) {
+        write_three();
+        fs::remove(at("2") / name);
+        ASSERT_EQ(mkfifo((at("2") / name).c_str(), 0600), 0);
+        expect_refused({"1", "2", "3"}, std::string("2/") + name + ": not a regular file");
+        fs::remove(at("2") / name);
+    }
 }
 
 TEST_F(Merge, RowsMustBeThePartsOwn) {
@@ -324,7 +437,7 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
     with("1", "\n3,", "\n0,", "7: input 3 has neither a row of stats nor one of errors");
     with("1", "\n3,", "\n6,", "4: input 3 has neither a row of stats nor one of errors");
     with("1", "\n3,errors,", "\n3,error,", "4: the row does not start with the input's index and 'stats' or 'errors'");
-    with("1", "\n3,errors,", "\n3,stats,", "17: 7 rows of stats, but the shard file says 6");
+    with("1", "\n3,errors,", "\n3,stats,", "4: this is no row of stats.csv");
     write_three();
     change("1/part-1-of-3.json", "\"errors\":1", "\"errors\":2");
     expect_line("1", "17: 1 rows of errors, but the shard file says 2");
@@ -332,7 +445,7 @@ TEST_F(Merge, RowsMustBeThePartsOwn) {
     write_three();
     const std::string text = read_text(at("2/part-2-of-3.stats.csv"));
     const auto with_text = [&](const std::string& changed, const std::string& message) {
-        write_text(at("2/part-2-of-3.stats.csv"), changed);
+        write_rows("2/part-2-of-3.stats.csv", changed);
         expect_line("2", message);
     };
     with_text(text.substr(0, text.size() - 1), "8: the last row has no end: the file is truncated");

@@ -7,6 +7,7 @@
 #include "fuzz/memory_file.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "support/sealed.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
@@ -16,8 +17,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     file.put(written.data(), written.size());
     std::string text = header;
     try {
-        for (io::ShardRows rows(file.path()); rows.next();)
-            text += std::to_string(rows.index()) + (rows.is_error() ? ",errors," : ",stats,") + rows.row();
+        for (io::ShardRows rows(file.path(), test::checksums_of(written)); rows.next();) {
+            const std::string channel = rows.channel() ? " " + std::string(to_string(*rows.channel())) : "";
+            text +=
+                std::to_string(rows.index()) + (rows.is_error() ? ",errors," : ",stats" + channel + ",") + rows.row();
+        }
     } catch (const IoError&) {
         return 0;
     }

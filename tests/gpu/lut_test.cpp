@@ -13,6 +13,7 @@
 #include "gpuhist/io/lut_file.hpp"
 #include "normalize/lut.hpp"
 #include "normalize/modes.hpp"
+#include "support/damage.hpp"
 #include "support/modes.hpp"
 #include "support/oracle.hpp"
 
@@ -32,6 +33,11 @@ std::string message(const std::string& text) {
     } catch (const IoError& error) {
         return error.what();
     }
+}
+
+/// Text of a file without its first line, the checksum.
+std::string unsealed(const std::string& csv) {
+    return csv.substr(csv.find('\n') + 1);
 }
 
 class TablesTest : public testing::Test {
@@ -225,7 +231,7 @@ TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
         tables.luts.push_back(make_luts(pool_of({&color}), Depth::f32, {mode, 1, 99}).luts.front());
         return tables;
     };
-    const auto csv = [&](NormalizeMode mode) { return io::luts_csv({tables_of(mode)}); };
+    const auto csv = [&](NormalizeMode mode) { return unsealed(io::luts_csv({tables_of(mode)})); };
     const std::string head = "# gpuhist tables: depth f32, mode ";
     const std::string minmax = head + "minmax, channels joint\nnumber,gray\nlower,0\nupper,1.5\n";
     EXPECT_EQ(message(minmax), "no error");
@@ -350,7 +356,7 @@ TEST_F(TablesTest, GrayAndColorsAreToldApart) {
 TEST_F(TablesTest, FilesAreReadStrictly) {
     const Picture picture({8, 8, 1, Depth::u8}, packed, Content::ramp);
     const LutSet tables = make_luts(pool_of({&picture}), Depth::u8, {});
-    const std::string good = io::luts_csv({tables});
+    const std::string good = unsealed(io::luts_csv({tables}));
     EXPECT_EQ(good.substr(0, good.find("\n0,") + 1),
               "# gpuhist tables: depth u8, mode minmax, channels joint\nvalue,gray\n");
     std::string dos = good;
@@ -390,6 +396,33 @@ TEST_F(TablesTest, FilesAreReadStrictly) {
             Picture out(picture.shape(), packed);
             for (const LutSet& each : read)
                 if (!traits_of(each.mode).real) apply_luts(each, picture.view(), out.mutable_view());
+        } catch (const IoError&) {
+        }
+    }
+}
+
+TEST_F(TablesTest, TheChecksumTellsOfDamageButNotOfLineEnds) {
+    const Picture gray({8, 8, 1, Depth::u8}, packed, Content::ramp);
+    const Picture floats({8, 8, 3, Depth::f32}, packed, Content::ramp);
+    const std::vector<LutSet> tables{make_luts(pool_of({&gray}), Depth::u8, {}),
+                                     make_luts(pool_of({&floats}), Depth::f32, {})};
+    const std::string good = io::luts_csv(tables);
+    EXPECT_TRUE(io::has_checksum(good));
+    EXPECT_FALSE(io::has_checksum(unsealed(good)));
+    EXPECT_TRUE(io::parse_luts(unsealed(good), "t") == tables);
+    std::string dos = good;
+    for (std::size_t at = 0; (at = dos.find('\n', at)) != dos.npos; at += 2) dos.insert(at, 1, '\r');
+    EXPECT_TRUE(io::parse_luts(dos, "t") == tables);
+    EXPECT_TRUE(io::parse_luts(good.substr(0, good.size() - 1), "t") == tables);
+    const std::string edited = std::string(good).replace(good.find("\n7,"), 4, "\n7,1");
+    EXPECT_EQ(message(edited).substr(0, 23), "my.csv: line 1: the che") << message(edited);
+    EXPECT_NE(message(good.substr(0, good.find("# gpuhist tables: depth f32"))), "no error");  // a whole table is gone
+
+    std::mt19937 random(11);
+    for (int round = 0; round < 2000; ++round) {
+        const std::string text = damaged(good, random);
+        try {
+            EXPECT_TRUE(io::parse_luts(text, "t") == tables) << round;
         } catch (const IoError&) {
         }
     }

@@ -20,46 +20,19 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/frequency_file.hpp"
-#include "gpuhist/io/shard.hpp"
+#include "gpuhist/io/report.hpp"
+#include "support/damage.hpp"
 #include "support/golden.hpp"
+#include "support/summaries.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace {
 
 using namespace gpuhist;
 using namespace gpuhist::io;
-using test::expect_golden, test::read_text, test::write_text;
+using test::add_counted, test::analyze, test::expect_golden, test::failure_of, test::read_text, test::small_pool,
+    test::write_text;
 namespace fs = std::filesystem;
-
-template <class Sample>
-Analysis analyze(const std::vector<Sample>& samples, int channels = 1, const AnalysisRequest& request = {}) {
-    static const auto engine = make_engine("cpu", {.threads = 1});
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size()) / channels;
-    image.height = 1;
-    image.channels = channels;
-    image.depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
-    image.order = ChannelOrder::rgb;
-    return engine->analyze(image, request);
-}
-
-void add_counted(Summary& pool, const std::vector<float>& samples, const AnalysisRequest& request = {}) {
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size());
-    image.height = 1;
-    image.depth = Depth::f32;
-    pool.add(analyze(samples, 1, request), count_frequencies(image));
-}
-
-Summary small_pool() {
-    Summary pool;
-    pool.add(analyze<std::uint8_t>({0, 255, 10, 20}));
-    pool.add(analyze<std::uint8_t>({255, 255}));
-    pool.add(analyze<std::uint8_t>({1, 2, 3, 5, 8, 13}, 3));
-    return pool;
-}
 
 /// Every depth, colours with and without alpha, floats counted in one range and in two.
 std::vector<Group> mixed_groups() {
@@ -77,16 +50,6 @@ std::vector<Group> mixed_groups() {
     Group all;
     for (const Group* group : {&dogs, &cats, &bytes}) all.summary.merge(group->summary);
     return {dogs, all, bytes, cats};
-}
-
-/// Message of the function when it fails.
-std::string failure_of(const std::function<void()>& function) {
-    try {
-        function();
-    } catch (const IoError& error) {
-        return error.what();
-    }
-    return "no failure";
 }
 
 // ---- numbers and pictures ---------------------------------------------------------------------------------------
@@ -348,7 +311,7 @@ TEST(PoolFile, CountsOfFloatsAreReadStrictly) {
     EXPECT_EQ(changed(text, ""), place + "counts of values: a run without values");
     EXPECT_EQ(changed(text, text + "\",\"" + text), not_the_samples);
     EXPECT_EQ(changed("\"" + text + "\"", ""), not_the_samples);
-    EXPECT_EQ(changed("\"" + text + "\"", "[0,20]"), place + "no such file of values belongs to this one");
+    EXPECT_EQ(changed("\"" + text + "\"", "[0,20,\"0\"]"), place + "no such file of values belongs to this one");
     EXPECT_EQ(changed("\"plus_infinite\":1", "\"plus_infinite\":0"), not_the_samples);
     EXPECT_EQ(changed("\"minus_infinite\":0", "\"minus_infinite\":\"18446744073709551615\""), not_the_samples);
     EXPECT_EQ(changed("\"values\":{", "\"values\":null,\"more\":{"), "p/0/channels/0: 'more' does not belong here");
@@ -365,7 +328,7 @@ TEST(PoolFile, LongRunsLieInAFile) {
     EXPECT_TRUE(there == pool);
     const std::uint64_t bytes = file->sync();
     EXPECT_EQ(bytes, fs::file_size(directory.path() / "deep" / "values"));
-    const std::string text = summary_json(there);
+    const std::string text = summary_json(there, file.get());
     EXPECT_LT(text.size(), 10'000U);
     EXPECT_TRUE(parse_summary(text, "p", {FrequencyFile::existing(directory.path() / "deep" / "values"), nullptr}) ==
                 pool);
@@ -374,12 +337,75 @@ TEST(PoolFile, LongRunsLieInAFile) {
     EXPECT_EQ(failure_of([&] {
                   parse_summary(text, "p", {FrequencyFile::existing("no/file"), nullptr});
               }),
-              "no/file: cannot be read: No such file or directory");
+              "p/0/channels/0/values/runs/0: the file of values is missing, or shorter than the runs in it");
     fs::resize_file(directory.path() / "deep" / "values", bytes - 1);
     EXPECT_EQ(failure_of([&] {
                   parse_summary(text, "p", {FrequencyFile::existing(directory.path() / "deep" / "values"), nullptr});
               }),
-              (directory.path() / "deep" / "values: it is truncated").string());
+              "p/0/channels/0/values/runs/0: the file of values is missing, or shorter than the runs in it");
+}
+
+TEST(PoolFile, DamageToTheFileOfValuesIsSeen) {
+    const test::TemporaryDirectory directory;
+    const fs::path path = directory.path() / "values";
+    const auto file = FrequencyFile::named(path);
+    std::vector<float> samples;
+    for (int i = 0; i < 300'000; ++i) samples.push_back(static_cast<float>(i) * 0.37F - 1e5F);
+    Summary pool;
+    add_counted(pool, samples);
+    const Summary there = pool.merged_values(file);  // has the room as long as it lives
+    const std::string text = summary_json(there, file.get());
+    file->sync();
+    const std::string good = read_text(path);
+    std::mt19937 random(4);
+    for (int round = 0; round < 200; ++round) {
+        write_text(path, test::damaged(good, random));
+        try {
+            EXPECT_TRUE(parse_summary(text, "p", {FrequencyFile::existing(path), nullptr}) == pool) << round;
+        } catch (const IoError&) {
+        }
+    }
+    write_text(path, good);
+    EXPECT_TRUE(parse_summary(text, "p", {FrequencyFile::existing(path), nullptr}) == pool);
+}
+
+TEST(PoolFile, ATextStandsForNoMoreMemoryThanItsLengthMay) {
+    const auto wide = [](std::size_t bins) {
+        DepthSummary depth;
+        depth.depth = Depth::f32;
+        depth.white = 1;
+        depth.range = Range{0, 1};
+        ChannelSummary channel;
+        channel.images = channel.samples = 1;
+        channel.counts.resize(bins);
+        channel.counts[3] = 1;
+        channel.minimum = channel.maximum = 0.25F;
+        depth.channels = {channel};
+        return depth;
+    };
+    const Summary small({wide(1U << 20)}), large({wide(1U << 24)});
+    EXPECT_EQ(summary_json(small).find(' '), std::string::npos);
+    const std::string text = summary_json(large);
+    EXPECT_TRUE(parse_summary(text, "p") == large);
+    EXPECT_EQ(failure_of([&] { parse_summary(text.substr(0, text.find(' ')), "p"); }),
+              "p/0/channels/0/counts: more memory is asked for than a text so short may");
+    // Runs that lie over each other would be read again and again.
+    const test::TemporaryDirectory directory;
+    const auto file = FrequencyFile::named(directory.path() / "values");
+    std::vector<float> samples;
+    for (int i = 0; i < 300'000; ++i) samples.push_back(static_cast<float>(i));
+    Summary pool;
+    add_counted(pool, samples);
+    const Summary there = pool.merged_values(file);
+    std::string twice = summary_json(there, file.get());
+    file->sync();
+    const std::size_t run = twice.find("[[", twice.find("\"runs\":")) + 1;
+    const std::string one = twice.substr(run, twice.find(']', run) + 1 - run);
+    EXPECT_EQ(failure_of([&] {
+                  parse_summary(twice.insert(run, one + ","), "p",
+                                {FrequencyFile::existing(directory.path() / "values"), nullptr});
+              }),
+              "p/0/channels/0/values/runs/1: the file of values is missing, or shorter than the runs in it");
 }
 
 /// Whatever comes: an IoError, or a pool that reads back.
@@ -513,139 +539,6 @@ TEST_F(ValuesFileTest, WithoutANameLeavesNothing) {
     }
     EXPECT_EQ(failure_of([&] { FrequencyFile::temporary("no/directory")->take(1); }),
               "no/directory: no temporary file can be made there: No such file or directory");
-}
-
-// ---- shards -----------------------------------------------------------------------------------------------------
-
-Shard small_part() {
-    Shard part;
-    part.id = {2, 3};
-    part.inputs = 9;
-    part.inputs_hash = "0123abcd";
-    part.rows = 4;
-    part.errors = 2;
-    part.options = {{"engine", "cpu"}, {"version", "1"}};
-    part.percentiles = Percentiles({0.1, 50, 99.999999});
-    part.histogram.range = Range{0.5, 100};
-    part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
-    return part;
-}
-
-TEST(ShardFile, ReadsBackTheSameShard) {
-    const Shard part = small_part();
-    const std::string text = shard_json(part);
-    const Shard read = parse_shard(text, "p");
-    EXPECT_EQ(shard_json(read), text);
-    EXPECT_EQ(read.id.number, 2U);
-    EXPECT_EQ(read.id.count, 3U);
-    EXPECT_EQ(read.inputs, 9U);
-    EXPECT_EQ(read.rows, 4U);
-    EXPECT_EQ(read.errors, 2U);
-    EXPECT_EQ(read.options, part.options);
-    EXPECT_EQ(read.histogram.range, part.histogram.range);
-    EXPECT_TRUE(read.percentiles == part.percentiles);
-    ASSERT_EQ(read.groups.size(), 2U);
-    EXPECT_EQ(read.groups[1].name, "a\xff");
-    EXPECT_TRUE(read.groups[1].summary == part.groups[1].summary);
-    EXPECT_EQ(text.find('\n'), text.size() - 1);
-}
-
-TEST(ShardFile, IsReadStrictly) {
-    const auto changed = [](const std::function<void(nlohmann::ordered_json&)>& change) {
-        auto json = nlohmann::ordered_json::parse(shard_json(small_part()));
-        change(json);
-        return failure_of([&] { parse_shard(json.dump(), "p"); });
-    };
-    EXPECT_EQ(
-        changed([](auto& part) { part["format"] = "gpuhist part 2"; }),
-        "p/format: 'gpuhist part 2', which another version of gpuhist wrote, while this one reads 'gpuhist part 6': "
-        "run this shard again, or merge with that version");
-    EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p/format: this is no shard: 'gpuhist part 6' is wanted");
-    EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
-    EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: shards are counted from 1");
-    EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
-    EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
-              "p/errors: a whole number is wanted, in quotes from 2^53 on");
-    EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "61f"; }),
-              "p/groups/1/group: two hexadecimal digits a byte are wanted");
-    EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "41"; }),
-              "p/groups/1/group: bytes that are UTF-8 are written as a string");
-    EXPECT_EQ(changed([](auto& part) { part["groups"].erase(0); }),
-              "p/groups/0/group: groups are in byte order, each once, and the whole set comes first");
-    EXPECT_EQ(changed([](auto& part) { part["groups"] = nlohmann::ordered_json::array(); }),
-              "p/groups: the whole set is missing");
-    EXPECT_EQ(changed([](auto& part) {
-                  part["histogram"]["range"] = {2, 1};
-              }),
-              "p/histogram/range: the lower number comes first");
-    EXPECT_EQ(changed([](auto& part) {
-                  part["percentiles"] = {50, 50};
-              }),
-              "p/percentiles: percentile median is there twice");
-    EXPECT_EQ(changed([](auto& part) { part["percentiles"] = {"50"}; }), "p/percentiles/0: a number is wanted");
-    EXPECT_EQ(changed([](auto& part) { part["options"]["engine"] = 5; }), "p/options/engine: an object is wanted");
-}
-
-class ShardRowsTest : public testing::Test {
-  protected:
-    struct Row {
-        std::uint64_t index;
-        bool is_error;
-        std::string text;
-    };
-    /// Reads all rows of a file of this text.
-    std::vector<Row> read(const std::string& text) {
-        const fs::path path = directory_ / "r.csv";
-        write_text(path, text);
-        std::vector<Row> found;
-        for (ShardRows rows(path); rows.next();) found.push_back({rows.index(), rows.is_error(), rows.row()});
-        return found;
-    }
-    std::string failure(const std::string& text) {
-        const std::string message = failure_of([&] { read(text); });
-        return message.substr(0, directory_.string().size()) == directory_
-                   ? message.substr(directory_.string().size() + 1)
-                   : message;
-    }
-
-    const test::TemporaryDirectory temporary_;
-    const fs::path directory_ = temporary_.path();
-};
-
-TEST_F(ShardRowsTest, RowsComeBackAsThoseOfTheirFiles) {
-    const ImageInfo odd{"line\nend, \"quote\"", 4, 1, Depth::u8}, plain{"x.png", 2, 1, Depth::u8};
-    const Failure bad{"\xfe,\r\n\"", "decode", "\"quoted\"\n3,stats,"};
-    const auto first = statistics(analyze<std::uint8_t>({0, 255, 10, 20, 1, 2}, 3));
-    const auto second = statistics(analyze<std::uint8_t>({255, 255}));
-    const auto rows = read(shard_rows_header() + shard_stats_rows(1, odd, first) + shard_error_row(3, bad) +
-                           shard_stats_rows(12345678901, plain, second));
-    ASSERT_EQ(rows.size(), first.size() + 2);
-    std::string stats, errors;
-    for (const Row& row : rows) (row.is_error ? errors : stats) += row.text;
-    EXPECT_EQ(stats, stats_csv_rows(odd, first) + stats_csv_rows(plain, second));
-    EXPECT_EQ(errors, errors_csv_row(bad));
-    EXPECT_EQ(rows.front().index, 1U);
-    EXPECT_EQ(rows[first.size()].index, 3U);
-    EXPECT_EQ(rows.back().index, 12345678901U);
-    EXPECT_TRUE(read(shard_rows_header()).empty());
-}
-
-TEST_F(ShardRowsTest, DamageIsNamedWithItsLine) {
-    const std::string header = shard_rows_header();
-    EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a shard's rows");
-    EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a shard's rows");
-    EXPECT_EQ(failure(header + "1,stats,\"a\nb\",2\nx\n"),
-              "r.csv: line 4: the row does not start with the input's index and 'stats' or 'errors'");
-    for (const char* row : {"01,stats,a\n", "-1,stats,a\n", ",stats,a\n", "1,a\n", "1,error,a\n", "1,stats\n", "1\n",
-                            "\n", "18446744073709551616,stats,a\n"})
-        EXPECT_EQ(failure(header + row),
-                  "r.csv: line 2: the row does not start with the input's index and 'stats' or 'errors'")
-            << row;
-    EXPECT_EQ(failure(header + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
-    EXPECT_EQ(failure(header + "1,stats,\"" + std::string(17'000'000, 'a')),
-              "r.csv: line 2: a row of 16 MiB or more: a quote is missing");
-    EXPECT_NE(failure_of([&] { ShardRows(directory_ / "none.csv"); }).find("cannot be read"), std::string::npos);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using namespace gpuhist::io;
 
 /// Image of random samples; of floats there are enough for runs that lie in the storage.
 template <class Sample>
-Summary random_image(std::mt19937& random, const std::shared_ptr<FrequencyStorage>& storage) {
+Summary random_image(std::mt19937& random, const std::shared_ptr<FrequencyFile>& storage) {
     static const auto engine = make_engine("cpu", {.threads = 1});
     std::vector<Sample> samples(std::is_floating_point_v<Sample> ? 30000 : 500);
     for (Sample& sample : samples)
@@ -41,7 +41,7 @@ Summary random_image(std::mt19937& random, const std::shared_ptr<FrequencyStorag
 class StoredGroupsTest : public testing::Test {
   protected:
     /// Adds images to groups, and to sums in memory, which are returned.
-    std::map<std::string, Summary> fill(StoredGroups& groups, const std::shared_ptr<FrequencyStorage>& storage) {
+    std::map<std::string, Summary> fill(StoredGroups& groups, const std::shared_ptr<FrequencyFile>& storage) {
         std::mt19937 random(1);
         std::map<std::string, Summary> sums;
         for (int i = 0; i < 200; ++i) {
@@ -72,7 +72,7 @@ class StoredGroupsTest : public testing::Test {
 
 TEST_F(StoredGroupsTest, AreTheSameWhereverTheyLie) {
     for (const std::uint64_t most : {std::uint64_t{0}, std::uint64_t{1} << 20, ~std::uint64_t{0}}) {
-        const std::shared_ptr<FrequencyStorage> storage = FrequencyFile::temporary(directory_.path());
+        const std::shared_ptr<FrequencyFile> storage = FrequencyFile::temporary(directory_.path());
         StoredGroups groups(storage, most);
         const auto sums = fill(groups, storage);
         expect_equal(groups, sums);
@@ -88,7 +88,7 @@ TEST_F(StoredGroupsTest, AreTheSameWhereverTheyLie) {
 TEST_F(StoredGroupsTest, OfAShardReadBack) {
     std::vector<std::string> texts;
     for (const std::uint64_t most : {std::uint64_t{0}, ~std::uint64_t{0}}) {
-        const std::shared_ptr<FrequencyStorage> storage = FrequencyFile::temporary(directory_.path());
+        const std::shared_ptr<FrequencyFile> storage = FrequencyFile::temporary(directory_.path());
         Shard shard;
         shard.stored = StoredGroups(storage, most);
         const auto sums = fill(shard.stored, storage);
@@ -102,6 +102,7 @@ TEST_F(StoredGroupsTest, OfAShardReadBack) {
         const Shard read = parse_shard(test::read_text(json), "p", {FrequencyFile::existing(values), nullptr});
         expect_equal(read.stored, sums);
         EXPECT_TRUE(read.groups.front().summary == whole);
+        std::filesystem::remove(values);
     }
     EXPECT_TRUE(texts[0] == texts[1]);
 }

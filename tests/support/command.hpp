@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 using gpuhist::test::read_text, gpuhist::test::write_text;
 
 inline constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, engine_failed = 3, output_failed = 4,
-                     was_interrupted = 130;
+                     output_locked = 75, was_interrupted = 130;
 
 inline std::string from_environment(const char* variable) {
     const char* value = std::getenv(variable);
@@ -48,8 +48,9 @@ inline bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-/// Standard output of the program goes there. The reader of a broken pipe is gone before the program starts.
-enum class Out { file, full_device, broken_pipe, closed, terminal };
+/// Standard output of the program goes there; `log` is appended to. The reader of a broken pipe is gone before the
+/// program starts.
+enum class Out { file, full_device, broken_pipe, closed, terminal, log };
 
 struct Setting {
     Out out = Out::file;
@@ -125,6 +126,9 @@ class Command : public testing::Test {
         switch (setting.out) {
             case Out::file:
                 out = open(out_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+                break;
+            case Out::log:
+                out = open(at("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
                 break;
             case Out::full_device:
                 out = open("/dev/full", O_WRONLY);

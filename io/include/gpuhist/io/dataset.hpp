@@ -16,6 +16,8 @@
 
 namespace gpuhist::io {
 
+class FrequencyFile;
+
 /// Part of the set with results of its own. The group "" is the whole set.
 struct Group {
     std::string name;  ///< any bytes
@@ -66,19 +68,22 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
                          const Percentiles& percentiles = {}, const FileWriter& write = whole_file_writer());
 
 /// Summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
-/// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes] where they lie in a FrequencyStorage.
-/// Equal summaries that come from `Summary::merged_values`, or have no values, have the same text.
-std::string summary_json(const Summary& summary);
+/// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes, checksum] where they lie in
+/// `file`. Spaces behind it where few characters stand for much memory: reading takes at most 64 MiB of counts
+/// and 1 KiB for each character. Throws InvalidArgument where runs lie in a file and `file` is null. Equal summaries
+/// that come from `Summary::merged_values`, or have no values, have the same text.
+std::string summary_json(const Summary& summary, const FrequencyFile* file = nullptr);
 
 /// Storage of runs of values that are not in the text, and of those that will be made of them; either may be null.
 struct FrequencyFiles {
-    std::shared_ptr<FrequencyStorage> runs, new_runs;
+    std::shared_ptr<FrequencyFile> runs;
+    std::shared_ptr<FrequencyStorage> new_runs;
     /// Runs by their places, where several summaries may have the same: what is read is added. May be null.
     std::shared_ptr<std::map<std::uint64_t, FrequencyRun>> known = nullptr;
 };
 
-/// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what
-/// `summary_json` writes or breaks what a summary promises.
+/// Reads it back; the checksums of runs are checked before these are used. `name` is for messages. Throws IoError
+/// naming it and the place where the text is not what `summary_json` writes or breaks what a summary promises.
 Summary parse_summary(std::string_view json, const std::string& name, const FrequencyFiles& files = {});
 
 }  // namespace gpuhist::io

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "gpuhist/frequency_table.hpp"
+#include "gpuhist/io/checksum.hpp"
 
 namespace gpuhist::io {
 
@@ -34,6 +36,11 @@ class FrequencyFile : public FrequencyStorage {
     void read(std::uint64_t place, std::byte* to, std::size_t bytes) const override;
     void give_back(std::uint64_t place, std::uint64_t bytes) noexcept override;
 
+    /// Length of the file; 0 where there is none.
+    std::uint64_t bytes() const;
+    /// Checksum of a run, which lies where its room begins: known from its writing, or else from reading it.
+    std::uint64_t checksum(std::uint64_t place, std::uint64_t bytes) const;
+
     /// Brings all that was written to disk. It stays as it is until `release`, even where it is given back. Returns the
     /// length of the file; 0: there is none.
     std::uint64_t sync();
@@ -50,6 +57,11 @@ class FrequencyFile : public FrequencyStorage {
   private:
     enum class Use : std::uint8_t { named, temporary, existing };
     FrequencyFile(std::filesystem::path path, Use use) : path_(std::move(path)), use_(use) {}
+    /// Checksum of what was written of a run, piece by piece until it is first asked for.
+    struct Written {
+        std::uint64_t bytes = 0, value = 0;
+        std::unique_ptr<Checksum> sum;
+    };
     void open(bool there);
     void punch(std::uint64_t place, std::uint64_t bytes) const noexcept;
 
@@ -59,6 +71,7 @@ class FrequencyFile : public FrequencyStorage {
     int file_ = -1;
     std::uint64_t end_ = 0, synced_ = 0;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> given_back_;
+    mutable std::map<std::uint64_t, Written> written_;  ///< by place; of a temporary file none
 };
 
 }  // namespace gpuhist::io

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/frequency_file.hpp"
 
 namespace gpuhist::io {
 
@@ -20,7 +21,7 @@ struct StoredSummary {
 };
 
 /// Brings a summary to a storage. Throws what that throws.
-StoredSummary store(const Summary& summary, FrequencyStorage& storage);
+StoredSummary store(const Summary& summary, FrequencyFile& storage);
 
 /// Groups by name, without the whole set: those lately added to in memory, the others in a storage. For each there are
 /// its name and a place in memory, some 200 bytes. Copies refer to the same rooms of the storage. Functions throw what
@@ -31,7 +32,7 @@ class StoredGroups {
 
     StoredGroups() = default;
     /// No groups, which are to take up to about `most_bytes` of memory, and then lie in `storage`.
-    explicit StoredGroups(std::shared_ptr<FrequencyStorage> storage, std::uint64_t most_bytes = 0)
+    explicit StoredGroups(std::shared_ptr<FrequencyFile> storage, std::uint64_t most_bytes = 0)
         : storage_(std::move(storage)), most_bytes_(most_bytes) {}
 
     void limit(std::uint64_t most_bytes) { most_bytes_ = most_bytes; }
@@ -57,7 +58,7 @@ class StoredGroups {
     void join(const std::string& name, Parts& parts);
     Summary sum_of(const std::string& name, const Parts& parts) const;
 
-    std::shared_ptr<FrequencyStorage> storage_;
+    std::shared_ptr<FrequencyFile> storage_;
     std::uint64_t most_bytes_ = 0, latest_bytes_ = 0;
     std::map<std::string, Parts> groups_;
 };

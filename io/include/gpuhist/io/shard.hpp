@@ -3,14 +3,16 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/report.hpp"
@@ -32,6 +34,7 @@ struct Shard {
     std::uint64_t inputs = 0;                    ///< of all shards together
     std::string inputs_hash;                     ///< of all inputs' paths
     std::uint64_t rows = 0, errors = 0;          ///< of stats.csv and of errors.csv, in its rows file
+    FileChecksums rows_file;                     ///< of that
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all shards
     Percentiles percentiles;                     ///< that have a column; alike in all shards
     HistogramOptions histogram;                  ///< of dataset.json and the plots; alike in all shards
@@ -46,11 +49,12 @@ std::string shard_file_name(ShardId id);
 std::string shard_rows_file_name(ShardId id);
 std::string shard_frequency_file_name(ShardId id);
 
-/// Shard as one line of JSON: of the stored groups that which lies in the storage.
-std::string shard_json(const Shard& shard);
+/// Shard as one line of JSON, sealed by its checksum: of the stored groups that which lies in the storage. Runs of
+/// values that are not in memory, and these groups, lie in `file`.
+std::string shard_json(const Shard& shard, const FrequencyFile* file = nullptr);
 
 /// Reads it back. `name` is for messages. Throws IoError naming it and the place where the text is not what
-/// `shard_json` writes.
+/// `shard_json` writes, and by its format that of another version.
 Shard parse_shard(std::string_view json, const std::string& name, const FrequencyFiles& files = {});
 
 /// Writes the frequency file, which no file may have the name of, and then, by `write`, the shard file, with which the
@@ -60,7 +64,8 @@ std::vector<std::string> write_shard(const std::filesystem::path& directory, con
                                      const FileWriter& write = whole_file_writer());
 
 /// Lines of a shard's rows file: those of stats.csv and of errors.csv, in the order of the inputs, after the columns
-/// `index`, of the input, and `file`, which is `stats` or `errors`. The header is that of stats.csv.
+/// `index`, of the input, and `file`, which is `stats` or `errors`; where bands have names of their own in the row, the
+/// channel is added: `stats c0`. The header is that of stats.csv.
 std::string shard_rows_header(const Percentiles& percentiles = {});
 std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
                              const Percentiles& percentiles = {});
@@ -69,36 +74,56 @@ std::string shard_error_row(std::uint64_t index, const Failure& failure);
 /// Sink that gives these lines.
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
 
-/// Reader of a shard's rows file, row by row, whose quoted fields may hold line ends.
+/// Reader of a shard's rows file, row by row, whose quoted fields may hold line ends. Each block of the file is checked
+/// before it is used.
 class ShardRows {
   public:
     /// Opens the file. Throws IoError where it cannot, or where the header is another.
-    explicit ShardRows(const std::filesystem::path& path, const Percentiles& percentiles = {});
+    ShardRows(const std::filesystem::path& path, FileChecksums checksums, const Percentiles& percentiles = {});
+    ~ShardRows();
+    ShardRows(ShardRows&&) noexcept;
+    ShardRows& operator=(ShardRows&&) noexcept;
 
     /// Goes to the next row; false at the end. Throws IoError, with the line, for a row without the first two columns
-    /// or without end, one of more than 16 MiB, and where reading fails.
+    /// or without end and one of more than 16 MiB; for a file of another length or checksum; and where reading fails.
     bool next();
     std::uint64_t index() const { return index_; }
     bool is_error() const { return is_error_; }      ///< a row of errors.csv, not of stats.csv
     const std::string& row() const { return row_; }  ///< of that file, with its LF
+    /// Channel of a row of stats.csv, where its name does not tell.
+    std::optional<Channel> channel() const { return channel_; }
 
     [[noreturn]] void refuse(const std::string& what) const;
 
   private:
+    class Blocks;
     bool read_record();
 
     std::string name_;
-    std::ifstream file_;
+    std::unique_ptr<Blocks> blocks_;
     std::uint64_t line_ = 0, next_line_ = 1;
     std::uint64_t index_ = 0;
     bool is_error_ = false;
+    std::optional<Channel> channel_;
     std::string row_;
 };
+
+/// What rows of stats.csv and a summary both say of a channel of all images.
+struct ChannelFacts {
+    std::uint64_t images = 0, samples = 0, nan = 0, infinite = 0;
+    std::optional<double> minimum, maximum;  ///< of the finite samples
+    friend bool operator==(const ChannelFacts& a, const ChannelFacts& b) {
+        return a.images == b.images && a.samples == b.samples && a.nan == b.nan && a.infinite == b.infinite &&
+               a.minimum == b.minimum && a.maximum == b.maximum;
+    }
+};
+using Facts = std::map<std::pair<Depth, Channel>, ChannelFacts>;
 
 /// Shard and its files. Its groups are not here but in ShardSet.
 struct ShardFile {
     std::filesystem::path path, rows_path, frequency_path;
     Shard shard;
+    Facts facts;  ///< of the whole set, as its summary has them
 };
 
 /// Shards of one run, all of them.
@@ -109,16 +134,16 @@ struct ShardSet {
 };
 
 /// Reads the shard files lying in these directories. They must be of one run and none missing; shards that are there
-/// twice must be the same, byte for byte, with their rows and frequency files. Long runs of values that are made of
-/// theirs will lie in `storage`, and groups for which there is no memory. Throws IoError naming the files and what is
-/// wrong.
+/// twice must be the same, byte for byte, with their rows and frequency files. Groups must add up to the whole set.
+/// Long runs of values that are made of theirs will lie in `storage`, and groups for which there is no memory. Throws
+/// IoError naming the files and what is wrong.
 ShardSet collect_shards(const std::vector<std::filesystem::path>& directories,
-                        const std::shared_ptr<FrequencyStorage>& storage);
+                        const std::shared_ptr<FrequencyFile>& storage);
 
 /// Hands out the rows of all shards, in the order of the inputs: the lines of stats.csv and those of errors.csv, after
 /// their headers. All rows files are open at a time; memory does not grow with the rows. Throws IoError for a file that
-/// cannot be read, rows that are not the shard's or not as many as it says, and an input without any; and what the
-/// functions throw.
+/// cannot be read, rows that are not the shard's, not as many as it says, or not those of its summary, and an input
+/// without any; and what the functions throw.
 void merge_rows(const ShardSet& shards, const std::function<void(const std::string& row)>& write_stats,
                 const std::function<void(const std::string& row)>& write_error);
 

@@ -1,0 +1,129 @@
+#include "dataset/facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "gpuhist/columns.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+void add(ChannelFacts& sum, const ChannelFacts& more) {
+    sum.images += more.images;
+    sum.samples += more.samples;
+    sum.nan += more.nan;
+    sum.infinite += more.infinite;
+    if (more.minimum) sum.minimum = std::min(sum.minimum.value_or(*more.minimum), *more.minimum);
+    if (more.maximum) sum.maximum = std::max(sum.maximum.value_or(*more.maximum), *more.maximum);
+}
+
+ChannelFacts facts_of(const DepthSummary& depth, const ChannelSummary& channel) {
+    ChannelFacts facts{channel.images, channel.samples, channel.nan, channel.infinite, {}, {}};
+    if (traits_of(depth.depth).floating) {
+        if (channel.samples == channel.nan + channel.infinite) return facts;
+        facts.minimum = channel.minimum;
+        facts.maximum = channel.maximum;
+        return facts;
+    }
+    const auto occurs = [](std::uint64_t count) { return count != 0; };
+    const auto& counts = channel.counts;
+    const double lowest = traits_of(depth.depth).lowest;
+    facts.minimum = lowest + static_cast<double>(std::find_if(counts.begin(), counts.end(), occurs) - counts.begin());
+    facts.maximum =
+        lowest + static_cast<double>(std::find_if(counts.rbegin(), counts.rend(), occurs).base() - counts.begin() - 1);
+    return facts;
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& number) {
+    const char* end = text.data() + text.size();
+    const auto [stop, status] = std::from_chars(text.data(), end, number);
+    return status == std::errc() && stop == end;
+}
+
+bool read_number(std::string_view text, std::optional<double>& number) {
+    return text.empty() || read_number(text, number.emplace());
+}
+
+std::string text_of(const std::optional<double>& number) {
+    return number ? shortest(*number) : "none";
+}
+
+}  // namespace
+
+Facts facts_of(const Summary& summary) {
+    Facts facts;
+    for (const DepthSummary& depth : summary.depths())
+        for (const ChannelSummary& channel : depth.channels)
+            facts[{depth.depth, channel.channel}] = facts_of(depth, channel);
+    return facts;
+}
+
+void add_facts(Facts& sum, const Facts& more) {
+    for (const auto& [place, facts] : more) add(sum[place], facts);
+}
+
+std::string difference(const Facts& found, const Facts& wanted) {
+    Facts all = found;
+    all.insert(wanted.begin(), wanted.end());
+    const auto in = [](const Facts& facts, const auto& place) {
+        const auto there = facts.find(place);
+        return there == facts.end() ? ChannelFacts{} : there->second;
+    };
+    for (const auto& [place, facts] : all) {
+        const ChannelFacts a = in(found, place), b = in(wanted, place);
+        if (a == b) continue;
+        const std::string start = std::string(to_string(place.first)) + " " + to_string(place.second) + ": ";
+        const auto differ = [&](const char* what, std::uint64_t one, std::uint64_t other) {
+            return start + what + " " + std::to_string(one) + " and " + std::to_string(other);
+        };
+        if (a.images != b.images) return differ("images", a.images, b.images);
+        if (a.samples != b.samples) return differ("samples", a.samples, b.samples);
+        if (a.nan != b.nan) return differ("NaN", a.nan, b.nan);
+        if (a.infinite != b.infinite) return differ("infinite", a.infinite, b.infinite);
+        const bool lower = a.minimum != b.minimum;
+        return start + (lower ? "min " : "max ") + text_of(lower ? a.minimum : a.maximum) + " and " +
+               text_of(lower ? b.minimum : b.maximum);
+    }
+    return {};
+}
+
+RowFacts::RowFacts(const Percentiles& percentiles) {
+    constexpr std::array<std::string_view, fields> names{"depth", "channel", "pixels", "nan", "inf", "min", "max"};
+    for (const Column& column : columns(percentiles, ColumnFile::stats_csv)) {
+        const auto known = std::find(names.begin(), names.end(), column.name);
+        columns_.push_back(known == names.end() ? std::nullopt
+                                                : std::optional(static_cast<Field>(known - names.begin())));
+    }
+}
+
+bool RowFacts::add(std::string_view row, std::optional<Channel> of) {
+    std::array<std::string_view, fields> found{};
+    row.remove_suffix(row.empty() ? 0 : 1);  // its LF
+    std::size_t start = 0, column = 0;
+    for (bool more = true; more; ++column) {
+        std::size_t end = start;
+        for (bool quoted = false; end < row.size() && (quoted || row[end] != ','); ++end)
+            if (row[end] == '"') quoted = !quoted;
+        if (column == columns_.size()) return false;
+        if (columns_[column]) found[*columns_[column]] = row.substr(start, end - start);
+        more = end < row.size();
+        start = end + 1;
+    }
+    if (column != columns_.size()) return false;
+    for (int i = 0; i < channel_names && !of; ++i)
+        if (found[channel] == to_string(static_cast<Channel>(i))) of = static_cast<Channel>(i);
+    const auto type = std::find_if(std::begin(all_depths), std::end(all_depths),
+                                   [&](const DepthTraits& traits) { return found[depth] == traits.name; });
+    ChannelFacts facts;
+    facts.images = 1;
+    if (!of || type == std::end(all_depths) || !read_number(found[pixels], facts.samples) ||
+        !read_number(found[nan], facts.nan) || !read_number(found[inf], facts.infinite) ||
+        !read_number(found[min], facts.minimum) || !read_number(found[max], facts.maximum))
+        return false;
+    if (*of != Channel::all) io::add(all_[{type->depth, *of}], facts);  // made of the others
+    return true;
+}
+
+}  // namespace gpuhist::io
