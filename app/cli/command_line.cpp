@@ -151,7 +151,8 @@ int print(const std::string& text) {
 /// Parses the words but for what the environment and the file say of the options in `dropped`. Returns what is to be
 /// left out as well, if anything, or an exit code.
 std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::string>& dropped, bool& again) {
-    line = {};
+    static const CommandLine empty;
+    line = empty;
     again = false;
     Grammar grammar(line);
     line.command = take_command(grammar, words);
