@@ -55,7 +55,7 @@ std::string shard_rows_header(const Percentiles& percentiles) {
 
 std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
                              const Percentiles& percentiles) {
-    return ShardSink(percentiles).format({index, image, {}, rows});
+    return ShardSink(percentiles).format({index, image, rows});
 }
 
 std::string shard_error_row(std::uint64_t index, const Failure& failure) {

@@ -179,7 +179,7 @@ TEST(Report, JsonReplacesWhatIsNotUtf8) {
     EXPECT_EQ(json.at("path_base64"), "Yf96");
     EXPECT_TRUE(json.at("channels").empty());
     const auto base64 = [](const std::string& path) {
-        return nlohmann::json::parse(stats_json({path, 1, 1, Depth::u8}, "cpu", {})).value("path_base64", "none");
+        return nlohmann::json::parse(stats_json({path, 1, 1, Depth::u8}, {})).value("path_base64", "none");
     };
     EXPECT_EQ(base64("\xFF"), "/w==");
     EXPECT_EQ(base64("\xFF\xFE"), "//4=");
@@ -188,7 +188,7 @@ TEST(Report, JsonReplacesWhatIsNotUtf8) {
 
 TEST(Report, JsonEscapesEveryControlCharacter) {
     const std::string path = "a\x01\x1b\x7f\u0080\u009f\u00a0\u00e9";
-    const std::string text = stats_json({path, 1, 1, Depth::u8}, "cpu", {});
+    const std::string text = stats_json({path, 1, 1, Depth::u8}, {});
     EXPECT_NE(text.find("\"a\\u0001\\u001b\\u007f\\u0080\\u009f\u00a0\u00e9\""), text.npos) << text;
     EXPECT_EQ(nlohmann::json::parse(text).at("path"), path);
 }
