@@ -298,11 +298,11 @@ class InputList::Implementation {
                     break;
                 }
                 input.path = root.argument;
-                input.failure = IoError(
-                    root.argument + ": a directory without images" +
-                        (others.any() ? ", but " + to_string(others) + "; --include GLOB tries files of other kinds"
-                                      : ""),
-                    IoError::Kind::missing);
+                std::string text = root.argument + ": a directory without images";
+                if (passed_over_ > 0)
+                    text += " but results of gpuhist, which are measured where they are named as files";
+                if (others.any()) text += ", but " + to_string(others) + "; --include GLOB tries files of other kinds";
+                input.failure = IoError(text, IoError::Kind::missing);
                 return input;
             }
             input.path = found->relative.empty() ? root.argument : (fs::path(root.argument) / found->relative).string();
@@ -326,14 +326,18 @@ class InputList::Implementation {
 
     void begin_walk(const Root& root) {
         io::Walk next(root.argument, walk_options_);
-        next.pass_over([this, &root](const std::string& relative) { return is_result(root.full + "/" + relative); });
+        next.pass_over([this, &root](const std::string& relative) {
+            const bool result = is_result(root.full + "/" + relative);
+            if (result && io::walk_finds(relative, walk_options_)) ++passed_over_;
+            return result;
+        });
         if (walk_options_.follow_links) {
             if (former_walk_) next.go_on_after(*former_walk_);
             if (results_ != root.full) next.skip_target(results_);
         }
         if (const char* results = inside(results_, root.full)) next.skip(results);
         walk_ = std::move(next);
-        found_ = again_ = failed_ = 0;
+        found_ = again_ = failed_ = passed_over_ = 0;
         finished_ = false;
     }
 
@@ -385,9 +389,9 @@ class InputList::Implementation {
     PathResolver resolver_;
     io::LeftOut left_out_;  ///< of the walks that have ended
     std::vector<std::string> notes_;
-    std::uint64_t found_ = 0, again_ = 0, failed_ = 0;  ///< in this walk
-    bool finished_ = false;                             ///< the walk
-    bool ended_ = false;                                ///< the list of paths
+    std::uint64_t found_ = 0, again_ = 0, failed_ = 0, passed_over_ = 0;  ///< in this walk
+    bool finished_ = false;                                               ///< the walk
+    bool ended_ = false;                                                  ///< the list of paths
 };
 
 InputList::InputList(const InputOptions& options, const fs::path& output,

@@ -482,7 +482,10 @@ TEST_F(Command, ResultsOfAnEarlierRunAreNotMeasured) {
     const Outcome outcome = run({".", "--format", "csv"});
     EXPECT_EQ(outcome.code, all_done);
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
-    EXPECT_EQ(run({"gpuhist-out", "-o", "again"}).code, all_done);
+    const Outcome results = run({"gpuhist-out", "-o", "again"});
+    EXPECT_EQ(results.code, inputs_failed);
+    EXPECT_TRUE(contains(results.err, "results of gpuhist, which are measured where they are named as files"));
+    EXPECT_EQ(run({"gpuhist-out/a.png.normalized.png", "-o", "again"}).code, all_done);
     EXPECT_TRUE(contains(read_text(at("again/stats.csv")), "a.png.normalized.png"));
 }
 
