@@ -241,14 +241,14 @@ void OutputDirectory::reserve(const std::vector<std::string>& names) {
     console_.say(path_.string() + ": --force replaces " + others + ", which gpuhist did not write");
 }
 
-void OutputDirectory::reserve_elsewhere(const fs::path& path, const std::string& beginning) {
+void OutputDirectory::reserve_elsewhere(const fs::path& path, const std::vector<std::string>& beginnings) {
     const std::lock_guard lock(mutex_);
     if (!is_there(path)) return;
     if (is_input(path)) throw IoError(path.string() + ": not written, it is one of the inputs; name another file");
-    std::string text(beginning.size(), '\0');
-    std::ifstream file(path, std::ios::binary);
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (file && text == beginning) return;
+    std::string text(64, '\0');
+    std::ifstream(path, std::ios::binary).read(text.data(), static_cast<std::streamsize>(text.size()));
+    for (const std::string& beginning : beginnings)
+        if (text.rfind(beginning, 0) == 0) return;
     if (!force_)
         throw IoError(path.string() +
                       ": not written, gpuhist did not write the file there; name another, or replace "

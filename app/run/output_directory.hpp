@@ -56,7 +56,7 @@ class OutputDirectory {
     void reserve(const std::vector<std::string>& names);
 
     /// Throws where a file anywhere, that is to be written, is an input, or does not begin as gpuhist's do.
-    void reserve_elsewhere(const std::filesystem::path& path, const std::string& beginning);
+    void reserve_elsewhere(const std::filesystem::path& path, const std::vector<std::string>& beginnings);
 
     /// Makes the directory, where it is not there.
     void make();

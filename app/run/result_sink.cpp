@@ -102,7 +102,8 @@ void Results::reserve_names() {
         }
     }
     output_.reserve(names);
-    if (!options_.tables_to.empty()) output_.reserve_elsewhere(options_.tables_to, "# gpuhist tables: ");
+    if (!options_.tables_to.empty())
+        output_.reserve_elsewhere(options_.tables_to, {"# gpuhist tables: ", "# checksum "});
 }
 
 std::uint64_t Results::begin() {

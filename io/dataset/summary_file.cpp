@@ -294,8 +294,8 @@ void ReadLimits::take_counts(const JsonReader& place, std::size_t counts) {
     counts_ -= counts * sizeof(std::uint64_t);
 }
 
-void ReadLimits::take_stored(const JsonReader& place, std::uint64_t bytes) {
-    if (bytes > stored_) place.refuse("the file of values is missing, or shorter than the runs in it");
+void ReadLimits::take_stored(const JsonReader& place, const FrequencyFile& file, std::uint64_t bytes) {
+    if (bytes > stored_) place.refuse(file.path().string() + " is missing, or shorter than the runs in it");
     stored_ -= bytes;
 }
 
@@ -316,9 +316,9 @@ std::pair<std::uint64_t, std::uint64_t> read_place(const JsonReader& value, cons
     const std::uint64_t place = value[std::size_t{0}].whole(), bytes = value[1].whole();
     const std::string& checksum = value[2].text();
     if (value.size() != 3 || !files.runs) value.refuse("no such file of values belongs to this one");
-    limits.take_stored(value, bytes);
+    limits.take_stored(value, *files.runs, bytes);
     if (checksum_text(files.runs->checksum(place, bytes)) != checksum)
-        value.refuse("the file of values is damaged: the checksum of these is another");
+        value.refuse(files.runs->path().string() + " is damaged: the checksum of these is another");
     return {place, bytes};
 }
 

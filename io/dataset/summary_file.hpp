@@ -26,7 +26,7 @@ class ReadLimits {
     /// Throws IoError, which names the place, before memory for counts is taken.
     void take_counts(const JsonReader& place, std::size_t counts);
     /// Throws before a run is read: runs that lie in a file do not overlap, so they are no longer than it is.
-    void take_stored(const JsonReader& place, std::uint64_t bytes);
+    void take_stored(const JsonReader& place, const FrequencyFile& file, std::uint64_t bytes);
 
   private:
     std::uint64_t counts_, stored_;

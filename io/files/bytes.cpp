@@ -9,6 +9,7 @@
 
 #include "files/descriptor.hpp"
 #include "files/failure.hpp"
+#include "files/regular_file.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -59,13 +60,6 @@ void wait_for_input(int descriptor, const std::string& name, const Reading& how)
         if (ready < 0 && errno == EINTR) ready = 0;
         if (ready < 0) throw system_failure(name, "cannot be read", errno);
     }
-}
-
-const char* kind_of(mode_t mode) {
-    return S_ISDIR(mode)    ? "a directory, not a file"
-           : S_ISFIFO(mode) ? "a pipe, not a file"
-           : S_ISSOCK(mode) ? "a socket, not a file"
-                            : "a device, not a file";
 }
 
 }  // namespace

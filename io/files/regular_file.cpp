@@ -19,7 +19,7 @@ constexpr std::size_t piece_bytes = std::size_t{1} << 16;
 struct stat status_of(int file, const std::string& name) {
     struct stat status {};
     if (fstat(file, &status) != 0) throw system_failure(name, "cannot be read", errno);
-    if (!S_ISREG(status.st_mode)) fail(name, "not a regular file");
+    if (!S_ISREG(status.st_mode)) fail(name, kind_of(status.st_mode));
     return status;
 }
 
@@ -30,6 +30,13 @@ bool leads_to(const std::filesystem::path& path, const struct stat& status) {
 }
 
 }  // namespace
+
+const char* kind_of(unsigned mode) {
+    return S_ISDIR(mode)    ? "a directory, not a file"
+           : S_ISFIFO(mode) ? "a pipe, not a file"
+           : S_ISSOCK(mode) ? "a socket, not a file"
+                            : "a device, not a file";
+}
 
 int open_regular(const std::filesystem::path& path) {
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

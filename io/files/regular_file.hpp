@@ -10,6 +10,9 @@
 
 namespace gpuhist::io {
 
+/// Words for what is no regular file, by its mode.
+const char* kind_of(unsigned mode);
+
 /// Opens a regular file for reading. Returns a descriptor, which is the caller's. Throws IoError.
 int open_regular(const std::filesystem::path& path);
 

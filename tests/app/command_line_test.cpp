@@ -178,7 +178,7 @@ TEST_F(CommandLine, VersionNamesWhatTheProgramIsMadeOf) {
         << outcome.out;
     for (const char* name : {"OpenCV", "libjpeg-turbo", "libpng", "libtiff", "libwebp", "OpenJPEG", "OpenEXR", "zlib",
                              "libdeflate", "zstd", "liblzma", "oneTBB"})
-        EXPECT_TRUE(std::regex_search(outcome.out, std::regex("\n" + std::string(name) + R"( +\d+\.\d+)")))
+        EXPECT_TRUE(std::regex_search(outcome.out, std::regex(std::string("\n").append(name).append(R"( +\d+\.\d+)"))))
             << name << '\n'
             << outcome.out;
     EXPECT_TRUE(std::regex_search(outcome.out, std::regex(R"(\nCUDA +(none|\d+\.\d+))"))) << outcome.out;
@@ -207,7 +207,7 @@ TEST_F(CommandLine, EveryOptionIsInHelpManualCompletionVariablesAndFiles) {
         for (const std::string& option : options) {
             std::string roff = option;
             for (std::size_t at = 0; (at = roff.find('-', at)) != roff.npos; at += 2) roff.insert(at, "\\");
-            EXPECT_TRUE(contains(manual.out, "\\fB\\-\\-" + roff + "\\fR")) << option;
+            EXPECT_TRUE(contains(manual.out, std::string("\\fB\\-\\-").append(roff).append("\\fR"))) << option;
             EXPECT_TRUE(contains(bash.out, "--" + option + " ") || contains(bash.out, "--" + option + "'")) << option;
             EXPECT_TRUE(contains(zsh.out, "'--" + option + "[") || contains(zsh.out, "--" + option + "=[")) << option;
             EXPECT_TRUE(contains(fish.out, " -l " + option + " ")) << option;

@@ -294,7 +294,9 @@ TEST_P(Golden, EveryText) {
 
     const Outcome table = run({file, "--engine", "cpu"});
     EXPECT_EQ(table.code, all_done) << table.err;
-    EXPECT_EQ(table.err, "");
+    EXPECT_EQ(table.err, kind == "constant8"
+                             ? "gpuhist: constant8.png: its normalized copy is unchanged: it has one value\n"
+                             : "");
     expect_golden(kind + ".table.txt", table.out);
     expect_golden(kind + ".stats.csv", read_text(at("gpuhist-out/stats.csv")));
     expect_golden(kind + ".histogram.csv", read_text(at("gpuhist-out/" + file + ".histogram.csv")));

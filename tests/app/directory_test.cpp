@@ -233,7 +233,8 @@ TEST_F(Directory, SetsOfManyFloatValuesDoNotDependOnCutThreadsOrInterruption) {
     fs::resize_file(at("parts/part-2-of-4.values"), 99);
     const Outcome damaged = run({"merge", "-q", "-o", "merged", "parts"});
     EXPECT_EQ(damaged.code, inputs_failed);
-    EXPECT_EQ(damaged.err, "gpuhist: parts/part-2-of-4.values: it is truncated\n");
+    EXPECT_TRUE(contains(damaged.err, ": parts/part-2-of-4.values is missing, or shorter than the runs in it\n"))
+        << damaged.err;
 
     auto words = arguments({"-o", "out"});
     expect_end_after_kills(words, "out", whole);

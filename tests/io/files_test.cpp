@@ -48,11 +48,11 @@ TEST(RegularFile, IsNoFifoAndNoDirectory) {
     const test::TemporaryDirectory directory;
     const fs::path fifo = directory.path() / "fifo", file = directory.path() / "file";
     ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-    EXPECT_EQ(test::failure_of([&] { io::read_text(fifo); }), fifo.string() + ": not a regular file");
+    EXPECT_EQ(test::failure_of([&] { io::read_text(fifo); }), fifo.string() + ": a pipe, not a file");
     EXPECT_EQ(test::failure_of([&] { io::open_locked(fifo, io::Opened::may_exist); }),
-              fifo.string() + ": not a regular file");
+              fifo.string() + ": a pipe, not a file");
     EXPECT_EQ(test::failure_of([&] { io::read_text(directory.path()); }),
-              directory.path().string() + ": not a regular file");
+              directory.path().string() + ": a directory, not a file");
     test::write_text(file, "");
     EXPECT_EQ(io::read_text(file), "");
     fs::create_symlink(file, directory.path() / "link");

@@ -36,6 +36,8 @@ class FrequencyFile : public FrequencyStorage {
     void read(std::uint64_t place, std::byte* to, std::size_t bytes) const override;
     void give_back(std::uint64_t place, std::uint64_t bytes) noexcept override;
 
+    /// Path of the file, or of the directory of a temporary one.
+    const std::filesystem::path& path() const { return path_; }
     /// Length of the file; 0 where there is none.
     std::uint64_t bytes() const;
     /// Checksum of a run, which lies where its room begins: known from its writing, or else from reading it.
