@@ -75,7 +75,7 @@ TEST_F(Distrust, DamageToWhatARunLeftIsRefusedOrHarmless) {
 }
 
 TEST_F(Distrust, AListOfBadInputsIsCheckedToo) {
-    make_tree("dir", 400);
+    for (int i = 0; i < 600; ++i) save_gray("dir/image" + std::to_string(i) + ".png", i % 200);
     const Names words{"dir", "-q", "--link", "dataset", "--write", "stats,normalized", "-o", "out"};
     for (const char* file : {"0.png", "1.png", "2.png"}) write_text(at(std::string("dir/") + file), "no");
     interrupt(words, "out/gpuhist.journal");

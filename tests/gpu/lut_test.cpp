@@ -293,7 +293,11 @@ TEST_F(TablesTest, GrayAmongColorsCountsAsEqualColors) {
             Picture equal({8, 8, 3, depth}, packed);
             for (std::int64_t y = 0; y < 8; ++y)
                 for (std::int64_t x = 0; x < 8; ++x)
-                    for (int c = 0; c < 3; ++c) equal.set(x, y, c, sample(gray.view(), x, y, 0));
+                    for (int c = 0; c < 3; ++c)
+                        if (depth == Depth::f32)
+                            test::store(equal.mutable_view(), x, y, c, test::load<float>(gray.view(), x, y, 0));
+                        else
+                            equal.set(x, y, c, sample(gray.view(), x, y, 0));
             const LutSet tables = make_luts(pool_of({&gray, &color}), depth, {mode, 1, 99});
             LutSet::Lut one = *tables.find(Channel::gray), all = *tables.find(Channel::red);
             const LutSet::Lut wanted = *make_luts(pool_of({&equal, &color}), depth, {mode, 1, 99}).find(Channel::all);
