@@ -35,7 +35,7 @@ int list_inputs(const Options& options) {
         if (terminal || text.size() >= 65536) console.print(std::exchange(text, {}));
     }
     if (!text.empty()) console.print(text);
-    std::string summary = std::to_string(listed) + (listed == 1 ? " input" : " inputs") + ", not measured";
+    std::string summary = counted(listed, "input") + ", not measured";
     if (const io::LeftOut left_out = inputs.left_out(); left_out.any()) summary += "; left out: " + to_string(left_out);
     console.note(summary);
     return console.failed() ? output_failed : failed > 0 ? inputs_failed : all_done;

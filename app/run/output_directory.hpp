@@ -42,7 +42,7 @@ class OutputDirectory {
 
     /// Tells whether a file is there that gpuhist wrote.
     bool owns(const std::string& name) const;
-    /// The same of a file anywhere, by its absolute path without links.
+    /// Tells whether gpuhist wrote a file that lies anywhere, by its absolute path without links.
     bool owns_file(const std::string& file) const;
     /// Tells whether a file of an input's could be replaced: by a run into an empty directory none can.
     bool may_replace() const { return may_replace_; }

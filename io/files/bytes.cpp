@@ -14,24 +14,13 @@
 namespace gpuhist::io {
 namespace {
 
-constexpr std::size_t piece = std::size_t{1} << 26;
-
 [[noreturn]] void fail_as_empty(const std::string& name) {
     fail(name, "empty: there are no bytes in it", IoError::Kind::truncated);
 }
 
 /// Fills bytes from a place in them on, and in the file. Returns where the file ends, or the bytes do.
 std::size_t fill(std::vector<unsigned char>& bytes, std::size_t from, int descriptor, const std::string& name) {
-    while (from < bytes.size()) {
-        const std::size_t most = std::min(bytes.size() - from, piece);
-        const ssize_t got = ::pread(descriptor, bytes.data() + from, most, static_cast<off_t>(from));
-        if (got == 0) break;
-        if (got > 0)
-            from += static_cast<std::size_t>(got);
-        else if (errno != EINTR)
-            throw system_failure(name, "cannot be read", errno);
-    }
-    return from;
+    return from + read_at(descriptor, bytes.data() + from, bytes.size() - from, from, name);
 }
 
 std::vector<unsigned char> read_regular(int descriptor, std::size_t size, const std::string& name, const Reading& how) {

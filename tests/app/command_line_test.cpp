@@ -342,7 +342,7 @@ TEST_F(CommandLine, WhatHasNoEffectIsAnErrorOfTheLineAlone) {
     EXPECT_FALSE(fs::exists(at("there")));
     expect_refused(run({"x.png", "--write", "none", "-o", "there"}), "--output names a directory");
 
-    // Of two that do not go together, the line's stands.
+    // The line's option stands where another does not go with it.
     EXPECT_EQ(run_in({"GPUHIST_GPU=0"}, {"x.png", "--engine", "cpu", "-q", "--write", "none"}).code, all_done);
     EXPECT_EQ(run_in({"GPUHIST_MAX_ERRORS=1"}, {"no1", "no2", "x.png", "-q"}).code, inputs_failed);
     const Outcome failing = run_in({"GPUHIST_MAX_ERRORS=2"}, {"missing1", "missing2", "--fail-fast", "-q"});

@@ -253,10 +253,10 @@ TEST_F(OutputDirectory, ResultsOfVersion010AreAdopted) {
 }
 
 TEST_F(OutputDirectory, NamesOfAListDoNotCollideUnsaid) {
-    save("work/up/a.png", picture(1));
+    save("deep/up/a.png", picture(1));
     save("a.png", picture(2));
-    save("work/b.png", picture(3));
-    save((directory_ / "work").string().substr(1) + "/b.png", picture(4));  // below the folder that runs start in
+    save("deep/b.png", picture(3));
+    save((directory_ / "deep").string().substr(1) + "/b.png", picture(4));  // below the folder that runs start in
     const auto list = [&](const Names& names) {
         std::string text;
         for (const std::string& name : names) text += name + "\n";
@@ -265,16 +265,16 @@ TEST_F(OutputDirectory, NamesOfAListDoNotCollideUnsaid) {
     const Names words{"--files-from", "-", "-o", "out", "--write", "stats,histogram", "-q", "--threads", "4"};
     for (int round = 0; round < 5; ++round) {
         fs::remove_all(at("out"));
-        const Outcome outcome = run(words, list({"work/../a.png", "work/up/a.png", "./work//up/a.png"}));
+        const Outcome outcome = run(words, list({"deep/../a.png", "deep/up/a.png", "./deep//up/a.png"}));
         expect_code(output_failed, outcome);
-        expect_said(outcome, "work/up/a.png: its files are not written");
+        expect_said(outcome, "deep/up/a.png: its files are not written");
         EXPECT_EQ(paths(read_text(at("out/stats.csv"))).size(), 3u);
         // The first has the name.
         expect_code(all_done, run({"a.png", "-q", "-o", "one", "--write", "histogram"}));
-        EXPECT_TRUE(read_text(at("out/work/up/a.png.histogram.csv")) == read_text(at("one/a.png.histogram.csv")));
+        EXPECT_TRUE(read_text(at("out/deep/up/a.png.histogram.csv")) == read_text(at("one/a.png.histogram.csv")));
     }
     fs::remove_all(at("out"));
-    const std::string absolute = at("work/b.png");
+    const std::string absolute = at("deep/b.png");
     const Outcome twins = run(words, list({absolute, absolute.substr(1)}));
     expect_code(output_failed, twins);
     expect_said(twins, absolute.substr(1) + ": its files are not written");
