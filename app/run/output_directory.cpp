@@ -371,7 +371,6 @@ void OutputDirectory::write(const std::string& name, const void* data, std::size
     if (run_.empty()) return stage(name, [&](const auto& take) { take(data, bytes); });
     Staged staged{name, io::NewFile(at(name)), {}, bytes};
     staged.file->write(data, bytes);
-    staged.file->close();
     {
         const std::lock_guard lock(mutex_);
         append(output_list_line(name, bytes));
@@ -388,7 +387,6 @@ void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
 
 void OutputDirectory::stage(const std::string& name, io::NewFile file) {
     file.sync();
-    file.close();
     const std::lock_guard lock(mutex_);
     const std::uint64_t bytes = file.bytes();
     staged_.push_back({name, std::move(file), {}, bytes});

@@ -34,14 +34,30 @@ const std::string& temporary_prefix() {
 }
 
 NewFile::NewFile(std::filesystem::path path) : path_(std::move(path)) {
-    // A short name of its own: the file's may already be as long as the file system allows.
-    static std::atomic<unsigned> counter{0};
+    // A file without a name goes with the process, whatever ends that; it needs /proc to get one later.
+    static const bool can_be_named = ::access("/proc/self/fd", X_OK) == 0;
+    const std::filesystem::path directory = path_.has_parent_path() ? path_.parent_path() : ".";
+    if (can_be_named) file_ = ::open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (file_ >= 0) return;
+    // Not every file system has such files.
     do {
-        const unsigned count = counter.fetch_add(1, std::memory_order_relaxed);
-        temporary_ = path_.parent_path() / (temporary_prefix() + std::to_string(count) + ".tmp");
+        temporary_ = temporary_name();
         file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (file_ < 0 && errno == EEXIST);
     if (file_ < 0) give_up(path_, errno);
+}
+
+/// Returns a short name of its own: the file's may already be as long as the file system allows.
+std::filesystem::path NewFile::temporary_name() const {
+    static std::atomic<unsigned> counter{0};
+    const unsigned count = counter.fetch_add(1, std::memory_order_relaxed);
+    return path_.parent_path() / (temporary_prefix() + std::to_string(count) + ".tmp");
+}
+
+/// Gives a file without a name this one. Returns 0, or the system's error.
+int NewFile::link_to(const std::filesystem::path& name) const {
+    const std::string open_file = "/proc/self/fd/" + std::to_string(file_);
+    return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
 NewFile::NewFile(NewFile&& other) noexcept
@@ -76,16 +92,28 @@ void NewFile::close() {
 }
 
 void NewFile::replace() {
+    if (temporary_.empty()) {  // a link replaces nothing, a rename does
+        std::filesystem::path name;
+        int error = 0;
+        do error = link_to(name = temporary_name());
+        while (error == EEXIST);
+        if (error != 0) give_up(path_, error);
+        temporary_ = std::move(name);
+    }
     close();
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up(path_, errno);
     temporary_.clear();
 }
 
 bool NewFile::create() {
+    int error = 0;
+    if (temporary_.empty()) error = link_to(path_);
     close();
-    const int error = rename_to_new(temporary_, path_);
+    if (!temporary_.empty()) {
+        error = rename_to_new(temporary_, path_);
+        if (error == 0) temporary_.clear();
+    }
     if (error != 0 && error != EEXIST) give_up(path_, error);
-    if (error == 0) temporary_.clear();
     return error == 0;
 }
 

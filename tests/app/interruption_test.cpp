@@ -10,43 +10,6 @@ namespace {
 using namespace command;
 namespace fs = std::filesystem;
 
-TEST_F(Directory, KilledAtAnyMomentAndResumedGivesTheSameBytes) {
-    make_tree("dir", 250);
-    const std::vector<std::string> common{"dir",        "-q",  "--write",  "stats,histogram",
-                                          "--group-by", "dir", "--format", "csv"};
-    const auto arguments = [&](std::vector<std::string> more) {
-        more.insert(more.begin(), common.begin(), common.end());
-        return more;
-    };
-    const Outcome whole = run(arguments({"-o", "whole"}));
-    ASSERT_EQ(whole.code, inputs_failed);
-    std::mt19937 random(7);
-    int kills = 0;
-    for (int round = 0; round < 4 || (kills < 4 && round < 40); ++round) {  // a busy machine kills late
-        fs::remove_all(at("out"));
-        Outcome outcome;
-        bool resume = false;
-        for (int attempt = 0; attempt < 40; ++attempt) {
-            auto words =
-                arguments({"-o", "out", "--checkpoint", "0.01", "--threads", std::to_string(1 + random() % 4)});
-            if (resume) words.push_back("--resume");
-            Setting setting;
-            setting.signal = random() % 5 == 0 ? SIGINT : SIGKILL;
-            setting.after_seconds = whole.seconds * 1.2 * static_cast<double>(random() % 1000) / 1000;
-            if (attempt == 39) setting.signal = 0;
-            outcome = run(words, setting);
-            if (outcome.code == inputs_failed) break;
-            ASSERT_TRUE(outcome.code == -SIGKILL || outcome.code == was_interrupted || outcome.code == -SIGINT)
-                << outcome.code << outcome.err;
-            ++kills;
-            resume = true;
-        }
-        ASSERT_EQ(outcome.code, inputs_failed) << outcome.err;
-        expect_same_files("out", "whole");
-    }
-    EXPECT_GE(kills, 4);
-}
-
 TEST_F(Directory, InterruptedSaysHowToResume) {
     make_tree("dir", 1500);
     Setting setting;

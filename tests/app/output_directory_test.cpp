@@ -331,48 +331,6 @@ TEST_F(OutputDirectory, NoLinkLeadsToAnotherFile) {
 
 // --------------------------------------------------------------------------------------------- interrupted, shared
 
-TEST_F(OutputDirectory, AKilledRunInItsInputsResumesToTheSameBytes) {
-    make_tree("whole", 120, 3);
-    fs::copy(at("whole"), at("fresh"), fs::copy_options::recursive);
-    const auto words = [](const char* directory, bool resume) {
-        Names all{directory, "-o", directory, "-q", "--write", "stats,normalized", "--checkpoint", "0.01"};
-        if (resume) all.emplace_back("--resume");
-        return all;
-    };
-    const Outcome whole = run(words("whole", false));
-    ASSERT_EQ(whole.code, inputs_failed) << whole.err;
-    std::mt19937 random(11);
-    int kills = 0;
-    for (int round = 0; round < 3 || (kills < 4 && round < 30); ++round) {
-        fs::remove_all(at("out"));
-        fs::copy(at("fresh"), at("out"), fs::copy_options::recursive);
-        Outcome outcome;
-        for (int attempt = 0; attempt < 30; ++attempt) {
-            Setting setting;
-            setting.signal = attempt < 29 ? SIGKILL : 0;
-            setting.after_seconds = whole.seconds * static_cast<double>(random() % 1000) / 1000;
-            outcome = run(words("out", attempt > 0), setting);
-            if (outcome.code == inputs_failed) break;
-            ASSERT_EQ(outcome.code, -SIGKILL) << outcome.err;
-            kills += fs::exists(at("out/gpuhist.journal"));
-        }
-        ASSERT_EQ(outcome.code, inputs_failed) << outcome.err;
-        auto expected = contents("whole");
-        for (const char* name : {"stats.csv", "errors.csv"}) {  // which hold the directory's name
-            std::string& text = expected.at(name);
-            for (std::size_t found = 0; (found = text.find("whole/", found)) != text.npos;)
-                text.replace(found, 6, "out/");
-        }
-        expected.erase(".gpuhist");  // which has their lengths
-        auto actual = contents("out");
-        EXPECT_EQ(read_text(at("out/.gpuhist")).find("partial"), std::string::npos);
-        actual.erase(".gpuhist");
-        EXPECT_EQ(files_below("out"), files_below("whole"));
-        EXPECT_TRUE(actual == expected);
-    }
-    EXPECT_GE(kills, 4);
-}
-
 TEST_F(OutputDirectory, ARunAnewOwnsTheFilesOfAKilledOne) {
     make_tree("dir", 200, 3);
     const Names words{"dir", "-q", "-o", "out", "--write", "stats,histogram", "--checkpoint", "0.01"};
@@ -430,17 +388,20 @@ class Traced : public OutputDirectory {
         const std::string command =
             "cd " + directory_.string() +
             " && ASAN_OPTIONS=detect_leaks=0 strace -f -y -qq -s 500 -e signal=none -e "
-            "trace=fsync,fdatasync,syncfs,rename,renameat,renameat2,link,linkat,unlink -o trace " +
+            "trace=fsync,fdatasync,syncfs,rename,renameat,renameat2,link,linkat,unlink,close -o trace " +
             program + " " + words + " >traced.out 2>traced.err";
         const int status = std::system(command.c_str());
         EXPECT_EQ(WEXITSTATUS(status), 0) << read_text(at("traced.err"));
         std::vector<Call> calls;
         std::istringstream lines(read_text(at("trace")));
-        const std::regex sync(R"(^\d+ +(fsync|fdatasync|syncfs)\(\d+<(.*)>\) += 0)");
+        const std::regex sync(R"(^\d+ +(fsync|fdatasync|syncfs)\((\d+)<(.*)>(?:\(deleted\))?\) += 0)");
+        const std::regex close(R"(^\d+ +close\((\d+)<)");
         const std::regex unlink(R"re(^\d+ +(unlink)\("(.*)"\) += 0)re");
         const std::regex rename(
             R"re(^\d+ +(rename|link)[a-z0-9]*\((?:AT_FDCWD[^,]*, )?"(.*?)", (?:AT_FDCWD[^,]*, )?"(.*?)".* += 0)re");
         std::map<std::string, std::string> unfinished;  // by thread
+        // What a name leads to, and a descriptor: a file may be brought to disk before it has a name.
+        std::map<std::string, std::string> leads_to;
         for (std::string line; std::getline(lines, line);) {
             const std::string thread = line.substr(0, line.find(' '));
             if (const auto cut = line.find(" <unfinished ...>"); cut != line.npos) {
@@ -450,10 +411,17 @@ class Traced : public OutputDirectory {
             if (const auto resumed = line.find("resumed>"); resumed != line.npos)
                 line = unfinished[thread] + line.substr(resumed + 8);
             std::smatch found;
-            if (std::regex_search(line, found, rename))
-                calls.push_back({"rename", found[2], found[3]});
-            else if (std::regex_search(line, found, sync) || std::regex_search(line, found, unlink))
+            if (std::regex_search(line, found, rename)) {
+                const auto known = leads_to.find(found[2]);
+                const std::string file = known == leads_to.end() ? found[2].str() : known->second;
+                calls.push_back({"rename", leads_to[found[3]] = file, found[3]});
+            } else if (std::regex_search(line, found, sync)) {
+                calls.push_back({found[1], leads_to["/proc/self/fd/" + found[2].str()] = found[3], ""});
+            } else if (std::regex_search(line, found, close)) {
+                leads_to.erase("/proc/self/fd/" + found[1].str());
+            } else if (std::regex_search(line, found, unlink)) {
                 calls.push_back({found[1], found[2], ""});
+            }
         }
         return calls;
     }

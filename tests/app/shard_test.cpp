@@ -64,15 +64,6 @@ TEST_F(Directory, ASingleInputIsSharedOutToo) {
     expect_same_files("merged", "whole");
 }
 
-TEST_F(Directory, APartThatIsKilledAndResumedHasTheSameBytes) {
-    make_tree("dir", 250);
-    for (int i = 0; i < 50; ++i) write_text(at("dir/bad" + std::to_string(i) + ".png"), "no");
-    const Outcome whole = run({"dir", "-q", "--shard", "2/2", "-o", "whole"});
-    ASSERT_EQ(whole.code, inputs_failed);
-    expect_end_after_kills({"dir", "-q", "--shard", "2/2", "-o", "out"}, "out", whole);
-    expect_same_files("out", "whole");
-}
-
 TEST_F(Directory, APartThatRunsAgainHasNothingOfItsEarlierRun) {
     make_tree("dir", 20);
     write_text(at("dir/image.png"), "no");

@@ -111,7 +111,8 @@ class Command : public testing::Test {
         std::vector<std::string> words{program};
         words.insert(words.end(), arguments.begin(), arguments.end());
         std::vector<std::string> environment{"LC_ALL=C.UTF-8", "TERM=xterm"};
-        for (const char* kept : {"PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "ASAN_OPTIONS"})
+        for (const char* kept :
+             {"PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "ASAN_OPTIONS", "TSAN_OPTIONS"})
             if (const char* value = std::getenv(kept)) environment.push_back(std::string(kept) + "=" + value);
         environment.insert(environment.begin(), setting.environment.begin(), setting.environment.end());
         std::vector<char*> argv, envp;

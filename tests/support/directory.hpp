@@ -65,6 +65,23 @@ class Directory : public Command {
         return images;
     }
 
+    /// Directories of a few images of every kind each, and a list that goes through them in no order.
+    void make_groups(int directories, int images) const {
+        const std::array types{CV_16UC3, CV_16UC1, CV_8UC3, CV_32FC1, CV_32FC3};
+        Names names;
+        for (int i = 0; i < images; ++i) {
+            const int type = types[static_cast<std::size_t>(i / directories) % types.size()];
+            cv::Mat image(24, 24, type);
+            cv::randu(image, 0, image.depth() == CV_8U ? 256 : image.depth() == CV_16U ? 65536 : 1);
+            names.push_back("set/" + std::to_string(i % directories) + "/" + std::to_string(i) +
+                            (image.depth() == CV_32F ? ".pfm" : ".png"));
+            save(names.back(), image);
+        }
+        std::shuffle(names.begin(), names.end(), std::mt19937(3));
+        std::ofstream list(at("list"));
+        for (const std::string& name : names) list << name << '\n';
+    }
+
     /// A table of CSV whose fields hold no commas, each row by the names of the columns.
     std::vector<std::map<std::string, std::string>> table(const std::string& csv) const {
         std::vector<std::map<std::string, std::string>> rows;
@@ -85,28 +102,6 @@ class Directory : public Command {
             for (std::size_t i = 0; i < fields.size(); ++i) row[names.at(i)] = fields[i];
         }
         return rows;
-    }
-
-    /// A run into a directory that is killed again and again and goes on, until it ends as another has.
-    void expect_end_after_kills(std::vector<std::string> words, const std::string& output, const Outcome& whole) const {
-        words.insert(words.end(), {"--checkpoint", "0.01", "--resume"});
-        std::mt19937 random(5);
-        int kills = 0;
-        for (int round = 0; kills == 0 && round < 20; ++round) {  // a busy machine kills late
-            fs::remove_all(at(output));
-            Outcome outcome;
-            for (int attempt = 0; attempt < 40; ++attempt) {
-                Setting setting;
-                setting.signal = attempt < 39 ? SIGKILL : 0;
-                setting.after_seconds = whole.seconds * static_cast<double>(random() % 1000) / 1000;
-                outcome = run(words, setting);
-                if (outcome.code == whole.code) break;
-                ASSERT_EQ(outcome.code, -SIGKILL) << outcome.err;
-                ++kills;
-            }
-            ASSERT_EQ(outcome.code, whole.code) << outcome.err;
-        }
-        EXPECT_GE(kills, 1);
     }
 
     /// Every file below a directory, with its bytes, and the list of what gpuhist wrote there.

@@ -16,8 +16,9 @@ namespace gpuhist::io {
 /// Contents of a file that come one after the other: a function that gives each to `take`.
 using Pieces = std::function<void(const std::function<void(const void* data, std::size_t bytes)>& take)>;
 
-/// File that is written under a temporary name beside the one it is to have, which no other process uses and no link
-/// leads away from. It goes again unless it gets its name. Functions throw IoError naming that name and the cause.
+/// File that is written where it is to be, without a name until all of it is there: unless it gets one it goes again,
+/// however the process ends. File systems that know no such files (NFS) give it a temporary name, which no other
+/// process uses and no link leads away from. Functions throw IoError naming the file's name and the cause.
 class NewFile {
   public:
     explicit NewFile(std::filesystem::path path);
@@ -32,8 +33,6 @@ class NewFile {
     }
     /// Brings to disk what was written.
     void sync();
-    /// Writes no more.
-    void close();
     std::uint64_t bytes() const { return bytes_; }
     const std::filesystem::path& path() const { return path_; }
     /// Gives it its name, in place of the file that has it.
@@ -42,7 +41,12 @@ class NewFile {
     bool create();
 
   private:
-    std::filesystem::path path_, temporary_;
+    std::filesystem::path temporary_name() const;
+    int link_to(const std::filesystem::path& name) const;
+    void close();
+
+    std::filesystem::path path_;
+    std::filesystem::path temporary_;  ///< empty: it has no name yet
     int file_ = -1;
     std::uint64_t bytes_ = 0;
 };
@@ -50,9 +54,8 @@ class NewFile {
 /// Gives a file another name, unless one has it. Returns 0, or the system's error: EEXIST where one has.
 int rename_to_new(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// Writes a file so that a reader never sees half of it: a temporary name beside it, then a rename. Every write and the
-/// close are checked. Throws IoError naming the path and the cause, and what `pieces` throws; the temporary file is
-/// then gone.
+/// Writes a file so that a reader never sees half of it. Every write and the close are checked. Throws IoError naming
+/// the path and the cause, and what `pieces` throws; nothing is then left.
 void write_file(const std::filesystem::path& path, const Pieces& pieces);
 void write_file(const std::filesystem::path& path, const void* data, std::size_t bytes);
 void write_file(const std::filesystem::path& path, const std::string& text);
