@@ -70,10 +70,37 @@ Command take_command(const Grammar& grammar, Words& words) {
     return Command::run;
 }
 
+/// Option that an error of CLI11's is about; nothing where it names none.
+const CLI::Option* option_of(const CLI::App& app, const std::string& error) {
+    for (const CLI::Option* option : app.get_options())
+        for (const std::string& name : option->get_lnames())
+            if (const std::size_t at = error.find("--" + name); at != error.npos)
+                if (const std::size_t end = at + 2 + name.size(); error[end] == ':' || error[end] == ' ') return option;
+    return nullptr;
+}
+
+/// Parses the words by CLI11, and says in our words what it says of how often an option and its value stand there.
+void parse_options(CLI::App& app, Words words) {
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    try {
+        app.parse(std::move(words));
+    } catch (const CLI::ArgumentMismatch& error) {
+        const CLI::Option* const option = option_of(app, error.what());
+        if (!option) throw;
+        const std::string name = "--" + long_name(*option);
+        if (option->count() > 1) throw CLI::ParseError(name + " is given twice", usage_error);
+        throw CLI::ParseError(name + " needs a value: " + name + ' ' + option->get_type_name(), usage_error);
+    } catch (const CLI::ConversionError& error) {  // of a switch, the only ones whose values CLI11 converts
+        const CLI::Option* const option = option_of(app, error.what());
+        if (!option || option->results().empty()) throw;
+        throw CLI::ParseError(
+            "--" + long_name(*option) + ": '" + option->results().back() + "' is neither true nor false", usage_error);
+    }
+}
+
 /// Parses the words by the options of a command.
 void parse(CLI::App& app, Words words) {
-    std::reverse(words.begin(), words.end());  // as CLI11 takes them
-    app.parse(std::move(words));
+    parse_options(app, std::move(words));
     Words left = app.remaining();
     left.erase(std::remove(left.begin(), left.end(), "--"), left.end());  // the mark itself, which CLI11 counts
     if (left.empty()) return;

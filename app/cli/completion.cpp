@@ -7,14 +7,6 @@
 namespace gpuhist::app {
 namespace {
 
-/// Kinds of values, as far as a shell can complete them.
-bool takes_file(const CLI::Option& option) {
-    return option.get_type_name() == "FILE";
-}
-bool takes_directory(const CLI::Option& option) {
-    return option.get_type_name() == "DIR";
-}
-
 /// Options that are shown.
 std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
     return app.get_options(
@@ -85,6 +77,23 @@ void each_app(Grammar& grammar, const Visit& visit) {
     for (const Grammar::Entry& entry : grammar.commands) visit(entry.name(), *entry.app);
 }
 
+/// What a shell offers for an option's value.
+struct Offers {
+    std::string choices;  ///< joined, where a `%` stands
+    const char *directories, *files, *nothing;
+};
+
+std::string offer(const Grammar& grammar, const CLI::Option& option, const Offers& offers) {
+    const auto choices = choices_of(grammar, option);
+    if (!choices.empty()) {
+        std::string text = offers.choices;
+        return text.replace(text.find('%'), 1, joined(choices, " "));
+    }
+    return option.get_type_name() == "DIR"    ? offers.directories
+           : option.get_type_name() == "FILE" ? offers.files
+                                              : offers.nothing;
+}
+
 std::string bash(Grammar& grammar) {
     std::string values, words;
     each_app(grammar, [&](const std::string& name, const CLI::App& app) {
@@ -92,16 +101,12 @@ std::string bash(Grammar& grammar) {
             if (is_switch(*option)) continue;
             std::vector<std::string> patterns;
             for (const std::string& word : spellings(*option)) patterns.push_back("'" + name + " " + word + "'");
-            const auto choices = choices_of(grammar, *option);
-            values += "        " + joined(patterns, " | ") + ")\n            ";
-            if (!choices.empty())
-                values += "COMPREPLY=($(compgen -W '" + joined(choices, " ") + "' -- \"$word\"))";
-            else if (takes_directory(*option))
-                values += "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$word\")";
-            else if (takes_file(*option))
-                values += "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$word\")";
-            else
-                values += "COMPREPLY=()";
+            values +=
+                "        " + joined(patterns, " | ") + ")\n            " +
+                offer(grammar, *option,
+                      {"COMPREPLY=($(compgen -W '%' -- \"$word\"))",
+                       "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$word\")",
+                       "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$word\")", "COMPREPLY=()"});
             values += "\n            return ;;\n";
         }
         words += "        '" + name + "') options='" + joined(option_words(app), " ") + "' words='" +
@@ -160,19 +165,10 @@ std::string zsh(Grammar& grammar) {
         arguments += name.empty() ? "    *)\n" : "    " + name + ")\n";
         arguments += "        _arguments -s -S \\\n";
         for (const CLI::Option* option : shown_options(app)) {
-            std::string value;
-            if (!is_switch(*option)) {
-                const auto choices = choices_of(grammar, *option);
-                value = ":" + option->get_type_name() + ":";
-                if (!choices.empty())
-                    value += "(" + joined(choices, " ") + ")";
-                else if (takes_directory(*option))
-                    value += "_files -/";
-                else if (takes_file(*option))
-                    value += "_files";
-                else
-                    value += " ";
-            }
+            const std::string value = is_switch(*option)
+                                          ? ""
+                                          : ":" + option->get_type_name() + ":" +
+                                                offer(grammar, *option, {"(%)", "_files -/", "_files", " "});
             const bool repeatable = option->get_items_expected_max() > 1;
             for (const std::string& word : spellings(*option))
                 arguments += "            '" + std::string(repeatable ? "*" : "") + word +
@@ -226,15 +222,8 @@ std::string fish(Grammar& grammar) {
             text += "complete -c gpuhist" + when;
             for (const std::string& word : option->get_snames()) text += " -s " + word;
             for (const std::string& word : option->get_lnames()) text += " -l " + word;
-            const auto choices = choices_of(grammar, *option);
-            if (!choices.empty())
-                text += " -x -a '" + joined(choices, " ") + "'";
-            else if (takes_directory(*option))
-                text += " -x -a '(__fish_complete_directories)'";
-            else if (takes_file(*option))
-                text += " -r";
-            else if (!is_switch(*option))
-                text += " -x";
+            if (!is_switch(*option))
+                text += offer(grammar, *option, {" -x -a '%'", " -x -a '(__fish_complete_directories)'", " -r", " -x"});
             text += " -d '" + short_description(option->get_description()) + "'\n";
         }
         if (const auto choices = positional_choices(grammar, app); !choices.empty())

@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         std::fprintf(stderr, "gpuhist: %s\n", error.what());
     }
-    // All files are written. Unloading the hundred libraries behind OpenCV in an orderly way would take 3 ms, and to
+    // All files are written. Unloading the libraries behind OpenCV in an orderly way would take time, and to
     // flush all streams would wait for one that a thread is reading a list from.
     std::fflush(stdout);
     std::fflush(stderr);

@@ -52,11 +52,12 @@ void add_globs(CLI::App& app, const char* option, std::vector<std::string>& glob
 }
 
 template <class Value, class Limit>
-CLI::Option* add_number(CLI::App& app, const char* option, Value& value, Limit least, Limit most,
+CLI::Option* add_number(CLI::App& app, const std::string& option, Value& value, Limit least, Limit most,
                         const char* description, const char* type_name = "N") {
-    return app.add_option(option, value, description)
-        ->check(CLI::Range(least, most).description(""))
-        ->type_name(type_name);
+    const auto parse = [&value, option, least, most](const std::string& text) {
+        value = parse_number<Limit>(option, text, least, most);
+    };
+    return add_text(app, option.c_str(), parse, description, type_name);
 }
 
 constexpr std::uint64_t many = std::uint64_t{1} << 62;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iomanip>
+#include <sstream>
+#include <type_traits>
 
 #include "gpuhist/error.hpp"
 
@@ -41,6 +44,20 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+template <class Number>
+Number parse_number(const std::string& option, const std::string& text, Number least, Number most) {
+    Number value{};
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return value;
+    std::ostringstream limits;
+    limits << least << " to " << std::setprecision(17) << most;
+    throw CLI::ValidationError(option, "'" + text + "' is not a " + (std::is_integral_v<Number> ? "whole " : "") +
+                                           "number from " + limits.str());
+}
+template int parse_number(const std::string&, const std::string&, int, int);
+template double parse_number(const std::string&, const std::string&, double, double);
+template std::uint64_t parse_number(const std::string&, const std::string&, std::uint64_t, std::uint64_t);
 
 std::pair<double, double> parse_pair(const std::string& option, const std::string& text) {
     const auto items = split(text);

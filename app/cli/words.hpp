@@ -14,6 +14,9 @@ namespace gpuhist::app {
 
 // Each throws CLI::ValidationError, with the option and the word, for what it does not understand.
 
+/// Number from `least` to `most`: std::uint64_t and int whole, double with a fraction.
+template <class Number>
+Number parse_number(const std::string& option, const std::string& text, Number least, Number most);
 /// Two finite numbers, LO,HI.
 std::pair<double, double> parse_pair(const std::string& option, const std::string& text);
 /// Files that --write names.

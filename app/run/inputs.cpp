@@ -15,6 +15,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "cli/console.hpp"
 #include "run/output_list.hpp"
 
 namespace gpuhist::app {
@@ -290,7 +291,7 @@ class InputList::Implementation {
                 finished_ = true;
                 if (again_ > 0)
                     notes_.push_back(root.argument + ": " + std::to_string(again_) + " of its " +
-                                     std::to_string(found_) + " images given more than once, measured once");
+                                     counted(found_, "image") + " given more than once, measured once");
                 if (found_ + failed_ > 0) break;
                 const io::LeftOut& others = walk_->left_out();
                 if (others.again > 0 && !counts(at_)) {  // in the walk of another

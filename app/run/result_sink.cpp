@@ -432,8 +432,7 @@ void Results::print_set() {
             rows.push_back(row.statistics);
             if (is_first(row.statistics.channel)) images += row.images;
         }
-        const TableHeading heading{
-            name, std::to_string(images) + (images == 1 ? " image" : " images") + "  " + to_string(depth)};
+        const TableHeading heading{name, counted(images, "image") + "  " + to_string(depth)};
         print(format_table(heading, rows, numbers_->histograms[i].value_or(Histogram{}), "", options_.style));
     }
 }

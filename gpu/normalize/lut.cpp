@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/analysis.hpp"
 #include "core/bins.hpp"
@@ -273,7 +274,11 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
         if (gray)  // as R = G = B, whose luma it is
             for (int rows = joint_by_luma ? 1 : 3; rows > 0; --rows) core::add(all, *gray);
         add(Channel::all, all);
-        if (gray) tables.luts.insert(tables.luts.begin(), tables.luts.front())->channel = Channel::gray;
+        if (gray) {
+            LutSet::Lut same = tables.luts.front();
+            same.channel = Channel::gray;
+            tables.luts.insert(tables.luts.begin(), std::move(same));
+        }
     }
     return tables;
 }

@@ -57,7 +57,7 @@ ColumnValue text_of(std::string_view text) {
 const std::string types = "Type of the samples: " + depth_names(" or ") + ".";
 const std::string integers = names(false), countable = integers + "; of " + names(true) + " sets";
 const std::string nan_source = "numpy.isnan; 0 of " + integers, inf_source = "numpy.isinf; 0 of " + integers;
-const std::string white = "What stands for white: " + highest_values() + ", or as the file or --white says.";
+const std::string what_is_white = "What stands for white: " + highest_values() + ", or as the file or --white says.";
 const std::string of_white = integers + ", sets of one white";
 
 using Type = ColumnType;
@@ -141,8 +141,8 @@ const Column after_percentiles[] = {
      on_unit_scale<&Statistics::mean>},
     {"std_01", "fraction", Type::number, "std over white.", "torchvision's normalize", one_white, of_set, true, 0,
      on_unit_scale<&Statistics::std>},
-    {"white", "sample value", Type::number, white.c_str(), "the decoder", "every image; sets of one white", everywhere,
-     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
+    {"white", "sample value", Type::number, what_is_white.c_str(), "the decoder", "every image; sets of one white",
+     everywhere, false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
     {"alpha", "none", Type::text, "straight or premultiplied: how the file stores it.", "the decoder",
      "images with alpha", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
     {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",

@@ -1,4 +1,4 @@
-// Encoders of what OpenCV does not write: gray with alpha, and bands.
+// Encoders of the formats that keep every sample.
 #pragma once
 
 #include <opencv2/core/mat.hpp>
@@ -9,10 +9,10 @@
 
 namespace gpuhist::io {
 
-/// PNG of gray with alpha, 8U or 16U. Throws IoError, which begins with the name.
+/// PNG of 8U or 16U, but of bands. Throws IoError, which begins with the name.
 std::vector<unsigned char> encode_png(const cv::Mat& image, Samples samples, const std::string& name);
 
-/// TIFF of gray with alpha or of bands, of any depth, without compression. Throws IoError.
+/// TIFF of any samples and depth, without compression. Throws IoError.
 std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, const std::string& name);
 
 }  // namespace gpuhist::io

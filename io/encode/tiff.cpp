@@ -56,15 +56,14 @@ toff_t size_of(thandle_t handle) {
 }  // namespace
 
 std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, const std::string& name) {
-    const bool gray_alpha = samples == Samples::gray_alpha, colors = samples == Samples::color_bands;
-    cv::Mat pixels = image;
-    if (gray_alpha) {
-        pixels.create(image.rows, image.cols, CV_MAKETYPE(image.depth(), 2));
-        cv::mixChannels(image, pixels, {0, 0, 3, 1});
-    } else if (colors) {
-        pixels.create(image.rows, image.cols, image.type());
-        cv::mixChannels(image, pixels, {2, 0, 1, 1, 0, 2, 3, 3});  // colours of the file stand in the order R, G, B
-    }
+    const bool gray_alpha = samples == Samples::gray_alpha;
+    const bool colors = samples == Samples::color_bands || (samples == Samples::color && image.channels() > 2);
+    const int channels = gray_alpha ? 2 : image.channels();
+    // Where each sample of the file's row comes from: colours stand there in the order R, G, B.
+    std::vector<int> from_to = gray_alpha ? std::vector<int>{0, 0, 3, 1} : std::vector<int>{2, 0, 1, 1, 0, 2};
+    if (colors && channels == 4) from_to.insert(from_to.end(), {3, 3});
+    const bool moved = gray_alpha || colors;
+    cv::Mat row(1, image.cols, CV_MAKETYPE(image.depth(), channels));
     MemoryFile file;
     std::string error;
     const auto take_error = [](TIFF*, void* to, const char*, const char* format, va_list arguments) {
@@ -78,19 +77,20 @@ std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, co
                                                                                    TIFFOpenOptionsFree);
     TIFFOpenOptionsSetErrorHandlerExtR(options.get(), take_error, &error);
     TIFFOpenOptionsSetWarningHandlerExtR(options.get(), ignore, nullptr);
-    const std::uint64_t row_bytes = static_cast<std::uint64_t>(pixels.cols) * pixels.elemSize();
-    const bool big = row_bytes * static_cast<std::uint64_t>(pixels.rows) > (std::uint64_t{4} << 30) - (1 << 20);
+    const std::uint64_t row_bytes = static_cast<std::uint64_t>(row.cols) * row.elemSize();
+    const bool big = row_bytes * static_cast<std::uint64_t>(image.rows) > (std::uint64_t{4} << 30) - (1 << 20);
     TIFF* tiff = TIFFClientOpenExt(
         name.c_str(), big ? "w8" : "w", &file, read, write, seek, [](thandle_t) { return 0; }, size_of,
         [](thandle_t, void**, toff_t*) { return 0; }, [](thandle_t, void*, toff_t) {}, options.get());
     if (!tiff) fail(name, "cannot be encoded: " + error);
-    const int channels = pixels.channels(), extra = gray_alpha ? 1 : colors ? 1 : channels - 1;
+    const int extra = gray_alpha ? 1 : channels - (colors ? 3 : 1);
+    const bool alpha = gray_alpha || samples == Samples::color;
     const std::vector<std::uint16_t> kinds(static_cast<std::size_t>(extra),
-                                           gray_alpha ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED);
-    const bool floating = pixels.depth() == CV_32F || pixels.depth() == CV_64F;
-    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(pixels.cols));
-    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(pixels.rows));
-    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(pixels.elemSize1() * 8));
+                                           alpha ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED);
+    const bool floating = image.depth() == CV_32F || image.depth() == CV_64F;
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(image.cols));
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(image.rows));
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(image.elemSize1() * 8));
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, channels);
     TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, floating ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colors ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
@@ -100,8 +100,13 @@ std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, co
         tiff, TIFFTAG_ROWSPERSTRIP,
         std::max<std::uint32_t>(1, static_cast<std::uint32_t>((1 << 20) / std::max<std::uint64_t>(1, row_bytes))));
     bool done = true;
-    for (int y = 0; y < pixels.rows && done; ++y)
-        done = TIFFWriteScanline(tiff, pixels.ptr(y), static_cast<std::uint32_t>(y), 0) == 1;
+    for (int y = 0; y < image.rows && done; ++y) {
+        if (moved)
+            cv::mixChannels(image.row(y), row, from_to);
+        else
+            image.row(y).copyTo(row);  // libtiff takes what it may change
+        done = TIFFWriteScanline(tiff, row.ptr(), static_cast<std::uint32_t>(y), 0) == 1;
+    }
     done = done && TIFFFlush(tiff) == 1;
     TIFFClose(tiff);
     if (!done) fail(name, "cannot be encoded: " + error);

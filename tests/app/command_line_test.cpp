@@ -127,6 +127,37 @@ TEST_F(CommandLine, AMistypedOptionGetsASuggestion) {
     }
 }
 
+TEST_F(CommandLine, NumbersOutOfBoundsAreRefusedInOurWords) {
+    const struct {
+        const char *option, *value, *allowed;
+    } cases[] = {
+        {"--threads", "0", "a whole number from 1 to 4096"},
+        {"--threads", "4097", "a whole number from 1 to 4096"},
+        {"--threads", "1.5", "a whole number from 1 to 4096"},
+        {"--threads", "99999999999999999999", "a whole number from 1 to 4096"},
+        {"--threads", "", "a whole number from 1 to 4096"},
+        {"--gpu", "-1", "a whole number from 0 to 1023"},
+        {"--max-pixels", "0", "a whole number from 1 to 4611686018427387904"},
+        {"--max-errors", "0x10", "a whole number from 1 to 4611686018427387904"},
+        {"--checkpoint", "-1", "a number from 0 to 86400"},
+        {"--checkpoint", "nan", "a number from 0 to 86400"},
+    };
+    for (const auto& [option, value, allowed] : cases)
+        expect_refused(run({"x.png", option, value}),
+                       "gpuhist: " + std::string(option) + ": '" + value + "' is not " + allowed + "\n");
+    expect_refused(run_in({"GPUHIST_THREADS=0"}, {"x.png"}),
+                   "gpuhist: GPUHIST_THREADS: --threads: '0' is not a whole number from 1 to 4096\n");
+}
+
+TEST_F(CommandLine, ValuesThatAreMissingOrTooManyAreRefusedInOurWords) {
+    expect_refused(run({"x.png", "--threads"}), "gpuhist: --threads needs a value: --threads N\n");
+    expect_refused(run({"x.png", "-o"}), "gpuhist: --output needs a value: --output DIR\n");
+    expect_refused(run({"columns", "--format"}), "gpuhist: --format needs a value: --format FORM\n");
+    expect_refused(run({"x.png", "--engine", "cpu", "--engine", "cpu"}), "gpuhist: --engine is given twice\n");
+    expect_refused(run({"x.png", "-o", "a", "-o", "b"}), "gpuhist: --output is given twice\n");
+    expect_refused(run({"x.png", "--resume=maybe"}), "gpuhist: --resume: 'maybe' is neither true nor false\n");
+}
+
 TEST_F(CommandLine, QuietAndNothingWrittenTellsWhetherFilesAreValid) {
     fs::create_directory(at("dir"));
     fs::copy_file(at("x.png"), at("dir/y.png"));
@@ -206,7 +237,7 @@ TEST_F(CommandLine, EveryOptionIsInHelpManualCompletionVariablesAndFiles) {
         total += options.size();
         for (const std::string& option : options) {
             std::string roff = option;
-            for (std::size_t at = 0; (at = roff.find('-', at)) != roff.npos; at += 2) roff.insert(at, "\\");
+            for (std::size_t at = 0; (at = roff.find('-', at)) != roff.npos; at += 2) roff.insert(at, 1, '\\');
             EXPECT_TRUE(contains(manual.out, std::string("\\fB\\-\\-").append(roff).append("\\fR"))) << option;
             EXPECT_TRUE(contains(bash.out, "--" + option + " ") || contains(bash.out, "--" + option + "'")) << option;
             EXPECT_TRUE(contains(zsh.out, "'--" + option + "[") || contains(zsh.out, "--" + option + "=[")) << option;
@@ -365,7 +396,7 @@ TEST_F(CommandLine, AFileIsReadStrictly) {
         {"resume = perhaps\n", "file:1: resume: 'perhaps' is neither true nor false"},
         {"config = other\n", "no option 'config'"},
         {"help = true\n", "no option 'help'"},
-        {"threads = 0\n", "file:1: threads: "},
+        {"threads = 0\n", "file:1: threads: --threads: '0' is not a whole number from 1 to 4096"},
         {"merge.engine = cpu\n", "no option 'merge.engine'"},
     };
     for (const auto& [text, message] : cases) {

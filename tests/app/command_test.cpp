@@ -514,7 +514,7 @@ TEST_F(Command, AnInputGivenTwiceIsMeasuredOnce) {
     EXPECT_EQ(outcome.code, all_done);
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
     EXPECT_TRUE(contains(outcome.err, "dir/../dir/x.png: given more than once")) << outcome.err;
-    EXPECT_TRUE(contains(outcome.err, "dir: 1 of its 1 images given more than once")) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "dir: 1 of its 1 image given more than once")) << outcome.err;
 }
 
 TEST_F(Command, AnInputIsNeverOverwritten) {

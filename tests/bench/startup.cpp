@@ -54,7 +54,7 @@ void run(const Options& options) {
     };
     for (const auto& [name, words] : ways) {
         const Comparison found = compare(
-            options.repetitions, [&] { execute(words); },
+            options.repetitions, [&, words = words] { execute(words); },
             [&] {
                 execute({reference, image});
             });

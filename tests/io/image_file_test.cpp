@@ -162,6 +162,25 @@ TEST_F(ImageFile, ThreadsDecodeAtOnce) {
     EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
+TEST_F(ImageFile, OpenCvReadsWhatIsWritten) {
+    for (const int depth : {CV_8U, CV_16U, CV_32F})
+        for (const int channels : {1, 3, 4})
+            for (const char* name : {"x.png", "x.tiff"}) {
+                SCOPED_TRACE(testing::Message() << name << ' ' << depth << ' ' << channels);
+                const cv::Mat image = picture(37, 53, CV_MAKETYPE(depth, channels));
+                if (depth == CV_32F && std::string(name) == "x.png") {
+                    EXPECT_THROW(write_image(directory / name, image), IoError);
+                    continue;
+                }
+                write_image(directory / name, image);
+                EXPECT_TRUE(same(read_image(directory / name), image));
+                if (depth == CV_8U && channels == 4 && std::string(name) == "x.tiff")
+                    continue;  // it multiplies alpha in
+                EXPECT_TRUE(same(cv::imread((directory / name).string(), cv::IMREAD_UNCHANGED), image));
+            }
+    EXPECT_THROW(write_image(directory / "x.jpg", picture(4, 4, CV_8UC3)), IoError);
+}
+
 TEST_F(ImageFile, PathsAreBytes) {
     const cv::Mat image = picture(5, 5, CV_8UC3);
     const std::string name = "\xFF\xFEpicture, \"odd\".png";

@@ -1,0 +1,35 @@
+# OpenCV where its own configuration is missing: Debian and Ubuntu ship that in libopencv-dev, which brings all of OpenCV along.
+# Defines the same targets, opencv_core and so on, for the components that are named. Where OpenCV's own is there, it is taken.
+find_package(OpenCV ${OpenCV_FIND_VERSION} CONFIG QUIET COMPONENTS ${OpenCV_FIND_COMPONENTS})
+if(OpenCV_FOUND)
+  return()
+endif()
+unset(OpenCV_DIR CACHE) # the failed search
+
+find_path(OpenCV_INCLUDE_DIR opencv2/core.hpp PATH_SUFFIXES opencv4)
+mark_as_advanced(OpenCV_INCLUDE_DIR)
+set(OpenCV_VERSION "")
+if(OpenCV_INCLUDE_DIR)
+  file(STRINGS "${OpenCV_INCLUDE_DIR}/opencv2/core/version.hpp" numbers REGEX "#define CV_VERSION_(MAJOR|MINOR|REVISION)")
+  string(REGEX REPLACE "[^0-9]*([0-9]+)[^0-9]*" "\\1." OpenCV_VERSION "${numbers}")
+  string(REGEX REPLACE "\\.$" "" OpenCV_VERSION "${OpenCV_VERSION}")
+endif()
+foreach(component ${OpenCV_FIND_COMPONENTS})
+  find_library(OpenCV_${component}_LIBRARY opencv_${component})
+  mark_as_advanced(OpenCV_${component}_LIBRARY)
+  if(OpenCV_${component}_LIBRARY AND EXISTS "${OpenCV_INCLUDE_DIR}/opencv2/${component}.hpp")
+    set(OpenCV_${component}_FOUND TRUE)
+  endif()
+endforeach()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(OpenCV REQUIRED_VARS OpenCV_INCLUDE_DIR VERSION_VAR OpenCV_VERSION HANDLE_COMPONENTS)
+if(OpenCV_FOUND)
+  foreach(component ${OpenCV_FIND_COMPONENTS})
+    if(NOT TARGET opencv_${component})
+      add_library(opencv_${component} UNKNOWN IMPORTED)
+      set_target_properties(opencv_${component} PROPERTIES
+        IMPORTED_LOCATION "${OpenCV_${component}_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${OpenCV_INCLUDE_DIR}")
+    endif()
+  endforeach()
+endif()
