@@ -98,9 +98,9 @@ std::vector<GpuInfo> gpus() {
 }
 
 std::unique_ptr<Engine> make_engine(std::string_view name, const EngineOptions& options) {
-    if (name == "cpu") return cpu::make(options);
-    if (name == "cuda") return cuda::make(options);
-    if (name == "auto") return cuda::info().available ? cuda::make(options) : cpu::make(options);
+    if (name == "cpu" || (name == "auto" && !cuda::info().available))
+        return with_copy_depths(cpu::make(options), options);
+    if (name == "cuda" || name == "auto") return with_copy_depths(cuda::make(options), options);
     throw InvalidArgument("engine '" + std::string(name) + "': there are auto, cuda and cpu");
 }
 

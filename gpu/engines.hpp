@@ -12,7 +12,13 @@ namespace gpuhist {
 namespace cpu {
 std::unique_ptr<Engine> make(const EngineOptions& options);
 EngineInfo info();
+/// Threads that an engine uses on the CPU, at least one.
+int threads_of(const EngineOptions& options);
 }  // namespace cpu
+
+/// Engine that makes copies of any depth, with the findings and copies of one that makes only those of the mode's
+/// depth.
+std::unique_ptr<Engine> with_copy_depths(std::unique_ptr<Engine> engine, const EngineOptions& options);
 
 namespace cuda {
 std::unique_ptr<Engine> make(const EngineOptions& options);

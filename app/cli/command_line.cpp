@@ -128,7 +128,7 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     options.quiet = grammar.quiet;
     if (grammar.quiet && source("--format") < source("--quiet")) options.format = "none";
     options.table_of_each = given("--format");
-    for (const char* option : {"--normalize", "--percentiles", "--channels", "--link", "--lut-in"})
+    for (const char* option : {"--normalize", "--percentiles", "--channels", "--depth", "--size", "--link", "--lut-in"})
         options.normalize = options.normalize || given(option);
     check(options, given);
     if (grammar.fail_fast) options.max_errors = 1;

@@ -1,5 +1,6 @@
 // Options: which there are, what they say of themselves, and the fields they fill.
 #include <functional>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -61,6 +62,7 @@ CLI::Option* add_number(CLI::App& app, const std::string& option, Value& value, 
 }
 
 constexpr std::uint64_t many = std::uint64_t{1} << 62;
+constexpr std::int64_t most_side = std::numeric_limits<std::int32_t>::max();
 
 std::function<void(const std::string&)> parse_columns(Percentiles& percentiles) {
     return [&percentiles](const std::string& text) { percentiles = parse_percentile_columns(text); };
@@ -154,6 +156,14 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
     add_text(app, "--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
     add_choice(grammar, app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
                "Normalise the colours joint [default] or separate", "HOW");
+    Choices<std::optional<Depth>> depths;
+    for (const DepthTraits& traits : all_depths) depths.emplace_back(traits.name, traits.depth);
+    add_choice(grammar, app, "--depth", options.normalization.depth, depths,
+               "Depth of the copies: " + listed(depths) + ", of which f32 is 0 to 1\n[the image's; zscore: f32]",
+               "TYPE");
+    add_number(app, "--size", options.copy_size, std::int64_t{1}, most_side,
+               "Make copies smaller, after the table: so many pixels on the\nlongest side, each the average of an area",
+               "PIXELS");
     add_choice(grammar, app, "--link", options.linked, {{"dataset", true}},
                "dataset: one table for all, from the whole set", "WHAT");
     app.add_option("--lut-out", options.tables_to, "Keep the table that normalises the whole set")->type_name("FILE");

@@ -8,6 +8,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "gpuhist/reduce.hpp"
 #include "run/interruption.hpp"
 #include "run/set_summary.hpp"
 
@@ -51,14 +52,15 @@ std::string no_copy(const io::Image& file, const Normalization& normalization) {
 }  // namespace
 
 Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
-                   const Sinks& sinks, StageTimes& times, bool single)
+                   const Sinks& sinks, StageTimes& times, bool single, int threads)
     : options_(options),
       files_(options, output, single),
       engines_(engines),
       budget_(budget),
       sinks_(sinks),
       times_(times),
-      single_(single) {}
+      single_(single),
+      threads_of_copy_(single ? threads : 1) {}
 
 void Measurer::reuse_memory(std::size_t bytes) {
     pixel_memory_ = std::make_unique<PinnedPool>(bytes, -1);
@@ -163,13 +165,14 @@ class Measurer::Images {
         for (const Channel channel : channels)
             if (!normalization.joint && channel != Channel::gray) names += std::string(" ") + to_string(channel);
         const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
-        image.outcome->remarks.push_back({"unchanged", image.outcome->input.path +
-                                                           ": its normalized copy is unchanged" +
-                                                           (names.empty() ? "" : " in" + names) + ": " +
-                                                           (ranks           ? "both percentiles are"
-                                                            : names.empty() ? "it has"
-                                                                            : "each has") +
-                                                           " one value"});
+        const bool other_depth = normalized_depth(image.view.depth, normalization) != image.view.depth;
+        image.outcome->remarks.push_back(
+            {"unchanged", image.outcome->input.path + ": its normalized copy is unchanged" +
+                              (other_depth ? " but for its depth" : "") + (names.empty() ? "" : " in" + names) + ": " +
+                              (ranks           ? "both percentiles are"
+                               : names.empty() ? "it has"
+                                               : "each has") +
+                              " one value"});
     }
 
     static constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
@@ -295,12 +298,20 @@ io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held
                 input.path + ": its " + std::to_string(file_bytes) + " bytes are more than the memory there is",
                 IoError::Kind::memory);
         clock.enter(Stage::memory);
-        // The copy is as large as the pixels, as floats up to four times.
-        const std::uint64_t copies = !normalized ? 0 : traits_of(options_.normalization.mode).real ? 4 : 1;
-        share.require(held + file_bytes + pixel_bytes * (1 + copies));
+        share.require(held + file_bytes + pixel_bytes * (1 + (normalized ? most_copies() : 0)));
         clock.enter(pixel_bytes > 0 ? Stage::decode : Stage::read);
     };
     return input.standard_input ? io::read_image(STDIN_FILENO, input.path, decode) : io::read_image(input.path, decode);
+}
+
+/// Memory that copies of an image take at most, in images: one is as large, as floats up to four times. Of floats one
+/// in f32 comes before that of another depth; one that is made smaller is there beside it.
+std::uint64_t Measurer::most_copies() const {
+    std::uint64_t most = traits_of(options_.normalization.mode).real ? 4 : 1;
+    if (const auto depth = options_.normalization.depth) most = std::max<std::uint64_t>(2, sample_bytes(*depth));
+    if (luts_)
+        for (const LutSet& tables : *luts_) most = std::max<std::uint64_t>(most, sample_bytes(tables.copy_depth()));
+    return options_.copy_size > 0 ? 2 * most : most;
 }
 
 /// Files that are written about an input in this pass.
@@ -320,12 +331,21 @@ Writes Measurer::writes_of(Outcome& outcome) const {
     return writes;
 }
 
-cv::Mat Measurer::like(const io::Image& file, NormalizeMode mode) const {
+cv::Mat Measurer::copy_of(const io::Image& file, Depth depth) const {
     cv::Mat image;
     image.allocator = allocator_.get();
-    const Depth depth = normalized_depth(file.depth, mode);
     image.create(file.pixels.rows, file.pixels.cols, CV_MAKETYPE(io::opencv_depth(depth), file.pixels.channels()));
     return image;
+}
+
+void Measurer::reduce(cv::Mat& copy, const io::Image& file) const {
+    if (options_.copy_size == 0) return;
+    const Sides sides{copy.cols, copy.rows}, wanted = reduced_sides(sides, options_.copy_size);
+    if (wanted == sides) return;
+    cv::Mat small(static_cast<int>(wanted.height), static_cast<int>(wanted.width), copy.type());
+    gpuhist::reduce(io::view(copy), io::mutable_view(small),
+                    file.alpha == io::Alpha::straight ? ReduceWeight::alpha : ReduceWeight::area, threads_of_copy_);
+    copy = small;
 }
 
 cv::Mat Measurer::apply_luts(const io::Image& file) const {
@@ -334,8 +354,8 @@ cv::Mat Measurer::apply_luts(const io::Image& file) const {
         throw InvalidArgument("there is no lookup table for bands");
     for (const LutSet& tables : *luts_)
         if (tables.depth == image.depth) {
-            cv::Mat normalized = like(file, tables.mode);
-            gpuhist::apply_luts(tables, image, io::mutable_view(normalized), 1, file.samples);
+            cv::Mat normalized = copy_of(file, tables.copy_depth());
+            gpuhist::apply_luts(tables, image, io::mutable_view(normalized), threads_of_copy_, file.samples);
             return normalized;
         }
     throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images");
@@ -361,7 +381,7 @@ Task Measurer::task_of(Image& image) const {
         image.writes.normalized = false;
         return task;
     }
-    image.normalized = like(image.file, options_.normalization.mode);
+    image.normalized = copy_of(image.file, normalized_depth(image.file.depth, options_.normalization));
     job.normalization = options_.normalization;
     if (image.file.samples == Samples::gray_alpha) job.normalization->joint = false;  // gray is all that there is
     job.output = io::mutable_view(image.normalized);
@@ -376,6 +396,10 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     if (writes.normalized && luts_) {
         clock.enter(Stage::analyze);
         image.normalized = apply_luts(image.file);
+    }
+    if (writes.normalized) {
+        clock.enter(Stage::analyze);
+        reduce(image.normalized, image.file);
     }
     image.file.pixels.release();
     if (pass_ == 2) {

@@ -25,7 +25,7 @@ namespace gpuhist::app {
 class Measurer {
   public:
     Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
-             const Sinks& sinks, StageTimes& times, bool single);
+             const Sinks& sinks, StageTimes& times, bool single, int threads);
 
     /// Pixels lie from now on in memory that is reused, of which `bytes` are kept; pinned for the GPU, if one works.
     void reuse_memory(std::size_t bytes);
@@ -52,8 +52,11 @@ class Measurer {
     Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
     cv::Mat apply_luts(const io::Image& file) const;
-    /// Memory for the normalised copy.
-    cv::Mat like(const io::Image& file, NormalizeMode mode) const;
+    /// Memory for a copy.
+    cv::Mat copy_of(const io::Image& file, Depth depth) const;
+    /// Makes a normalised copy as small as it is wanted.
+    void reduce(cv::Mat& copy, const io::Image& file) const;
+    std::uint64_t most_copies() const;
     void write_results(Image& image, StageClock& clock) const;
 
     const Options& options_;
@@ -63,6 +66,7 @@ class Measurer {
     const Sinks& sinks_;
     StageTimes& times_;
     const bool single_;  ///< there is one input
+    const int threads_of_copy_;
     int pass_ = 1;
     bool summed_ = false;
     std::shared_ptr<io::FrequencyFile> values_;

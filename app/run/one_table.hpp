@@ -4,9 +4,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/io/report.hpp"
+#include "gpuhist/lut.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
@@ -31,5 +33,9 @@ class OneTable {
     bool linked_, separate_;
     std::map<Depth, Kinds> kinds_;
 };
+
+/// Has kept tables, those of the file `name`, make copies of this depth: those of floats can. Throws UsageError where
+/// others were made for another one.
+void make_copies_of(Depth depth, std::vector<LutSet>& tables, const std::string& name);
 
 }  // namespace gpuhist::app

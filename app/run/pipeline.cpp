@@ -27,6 +27,7 @@
 #include "run/dry_run.hpp"
 #include "run/image_task.hpp"
 #include "run/interruption.hpp"
+#include "run/one_table.hpp"
 #include "run/output_directory.hpp"
 #include "run/output_names.hpp"
 #include "run/result_sink.hpp"
@@ -105,13 +106,15 @@ class Run {
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
           budget_(memory_),
           sinks_(make_sinks(options)),
-          measurer_(options, *output_, engines_, budget_, sinks_, summary.stages, single_),
+          measurer_(options, *output_, engines_, budget_, sinks_, summary.stages, single_, threads_),
           results_(options, sinks_, console_, *output_, single_, memory_ / 8) {
         if (results_.summed()) measurer_.sum_images(results_.values());
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from, memory_);
         const std::string text(bytes.begin(), bytes.end()), name = options.tables_from.string();
-        measurer_.use_luts(io::parse_luts(text, name));
+        std::vector<LutSet> luts = io::parse_luts(text, name);
+        if (const auto depth = options.normalization.depth) make_copies_of(*depth, luts, name);
+        measurer_.use_luts(std::move(luts));
         if (!io::has_checksum(text)) console_.note(name + ": has no checksum, so that damage would not be noticed");
     }
 
@@ -454,6 +457,9 @@ int run(const Options& options, RunSummary* summary, const EngineFactory& make) 
     try {
         if (options.dry_run) return list_inputs(options);
         return Run(options, summary ? *summary : own, make).execute();
+    } catch (const UsageError& error) {
+        console.say(error.what());
+        return usage_error;
     } catch (const IoError& error) {
         console.say(error.what());
         return inputs_failed;

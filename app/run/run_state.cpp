@@ -63,6 +63,8 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
               std::pair(writes->plot, "plot "), std::pair(writes->normalized, "normalized ")})
             if (wanted) write += name;
     if (!options.write && options.normalize) write = "normalized of directories too";
+    all["--depth"] = normalization.depth ? to_string(*normalization.depth) : "";
+    all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
     all["--link"] = options.linked ? "dataset" : "";
     all["--lut-in"] = options.tables_from.string();
     all["--lut-out"] = options.tables_to.string();

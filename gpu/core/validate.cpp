@@ -54,16 +54,26 @@ void validate(const Normalization& normalization) {
         !(normalization.low >= 0 && normalization.low < normalization.high && normalization.high <= 100))
         refuse("percentiles " + std::to_string(normalization.low) + "," + std::to_string(normalization.high) +
                ": 0 <= low < high <= 100");
+    if (normalization.depth && traits_of(normalization.mode).real && !traits_of(*normalization.depth).floating)
+        refuse(std::string(to_string(normalization.mode)) + " writes real numbers, which " +
+               to_string(*normalization.depth) + " does not hold");
 }
 
-void validate_output(const ImageView& image, const Normalization& normalization, const MutableImageView& output) {
+void validate_output(const ImageView& image, Depth depth, const MutableImageView& output) {
     validate(ImageView(output));
-    const Depth depth = normalized_depth(image.depth, normalization.mode);
     if (output.width != image.width || output.height != image.height || output.channels != image.channels ||
         output.order != image.order || output.depth != depth)
         refuse(std::string("output view: it must have the input's width, height, channels and order, and depth ") +
                to_string(depth));
     if (output.memory != image.memory) refuse("output view: it must lie in the same memory as the input");
+}
+
+void validate_output(const ImageView& image, const Normalization& normalization, const MutableImageView& output) {
+    const Depth depth = normalized_depth(image.depth, normalization.mode);
+    if (normalized_depth(image.depth, normalization) != depth)
+        refuse(std::string("copy of depth ") + to_string(*normalization.depth) +
+               ": only an engine makes it, here it is " + to_string(depth));
+    validate_output(image, depth, output);
 }
 
 }  // namespace gpuhist::core

@@ -14,7 +14,9 @@ void validate(const AnalysisRequest& request);
 void validate(const ImageView& image, const AnalysisRequest& request);
 void validate(const Normalization& normalization);
 void validate(const Range& range);
-/// `output` must be what `normalize` writes for `image`.
+/// `output` must be a copy of `image` of this depth.
+void validate_output(const ImageView& image, Depth depth, const MutableImageView& output);
+/// `output` must be what the mode itself writes for `image`, and no other depth may be asked for.
 void validate_output(const ImageView& image, const Normalization& normalization, const MutableImageView& output);
 
 inline constexpr std::uint32_t max_bins = 1u << 24;

@@ -56,14 +56,11 @@ class CpuEngine final : public Engine {
             normalizer_.apply_floats(workers_, image, request, result, normalization, *floats_, output);
             return;
         }
-        AnalysisRequest needed = request;  // with luma where it decides, even if its counts are not wanted
-        needed.luma_histogram = request.luma_histogram || (mode.joint_by_luma && normalization.joint);
+        AnalysisRequest needed = request;
+        needed.luma_histogram = needs_luma(request, normalization);
         integers_.analyze(workers_, image, needed, result);
         normalizer_.apply_integers(workers_, image, result, normalization, output);
-        if (!request.luma_histogram && result.find(Channel::luma))
-            result.channels.erase(
-                std::find_if(result.channels.begin(), result.channels.end(),
-                             [](const ChannelAnalysis& row) { return row.channel == Channel::luma; }));
+        leave_out_luma(request, result);
     }
 
   private:
@@ -90,9 +87,13 @@ std::unique_ptr<Engine> make(const EngineOptions& options) {
     if (options.threads < 0)
         throw InvalidArgument("threads: " + std::to_string(options.threads) +
                               " is negative; 0 takes as many as the process may run on");
+    return std::make_unique<CpuEngine>(threads_of(options));
+}
+
+int threads_of(const EngineOptions& options) {
     // More threads than processors would only wait for each other.
     const int allowed = allowed_threads();
-    return std::make_unique<CpuEngine>(options.threads ? std::min(options.threads, allowed) : allowed);
+    return options.threads > 0 ? std::min(options.threads, allowed) : allowed;
 }
 
 EngineInfo info() {

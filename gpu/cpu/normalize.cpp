@@ -67,19 +67,6 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
     });
 }
 
-/// Calls apply(sample, out), values of the types that an integer image and its copy hold.
-template <class Apply>
-void with_types(Depth depth, NormalizeMode mode, const Apply& apply) {
-    with_depth(depth, [&](auto sample) {
-        with_depth(normalized_depth(depth, mode), [&](auto out) {
-            using Sample = decltype(sample);
-            using Out = decltype(out);
-            if constexpr (std::is_integral_v<Sample> && (std::is_same_v<Sample, Out> || std::is_floating_point_v<Out>))
-                apply(sample, out);
-        });
-    });
-}
-
 /// Maps an image by given tables.
 template <class In, class Out>
 void map_image(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
@@ -91,7 +78,7 @@ void map_image(Workers& workers, const LutSet& given, const ImageView& image, co
         Out* table = storage.data() + static_cast<std::size_t>(c) * values;
         tables[c] = table;
         if (at[c] == Channel::alpha)
-            core::identity<In>(table);
+            core::identity<In>(given.mode, table);
         else
             std::transform(given.find(at[c])->values.begin(), given.find(at[c])->values.end(), table,
                            [](float value) { return static_cast<Out>(value); });
@@ -104,7 +91,8 @@ void map_image(Workers& workers, const LutSet& given, const ImageView& image, co
 /// Facts about each channel by position; absent where its samples stay as they are.
 using ChannelFacts = std::array<std::optional<core::FloatFacts>, 4>;
 
-/// Maps each channel by the mode's formula.
+/// Maps each channel by the mode's formula, to the depth of `Out`.
+template <class Out>
 void map_floats(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
                 const ChannelFacts& facts) {
     core::with_mode(mode, [&](auto chosen) {
@@ -112,10 +100,10 @@ void map_floats(Workers& workers, const ImageView& image, const MutableImageView
         std::array<std::optional<Map>, 4> maps;
         for (int c = 0; c < image.channels; ++c)
             if (facts[c] && !Map::keeps(*facts[c])) maps[c].emplace(*facts[c]);
-        for_pairs<float, float>(workers, image, output, [&](const float* in, float* out, std::int64_t pixels) {
+        for_pairs<float, Out>(workers, image, output, [&](const float* in, Out* out, std::int64_t pixels) {
             for (int c = 0; c < image.channels; ++c)
                 for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
-                    out[i] = maps[c] ? (*maps[c])(in[i]) : in[i];
+                    out[i] = core::to_depth<Out>(maps[c] ? (*maps[c])(in[i]) : in[i]);
         });
     });
 }
@@ -124,7 +112,7 @@ void map_floats(Workers& workers, const LutSet& given, const ImageView& image, c
     const auto at = channels_at(image);
     ChannelFacts facts;  // alpha is copied
     for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::facts_of(*given.find(at[c]));
-    map_floats(workers, image, output, given.mode, facts);
+    with_depth(output.depth, [&](auto out) { map_floats<decltype(out)>(workers, image, output, given.mode, facts); });
 }
 
 }  // namespace
@@ -147,7 +135,7 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
     for (int c = 0; c < image.channels; ++c) {
         Out* table = storage + (joint && c < 3 ? 0 : c * values);
         if (at[c] == Channel::alpha)
-            core::identity<Sample>(table);
+            core::identity<Sample>(normalization.mode, table);
         else if (!joint)
             core::fill_table<Sample>(analysis.find(at[c])->counts, normalization, table);
         tables[c] = table;
@@ -157,7 +145,7 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
 
 void Normalizer::apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
                                 const Normalization& normalization, const MutableImageView& output) {
-    with_types(image.depth, normalization.mode, [&](auto sample, auto out) {
+    core::with_integer_copies(image.depth, output.depth, [&](auto sample, auto out) {
         apply_luts<decltype(sample), decltype(out)>(workers, image, analysis, normalization, output);
     });
 }
@@ -236,7 +224,26 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
             }
         }
     }
-    map_floats(workers, image, output, normalization.mode, facts);
+    map_floats<float>(workers, image, output, normalization.mode, facts);
+}
+
+void convert_floats(Workers& workers, const ImageView& image, const MutableImageView& output) {
+    with_depth(output.depth, [&](auto sample) {
+        using Out = decltype(sample);
+        for_pairs<float, Out>(workers, image, output, [&](const float* in, Out* out, std::int64_t pixels) {
+            std::transform(in, in + pixels * image.channels, out, [](float v) { return core::to_depth<Out>(v); });
+        });
+    });
+}
+
+bool needs_luma(const AnalysisRequest& request, const Normalization& normalization) {
+    return request.luma_histogram || (traits_of(normalization.mode).joint_by_luma && normalization.joint);
+}
+
+void leave_out_luma(const AnalysisRequest& request, Analysis& result) {
+    if (request.luma_histogram || !result.find(Channel::luma)) return;
+    result.channels.erase(std::find_if(result.channels.begin(), result.channels.end(),
+                                       [](const ChannelAnalysis& row) { return row.channel == Channel::luma; }));
 }
 
 }  // namespace gpuhist::cpu
@@ -249,7 +256,7 @@ namespace {
 LutSet gray_for_colors(const LutSet& tables) {
     const LutSet::Lut* gray = tables.find(Channel::gray);
     if (!gray) throw InvalidArgument("tables without one for gray: the image has no colours");
-    LutSet three{tables.depth, tables.mode, false, {}};
+    LutSet three{tables.depth, tables.mode, false, {}, tables.copies};
     for (const Channel color : core::colors) three.luts.emplace_back(*gray).channel = color;
     return three;
 }
@@ -266,9 +273,7 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
         if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples a pixel");
         return apply_luts(gray_for_colors(tables), image, output, threads);
     }
-    Normalization normalization;
-    normalization.mode = tables.mode;
-    core::validate_output(image, normalization, output);
+    core::validate_output(image, tables.copy_depth(), output);
     if (image.memory != Memory::host) throw InvalidArgument("tables: the image lies in device memory");
     if (image.depth != tables.depth)
         throw InvalidArgument(std::string("tables of ") + to_string(tables.depth) + " do not fit an image of " +
@@ -281,7 +286,7 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
     if (traits_of(image.depth).floating)
         cpu::map_floats(workers, tables, image, output);
     else
-        cpu::with_types(image.depth, tables.mode, [&](auto sample, auto out) {
+        core::with_integer_copies(image.depth, output.depth, [&](auto sample, auto out) {
             cpu::map_image<decltype(sample), decltype(out)>(workers, tables, image, output);
         });
 }

@@ -16,7 +16,8 @@ namespace gpuhist::cpu {
 /// Writer of normalised copies. Owns its tables and reuses them.
 class Normalizer {
   public:
-    /// Writes the copy of an image whose values are counted one by one. `analysis` has the luma row where that decides.
+    /// Writes the copy of an image whose values are counted one by one, of the output's depth. `analysis` has the luma
+    /// row where that decides.
     void apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
                         const Normalization& normalization, const MutableImageView& output);
 
@@ -37,5 +38,13 @@ class Normalizer {
     std::vector<std::uint64_t> counts_;  ///< of the colours together; f32: over equal bins, a row each
     std::vector<std::byte> tables_;      ///< values of the output's type, a table for each interleaved channel
 };
+
+/// Brings an f32 image to the output's depth.
+void convert_floats(Workers& workers, const ImageView& image, const MutableImageView& output);
+
+/// Whether luma is counted: where it is wanted, and where it decides about the copy.
+bool needs_luma(const AnalysisRequest& request, const Normalization& normalization);
+/// Takes the luma row out of a result where only the copy needed it.
+void leave_out_luma(const AnalysisRequest& request, Analysis& result);
 
 }  // namespace gpuhist::cpu

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "core/bins.hpp"
 #include "core/portable.hpp"
@@ -42,6 +44,22 @@ struct EqualizeMode {
               scale(keep ? 0 : equalize_scale(facts.samples, skipped, top)) {}
         GPUHIST_HD std::uint32_t operator()(std::uint32_t code, std::uint64_t through) const {
             return keep ? code : equalize(through > skipped ? through - skipped : 0, scale, top);
+        }
+    };
+
+    template <typename Out>
+    struct Scaled {
+        static constexpr std::uint32_t top = std::is_floating_point_v<Out> ? 1 : std::numeric_limits<Out>::max();
+        std::uint64_t skipped;  ///< samples of the lowest value
+        float scale;
+        explicit Scaled(const IntegerFacts& facts)
+            : skipped(facts.lowest_samples), scale(equalize_scale(facts.samples, skipped, top)) {}
+        Out operator()(std::uint32_t, std::uint64_t through) const {
+            const std::uint64_t cumulative = through > skipped ? through - skipped : 0;
+            if constexpr (std::is_floating_point_v<Out>)
+                return equalize(cumulative, scale);
+            else
+                return static_cast<Out>(equalize(cumulative, scale, top));
         }
     };
 

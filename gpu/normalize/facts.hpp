@@ -7,6 +7,10 @@
 //         explicit Table(const IntegerFacts&);
 //         operator()(code, through)          // the code written for a code, or a real number; `through`: samples of
 //                                            // codes up to this one
+//     template <typename Out> struct Scaled  // for integers whose copy has another depth, host only; not where the
+//                                            // copy holds real numbers
+//         explicit Scaled(const IntegerFacts&);
+//         Out operator()(code, through)
 //     struct FloatMap                        // for floats
 //         static bool keeps(const FloatFacts&);  // whether samples stay as they are
 //         explicit FloatMap(const FloatFacts&);

@@ -79,14 +79,17 @@ namespace {
 }
 
 void validate_integers(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
-    const DepthTraits& depth = traits_of(tables.depth);
+    const DepthTraits& copies = traits_of(tables.copy_depth());
     const bool real = traits_of(tables.mode).real;
-    const std::size_t values = depth.values;
+    const std::size_t values = traits_of(tables.depth).values;
     if (lut.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
     for (const float value : lut.values)
-        if (!std::isfinite(value) ||
-            (!real && (value != std::floor(value) || value < depth.lowest || value > depth.highest)))
-            refuse("'" + name + "' has a value that is not " + (real ? "finite" : "a whole number within the depth"));
+        if (!std::isfinite(value) || (!real && ((!copies.floating && value != std::floor(value)) ||
+                                                value < copies.lowest || value > copies.highest)))
+            refuse("'" + name + "' has a value that is not " +
+                   (real              ? "finite"
+                    : copies.floating ? "from 0 to 1"
+                                      : "a whole number within the depth"));
     if (lut.lower != 0 || lut.upper != 0 || lut.mean != 0 || lut.std != 1)
         refuse("'" + name + "' has numbers that are for f32");
 }
@@ -110,6 +113,10 @@ void validate_floats(const LutSet& tables, const LutSet::Lut& lut, const std::st
 }  // namespace
 
 void validate(const LutSet& tables) {
+    Normalization normalization;
+    normalization.mode = tables.mode;
+    normalization.depth = tables.copies;
+    validate(normalization);
     int last = -1;
     for (const LutSet::Lut& lut : tables.luts) {
         const std::string name = to_string(lut.channel);
@@ -134,15 +141,10 @@ namespace {
 /// Table as it is kept: of counts of a depth whose values are counted one by one.
 std::vector<float> table_of(Depth depth, const std::vector<std::uint64_t>& counts, const Normalization& normalization) {
     std::vector<float> values(counts.size());
-    with_depth(depth, [&](auto sample) {
-        using Sample = decltype(sample);
-        if constexpr (std::is_integral_v<Sample>) {
-            if (traits_of(normalization.mode).real)
-                return core::fill_table<Sample>(counts, normalization, values.data());
-            std::vector<Sample> whole(counts.size());
-            core::fill_table<Sample>(counts, normalization, whole.data());
-            std::copy(whole.begin(), whole.end(), values.begin());
-        }
+    core::with_integer_copies(depth, normalized_depth(depth, normalization), [&](auto sample, auto out) {
+        std::vector<decltype(out)> table(counts.size());
+        core::fill_table<decltype(sample)>(counts, normalization, table.data());
+        std::copy(table.begin(), table.end(), values.begin());
     });
     return values;
 }
@@ -260,7 +262,7 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
         if (is_color(channel.channel) || channel.channel == Channel::luma || channel.channel == Channel::gray)
             core::add_extremes(extremes, channel);
 
-    LutSet tables{depth, normalization.mode, normalization.joint, {}};
+    LutSet tables{depth, normalization.mode, normalization.joint, {}, normalization.depth};
     const auto add = [&](Channel name, const ChannelSummary& channel) {
         tables.luts.push_back(floating ? float_lut(name, channel, extremes, normalization)
                                        : LutSet::Lut{name, table_of(depth, channel.counts, normalization)});
@@ -284,13 +286,15 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
 }
 
 bool LutSet::leaves_all() const {
-    const DepthTraits& traits = traits_of(depth);
     if (traits_of(mode).real) return false;
+    std::vector<float> same;
+    core::with_integer_copies(depth, copy_depth(), [&](auto sample, auto out) {
+        std::vector<decltype(out)> table(traits_of(depth).values);
+        core::identity<decltype(sample)>(mode, table.data());
+        same.assign(table.begin(), table.end());
+    });
     return std::all_of(luts.begin(), luts.end(), [&](const Lut& lut) {
-        double value = traits.lowest;
-        return traits.floating ? lut.lower == lut.upper
-                               : std::all_of(lut.values.begin(), lut.values.end(),
-                                             [&](float mapped) { return static_cast<double>(mapped) == value++; });
+        return traits_of(depth).floating ? lut.lower == lut.upper : lut.values == same;
     });
 }
 

@@ -1,7 +1,9 @@
 // minmax: a stretch between the extremes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "core/portable.hpp"
@@ -46,6 +48,19 @@ struct MinmaxMode {
     struct Table : Line<T> {
         GPUHIST_HD explicit Table(const IntegerFacts& facts) : Line<T>(Line<T>::between(facts.low, facts.high)) {}
         GPUHIST_HD std::uint32_t operator()(std::uint32_t code, std::uint64_t) const { return this->map(code); }
+    };
+
+    template <typename Out>
+    struct Scaled {
+        std::uint32_t low, high;
+        explicit Scaled(const IntegerFacts& facts) : low(facts.low), high(facts.high) {}
+        Out operator()(std::uint32_t code, std::uint64_t) const {
+            const std::uint64_t above = std::clamp(code, low, high) - low, width = high - low;
+            if constexpr (std::is_floating_point_v<Out>)
+                return static_cast<Out>(static_cast<double>(above) / static_cast<double>(width));
+            else
+                return static_cast<Out>((2 * above * std::numeric_limits<Out>::max() + width) / (2 * width));
+        }
     };
 
     struct FloatMap : Quotient {

@@ -12,6 +12,8 @@ struct PercentileMode {
 
     template <typename T>
     using Table = MinmaxMode::Table<T>;  // of the ranks' values; a Line clamps
+    template <typename Out>
+    using Scaled = MinmaxMode::Scaled<Out>;
 
     struct FloatMap : MinmaxMode::FloatMap {
         using MinmaxMode::FloatMap::FloatMap;

@@ -23,6 +23,7 @@ constexpr std::array<const char*, count> names_of(const Traits (&all)[count]) {
 constexpr auto depths = names_of(all_depths);
 constexpr auto modes = names_of(all_normalize_modes);
 constexpr std::array<const char*, 2> joints{"separate", "joint"};
+constexpr std::string_view copies_start = ", copies ";
 constexpr std::size_t float_bins = 65536;  // that equalize gives f32
 
 /// The first line is about those below it, so that a file cut short has it still.
@@ -123,6 +124,11 @@ class TablesReader {
         tables.depth = static_cast<Depth>(take("# gpuhist tables: depth ", depths));
         tables.mode = static_cast<NormalizeMode>(take(", mode ", modes));
         tables.joint = take(", channels ", joints) == 1;
+        if (line_.substr(0, copies_start.size()) == copies_start) {
+            tables.copies = static_cast<Depth>(take(copies_start, depths));
+            if (traits_of(tables.mode).real && !traits_of(*tables.copies).floating)
+                refuse(std::string(to_string(tables.mode)) + " makes no copies of " + to_string(*tables.copies));
+        }
         if (!line_.empty()) refuse("more than is wanted there: " + quoted(line_));
         read_header(tables);
         const DepthTraits& traits = traits_of(tables.depth);
@@ -175,6 +181,11 @@ class TablesReader {
                    " precision");
     }
 
+    void read_fraction(std::string_view field, float& number) const {
+        read_number(field, number);
+        if (!(number >= 0 && number <= 1)) refuse(quoted(field) + " is no number from 0 to 1");
+    }
+
     /// Rows of a table of floats, held to what validate() of the library asks, so that messages name the line.
     void read_float_rows(LutSet& tables) {
         const auto read = [&](const char* name, auto member) {
@@ -200,9 +211,7 @@ class TablesReader {
             for (std::size_t i = 0; i < tables.luts.size(); ++i) {
                 LutSet::Lut& lut = tables.luts[i];
                 if (lut.lower < lut.upper) {
-                    read_number(fields[i + 1], lut.values.emplace_back());
-                    if (!(lut.values.back() >= 0 && lut.values.back() <= 1))
-                        refuse(quoted(fields[i + 1]) + " is no number from 0 to 1");
+                    read_fraction(fields[i + 1], lut.values.emplace_back());
                 } else if (!fields[i + 1].empty()) {
                     refuse("a channel that stays as it is has no values");
                 }
@@ -212,13 +221,15 @@ class TablesReader {
 
     void read_row(LutSet& tables, std::int64_t value) {
         const auto fields = row_of(tables, std::to_string(value));
-        const DepthTraits& traits = traits_of(tables.depth);
+        const DepthTraits& traits = traits_of(tables.copy_depth());
         const auto lowest = static_cast<std::int64_t>(traits.lowest), top = static_cast<std::int64_t>(traits.highest);
         for (std::size_t i = 0; i < tables.luts.size(); ++i) {
             const std::string_view field = fields[i + 1];
             const char* end = field.data() + field.size();
             if (traits_of(tables.mode).real) {
                 read_number(field, tables.luts[i].values.emplace_back());
+            } else if (traits.floating) {
+                read_fraction(field, tables.luts[i].values.emplace_back());
             } else {
                 std::int64_t number = 0;
                 const auto read = std::from_chars(field.data(), end, number);
@@ -244,7 +255,10 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
     for (const LutSet& one : tables) {
         lines.append("# gpuhist tables: depth ").append(to_string(one.depth));
         lines.append(", mode ").append(to_string(one.mode));
-        lines.append(", channels ").append(joints[one.joint]).append("\n");
+        lines.append(", channels ").append(joints[one.joint]);
+        if (one.copy_depth() != normalized_depth(one.depth, one.mode))
+            lines.append(copies_start).append(to_string(one.copy_depth()));
+        lines += '\n';
         const auto row = [&](const std::string& name, auto field) {
             lines += name;
             for (const LutSet::Lut& lut : one.luts) lines.append(",").append(field(lut));

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
-#include "support/command.hpp"
+#include "support/directory.hpp"
 
 namespace {
 
@@ -93,6 +93,198 @@ TEST_F(Command, ZscoreIsWrittenAsFloats) {
     for (int y = 0; y < image.rows; ++y)
         for (int x = 0; x < image.cols; ++x)
             ASSERT_NEAR(actual.at<float>(y, x), (image.at<std::uint16_t>(y, x) - mean) / std::sqrt(square), 1e-5);
+}
+
+/// A value as minmax writes it: halves rounded up.
+int stretched(int v, int low, int high, int top) {
+    return static_cast<int>((2LL * (v - low) * top + (high - low)) / (2LL * (high - low)));
+}
+
+TEST_F(Command, DepthMakesAQuickLookInOneStep) {
+    cv::Mat image = make_image(61, 40, CV_16UC1), floats;
+    image.convertTo(floats, CV_32F, 1 / 64.0);
+    floats.at<float>(0, 0) = NAN;
+    floats.at<float>(0, 1) = INFINITY;
+    save("x.png", image);
+    save("x.pfm", floats);
+    ASSERT_EQ(run({"x.png", "--write", "normalized", "--depth", "u8"}).code, all_done);
+    ASSERT_EQ(run({"x.pfm", "--write", "normalized", "--depth", "u8"}).code, all_done);
+    EXPECT_EQ(files_below("gpuhist-out"), (std::vector<std::string>{"x.pfm.normalized.png", "x.png.normalized.png"}));
+    const cv::Mat of_words = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED),
+                  of_floats = cv::imread(at("gpuhist-out/x.pfm.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    ASSERT_EQ(of_words.type(), CV_8UC1);
+    ASSERT_EQ(of_floats.type(), CV_8UC1);
+    double low = 0, high = 0;
+    cv::minMaxLoc(image, &low, &high);
+    for (int y = 0; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+            ASSERT_EQ(of_words.at<std::uint8_t>(y, x),
+                      stretched(image.at<std::uint16_t>(y, x), static_cast<int>(low), static_cast<int>(high), 255));
+    EXPECT_EQ(of_floats.at<std::uint8_t>(0, 0), 0);
+    EXPECT_EQ(of_floats.at<std::uint8_t>(0, 1), 255);
+    cv::minMaxLoc(cv::Mat(floats, cv::Rect(0, 1, 61, 39)), &low, &high);
+    for (int y = 1; y < image.rows; ++y)
+        for (int x = 0; x < image.cols; ++x)
+            ASSERT_NEAR(of_floats.at<std::uint8_t>(y, x), (floats.at<float>(y, x) - low) / (high - low) * 255, 0.51);
+}
+
+TEST_F(Command, DepthIsThatOfEveryKindOfCopy) {
+    cv::Mat alpha = make_image(9, 7, CV_8UC4);
+    save("alpha.png", alpha);
+    write_text(at("gray.pam"),
+               "P7\nWIDTH 2\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\na\x01z\xff");
+    write_text(at("bands.pam"), "P7\nWIDTH 2\nHEIGHT 1\nDEPTH 3\nMAXVAL 255\nTUPLTYPE OTHER\nENDHDR\nabcdez");
+    for (const char* mode : {"minmax", "percentile", "equalize"})
+        ASSERT_EQ(run({"alpha.png", "gray.pam", "bands.pam", "-q", "--write", "normalized", "--depth", "u16",
+                       "--channels", "separate", "--normalize", mode, "-o", mode})
+                      .code,
+                  all_done)
+            << mode;
+    const cv::Mat copy = cv::imread(at("minmax/alpha.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    ASSERT_EQ(copy.type(), CV_16UC4);
+    for (int c = 0; c < 4; ++c) {
+        cv::Mat plane, wide;
+        cv::extractChannel(alpha, plane, c);
+        cv::extractChannel(copy, wide, c);
+        double low = 0, high = 255;
+        if (c < 3) cv::minMaxLoc(plane, &low, &high);  // alpha is only brought to the depth
+        for (int i = 0; i < 63; ++i)
+            ASSERT_EQ(
+                wide.at<std::uint16_t>(i / 9, i % 9),
+                stretched(plane.at<std::uint8_t>(i / 9, i % 9), static_cast<int>(low), static_cast<int>(high), 65535))
+                << c;
+    }
+    const cv::Mat gray = cv::imread(at("minmax/gray.pam.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    ASSERT_EQ(gray.type(), CV_16UC4);
+    EXPECT_EQ(gray.at<cv::Vec4w>(0, 0), cv::Vec4w(0, 0, 0, 257));
+    EXPECT_EQ(gray.at<cv::Vec4w>(0, 1), cv::Vec4w(65535, 65535, 65535, 65535));
+    const cv::Mat bands = cv::imread(at("minmax/bands.pam.normalized.tiff").string(), cv::IMREAD_UNCHANGED);
+    EXPECT_EQ(bands.depth(), CV_16U);
+}
+
+TEST_F(Directory, DepthAndSizeGiveTheSameFilesHoweverTheyAreMade) {
+    make_tree("set", 40);
+    const Names words{"set", "-q", "--write", "stats,normalized", "--depth", "u8", "--size", "9"};
+    const auto with = [&](Names more, Names all) {
+        all.insert(all.end(), more.begin(), more.end());
+        return run(all);
+    };
+    ASSERT_LE(with({"-o", "whole"}, words).code, inputs_failed);
+    for (const auto& entry : fs::recursive_directory_iterator(at("whole")))
+        if (entry.path().string().find(".normalized.") != std::string::npos) {
+            const cv::Mat copy = cv::imread(entry.path().string(), cv::IMREAD_UNCHANGED);
+            EXPECT_EQ(copy.depth(), CV_8U) << entry.path();
+            EXPECT_LE(std::max(copy.rows, copy.cols), 9) << entry.path();
+            EXPECT_EQ(entry.path().extension(), ".png");
+        }
+    ASSERT_LE(with({"-o", "one", "--threads", "1"}, words).code, inputs_failed);
+    expect_same_files("one", "whole");
+    for (const char* part : {"1/2", "2/2"})
+        ASSERT_LE(with({"-o", "parts", "--shard", part}, words).code, inputs_failed);
+    ASSERT_LE(run({"merge", "-q", "-o", "merged", "parts"}).code, inputs_failed);
+    for (const std::string& file : files_below("whole")) {
+        const std::string from = contains(file, ".normalized.") ? "parts/" : "merged/";
+        EXPECT_EQ(read_text(at(from + file)), read_text(at("whole/" + file))) << file;
+    }
+    ASSERT_LE(run({"set", "-q", "--write", "stats,normalized", "--size", "9", "-o", "parts", "--shard", "1/2"}).code,
+              inputs_failed);
+    const Outcome mixed = run({"merge", "-q", "-o", "again", "parts"});
+    EXPECT_EQ(mixed.code, inputs_failed);
+    EXPECT_TRUE(contains(mixed.err, "--depth is ")) << mixed.err;
+}
+
+TEST_F(Directory, DepthIsKeptInTables) {
+    for (int i = 0; i < 3; ++i) {
+        cv::Mat image(20, 30, CV_16UC1);
+        cv::randu(image, 900 * i, 3000);
+        save("set/" + std::to_string(i) + ".png", image);
+        image.convertTo(image, CV_32F);
+        save("floats/" + std::to_string(i) + ".pfm", image);
+    }
+    for (const std::string set : {"set", "floats"}) {
+        ASSERT_EQ(run({set, "-q", "--link", "dataset", "--depth", "u8", "--lut-out", "to8.csv", "-o", "linked"}).code,
+                  all_done);
+        ASSERT_EQ(run({set, "-q", "--lut-in", "to8.csv", "-o", "again"}).code, all_done);
+        expect_same_files("again", "linked");
+        ASSERT_EQ(run({set, "-q", "--lut-in", "to8.csv", "--depth", "u8", "-o", "again"}).code, all_done);
+        expect_same_files("again", "linked");
+        EXPECT_EQ(cv::imread(at("again/1." + std::string(set == "set" ? "png" : "pfm") + ".normalized.png").string(),
+                             cv::IMREAD_UNCHANGED)
+                      .type(),
+                  CV_8UC1);
+        ASSERT_EQ(run({set, "-q", "--write", "stats", "--lut-out", "own.csv", "-o", "own"}).code, all_done);
+        const Outcome other = run({set, "-q", "--lut-in", "own.csv", "--depth", "u8", "-o", "again"});
+        if (set == "floats") {  // its numbers are for copies of any depth
+            EXPECT_EQ(other.code, all_done) << other.err;
+            expect_same_files("again", "linked");
+        } else {
+            EXPECT_EQ(other.code, usage_error);
+            EXPECT_TRUE(contains(other.err,
+                                 "own.csv: its minmax table of u16 images makes copies of u16: leave out "
+                                 "--depth, or make the table with --depth u8"))
+                << other.err;
+        }
+        for (const char* directory : {"linked", "again", "own"}) fs::remove_all(at(directory));
+    }
+    ASSERT_EQ(run({"set", "-q", "--write", "stats", "--normalize", "zscore", "--lut-out", "z.csv"}).code, all_done);
+    const Outcome real = run({"set", "-q", "--lut-in", "z.csv", "--depth", "u8", "-o", "again"});
+    EXPECT_EQ(real.code, usage_error);
+    EXPECT_TRUE(contains(real.err, "its zscore table of u16 images makes copies of f32: leave out --depth"))
+        << real.err;
+}
+
+TEST_F(Command, DepthAndSizeWithoutEffectAreRefused) {
+    save("x.png", make_image(8, 8, CV_16UC1));
+    const auto said = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), "x.png");
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, usage_error) << outcome.err;
+        return outcome.err;
+    };
+    EXPECT_TRUE(contains(said({"--depth", "u8", "--normalize", "zscore"}),
+                         "--depth u8 does not go with --normalize zscore, which writes floats"));
+    EXPECT_TRUE(contains(said({"--depth", "u8", "--write", "stats"}), "--depth is about the normalized image"));
+    EXPECT_TRUE(contains(said({"--size", "8", "--write", "stats"}), "--size is about the normalized image"));
+    EXPECT_TRUE(contains(said({"--depth", "8"}), "'8' is none of u8, u16, f32"));
+    said({"--size", "0"});
+    EXPECT_EQ(run({"x.png", "-q", "--depth", "f32", "--normalize", "zscore"}).code, all_done);
+}
+
+TEST_F(Command, AnUnchangedCopyOfAnotherDepthIsCalledThat) {
+    save("x.png", cv::Mat(4, 4, CV_16UC1, cv::Scalar(1000)));
+    const Outcome outcome = run({"x.png", "--write", "normalized", "--depth", "u8"});
+    EXPECT_TRUE(contains(outcome.err, "x.png: its normalized copy is unchanged but for its depth: it has one value"))
+        << outcome.err;
+    const cv::Mat copy = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    EXPECT_EQ(cv::norm(copy, cv::Mat(4, 4, CV_8UC1, cv::Scalar(4)), cv::NORM_INF), 0);
+}
+
+TEST_F(Command, SizeBoundsTheLongestSideAfterTheTable) {
+    for (const int type : {CV_8UC3, CV_16UC1}) {
+        save("x.png", make_image(120, 80, type));
+        ASSERT_EQ(run({"x.png", "-q", "--write", "normalized", "-o", "large"}).code, all_done);
+        ASSERT_EQ(run({"x.png", "-q", "--write", "normalized", "-o", "small", "--size", "30"}).code, all_done);
+        ASSERT_EQ(run({"x.png", "-q", "--write", "normalized", "-o", "same", "--size", "120"}).code, all_done);
+        const auto copy_in = [&](const char* directory) {
+            return cv::imread((at(directory) / "x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+        };
+        cv::Mat expected;
+        cv::resize(copy_in("large"), expected, {30, 20}, 0, 0, cv::INTER_AREA);
+        ASSERT_EQ(copy_in("small").size(), expected.size());
+        EXPECT_LE(cv::norm(copy_in("small"), expected, cv::NORM_INF), 1);
+        EXPECT_EQ(cv::norm(copy_in("same"), copy_in("large"), cv::NORM_INF), 0);
+    }
+}
+
+TEST_F(Command, SizeLetsTransparentColorsCountForNothing) {
+    cv::Mat image(2, 4, CV_8UC4, cv::Scalar(0, 0, 255, 0));  // red that nobody sees
+    for (int y = 0; y < 2; ++y) image.at<cv::Vec4b>(y, 0) = image.at<cv::Vec4b>(y, 2) = {10, 240, 0, 255};
+    save("x.png", image);
+    ASSERT_EQ(run({"x.png", "-q", "--write", "normalized", "--size", "2"}).code, all_done);
+    const cv::Mat copy = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    ASSERT_EQ(copy.size(), cv::Size(2, 1));
+    EXPECT_EQ(copy.at<cv::Vec4b>(0, 0), cv::Vec4b(10, 240, 0, 128));
+    EXPECT_EQ(copy.at<cv::Vec4b>(0, 1), cv::Vec4b(10, 240, 0, 128));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         output.width = 2;
         output.height = 1;
         output.channels = image.channels;
-        output.depth = normalized_depth(tables.depth, tables.mode);
+        output.depth = tables.copy_depth();
         apply_luts(tables, image, output);
     }
     return 0;

@@ -107,7 +107,7 @@ TEST(FillTable, OfNoSamplesLeavesAllAsTheyAre) {
         core::fill_table<std::uint8_t>(none, normalization, real.data());
         for (std::size_t v = 0; v < 256; ++v) {
             ASSERT_EQ(whole[v], v) << mode.name;
-            ASSERT_EQ(real[v], static_cast<float>(v)) << mode.name;
+            ASSERT_EQ(real[v], mode.real ? static_cast<float>(v) : static_cast<float>(v) / 255) << mode.name;
         }
     }
 }

@@ -47,7 +47,8 @@ class Engine {
 
     /// Counts an image and writes its normalised copy: `output` has the input's width, height, channels and order, and
     /// depth `normalized_depth(...)`; it may be the input itself where the depth stays. Otherwise as `analyze`; bytes
-    /// between rows are left alone.
+    /// between rows are left alone. A copy of another depth than the mode's is made on the CPU, of pixels in host
+    /// memory only: others are an InvalidArgument.
     virtual void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                            const MutableImageView& output, Analysis& result) = 0;
 

@@ -12,6 +12,7 @@
 #include "gpuhist/lut.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/pinned_memory.hpp"
+#include "gpuhist/reduce.hpp"
 #include "gpuhist/request.hpp"
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"

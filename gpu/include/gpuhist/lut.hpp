@@ -2,6 +2,7 @@
 /// comparable.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "gpuhist/dataset.hpp"
@@ -16,8 +17,9 @@ struct LutSet {
     /// Table of one channel, or of the colours together.
     struct Lut {
         Channel channel = Channel::gray;  ///< joint: `gray`, and `all` for the colours; else `gray red green blue`
-        /// u8 and u16: 256 or 65536; whole numbers within the depth, of zscore any finite ones. f32: of equalize, where
-        /// lower < upper, 65536 from 0 to 1, one for each equal bin from `lower` to `upper`; else none.
+        /// u8 and u16: 256 or 65536; whole numbers within the copies' depth, of f32 copies numbers from 0 to 1, of
+        /// zscore any finite ones. f32: of equalize, where lower < upper, 65536 from 0 to 1, one for each equal bin
+        /// from `lower` to `upper`; else none.
         std::vector<float> values;
         /// f32 but for zscore: of minmax and percentile the values that become 0 and 1, of equalize the ends of the
         /// bins. Where both are the same, samples stay as they are.
@@ -31,20 +33,25 @@ struct LutSet {
     Depth depth = Depth::u8;
     NormalizeMode mode = NormalizeMode::minmax;
     bool joint = true;
-    std::vector<Lut> luts;  ///< in this order, those there are
+    std::vector<Lut> luts;          ///< in this order, those there are
+    std::optional<Depth> copies{};  ///< depth of the copies; absent: the mode's, `normalized_depth(depth, mode)`
 
+    /// Depth of the copies.
+    Depth copy_depth() const { return copies.value_or(normalized_depth(depth, mode)); }
     /// Table for a colour or gray, or null.
     const Lut* find(Channel channel) const;
-    /// Verdict: whether every sample, but those of zscore, stays as it is.
+    /// Verdict: whether every sample, but those of zscore, stays as it is, brought to the depth of the copies.
     bool leaves_all() const;
 
     friend bool operator==(const LutSet& a, const LutSet& b) {
-        return a.depth == b.depth && a.mode == b.mode && a.joint == b.joint && a.luts == b.luts;
+        return a.depth == b.depth && a.mode == b.mode && a.joint == b.joint && a.luts == b.luts &&
+               a.copy_depth() == b.copy_depth();
     }
 };
 
 /// Tables that normalise the summary's images of one depth, with the bits that `Engine::normalize` gives to one image
-/// of all their pixels; f32 by the same formulas, with the mean and std of the summary. Grey images among colours count
+/// of all their pixels; f32 by the same formulas, with the mean and std of the summary. Tables of u8 and u16 are for
+/// copies of the normalisation's depth, those of f32 may be given another one. Grey images among colours count
 /// as R = G = B, and have the same table: separate tables are refused there. Bands and alpha make none. Throws
 /// InvalidArgument for that, a normalisation out of bounds, a depth of which the summary has no image, or none but of
 /// bands, joint equalisation where luma was not counted, and percentile and equalize of f32 without frequencies.
@@ -56,7 +63,8 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
 std::vector<Channel> unchanged_channels(const Analysis& image, const Normalization& normalization);
 
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
-/// it may also share with the input. Alpha is copied; `gray_alpha` takes the table for gray. Runs on the CPU, whichever
+/// it may also share with the input, where their depth is the same. Alpha is copied, brought to another depth as
+/// `NormalizeMode` says; `gray_alpha` takes the table for gray. Runs on the CPU, whichever
 /// engine analyses: pixels on a GPU are refused. Throws InvalidArgument for views or tables that break their rules or
 /// do not fit together, and for samples with bands, for which there is no table.
 void apply_luts(const LutSet& tables, const ImageView& image, const MutableImageView& output, int threads = 1,

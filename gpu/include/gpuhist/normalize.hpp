@@ -22,6 +22,14 @@ namespace gpuhist {
 ///   zscore      (v − mean) / std in double, rounded to f32; std is the population's.
 /// A constant channel is left as it is (zscore: becomes 0), and so is one without a finite sample. NaN stays NaN; ±Inf
 /// follow the formula in IEEE arithmetic.
+///
+/// Copies of another depth than these, of all modes but zscore (`Normalization::depth`):
+///   8 and 16 bits to each other  the same formulas with the other type's top, at once: nothing is rounded twice
+///   8 and 16 bits to f32         minmax and percentile as of f32 samples of these values; equalize
+///                                float(Σ h[i0+1..v]) · (1 / (n − h[i0])), at most 1
+///   f32 to 8 and 16 bits         the copy in f32, brought to the depth
+/// What is left as it is, and alpha, is brought to the depth: v · top / (top of v's type), to 8 and 16 bits with halves
+/// rounded up; f32 samples have top 1, are clamped to [0, 1] before, ±Inf too, and NaN becomes 0.
 enum class NormalizeMode : std::uint8_t { minmax, percentile, equalize, zscore };
 
 /// Findings from which a mode's table follows.
@@ -73,11 +81,18 @@ struct Normalization {
     double low = 1;  ///< percentile: in percent, 0 ≤ low < high ≤ 100, resolved to 1e-6 percent
     double high = 99;
     bool joint = true;  ///< one table for all colour channels, so that colours keep their hue; false: one a channel
+    std::optional<Depth> depth{};  ///< of the copy; absent: the mode's. zscore: f32, if any
 };
 
-/// Depth of the normalised image: that of the input, f32 for zscore. Alpha is copied (zscore: converted to f32).
+/// Depth of the normalised image where none is asked for: that of the input, f32 for zscore. Alpha is then copied
+/// (zscore: converted to f32).
 constexpr Depth normalized_depth(Depth input, NormalizeMode mode) {
     return traits_of(mode).real ? traits_of(input).real : input;
+}
+
+/// Depth of the normalised image.
+constexpr Depth normalized_depth(Depth input, const Normalization& normalization) {
+    return normalization.depth.value_or(normalized_depth(input, normalization.mode));
 }
 
 }  // namespace gpuhist

@@ -120,8 +120,8 @@ class StreamAnalyzer {
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
                  cudaStream_t stream);
 
-    /// Analyses images and writes a normalised copy of each, by its own table: outputs as in Engine::normalize.
-    /// `results` should be device memory, since tables are read back from it.
+    /// Analyses images and writes a normalised copy of each, by its own table: outputs as in Engine::normalize, of the
+    /// mode's depth and no other. `results` should be device memory, since tables are read back from it.
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
     void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,

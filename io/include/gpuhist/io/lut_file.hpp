@@ -10,9 +10,10 @@
 namespace gpuhist::io {
 
 /// Tables as CSV a person can read: a line with the checksum of those below it; for each depth a line `# gpuhist
-/// tables: depth u8, mode minmax, channels joint`, a header `value,` and the columns' channels, then a line for every
-/// value; of f32 a header `number,` and the channels, then the lines `lower` and `upper`, or `mean` and `std`, and for
-/// equalize one for each of the 65536 bins. Numbers read back to the same tables.
+/// tables: depth u8, mode minmax, channels joint`, with `, copies u16` where these have another depth than the mode's,
+/// a header `value,` and the columns' channels, then a line for every value; of f32 a header `number,` and the
+/// channels, then the lines `lower` and `upper`, or `mean` and `std`, and for equalize one for each of the 65536 bins.
+/// Numbers read back to the same tables.
 std::string luts_csv(const std::vector<LutSet>& tables);
 
 /// Reads it; lines may end in CR LF, and the first may be left out. `name` is for messages. Throws IoError naming it,

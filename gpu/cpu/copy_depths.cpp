@@ -1,0 +1,142 @@
+// Copies of other depths than the modes write: made here for every engine, so that no engine knows of them.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/validate.hpp"
+#include "cpu/normalize.hpp"
+#include "engines.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist {
+namespace {
+
+bool has_other_depth(const Job& job) {
+    return job.normalization && normalized_depth(job.image.depth, *job.normalization) !=
+                                    normalized_depth(job.image.depth, job.normalization->mode);
+}
+
+bool needs_floats(const Job& job) {
+    return has_other_depth(job) && traits_of(job.image.depth).floating;
+}
+
+std::size_t samples_of(const Job& job) {
+    return static_cast<std::size_t>(job.image.pixels() * job.image.channels);
+}
+
+void validate(const Job& job) {
+    core::validate(job.image, job.request);
+    core::validate(*job.normalization);
+    core::validate_output(job.image, *job.normalization->depth, job.output);
+    if (job.image.memory != Memory::host)
+        throw InvalidArgument(std::string("copy of depth ") + to_string(*job.normalization->depth) +
+                              ": it is made in host memory, and the image lies in device memory");
+}
+
+class CopyDepths final : public Engine {
+  public:
+    CopyDepths(std::unique_ptr<Engine> engine, int threads) : engine_(std::move(engine)), workers_(threads) {}
+
+    std::string_view name() const override { return engine_->name(); }
+
+    void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
+        engine_->analyze(image, request, result);
+    }
+
+    void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
+                   const MutableImageView& output, Analysis& result) override {
+        Job job{image, request, normalization, output, &result, {}};
+        if (!has_other_depth(job)) return engine_->normalize(image, request, normalization, output, result);
+        run_some(&job, 1);
+        if (job.error) std::rethrow_exception(job.error);
+    }
+
+    void run(Job* jobs, std::size_t count) override {
+        if (std::none_of(jobs, jobs + count, has_other_depth)) return engine_->run(jobs, count);
+        for (std::size_t end = 0, begin = 0; begin < count; begin = end) {
+            for (std::size_t floats = 0; end < count && floats < most_floats; ++end)
+                if (needs_floats(jobs[end])) floats += samples_of(jobs[end]);
+            run_some(jobs + begin, end - begin);
+        }
+    }
+
+  private:
+    /// Samples of copies in f32 beyond which no further job joins the others.
+    static constexpr std::size_t most_floats = std::size_t{1} << 24;
+
+    /// Has the engine do jobs that it can: of integers the analysis, from which the table follows, of floats the copy
+    /// in f32; and finishes them.
+    void run_some(Job* jobs, std::size_t count) {
+        std::vector<Job> able;
+        std::vector<Job*> asked;
+        std::size_t floats = 0;
+        for (Job* job = jobs; job != jobs + count; ++job) {
+            try {
+                job->error = nullptr;
+                if (has_other_depth(*job)) validate(*job);
+                able.push_back(has_other_depth(*job) ? able_job(*job) : *job);
+                asked.push_back(job);
+                if (needs_floats(*job)) floats += samples_of(*job);
+            } catch (const InvalidArgument&) {
+                job->error = std::current_exception();
+            }
+        }
+        if (floats > floats_capacity_) {
+            floats_.reset();
+            floats_capacity_ = 0;
+            floats_.reset(new float[floats]);
+            floats_capacity_ = floats;
+        }
+        float* copy = floats_.get();
+        for (std::size_t i = 0; i < able.size(); ++i) {
+            if (!needs_floats(*asked[i])) continue;
+            able[i].output.data = copy;
+            copy += samples_of(*asked[i]);
+        }
+        engine_->run(able.data(), able.size());
+        for (std::size_t i = 0; i < able.size(); ++i) {
+            Job& job = *asked[i];
+            job.error = able[i].error;
+            if (job.error || !has_other_depth(job)) continue;
+            try {
+                if (needs_floats(job)) {
+                    cpu::convert_floats(workers_, able[i].output, job.output);
+                } else {
+                    normalizer_.apply_integers(workers_, job.image, *job.result, *job.normalization, job.output);
+                    cpu::leave_out_luma(job.request, *job.result);
+                }
+            } catch (...) {
+                job.error = std::current_exception();
+            }
+        }
+    }
+
+    static Job able_job(const Job& job) {
+        Job able = job;
+        if (needs_floats(job)) {
+            able.normalization->depth.reset();
+            able.output.depth = job.image.depth;
+            able.output.row_bytes = able.output.packed_row_bytes();
+        } else {
+            able.request.luma_histogram = cpu::needs_luma(job.request, *job.normalization);
+            able.normalization.reset();
+        }
+        return able;
+    }
+
+    const std::unique_ptr<Engine> engine_;
+    cpu::Workers workers_;
+    cpu::Normalizer normalizer_;
+    std::unique_ptr<float[]> floats_;  ///< copies in f32
+    std::size_t floats_capacity_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> with_copy_depths(std::unique_ptr<Engine> engine, const EngineOptions& options) {
+    return std::make_unique<CopyDepths>(std::move(engine), cpu::threads_of(options));
+}
+
+}  // namespace gpuhist
