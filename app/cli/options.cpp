@@ -134,7 +134,10 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
     add_text(
         app, "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
         "Bins of the written histogram, or full: one per value [256]", "N");
-    add_text(app, "--range", parse_range, "Its range [that of the type; floats: the finite values found]", "LO,HI");
+    add_text(app, "--range", parse_range,
+             "The range of the written histogram alone: statistics know\nnone [that of the type; floats: the finite "
+             "values found]",
+             "LO,HI");
     add_text(
         app, "--white", [&](const std::string& text) { options.white = parse_white(text); },
         "The value that stands for white in every image, to which\nclipped_high, mean_01 and std_01 refer "

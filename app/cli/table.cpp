@@ -245,6 +245,55 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
     return text;
 }
 
+std::string format_training(const io::TrainingNumbers& numbers, const TableStyle& style) {
+    const Painter paint(style.color);
+    std::string text;
+    const auto list = [](const std::vector<std::optional<double>>& values) {
+        std::string all;
+        for (const auto& value : values)
+            all += (all.empty() ? "" : ", ") + (value ? print_number("%.*g", 6, *value) : "nan");
+        return "[" + all + "]";
+    };
+    const auto add = [&](const char* name, const std::optional<io::Normalizers>& one) {
+        if (one) text += paint("\033[2m", name) + "  mean " + list(one->mean) + "  std " + list(one->std) + '\n';
+    };
+    add("normalize", numbers.colors);
+    add(numbers.colors ? "normalize_gray" : "normalize", numbers.gray);
+    return text;
+}
+
+std::string format_groups(const std::vector<std::pair<std::string, SummaryRow>>& rows, const TableStyle& style) {
+    const Painter paint(style.color);
+    TableColumn names{"group", {}}, channels{"channel", {}};
+    for (const auto& [name, row] : rows) {
+        names.cells.push_back(printable(name));
+        channels.cells.emplace_back(to_string(row.statistics.channel));
+    }
+    std::vector<TableColumn> columns;
+    const auto add = [&](const char* title, const std::function<std::optional<double>(const SummaryRow&)>& field) {
+        std::vector<std::optional<double>> values;
+        for (const auto& [name, row] : rows) values.push_back(field(row));
+        columns.push_back(number_column(title, values));
+    };
+    add("images", [](const SummaryRow& row) { return static_cast<double>(row.images); });
+    columns.push_back(channels);
+    add("min", [](const SummaryRow& row) { return row.statistics.min; });
+    add("max", [](const SummaryRow& row) { return row.statistics.max; });
+    add("mean", [](const SummaryRow& row) { return row.statistics.mean; });
+    add("std", [](const SummaryRow& row) { return row.statistics.std; });
+    add("mean_01", [](const SummaryRow& row) { return unit_scale(row.statistics.mean, row.white); });
+    add("std_01", [](const SummaryRow& row) { return unit_scale(row.statistics.std, row.white); });
+    std::string titles = pad_right(names.title, names.width());
+    for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
+    std::string text = paint("\033[2m", titles) + '\n';
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        text += pad_right(names.cells[row], names.width());
+        for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
+        text += '\n';
+    }
+    return text;
+}
+
 std::string printable(std::string_view text) {
     std::string safe;
     for (std::size_t length = 1; !text.empty(); text.remove_prefix(length)) {

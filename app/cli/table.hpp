@@ -3,9 +3,12 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "gpuhist/dataset.hpp"
 #include "gpuhist/histogram.hpp"
+#include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/statistics.hpp"
 
@@ -28,6 +31,12 @@ TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 /// written, if any. Lines have at most 100 columns but for long paths.
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
                          std::string_view written, const TableStyle& style);
+
+/// Lines with the mean and std that training code takes; empty where there are none.
+std::string format_training(const io::TrainingNumbers& numbers, const TableStyle& style);
+
+/// Block of text: a line a row of a set's groups, each with the name of its group, under a heading.
+std::string format_groups(const std::vector<std::pair<std::string, SummaryRow>>& rows, const TableStyle& style);
 
 /// The text with control characters, which could steer a terminal, and bytes that are no UTF-8 replaced by `?`.
 std::string printable(std::string_view text);

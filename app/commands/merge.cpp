@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "cli/console.hpp"
-#include "cli/table.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "run/exit_code.hpp"
 #include "run/output_directory.hpp"
+#include "run/written.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -92,6 +92,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     io::NewFile stats = new_file("stats.csv"), errors = new_file("errors.csv");
     write_rows(shards, stats, errors);
     const std::uint64_t failed = total(shards, &io::Shard::errors), rows = total(shards, &io::Shard::rows);
+    std::vector<std::string> written;
     output([&] {
         // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
         std::set<std::string> stale(names.begin(), names.end());
@@ -99,11 +100,13 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
             io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.log_counts,
                               first.percentiles, [&](const fs::path& path, const io::Pieces& pieces) {
                                   stale.erase(path.filename());
+                                  written.push_back(path.filename());
                                   directory.stage(path.filename(), pieces);
                               });
         const auto keep = [&](const char* name, io::NewFile& file, std::uint64_t count) {
             if (count == 0) return;
             stale.erase(name);
+            written.emplace_back(name);
             directory.stage(name, std::move(file));
         };
         keep("errors.csv", errors, failed);
@@ -112,11 +115,13 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
         directory.commit();
     });
     if (!options.notes) return failed;
+    for (const std::string& line : shards.notes.lines()) console.note(line);
     if (first.inputs > 1)
-        for (const std::string& text : io::dataset_notes(shards.groups.front().summary)) console.note(text);
+        for (const std::string& line : io::dataset_notes(shards.groups.front().summary, shards.notes))
+            console.note(line);
     const std::string summary = "merged  " + counted(shards.files.size(), "shard") + ", " +
-                                counted(first.inputs, "input") + ", " + counted(failed, "error") + "\nwrote   " +
-                                printable(options.output.string()) + '\n';
+                                counted(first.inputs, "input") + ", " + counted(failed, "error") + '\n' +
+                                written_text(options.output, written);
     if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
         throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
     return failed;

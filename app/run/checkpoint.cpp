@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;  // that is written
 using ReadJson = nlohmann::json;
 
-constexpr std::uint64_t version = 7;
+constexpr std::uint64_t version = 8;
 
 IoError no_checkpoint(const fs::path& path, const std::string& what) {
     return IoError(path.string() + ": not a checkpoint of this program (" + what +
@@ -72,7 +72,8 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const i
               {"errors_file", extent_value(checkpoint.errors_file)},
               {"bad", extent_value(checkpoint.bad)},
               {"values_bytes", checkpoint.frequency_bytes},
-              {"errors", checkpoint.errors}};
+              {"errors", checkpoint.errors},
+              {"files", checkpoint.files}};
     head["time"] = checkpoint.time;
     if (const auto& output = checkpoint.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
@@ -104,6 +105,7 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         checkpoint.errors_file = extent(head.at("errors_file"));
         checkpoint.bad = extent(head.at("bad"));
         for (const auto& [kind, count] : head.at("errors").items()) checkpoint.errors[kind] = number(count);
+        for (const auto& [end, count] : head.at("files").items()) checkpoint.files[end] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())
             checkpoint.standard_output = {number(output->at(0)), number(output->at(1)), number(output->at(2))};
         checkpoint.frequency_bytes = number(head.at("values_bytes"));

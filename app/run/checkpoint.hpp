@@ -32,6 +32,7 @@ struct Checkpoint {
     };
     std::optional<Output> standard_output;
     std::map<std::string, std::uint64_t> errors;  ///< by kind
+    std::map<std::string, std::uint64_t> files;   ///< about images, by what their names end in
     io::Shard shard;                              ///< what was found; of a run that is not shared out shard 1 of 1
 };
 

@@ -9,6 +9,7 @@
 #include "cli/console.hpp"
 #include "cli/table.hpp"
 #include "run/exit_code.hpp"
+#include "run/remarks.hpp"
 
 namespace gpuhist::app {
 
@@ -35,6 +36,8 @@ int list_inputs(const Options& options) {
         if (terminal || text.size() >= 65536) console.print(std::exchange(text, {}));
     }
     if (!text.empty()) console.print(text);
+    if (!options.inputs.files_from && !console.closed() && !console.failed())
+        for (const std::string& line : notes_on(options.inputs.walk, inputs.left_out())) console.note(line);
     std::string summary = counted(listed, "input") + ", not measured";
     if (const io::LeftOut left_out = inputs.left_out(); left_out.any()) summary += "; left out: " + to_string(left_out);
     console.note(summary);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <opencv2/core.hpp>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "gpuhist/io/opencv.hpp"
 #include "gpuhist/reduce.hpp"
 #include "run/interruption.hpp"
+#include "run/remarks.hpp"
 #include "run/set_summary.hpp"
 
 namespace gpuhist::app {
@@ -36,6 +38,10 @@ bool attempt(Outcome& outcome, Step step) {
         outcome.failure = current_failure(path);
     }
     return false;
+}
+
+void add(Outcome& outcome, std::vector<Remark> remarks) {
+    std::move(remarks.begin(), remarks.end(), std::back_inserter(outcome.remarks));
 }
 
 /// Reason why the engine makes no normalised copy of an image, or nothing: it would take the fourth band for alpha, and
@@ -99,7 +105,7 @@ class Measurer::Images {
         const bool done = attempt(outcome, [&] {
             image.file = measurer_.read(outcome.input, image.writes.normalized, held_, share_, clock_);
             image.view = io::view(image.file);
-            remark(image);
+            add(outcome, remarks_on(image.file));
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
         ended_ = ended_ || outcome.ends_run();
@@ -144,37 +150,6 @@ class Measurer::Images {
     }
 
   private:
-    /// Remarks on what a reader of the numbers should know of the file.
-    void remark(const Image& image) {
-        const std::string& path = image.outcome->input.path;
-        const io::Image& file = image.file;
-        auto& remarks = image.outcome->remarks;
-        if (file.pages > 1)
-            remarks.push_back(
-                {"pages", path + ": the first of its " + std::to_string(file.pages) + " pages is measured"});
-        if (file.damage != io::Damage::none)
-            remarks.push_back(
-                {"damage", path + ": measured although it is " + io::to_string(file.damage) + ": " + file.cause});
-    }
-
-    /// Remark on a copy that differs from the image in nothing, or not in some channels.
-    void remark_unchanged(const Image& image, const Normalization& normalization) {
-        const std::vector<Channel> channels = unchanged_channels(image.analysis, normalization);
-        if (channels.empty()) return;
-        std::string names;
-        for (const Channel channel : channels)
-            if (!normalization.joint && channel != Channel::gray) names += std::string(" ") + to_string(channel);
-        const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
-        const bool other_depth = normalized_depth(image.view.depth, normalization) != image.view.depth;
-        image.outcome->remarks.push_back(
-            {"unchanged", image.outcome->input.path + ": its normalized copy is unchanged" +
-                              (other_depth ? " but for its depth" : "") + (names.empty() ? "" : " in" + names) + ": " +
-                              (ranks           ? "both percentiles are"
-                               : names.empty() ? "it has"
-                                               : "each has") +
-                              " one value"});
-    }
-
     static constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
 
     void analyze() {
@@ -193,7 +168,8 @@ class Measurer::Images {
                 if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
                 name_channels(image.analysis, image.file.samples);
                 image.analysis.white = measurer_.options_.white.value_or(image.file.white);
-                if (tasks[i].job.normalization) remark_unchanged(image, *tasks[i].job.normalization);
+                if (const auto& normalization = tasks[i].job.normalization)
+                    add(*image.outcome, remarks_on_copy(image.analysis, *normalization));
             });
         }
     }
@@ -404,7 +380,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     image.file.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
-        files_.write(outcome, writes, {}, image.normalized, image.file.samples);
+        outcome.files = files_.write(outcome, writes, {}, image.normalized, image.file.samples);
         return;
     }
 
@@ -420,12 +396,14 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
                    io::to_string(image.file.damage),
                    image.file.bands};
     result.rows = statistics(image.analysis, options_.percentiles);
+    add(outcome, remarks_on(result, options_.white));
     const bool table = options_.table_of(input);
     Histogram histogram;
     if (writes.histogram || writes.plot || table) histogram = gpuhist::histogram(image.analysis, options_.histogram);
     clock.enter(Stage::write);
+    outcome.files = files_.write(outcome, writes, histogram, image.normalized, image.file.samples);
     std::string written;
-    for (const std::string& suffix : files_.write(outcome, writes, histogram, image.normalized, image.file.samples))
+    for (const std::string& suffix : outcome.files)
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     if (sinks_.rows) outcome.rows = sinks_.rows->format(result);
     if (sinks_.printed) outcome.printed = sinks_.printed->format(result);

@@ -23,12 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path resolve(const fs::path& path) {
-    std::error_code failed;
-    const fs::path resolved = fs::weakly_canonical(path, failed);
-    return failed ? fs::absolute(path, failed).lexically_normal() : resolved;
-}
-
 /// Absolute paths, symbolic links of the directories resolved; the file itself need not exist. Files of one directory
 /// share the work of resolving it.
 class PathResolver {
@@ -394,6 +388,12 @@ class InputList::Implementation {
     bool finished_ = false;                                               ///< the walk
     bool ended_ = false;                                                  ///< the list of paths
 };
+
+fs::path resolve(const fs::path& path) {
+    std::error_code failed;
+    const fs::path resolved = fs::weakly_canonical(path, failed);
+    return failed ? fs::absolute(path, failed).lexically_normal() : resolved;
+}
 
 InputList::InputList(const InputOptions& options, const fs::path& output,
                      std::function<bool(const std::string&)> written)

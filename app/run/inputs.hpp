@@ -34,6 +34,9 @@ struct Input {
     std::optional<Stamp> stamp;      ///< of an input that this run measures, before it is read
 };
 
+/// Absolute path, symbolic links resolved as far as it is there.
+std::filesystem::path resolve(const std::filesystem::path& path);
+
 /// Choice of what is to be measured.
 struct InputOptions {
     std::vector<std::string> arguments;     ///< files, directories, `-`

@@ -34,7 +34,7 @@ const char* word(IoError::Kind kind);
 /// Remark about an input that was measured.
 struct Remark {
     const char* subject;  ///< remarks of one subject are said once in a run over many inputs
-    std::string text;     ///< begins with the path
+    std::string text;     ///< what follows the path
 };
 
 /// Sinks that take the results; null where nobody wants them.
@@ -63,6 +63,7 @@ struct Outcome {
     io::ImageResult result;
     std::string rows;                  ///< the result as `Sinks::rows` formats it
     std::string printed;               ///< as `Sinks::printed` does, or as a table
+    std::vector<std::string> files;    ///< written about it in this pass, by what their names end in
     std::vector<Failure> not_written;  ///< files that could not be
     std::vector<Remark> remarks;
     /// Sums of this image and of those before it in its batch that have none, where they are wanted. Images after a

@@ -29,11 +29,7 @@ bool is_there(const fs::path& path) {
     return lstat(path.c_str(), &status) == 0;
 }
 
-std::string resolve(const fs::path& path) {
-    std::error_code failed;
-    fs::path resolved = fs::weakly_canonical(path, failed);
-    if (failed) resolved = fs::absolute(path, failed).lexically_normal();
-    std::string text = resolved.string();
+std::string with_slash(std::string text) {
     if (text.empty() || text.back() != '/') text += '/';
     return text;
 }
@@ -106,7 +102,7 @@ void write_durably(const fs::path& path, const std::string& text) {
 }
 
 OutputDirectory::OutputDirectory(fs::path path, bool force, Console& console)
-    : path_(std::move(path)), resolved_(resolve(path_)), force_(force), console_(console) {}
+    : path_(std::move(path)), resolved_(with_slash(resolve(path_).string())), force_(force), console_(console) {}
 
 OutputDirectory::~OutputDirectory() {
     staged_.clear();

@@ -30,6 +30,7 @@
 #include "run/one_table.hpp"
 #include "run/output_directory.hpp"
 #include "run/output_names.hpp"
+#include "run/remarks.hpp"
 #include "run/result_sink.hpp"
 
 namespace gpuhist::app {
@@ -237,6 +238,8 @@ void Run::measure_one() {
     // A CUDA context takes longer than most images: it is made, if it was asked for, while the image is read.
     auto engine = std::async(options_.engine == "cuda" ? std::launch::async : std::launch::deferred,
                              [this] { engines_.start(); });
+    if (options_.group_by_directory) console_.note("--group-by is about a set, and the input is one image");
+    if (options_.resume) console_.note("--resume is about runs over several inputs, and the input is one image");
     Batch batch(1);
     batch.front().input = *inputs_->next();
     measurer_.measure(batch);
@@ -352,6 +355,9 @@ void Run::pass_through(std::uint64_t done) {
     });
     progress_.reset();
     summary_.left_out = stream.left_out();
+    const bool all_listed = !stream.waiting().second;
+    if (all_listed && results_.pass() == 1 && !options_.inputs.files_from)
+        for (const std::string& line : notes_on(options_.inputs.walk, summary_.left_out)) console_.note(line);
 }
 
 void Run::measure_many() {

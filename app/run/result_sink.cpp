@@ -15,6 +15,8 @@
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "run/image_files.hpp"
+#include "run/remarks.hpp"
+#include "run/written.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -61,7 +63,8 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
       errors_(options.output / "errors.csv"),
       bad_(options.output / "gpuhist.bad"),
       values_(journaled_
-                  ? io::FrequencyFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"))
+                  ? io::FrequencyFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"),
+                                             [&output] { output.begin(); })
                   : io::FrequencyFile::temporary(temporary_directory())),
       group_bytes_(group_bytes),
       one_table_(options),
@@ -141,6 +144,13 @@ std::uint64_t Results::begin() {
     if (linked_) bad_.discard();
     values_->discard();
     std::error_code ignored;
+    if (options_.resume) {
+        const std::string result = sharded_ ? io::shard_file_name(checkpoint_.shard.id) : "stats.csv";
+        const bool finished = stats_wanted_ && fs::exists(options_.output / result, ignored);
+        console_.note(options_.output.string() + ": holds " +
+                      (finished ? "a finished run, which is measured anew" : "no interrupted run") +
+                      ": --resume has nothing to go on with");
+    }
     if (fs::remove(checkpoint_path_, ignored))
         console_.note(options_.output.string() +
                       ": holds an interrupted run, which this one replaces; --resume would have gone on with it");
@@ -253,15 +263,25 @@ void Results::print(const std::string& text) {
     sinks_.printed ? console_.print_rows(missing) : console_.print(missing);
 }
 
-/// Says a remark at once where there is one input; else the first on its subject at the end, with the number of others.
+/// Says remarks at once where there is one input; else each subject has a note at the end.
 void Results::remark(const Outcome& outcome) {
-    for (const Remark& remark : outcome.remarks) {
-        if (single_) {
-            console_.note(remark.text);
-        } else if (const auto [at, first] = remarks_.try_emplace(remark.subject, remark.text, 0); !first) {
-            ++at->second.second;
-        }
+    io::Notes& notes = checkpoint_.shard.notes;
+    for (const auto& [subject, text] : outcome.remarks) {
+        const bool of_set = std::string(subject) == io::spare_bits_subject;  // which knows how many bits
+        if (single_)
+            console_.note(outcome.input.path + ": " + text);
+        else
+            notes.add(subject, {outcome.input.index, outcome.input.path, of_set ? "" : text, 1});
     }
+    if (!single_) add_kind(notes, outcome.result);
+}
+
+/// Says once what was other than expected.
+void Results::say_notes() {
+    for (const std::string& line : checkpoint_.shard.notes.lines()) console_.note(line);
+    if (sharded_ || !(numbers_ || (table_wanted_ && summed_))) return;
+    for (const std::string& line : io::dataset_notes(checkpoint_.shard.groups.front().summary, checkpoint_.shard.notes))
+        console_.note(line);
 }
 
 void Results::add_image(Outcome& outcome) {
@@ -295,6 +315,8 @@ void Results::record(Outcome& outcome) {
             if (linked_ && checkpoint_.pass == 1) bad_.append(std::to_string(input.index) + '\n');
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
+            if (checkpoint_.pass == 2 || !options_.table_of(input))  // which names them
+                for (const std::string& end : outcome.files) ++checkpoint_.files[end];
             add_image(outcome);
         }
     }
@@ -398,9 +420,10 @@ void Results::finish_dataset() {
         else
             errors_.discard();
         if (shard.inputs >= 2 && shard.rows > 0) {
-            numbers_ = io::write_dataset(options_.output, shard.groups, shard.stored, shard.histogram, shard.log_counts,
-                                         shard.percentiles, writer());
-            for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
+            numbers_ = io::write_dataset(
+                options_.output, shard.groups, shard.stored, shard.histogram, shard.log_counts, shard.percentiles,
+                writer(),
+                [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
         }
     }
     for (const std::string& name : written_) stale.erase(name);
@@ -423,26 +446,12 @@ void Results::print_set() {
     const std::string name = arguments.size() == 1 ? arguments.front() : "all inputs";
     const Summary& whole = checkpoint_.shard.groups.front().summary;
     if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram, options_.percentiles);
-    for (std::size_t i = 0; i < whole.depths().size(); ++i) {
-        const Depth depth = whole.depths()[i].depth;
-        std::vector<Statistics> rows;
-        std::uint64_t images = 0;
-        for (const SummaryRow& row : numbers_->rows) {
-            if (row.depth != depth) continue;
-            rows.push_back(row.statistics);
-            if (is_first(row.statistics.channel)) images += row.images;
-        }
-        const TableHeading heading{name, counted(images, "image") + "  " + to_string(depth)};
-        print(format_table(heading, rows, numbers_->histograms[i].value_or(Histogram{}), "", options_.style));
-    }
+    for (std::size_t i = 0; i < whole.depths().size(); ++i)
+        print(set_table(name, whole, i, *numbers_, groups_, options_.output, options_.style));
 }
 
 void Results::finish() {
     summary_.settle();
-    for (const auto& [subject, said] : remarks_) {
-        const auto& [text, others] = said;
-        console_.note(others == 0 ? text : text + " (and " + std::to_string(others) + " more)");
-    }
     if (!begun_) return;
     if (checkpoint_.pass == 2 && !complete_ && hash_.text() != checkpoint_.shard.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");
@@ -473,16 +482,18 @@ void Results::finish() {
         fs::remove(checkpoint_path_, ignored);
         checkpoint_saved_ = false;
     }
-    if (table_wanted_ && from_directory_) print_set();
+    if (table_wanted_ && (from_directory_ || options_.group_by_directory)) print_set();
     if (linked_) bad_.discard();
     if (journaled_) values_->discard();
     output_.end();
     if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
         console_.print_rows(printed_tail_.missing(end));
-    if (options_.format != "table" || written_.empty()) return;
-    std::string text = "wrote  " + printable((options_.output / written_.front()).string());
-    for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];
-    console_.print(text + "\n");
+    say_notes();
+    if (options_.format != "table") return;
+    std::vector<fs::path> tables;
+    if (!options_.tables_to.empty() && checkpoint_.images > 0) tables.push_back(options_.tables_to);
+    if (const std::string text = written_text(options_.output, written_, checkpoint_.files, tables); !text.empty())
+        console_.print(text);
 }
 
 void Results::abandon() {

@@ -22,6 +22,7 @@
 #include "run/row_file.hpp"
 #include "run/run_state.hpp"
 #include "run/set_summary.hpp"
+#include "run/set_table.hpp"
 
 namespace gpuhist::app {
 
@@ -88,6 +89,7 @@ class Results {
     void begin_files();
     void add_error(const Input& input, const Failure& failure);
     void remark(const Outcome& outcome);
+    void say_notes();
     void add_image(Outcome& outcome);
     void print(const std::string& text);
     std::optional<Checkpoint::Output> printed_place() const;
@@ -118,6 +120,7 @@ class Results {
     Checkpoint checkpoint_;
     SetSummary summary_{checkpoint_.shard};
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
+    GroupRows groups_;                       ///< as far as they have been written
     OneTable one_table_;
     PathsHash hash_;
     StampsHash stamps_;
@@ -128,8 +131,6 @@ class Results {
     bool in_doubt_ = false;  ///< an input is recorded in part
     bool begun_ = false, complete_ = false, checkpoint_saved_ = false, printed_ = false, from_directory_ = false;
     std::vector<std::string> written_;
-    /// Remarks of a run over many inputs, by subject: the first, and how many others there were.
-    std::map<std::string, std::pair<std::string, std::uint64_t>> remarks_;
     std::chrono::steady_clock::time_point last_checkpoint_;
     std::chrono::steady_clock::duration pause_;
 };

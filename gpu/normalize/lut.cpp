@@ -199,20 +199,23 @@ LutSet::Lut float_lut(Channel name, const ChannelSummary& channel, const Channel
     return lut;
 }
 
+std::vector<std::uint64_t> sum_of_counts(const std::vector<const ChannelAnalysis*>& channels) {
+    std::vector<std::uint64_t> counts(channels.front()->counts.size());
+    for (const ChannelAnalysis* channel : channels)
+        for (std::size_t code = 0; code < counts.size(); ++code) counts[code] += channel->counts[code];
+    return counts;
+}
+
 /// Verdict on the samples that decide about a channel: whether they are of one value, so that the channel stays as it
 /// is; not where none is finite.
 bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
                   const std::vector<OrderStatistic>& order, const Normalization& normalization) {
     const NormalizeNeeds needs = traits_of(normalization.mode).needs;
     if (!traits_of(image.depth).floating) {
-        std::vector<std::uint64_t> counts(decide.front()->counts.size());
         std::uint64_t samples = 0;
-        for (const ChannelAnalysis* channel : decide) {
-            samples += core::counted(*channel);
-            for (std::size_t code = 0; code < counts.size(); ++code) counts[code] += channel->counts[code];
-        }
+        for (const ChannelAnalysis* channel : decide) samples += core::counted(*channel);
         if (samples == 0) return false;
-        const core::IntegerFacts facts = core::facts_of(counts, 0, normalization);
+        const core::IntegerFacts facts = core::facts_of(sum_of_counts(decide), 0, normalization);
         return facts.low == facts.high;
     }
     core::FloatPopulation own, all;
@@ -226,6 +229,45 @@ bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis
     if (needs == NormalizeNeeds::extremes || own.minimum == own.maximum) return own.minimum == own.maximum;
     const core::FloatBins bins(all.minimum, all.maximum, core::equalize_float_bins, true);
     return bins(own.minimum) == bins(own.maximum);
+}
+
+/// Verdict on the samples that decide about a channel: whether minmax, or between percentiles a stretch, finds them at
+/// both ends of the range to which it would take them.
+bool fills_range(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
+                 const std::vector<OrderStatistic>&, const Normalization& normalization) {
+    const NormalizeNeeds needs = traits_of(normalization.mode).needs;
+    if (traits_of(image.depth).floating) {
+        if (needs != NormalizeNeeds::extremes) return false;
+        core::FloatPopulation own;
+        for (const ChannelAnalysis* channel : decide) own.add(*channel);
+        return own.finite != 0 && own.minimum == 0 && own.maximum == 1;
+    }
+    if (needs != NormalizeNeeds::extremes && needs != NormalizeNeeds::ranks) return false;
+    const core::IntegerFacts facts = core::facts_of(sum_of_counts(decide), 0, normalization);
+    return facts.low == 0 && facts.high + 1 == decide.front()->counts.size();
+}
+
+/// Channels of which a verdict on the samples that decide about them is true: each about itself, or of a joint
+/// normalisation all about `all`.
+template <class Verdict>
+std::vector<Channel> channels_that(const Analysis& image, const Normalization& normalization, Verdict verdict) {
+    core::validate(normalization);
+    const NormalizeTraits& mode = traits_of(normalization.mode);
+    std::vector<Channel> found;
+    if (mode.real) return found;
+    std::vector<const ChannelAnalysis*> decide;
+    for (const ChannelAnalysis& channel : image.channels)
+        if (core::is_pooled(channel.channel) || channel.channel == Channel::gray) decide.push_back(&channel);
+    const bool joint = normalization.joint && decide.size() > 1;
+    if (!joint) {
+        for (const ChannelAnalysis* channel : decide)
+            if (verdict(image, {channel}, channel->order_statistics, normalization)) found.push_back(channel->channel);
+        return found;
+    }
+    if (mode.joint_by_luma) decide = {image.find(Channel::luma)};
+    if (decide.front() && verdict(image, decide, image.pooled_order_statistics, normalization))
+        found.push_back(Channel::all);
+    return found;
 }
 
 }  // namespace
@@ -299,24 +341,11 @@ bool LutSet::leaves_all() const {
 }
 
 std::vector<Channel> unchanged_channels(const Analysis& image, const Normalization& normalization) {
-    core::validate(normalization);
-    const NormalizeTraits& mode = traits_of(normalization.mode);
-    std::vector<Channel> unchanged;
-    if (mode.real) return unchanged;
-    std::vector<const ChannelAnalysis*> decide;  // each about itself, or all about all
-    for (const ChannelAnalysis& channel : image.channels)
-        if (core::is_pooled(channel.channel) || channel.channel == Channel::gray) decide.push_back(&channel);
-    const bool joint = normalization.joint && decide.size() > 1;
-    if (!joint) {
-        for (const ChannelAnalysis* channel : decide)
-            if (of_one_value(image, {channel}, channel->order_statistics, normalization))
-                unchanged.push_back(channel->channel);
-        return unchanged;
-    }
-    if (mode.joint_by_luma) decide = {image.find(Channel::luma)};
-    if (decide.front() && of_one_value(image, decide, image.pooled_order_statistics, normalization))
-        unchanged.push_back(Channel::all);
-    return unchanged;
+    return channels_that(image, normalization, of_one_value);
+}
+
+std::vector<Channel> filled_channels(const Analysis& image, const Normalization& normalization) {
+    return channels_that(image, normalization, fills_range);
 }
 
 }  // namespace gpuhist

@@ -34,8 +34,10 @@ int open_unnamed(const fs::path& directory) {
 
 }  // namespace
 
-std::shared_ptr<FrequencyFile> FrequencyFile::named(fs::path path) {
-    return std::shared_ptr<FrequencyFile>(new FrequencyFile(std::move(path), Use::named));
+std::shared_ptr<FrequencyFile> FrequencyFile::named(fs::path path, std::function<void()> announce) {
+    const std::shared_ptr<FrequencyFile> file(new FrequencyFile(std::move(path), Use::named));
+    file->announce_ = std::move(announce);
+    return file;
 }
 
 std::shared_ptr<FrequencyFile> FrequencyFile::temporary(fs::path directory) {
@@ -58,6 +60,7 @@ void FrequencyFile::open(bool there) {
         if (file_ < 0) throw system_failure(path_.string(), "no temporary file can be made there", errno);
         return;
     }
+    if (announce_) announce_();
     std::error_code failure;
     fs::create_directories(path_.parent_path(), failure);
     file_ = open_locked(path_, there ? Opened::may_exist : Opened::is_new);

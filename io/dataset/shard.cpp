@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 7";
+constexpr const char* format = "gpuhist part 8";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
 
@@ -89,6 +89,31 @@ StoredGroups read_stored(const JsonReader& list, const FrequencyFiles& files, Re
     return groups;
 }
 
+Json notes_value(const Notes& notes) {
+    Json list = Json::array();
+    for (const auto& [subject, note] : notes.all())
+        list.push_back(Json{{"subject", subject},
+                            {"index", whole_number(note.index)},
+                            {"path", byte_string(note.path)},
+                            {"text", byte_string(note.text)},
+                            {"count", whole_number(note.count)}});
+    return list;
+}
+
+Notes read_notes(const JsonReader& list) {
+    Notes notes;
+    std::string last;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const JsonReader value = list[i].members({"subject", "index", "path", "text", "count"});
+        const std::string& subject = value["subject"].text();
+        if (subject <= last) value["subject"].refuse("subjects are in byte order, each once");
+        last = subject;
+        notes.add(subject,
+                  {value["index"].whole(), value["path"].bytes(), value["text"].bytes(), value["count"].whole()});
+    }
+    return notes;
+}
+
 /// Checks the format, with which the text begins: another version's has another form, perhaps without a checksum.
 void check_format(std::string_view json, const std::string& name) {
     constexpr std::string_view start = "{\"format\":\"";
@@ -113,19 +138,6 @@ bool is_shard_file_name(const std::string& name) {
     return second.ec == std::errc() && name == shard_file_name(id);
 }
 
-/// Checks that the groups together are the whole set. Counts within a group, power sums and the values of floats
-/// between the extremes are not compared: of these the checksum alone tells.
-void check_groups(const Shard& shard, const Facts& whole, const std::string& name) {
-    const std::vector<Group>& groups = shard.groups;
-    const auto wanted = shard.options.find("--group-by");
-    if (groups.size() == 1 && shard.stored.empty() && (wanted == shard.options.end() || wanted->second.empty())) return;
-    Facts sum;
-    for (std::size_t i = 1; i < groups.size(); ++i) add_facts(sum, facts_of(groups[i].summary));
-    shard.stored.each([&](const Group& group) { add_facts(sum, facts_of(group.summary)); });
-    if (const std::string what = difference(sum, whole); !what.empty())
-        throw IoError(name + ": its groups do not add up to the whole set: " + what, IoError::Kind::damaged);
-}
-
 ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyFile>& storage) {
     const fs::path frequency_path = fs::path(path).replace_extension(".values");
     ShardFile file{path,
@@ -138,8 +150,32 @@ ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyF
         throw IoError(path.string() + ": this is " + shard_file_name(id) + " under another name");
     file.rows_path = path.parent_path() / shard_rows_file_name(id);
     file.facts = facts_of(file.shard.groups.front().summary);
-    check_groups(file.shard, file.facts, path.string());
     return file;
+}
+
+/// Adds the groups of a shard to those of others. Throws where they together are not its whole set: counts within a
+/// group, power sums and the values of floats between the extremes are not compared, of these the checksum alone tells.
+void add_groups(const ShardFile& file, const std::vector<Group>& groups, const StoredGroups& further, Summary& whole,
+                StoredGroups& stored) {
+    const auto grouped = file.shard.options.find("--group-by");
+    const bool any =
+        groups.size() > 1 || !further.empty() || (grouped != file.shard.options.end() && !grouped->second.empty());
+    Facts sum;
+    const auto add = [&](const Group& group) {
+        add_facts(sum, facts_of(group.summary));
+        stored.add(group.name, group.summary);
+    };
+    whole.merge(groups.front().summary);
+    for (std::size_t i = 1; i < groups.size(); ++i) add(groups[i]);
+    try {
+        further.each(add);
+    } catch (const IoError& error) {
+        const std::string text = error.what(), values = file.frequency_path.string();
+        throw IoError(text.rfind(values, 0) == 0 ? text : values + ": " + text, error.kind());
+    }
+    if (const std::string what = any ? difference(sum, file.facts) : ""; !what.empty())
+        throw IoError(file.path.string() + ": its groups do not add up to the whole set: " + what,
+                      IoError::Kind::damaged);
 }
 
 void refuse_pair(const ShardFile& a, const ShardFile& b, const std::string& what) {
@@ -260,7 +296,8 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
                {"percentiles", Json::array()},
                {"histogram", Json::object()},
                {"groups", Json::array()},
-               {"stored", stored_value(shard.stored, file)}};
+               {"stored", stored_value(shard.stored, file)},
+               {"notes", notes_value(shard.notes)}};
     for (const auto& [name, text] : shard.options) value["options"][name] = byte_string(text);
     for (std::size_t i = 0; i < shard.percentiles.size(); ++i)
         value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
@@ -287,7 +324,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
     value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "rows_file", "options",
-                   "percentiles", "histogram", "groups", "stored", "checksum"});
+                   "percentiles", "histogram", "groups", "stored", "notes", "checksum"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -308,6 +345,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     ReadLimits limits(json.size(), files.runs ? files.runs->bytes() : 0);
     shard.groups = read_groups(value["groups"], files, limits);
     shard.stored = read_stored(value["stored"], files, limits);
+    shard.notes = read_notes(value["notes"]);
     return shard;
 }
 
@@ -337,6 +375,7 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
     std::sort(paths.begin(), paths.end());
     std::map<std::uint64_t, ShardFile> files;
     Summary whole;
+    Notes notes;
     StoredGroups stored(storage, most_group_bytes);
     for (const fs::path& path : paths) {
         ShardFile file = read_shard_file(path, storage);
@@ -345,14 +384,8 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
         const StoredGroups further = std::exchange(file.shard.stored, {});
         const auto [there, fresh] = files.try_emplace(file.shard.id.number, file);
         if (fresh) {
-            for (const Group& group : groups)
-                group.name.empty() ? whole.merge(group.summary) : stored.add(group.name, group.summary);
-            try {
-                further.each([&](const Group& group) { stored.add(group.name, group.summary); });
-            } catch (const IoError& error) {
-                const std::string text = error.what(), values = file.frequency_path.string();
-                throw IoError(text.rfind(values, 0) == 0 ? text : values + ": " + text, error.kind());
-            }
+            add_groups(there->second, groups, further, whole, stored);
+            notes.add(file.shard.notes);
         } else if (!same_bytes(there->second.path, path) || !same_bytes(there->second.rows_path, file.rows_path) ||
                    !same_bytes(there->second.frequency_path, file.frequency_path)) {
             refuse_pair(there->second, file, "they are the same shard of the run and differ");
@@ -367,6 +400,7 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
     for (auto& [number, file] : files) shards.files.push_back(std::move(file));
     shards.groups.push_back({"", std::move(whole)});
     shards.stored = std::move(stored);
+    shards.notes = std::move(notes);
     check_complete(shards.files);
     return shards;
 }

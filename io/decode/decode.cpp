@@ -65,6 +65,8 @@ Image decode(const std::vector<unsigned char>& data, const std::string& name, co
     if (options.admit) options.admit(bytes.size(), saturating_product(pixels_of(found), found.pixel_bytes));
     const EncodedImage file{bytes, found, name, options};
     Image image = found.format->decode(file);
+    image.format = found.format->name;
+    if (const ImageFormat* named = format_named(name); named && named != found.format) image.named = named->name;
     // The probe's finding, which was accepted, stands before what the decoder made of it.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
     if (!found.damaged.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::damaged, found.damaged);

@@ -54,7 +54,7 @@ inline constexpr std::array image_formats{&jpeg_format,     &png_format, &tiff_f
                                           &webp_format,     &sun_format, &jpeg2000_format, &openexr_format,
                                           &radiance_format, &pam_format, &pnm_format,      &pfm_format};
 
-/// Tells whether a file's name ends in an extension of one of them, in any case.
-bool has_image_extension(std::string_view name);
+/// Format of which a file's name has an extension, in any case; null where there is none.
+const ImageFormat* format_named(std::string_view name);
 
 }  // namespace gpuhist::io

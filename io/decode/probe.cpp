@@ -35,15 +35,16 @@ std::string unsupported_channels(std::uint64_t count) {
     return std::to_string(count) + " channels are not supported: gpuhist reads 1, 3 or 4";
 }
 
-bool has_image_extension(std::string_view name) {
+const ImageFormat* format_named(std::string_view name) {
     const std::size_t dot = name.rfind('.');
-    if (dot == name.npos || dot == 0) return false;
+    if (dot == name.npos || dot == 0) return nullptr;
     std::string extension(name.substr(dot));
     for (char& c : extension) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return std::any_of(image_formats.begin(), image_formats.end(), [&](const ImageFormat* format) {
+    const auto found = std::find_if(image_formats.begin(), image_formats.end(), [&](const ImageFormat* format) {
         const auto& known = format->extensions;
         return std::find(known.begin(), known.end(), extension) != known.end();
     });
+    return found == image_formats.end() ? nullptr : *found;
 }
 
 std::string describe_unknown(const Bytes& file) {

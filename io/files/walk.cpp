@@ -23,11 +23,19 @@ std::string_view last_name(std::string_view path) {
 }
 
 /// `path` is a whole one or the beginning of one, so it ends in a zero byte.
+bool matches(const std::string& glob, const std::string& path) {
+    return glob.find('/') == glob.npos ? fnmatch(glob.c_str(), last_name(path).data(), 0) == 0
+                                       : fnmatch(glob.c_str(), path.c_str(), FNM_PATHNAME) == 0;
+}
+
 bool matches(const std::vector<std::string>& globs, const std::string& path) {
-    return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-        return glob.find('/') == glob.npos ? fnmatch(glob.c_str(), last_name(path).data(), 0) == 0
-                                           : fnmatch(glob.c_str(), path.c_str(), FNM_PATHNAME) == 0;
-    });
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) { return matches(glob, path); });
+}
+
+/// Adds the globs that match to those that have before.
+void note_matches(const std::vector<std::string>& globs, const std::string& path, std::set<std::string>& matched) {
+    for (const std::string& glob : globs)
+        if (matched.count(glob) == 0 && matches(glob, path)) matched.insert(glob);
 }
 
 bool hidden(std::string_view name) {
@@ -42,7 +50,7 @@ bool enters(const std::string& path, const WalkOptions& options) {
 bool finds(const std::string& path, const WalkOptions& options) {
     const std::string_view name = last_name(path);
     return !hidden(name) && !matches(options.exclude, path) &&
-           (options.include.empty() ? has_image_extension(name) : matches(options.include, path));
+           (options.include.empty() ? format_named(name) != nullptr : matches(options.include, path));
 }
 
 bool enters_all_above(const std::string& path, const WalkOptions& options) {
@@ -72,9 +80,11 @@ void count_extension(std::string_view name, std::map<std::string, std::uint64_t>
 LeftOut& LeftOut::operator+=(const LeftOut& other) {
     for (const auto& [extension, count] : other.by_extension) by_extension[extension] += count;
     special += other.special;
+    if (broken_links == 0) first_broken_link = other.first_broken_link;
     broken_links += other.broken_links;
     links += other.links;
     again += other.again;
+    matched.insert(other.matched.begin(), other.matched.end());
     return *this;
 }
 
@@ -165,6 +175,7 @@ void Walk::open(const std::string& relative) {
     for (const dirent* entry = nullptr; (entry = readdir(directory.get())); errno = 0) {
         const std::string_view name = entry->d_name;
         const std::string path_below = below(relative, name);
+        if (!hidden(name)) note_matches(options_.exclude, path_below, left_out_.matched);
         if (!enters(path_below, options_)) continue;
         unsigned char type = entry->d_type;
         const auto look = [&](int flags) {
@@ -173,6 +184,7 @@ void Walk::open(const std::string& relative) {
         if (type == DT_UNKNOWN) look(AT_SYMLINK_NOFOLLOW);
         const bool link = type == DT_LNK;
         if (link) look(0);
+        if (type != DT_DIR) note_matches(options_.include, path_below, left_out_.matched);
         const bool found = finds(path_below, options_);
         if (type == DT_DIR) {
             const bool skipped = std::find(skipped_.begin(), skipped_.end(), path_below) != skipped_.end();
@@ -188,6 +200,7 @@ void Walk::open(const std::string& relative) {
         } else if (type == DT_REG && options_.include.empty()) {
             count_extension(name, left_out_.by_extension);
         } else if (found || options_.include.empty()) {
+            if (type == DT_LNK && left_out_.broken_links == 0) left_out_.first_broken_link = below(root_, path_below);
             ++(type == DT_LNK ? left_out_.broken_links : left_out_.special);
         }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/encode.hpp"
@@ -81,6 +82,30 @@ std::vector<std::pair<std::string, cv::Mat>> plots_of(const Summary& summary, co
     return plots;
 }
 
+Normalizers normalizers(const std::vector<SummaryRow>& rows, const DepthSummary& part,
+                        std::initializer_list<Channel> channels) {
+    Normalizers numbers;
+    for (const Channel channel : channels)
+        for (const SummaryRow& row : rows)
+            if (row.depth == part.depth && row.statistics.channel == channel) {
+                numbers.mean.push_back(unit_scale(row.statistics.mean, part.white));
+                numbers.std.push_back(unit_scale(row.statistics.std, part.white));
+            }
+    return numbers;
+}
+
+TrainingNumbers training_numbers(const Summary& summary, const DepthSummary& part,
+                                 const std::vector<SummaryRow>& rows) {
+    TrainingNumbers numbers;
+    if (!part.white) return numbers;
+    const bool colors = part.find(Channel::red), gray = part.find(Channel::gray);
+    if (colors)
+        numbers.colors = normalizers(gray ? summary.rgb_rows(part.depth) : rows, part,
+                                     {Channel::red, Channel::green, Channel::blue});
+    if (gray) numbers.gray = normalizers(rows, part, {Channel::gray});
+    return numbers;
+}
+
 }  // namespace
 
 ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row) {
@@ -112,6 +137,7 @@ SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, 
         SummaryNumbers found = summary.numbers(part.depth, possible(part, options), percentiles);
         all.rows.insert(all.rows.end(), found.rows.begin(), found.rows.end());
         all.histograms.push_back(std::move(found.histogram));
+        all.training.push_back(training_numbers(summary, part, found.rows));
     }
     return all;
 }
@@ -136,30 +162,62 @@ std::vector<std::string> dataset_file_names() {
     return names;
 }
 
-std::vector<std::string> dataset_notes(const Summary& summary) {
-    std::vector<std::string> notes;
+std::string kind_subject(Depth depth, Channel first) {
+    return std::string(to_string(first)) + ' ' + to_string(depth);
+}
+
+int spare_bits(Depth depth, double lowest, double highest) {
+    if (depth != Depth::u16 || lowest == highest || highest < 128 || highest >= 16384) return 0;
+    return std::ilogb(highest) + 1;
+}
+
+std::string spare_bits_text(int bits) {
+    const std::string refer = " in 16, while mean_01, std_01 and clipped_high refer to 65535";
+    return bits == 0 ? "data of 14 bits or fewer" + refer
+                     : "data of " + std::to_string(bits) + " bits" + refer + ": --white " +
+                           std::to_string((1 << bits) - 1) + " changes that";
+}
+
+std::vector<std::string> dataset_notes(const Summary& summary, const Notes& notes) {
+    std::vector<std::string> lines;
     for (const DepthSummary& part : summary.depths()) {
         const std::string depth = std::string(to_string(part.depth)) + ": ";
         const ChannelSummary *gray = part.find(Channel::gray), *red = part.find(Channel::red),
                              *band = part.find(Channel::c0);
-        const auto are = [](const ChannelSummary& channel, const char* kind) {
-            return std::to_string(channel.images) + kind + (channel.images == 1 ? "image is " : "images are ");
+        const auto first = [&](const std::string& subject) {
+            const Note* note = notes.find(subject);
+            return note ? " (the first: " + note->path + ")" : "";
+        };
+        const auto are = [](std::uint64_t images, const char* kind) {
+            return std::to_string(images) + kind + (images == 1 ? "image is " : "images are ");
         };
         if (!part.white)
-            notes.push_back(depth +
+            lines.push_back(depth +
                             "images have several whites: white, mean_01, std_01 and clipped_high are empty; "
                             "--white V gives one");
         if (gray && red)
-            notes.push_back(depth + are(*gray, " gray ") + "counted as R = G = B in \"normalize\" of dataset.json");
+            lines.push_back(depth + are(gray->images, " gray ") + "counted as R = G = B in \"normalize\"" +
+                            first(kind_subject(part.depth, Channel::gray)));
         if (band && (gray || red))
-            notes.push_back(depth + are(*band, " ") + "of bands, which are left out of \"normalize\" of dataset.json");
+            lines.push_back(depth + are(band->images, " ") + "of bands, which are left out of \"normalize\"" +
+                            first(kind_subject(part.depth, Channel::c0)));
+        if (const Note* note = notes.find(spare_bits_subject); note && part.depth == Depth::u16 && part.white) {
+            std::size_t highest = 0;
+            for (const ChannelSummary& channel : part.channels)
+                if (channel.channel != Channel::alpha && channel.channel != Channel::luma)
+                    for (std::size_t value = highest; value < channel.counts.size(); ++value)
+                        if (channel.counts[value] != 0) highest = value;
+            lines.push_back(
+                depth + std::to_string(note->count) + (note->count == 1 ? " image holds " : " images hold ") +
+                spare_bits_text(spare_bits(part.depth, -1, static_cast<double>(highest))) + first(spare_bits_subject));
+        }
     }
-    return notes;
+    return lines;
 }
 
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                          const StoredGroups& more, const HistogramOptions& options, bool log_counts,
-                         const Percentiles& percentiles, const FileWriter& write) {
+                         const Percentiles& percentiles, const FileWriter& write, const LookAtGroup& look) {
     const auto csv = dataset_csv_text(percentiles), json = dataset_json_text(percentiles);
     SetNumbers whole;
     const auto write_both = [&](const auto& take_csv, const auto& take_json) {
@@ -168,6 +226,7 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
             GroupNumbers numbers{&group.name, &group.summary, set_numbers(group.summary, options, percentiles)};
             put(take_csv, csv->group(numbers));
             put(take_json, json->group(numbers));
+            if (look) look(group.name, numbers.found);
             if (!group.name.empty()) return;
             for (const auto& [name, plot] : plots_of(group.summary, numbers.found, log_counts)) {
                 const std::vector<unsigned char> bytes = encode_image(directory / name, plot);

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "dataset/json.hpp"
 #include "report/dataset.hpp"
@@ -107,22 +109,15 @@ Json histogram_value(const Histogram& histogram) {
     return value;
 }
 
-/// Numbers that training code subtracts and divides by, one a channel; null where images have several whites.
-Json normalize_value(const std::vector<SummaryRow>& rows, const DepthSummary& summary,
-                     std::initializer_list<Channel> channels) {
-    if (!summary.white) return nullptr;
-    Json mean = Json::array(), std = Json::array();
-    const auto value = [&](const std::optional<double>& number) {
-        const auto scaled = unit_scale(number, summary.white);
-        return scaled ? Json(*scaled) : Json(nullptr);
+/// Mean and std for training code; null where images have several whites.
+Json normalize_value(const std::optional<Normalizers>& numbers) {
+    if (!numbers) return nullptr;
+    const auto list = [](const std::vector<std::optional<double>>& values) {
+        Json all = Json::array();
+        for (const auto& value : values) all.push_back(value ? Json(*value) : Json(nullptr));
+        return all;
     };
-    for (Channel channel : channels)
-        for (const SummaryRow& row : rows)
-            if (row.depth == summary.depth && row.statistics.channel == channel) {
-                mean.push_back(value(row.statistics.mean));
-                std.push_back(value(row.statistics.std));
-            }
-    return Json{{"mean", std::move(mean)}, {"std", std::move(std)}};
+    return Json{{"mean", list(numbers->mean)}, {"std", list(numbers->std)}};
 }
 
 class DatasetJson final : public DatasetText {
@@ -158,10 +153,9 @@ class DatasetJson final : public DatasetText {
             if (row.statistics.channel == Channel::luma) value["luma"] = luma_formula(row.depth);
             add_columns(channels.emplace_back(Json::object()), of_channel_, row_of(group, row));
         }
-        if (colors)
-            value["normalize"] = normalize_value(gray ? group.summary->rgb_rows(summary.depth) : rows, summary,
-                                                 {Channel::red, Channel::green, Channel::blue});
-        if (gray) value[colors ? "normalize_gray" : "normalize"] = normalize_value(rows, summary, {Channel::gray});
+        const TrainingNumbers& training = group.found.training[at];
+        if (colors) value["normalize"] = normalize_value(training.colors);
+        if (gray) value[colors ? "normalize_gray" : "normalize"] = normalize_value(training.gray);
         value["channels"] = std::move(channels);
         const auto& histogram = group.found.histograms[at];
         value["histogram"] = histogram ? histogram_value(*histogram) : Json(nullptr);

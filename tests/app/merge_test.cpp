@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 using namespace gpuhist;
 using test::read_text, test::write_text;
 
-const std::string gray_among_colors = ": 4 gray images are counted as R = G = B in \"normalize\" of dataset.json\n";
+const std::string gray_among_colors = ": 4 gray images are counted as R = G = B in \"normalize\"\n";
 const std::string several_whites =
     "u16: images have several whites: white, mean_01, std_01 and clipped_high are empty; --white V gives one\n";
 constexpr int all_done = 0, inputs_failed = 1, usage_error = 2, output_failed = 4;
@@ -235,7 +235,9 @@ TEST_F(Merge, HoweverTheSetWasCut) {
                                    gray_among_colors + "gpuhist: f32" + gray_among_colors +
                                    "gpuhist: 20 inputs failed when the shards ran: see out/errors.csv\n");
         EXPECT_EQ(outcome.out, "merged  " + std::to_string(parts) + (parts == 1 ? " shard" : " shards") +
-                                   ", 60 inputs, 20 errors\nwrote   out\n");
+                                   ", 60 inputs, 20 errors\nwrote  out/dataset.csv dataset.f32.histogram.png "
+                                   "dataset.histogram.png dataset.json dataset.u16.histogram.png errors.csv "
+                                   "stats.csv\n");
         expect_single_run(inputs, "out");
     }
     write_shard(inputs, 1, 1, "quiet");
@@ -258,7 +260,10 @@ TEST_F(Merge, WithoutFailuresIsCode0) {
     const Outcome outcome = merge({"parts"});
     EXPECT_EQ(outcome.code, all_done);
     EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(outcome.out, "merged  1 shard, 3 inputs, 0 errors\nwrote   gpuhist-out\n");
+    EXPECT_EQ(outcome.out,
+              "merged  1 shard, 3 inputs, 0 errors\nwrote  gpuhist-out/dataset.csv dataset.f32.histogram.png "
+              "dataset.histogram.png dataset.json dataset.u8.histogram.png "
+              "stats.csv\n");
     EXPECT_FALSE(fs::exists(at("gpuhist-out/errors.csv")));
 }
 
@@ -329,8 +334,8 @@ TEST_F(Merge, DamagedPartsAreRefused) {
     EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: this is no shard: ", 0), 0U);
     fs::remove(at("2/part-1-of-3.json"));
     write_three();
-    change("2/part-2-of-3.json", "gpuhist part 7", "gpuhist part 6");
-    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 6', which another version of gpuhist wrote"),
+    change("2/part-2-of-3.json", "gpuhist part 8", "gpuhist part 7");
+    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 7', which another version of gpuhist wrote"),
               std::string::npos);
 }
 

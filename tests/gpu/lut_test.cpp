@@ -343,6 +343,30 @@ TEST_F(TablesTest, ChannelsOfOneValueStayAsTheyAre) {
                     }
 }
 
+TEST_F(TablesTest, ImagesThatFillTheirRangeStayAsTheyAre) {
+    for (Depth depth : {Depth::u8, Depth::u16, Depth::f32})
+        for (NormalizeMode mode : all_modes)
+            for (bool full : {true, false}) {
+                Picture picture({9, 7, 3, depth}, packed, Content::constant);
+                picture.set(0, 0, 1, traits_of(depth).lowest);
+                picture.set(1, 0, 2, full ? traits_of(depth).highest : traits_of(depth).highest / 2);
+                const Normalization normalization{mode, 0, 100};
+                Picture copy(output_shape(picture.shape(), mode), packed);
+                AnalysisRequest request;
+                request.percentiles = Percentiles({0, 100});
+                Analysis analysis;
+                engine->normalize(picture.view(), request, normalization, copy.mutable_view(), analysis);
+                const NormalizeNeeds needs = traits_of(mode).needs;
+                const bool stretched =
+                    needs == NormalizeNeeds::extremes || (needs == NormalizeNeeds::ranks && depth != Depth::f32);
+                const std::vector<Channel> filled = filled_channels(analysis, normalization);
+                EXPECT_EQ(filled, full && stretched ? std::vector{Channel::all} : std::vector<Channel>{});
+                if (!filled.empty()) {
+                    EXPECT_EQ(difference(copy.view(), picture.view()), "");
+                }
+            }
+}
+
 TEST_F(TablesTest, GrayAndColorsAreToldApart) {
     const Picture gray({8, 8, 1, Depth::u8}, packed, Content::ramp);
     const Picture color({8, 8, 3, Depth::u8}, packed, Content::gaussian);

@@ -45,6 +45,20 @@ TEST_F(ImageFile, LosslessFormatsRoundTrip) {
     EXPECT_TRUE(same(decode_image(encode(".webp", image, {cv::IMWRITE_WEBP_QUALITY, 101}), "x"), image));
 }
 
+TEST_F(ImageFile, AnImageKnowsItsFormatAndWhatItsNameSays) {
+    const Bytes png = encode(".png", picture(3, 2, CV_8UC1));
+    const auto facts = [&](const std::string& name) {
+        const gpuhist::io::Image image = read_image(put(name, png));
+        return image.format + '|' + image.named;
+    };
+    EXPECT_EQ(facts("a.png"), "a PNG|");
+    EXPECT_EQ(facts("a.PNG"), "a PNG|");
+    EXPECT_EQ(facts("a.Jpeg"), "a PNG|a JPEG");
+    EXPECT_EQ(facts("a.png.tif"), "a PNG|a TIFF");
+    EXPECT_EQ(facts("a.dat"), "a PNG|");
+    EXPECT_EQ(decode_image(png, "-").named, "");
+}
+
 TEST_F(ImageFile, LossyFormatsAreAsOpenCvReadsThem) {
     for (const char* extension : {".jpg", ".webp", ".hdr", ".exr"})
         for (const int channels : {1, 3}) {

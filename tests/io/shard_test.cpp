@@ -35,6 +35,9 @@ Shard small_part() {
     part.percentiles = Percentiles({0.1, 50, 99.999999});
     part.histogram.range = Range{0.5, 100};
     part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
+    part.notes.add("pages", {3, "b\xff", "the first of its 2 pages is measured", 1});
+    part.notes.add("pages", {1, "a\xff", "the first of its 9 pages is measured", 4});
+    part.notes.add("gray u8", {2, "c", "", 1});
     return part;
 }
 
@@ -54,6 +57,9 @@ TEST(ShardFile, ReadsBackTheSameShard) {
     ASSERT_EQ(read.groups.size(), 2U);
     EXPECT_EQ(read.groups[1].name, "a\xff");
     EXPECT_TRUE(read.groups[1].summary == part.groups[1].summary);
+    EXPECT_EQ(read.notes.lines(),
+              (std::vector<std::string>{"a\xff: the first of its 9 pages is measured (and 4 more)"}));
+    EXPECT_EQ(read.notes.find("gray u8")->path, "c");
     EXPECT_EQ(text.find('\n'), text.size() - 1);
 }
 
@@ -64,15 +70,17 @@ TEST(ShardFile, IsReadStrictly) {
         return failure_of([&] { parse_shard(test::resealed(json.dump()), "p"); });
     };
     EXPECT_EQ(
-        changed([](auto& part) { part["format"] = "gpuhist part 6"; }),
-        "p: its format is 'gpuhist part 6', which another version of gpuhist wrote, while this one reads 'gpuhist part "
-        "7': run this shard again, or merge with that version");
+        changed([](auto& part) { part["format"] = "gpuhist part 7"; }),
+        "p: its format is 'gpuhist part 7', which another version of gpuhist wrote, while this one reads 'gpuhist part "
+        "8': run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 7\"'");
+              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 8\"'");
     const std::string good = shard_json(small_part());
     EXPECT_EQ(failure_of([&] { parse_shard(good.substr(0, good.rfind(",\"checksum")) + "}\n", "p"); }),
               "p: it is damaged: its checksum is missing or another");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 4; }), "p/part: 4 is more than 3");
+    EXPECT_EQ(changed([](auto& part) { part["notes"][1]["subject"] = "gray u8"; }),
+              "p/notes/1/subject: subjects are in byte order, each once");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: shards are counted from 1");
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
     EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),

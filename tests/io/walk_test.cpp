@@ -72,7 +72,10 @@ TEST_F(ImageFile, AWalkCountsWhatItLeavesOut) {
     for (const auto& [extension, count] : left_out.by_extension) files += count;
     EXPECT_EQ(files, 204U);
     EXPECT_EQ(left_out.broken_links, 1U);
+    EXPECT_EQ(left_out.first_broken_link, directory / "broken.png");
     EXPECT_EQ(left_out.links, 1U);
+    EXPECT_EQ(walk({true, {"a*", "?.png", "sub", "*.tif"}, {"sub", "none?"}}).matched,
+              (std::set<std::string>{"?.png", "a*", "sub"}));
     EXPECT_FALSE(walk({true, {"a*"}, {"sub"}, true}).any());
     EXPECT_EQ(to_string(walk({true, {}, {"*.txt", "[0-9]*"}, true})),
               "1 .txt, 2 other files, 1 broken link, 1 directory that a link had led to");

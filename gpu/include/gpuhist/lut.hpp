@@ -62,6 +62,11 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
 /// the order statistics that the normalisation asks for. Throws InvalidArgument for a normalisation out of bounds.
 std::vector<Channel> unchanged_channels(const Analysis& image, const Normalization& normalization);
 
+/// Channels that a normalisation leaves as they are because the samples that decide about them reach from end to end of
+/// the range already: their extremes for minmax, of 8 and 16 bits their percentiles for percentile. None of other
+/// modes. Joint ones, and what is thrown, as above.
+std::vector<Channel> filled_channels(const Analysis& image, const Normalization& normalization);
+
 /// Writes the copy that the tables make of an image, both in host memory; the output as for `Engine::normalize`, which
 /// it may also share with the input, where their depth is the same. Alpha is copied, brought to another depth as
 /// `NormalizeMode` says; `gray_alpha` takes the table for gray. Runs on the CPU, whichever

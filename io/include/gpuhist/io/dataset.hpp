@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <opencv2/core/mat.hpp>
@@ -13,6 +14,7 @@
 
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/notes.hpp"
 
 namespace gpuhist::io {
 
@@ -49,23 +51,49 @@ std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& summar
 /// Names of all of these files, whichever a set has.
 std::vector<std::string> dataset_file_names();
 
-/// Numbers of a set: the rows of `Summary::statistics`, and a histogram of each of its depths, as in dataset.json.
+/// Numbers that training code subtracts and divides by, on the 0–1 scale: one a channel, or one of gray images.
+struct Normalizers {
+    std::vector<std::optional<double>> mean, std;
+};
+
+/// What training code takes of the images of a depth, as `normalize` of dataset.json says it. Absent are both where
+/// images have several whites, and each where there are no such images.
+struct TrainingNumbers {
+    std::optional<Normalizers> colors, gray;
+};
+
+/// Numbers of a set: the rows of `Summary::statistics`, and of each of its depths a histogram and the numbers for
+/// training code, as in dataset.json.
 struct SetNumbers {
     std::vector<SummaryRow> rows;
     std::vector<std::optional<Histogram>> histograms;
+    std::vector<TrainingNumbers> training;
 };
 SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options = {},
                        const Percentiles& percentiles = {});
 
+/// Subject in `Notes` of the images of a depth whose first channel is this one.
+std::string kind_subject(Depth depth, Channel first);
+/// Subject of images of 8 to 14 bits in 16, which are few enough for what refers to white to be misread.
+inline constexpr const char* spare_bits_subject = "bits";
+/// Bits that samples from `lowest` to `highest` need, where they are such; else 0.
+int spare_bits(Depth depth, double lowest, double highest);
+/// Words about them.
+std::string spare_bits_text(int bits);
+
 /// Remarks on a set, a line each: depths whose images have several whites, and so no numbers that refer to it; gray
-/// images that count as colors in `normalize`, and bands that do not.
-std::vector<std::string> dataset_notes(const Summary& summary);
+/// images that count as colors in `normalize`, and bands that do not. `notes` know the first of these.
+std::vector<std::string> dataset_notes(const Summary& summary, const Notes& notes = {});
+
+/// Function that is shown the numbers of each group while they are written, the whole set first.
+using LookAtGroup = std::function<void(const std::string& name, const SetNumbers& numbers)>;
 
 /// Writes all of these into a directory that exists, `more` after `groups`, each by `write`. Returns what they say of
 /// the whole set. Throws IoError naming the file that cannot be written.
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                          const StoredGroups& more, const HistogramOptions& options = {}, bool log_counts = false,
-                         const Percentiles& percentiles = {}, const FileWriter& write = whole_file_writer());
+                         const Percentiles& percentiles = {}, const FileWriter& write = whole_file_writer(),
+                         const LookAtGroup& look = {});
 
 /// Summary as one JSON value without line ends: integers (from 2^53 on in strings), counts as runs, power sums as
 /// hexadecimal strings, runs of the values of floats in Base64, or [place, bytes, checksum] where they lie in

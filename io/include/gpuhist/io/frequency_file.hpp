@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,7 +22,8 @@ namespace gpuhist::io {
 class FrequencyFile : public FrequencyStorage {
   public:
     /// File of that name, which no other process may be writing, and which is not there unless it is resumed.
-    static std::shared_ptr<FrequencyFile> named(std::filesystem::path path);
+    /// `announce` is called before the file is made, from whichever thread needs it first.
+    static std::shared_ptr<FrequencyFile> named(std::filesystem::path path, std::function<void()> announce = {});
     /// File without a name in a directory: it is gone with the last who uses it.
     static std::shared_ptr<FrequencyFile> temporary(std::filesystem::path directory);
     /// File that is only read, and open only while it is.
@@ -69,6 +71,7 @@ class FrequencyFile : public FrequencyStorage {
 
     const std::filesystem::path path_;  ///< of the file, or of the directory of a temporary one
     const Use use_;
+    std::function<void()> announce_;
     mutable std::mutex mutex_;
     int file_ = -1;
     std::uint64_t end_ = 0, synced_ = 0;

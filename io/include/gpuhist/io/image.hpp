@@ -35,6 +35,8 @@ struct Image {
     std::vector<std::string> bands;  ///< their names by place, where the file has such
     double white = 255;              ///< the value that stands for white
     Alpha alpha = Alpha::none;
+    std::string format;            ///< of the file, with its article: "a PNG"
+    std::string named;             ///< the format that its name's extension stands for, where that is another
     std::uint64_t pages = 1;       ///< of the file; the pixels are those of the first
     Damage damage = Damage::none;  ///< other than none only where DecodeOptions::on_damaged lets it pass
     std::string cause;             ///< then what is damaged, in words

@@ -15,6 +15,7 @@
 #include "gpuhist/io/checksum.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/groups.hpp"
+#include "gpuhist/io/notes.hpp"
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::io {
@@ -41,6 +42,7 @@ struct Shard {
     bool log_counts = false;
     std::vector<Group> groups;  ///< in byte order, "" first
     StoredGroups stored;        ///< further ones, which lie in the frequency file
+    Notes notes;                ///< on its inputs
 };
 
 /// Names of a shard's files: `part-K-of-N.json`, `part-K-of-N.stats.csv` and, where there are stored groups or runs of
@@ -131,6 +133,7 @@ struct ShardSet {
     std::vector<ShardFile> files;  ///< shard 1, 2, …
     std::vector<Group> groups;     ///< the whole set
     StoredGroups stored;           ///< the groups, of all shards, merged
+    Notes notes;                   ///< on the inputs of all shards
 };
 
 /// Reads the shard files lying in these directories. They must be of one run and none missing; shards that are there

@@ -33,8 +33,10 @@ struct LeftOut {
     std::map<std::string, std::uint64_t> by_extension;
     std::uint64_t special = 0;       ///< pipes, sockets and devices
     std::uint64_t broken_links = 0;  ///< that lead to nothing, or in a circle
+    std::string first_broken_link;   ///< that the walk came to, with its root
     std::uint64_t links = 0;         ///< to directories, which are not followed
     std::uint64_t again = 0;         ///< directories that were entered before, by another path: only links lead there
+    std::set<std::string> matched;   ///< globs of `include` and `exclude` that have matched an entry
 
     bool any() const { return !by_extension.empty() || special + broken_links + links + again > 0; }
     LeftOut& operator+=(const LeftOut& other);

@@ -1,0 +1,33 @@
+/// Remarks: what of a file, its numbers, its copy or a directory is other than a reader of the results might expect.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/io/image.hpp"
+#include "gpuhist/io/notes.hpp"
+#include "gpuhist/io/report.hpp"
+#include "gpuhist/io/walk.hpp"
+#include "gpuhist/normalize.hpp"
+#include "run/outcome.hpp"
+
+namespace gpuhist::app {
+
+/// Remarks on a file: that it is of another kind than its name says, has several pages, or is damaged.
+std::vector<Remark> remarks_on(const io::Image& file);
+
+/// Remarks on the numbers of an image, which refer to its white, or to the one that was asked for.
+std::vector<Remark> remarks_on(const io::ImageResult& image, const std::optional<double>& asked_white);
+
+/// Remarks on a normalised copy that differs from the image in nothing, or not in some channels.
+std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& normalization);
+
+/// Notes on what is worth one only in a set, which `io::dataset_notes` knows: an image is gray, or of bands.
+void add_kind(io::Notes& notes, const io::ImageResult& image);
+
+/// Lines about what a walk has left out: links that lead nowhere, and globs that match nothing.
+std::vector<std::string> notes_on(const io::WalkOptions& options, const io::LeftOut& left_out);
+
+}  // namespace gpuhist::app

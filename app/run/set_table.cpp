@@ -1,0 +1,54 @@
+#include "run/set_table.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+
+#include "cli/console.hpp"
+
+namespace gpuhist::app {
+
+void GroupRows::add(const std::string& name, const io::SetNumbers& numbers) {
+    if (name.empty() || ++groups_ > most) return;
+    const auto add_first = [&](Depth depth, std::initializer_list<Channel> channels) {
+        for (const Channel channel : channels)
+            for (const SummaryRow& row : numbers.rows)
+                if (row.depth == depth && row.statistics.channel == channel) {
+                    rows_.emplace_back(name, row);
+                    return;
+                }
+    };
+    for (const DepthTraits& traits : all_depths) {
+        add_first(traits.depth, {Channel::gray});
+        add_first(traits.depth, {Channel::all, Channel::c0});  // a single band has no `all`
+    }
+}
+
+std::string GroupRows::text(Depth depth, const std::filesystem::path& others, const TableStyle& style) const {
+    std::vector<std::pair<std::string, SummaryRow>> rows;
+    std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(rows),
+                 [&](const auto& row) { return row.second.depth == depth; });
+    if (rows.empty()) return {};
+    std::string text = format_groups(rows, style);
+    if (groups_ > most)
+        text += "and " + counted(groups_ - most, "more group") + ": see " + printable(others.string()) + '\n';
+    return text;
+}
+
+std::string set_table(const std::string& name, const Summary& whole, std::size_t depth, const io::SetNumbers& numbers,
+                      const GroupRows& groups, const std::filesystem::path& output, const TableStyle& style) {
+    const Depth of = whole.depths()[depth].depth;
+    std::vector<Statistics> rows;
+    std::uint64_t images = 0;
+    for (const SummaryRow& row : numbers.rows) {
+        if (row.depth != of) continue;
+        rows.push_back(row.statistics);
+        if (is_first(row.statistics.channel)) images += row.images;
+    }
+    const TableHeading heading{name, counted(images, "image") + "  " + to_string(of)};
+    return format_table(heading, rows, numbers.histograms[depth].value_or(Histogram{}), "", style) +
+           format_training(numbers.training[depth], style) + groups.text(of, output / "dataset.csv", style);
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,35 @@
+/// Table of a whole set, as a run prints it at its end.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/table.hpp"
+#include "gpuhist/io/dataset.hpp"
+
+namespace gpuhist::app {
+
+/// Groups of a set, for the table: rows of the first, and how many there are.
+class GroupRows {
+  public:
+    /// Takes note of a group; the whole set, "", is none.
+    void add(const std::string& name, const io::SetNumbers& numbers);
+    /// Lines about the groups that have images of a depth, under a heading; empty where there are none. The last names
+    /// the file that has the others.
+    std::string text(Depth depth, const std::filesystem::path& others, const TableStyle& style) const;
+
+  private:
+    static constexpr std::size_t most = 20;
+    std::vector<std::pair<std::string, SummaryRow>> rows_;
+    std::size_t groups_ = 0;
+};
+
+/// Text about images of one depth of a set: a table with the histogram, the numbers for training code, and the groups.
+/// `output` is where the files of the set are.
+std::string set_table(const std::string& name, const Summary& whole, std::size_t depth, const io::SetNumbers& numbers,
+                      const GroupRows& groups, const std::filesystem::path& output, const TableStyle& style);
+
+}  // namespace gpuhist::app

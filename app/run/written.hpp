@@ -1,0 +1,18 @@
+/// Files that were written, for a person.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gpuhist::app {
+
+/// Lines that begin with `wrote`: of files in a directory their names, of those below it, about images, how many end
+/// in what, and a line for each file elsewhere. Empty where nothing was written.
+std::string written_text(const std::filesystem::path& directory, std::vector<std::string> names,
+                         const std::map<std::string, std::uint64_t>& below = {},
+                         const std::vector<std::filesystem::path>& elsewhere = {});
+
+}  // namespace gpuhist::app
