@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gpuhist/histogram.hpp"
+#include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/statistics.hpp"
 
@@ -24,10 +24,10 @@ struct TableHeading {
 };
 TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 
-/// Block of text: heading, a row a channel, the histogram with the axis of its values unless it is empty, and the files
+/// Block of text: heading, a row a channel, the histograms, each with the axis of its values, and the files
 /// written, if any. Lines have at most 100 columns but for long paths.
-std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
-                         std::string_view written, const TableStyle& style);
+std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows,
+                         const std::vector<io::PlotPanel>& panels, std::string_view written, const TableStyle& style);
 
 /// The text with control characters, which could steer a terminal, and bytes that are no UTF-8 replaced by `?`.
 std::string printable(std::string_view text);

@@ -72,7 +72,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
     shard.options = fingerprint(options_);
     shard.percentiles = options_.percentiles;
     shard.histogram = options_.histogram;
-    shard.log_counts = options_.log_counts;
+    shard.plots = options_.plots;
     if (options_.shard) shard.id = *options_.shard;
     shard.groups = {{"", {}}};
     shard.stored = io::StoredGroups(values_, group_bytes_);
@@ -398,11 +398,12 @@ void Results::finish_dataset() {
         else
             errors_.discard();
         if (shard.inputs >= 2 && shard.rows > 0) {
-            numbers_ = io::write_dataset(options_.output, shard.groups, shard.stored, shard.histogram, shard.log_counts,
+            numbers_ = io::write_dataset(options_.output, shard.groups, shard.stored, shard.histogram, shard.plots,
                                          shard.percentiles, writer());
             for (const std::string& text : io::dataset_notes(shard.groups.front().summary)) console_.note(text);
         }
     }
+    output_.remove_former(io::is_group_plot);
     for (const std::string& name : written_) stale.erase(name);
     for (const std::string& name : stale) output_.remove(name);
     output_.commit();
@@ -411,7 +412,11 @@ void Results::finish_dataset() {
 /// What writes files of the set, which get their names with all others.
 io::FileWriter Results::writer() {
     return [this](const fs::path& path, const io::Pieces& pieces) {
-        const std::string name = path.filename().string();
+        const std::string name = path.lexically_relative(options_.output).string();
+        if (io::is_group_plot(name) && !output_.may_write(name)) {
+            ++checkpoint_.errors["output"];
+            return;
+        }
         output_.stage(name, pieces);
         if (!sharded_) written_.push_back(name);
     };
@@ -434,7 +439,8 @@ void Results::print_set() {
         }
         const TableHeading heading{
             name, std::to_string(images) + (images == 1 ? " image" : " images") + "  " + to_string(depth)};
-        print(format_table(heading, rows, numbers_->histograms[i].value_or(Histogram{}), "", options_.style));
+        print(
+            format_table(heading, rows, io::plot_panels(whole, depth, rows, options_.plots.range), "", options_.style));
     }
 }
 
@@ -482,7 +488,14 @@ void Results::finish() {
         console_.print_rows(printed_tail_.missing(end));
     if (options_.format != "table" || written_.empty()) return;
     std::string text = "wrote  " + printable((options_.output / written_.front()).string());
-    for (std::size_t i = 1; i < written_.size(); ++i) text += " " + written_[i];
+    std::size_t group_plots = 0;
+    for (std::size_t i = 1; i < written_.size(); ++i) {
+        if (io::is_group_plot(written_[i]) && ++group_plots > 0) continue;
+        text += " " + written_[i];
+    }
+    if (group_plots > 0)
+        text += " and " + counted(group_plots, "picture") + " of groups: DIR/dataset.histogram." +
+                (options_.plots.formats.size() > 1 ? "*" : io::extension_of(options_.plots.formats.front()) + 1);
     console_.print(text + "\n");
 }
 

@@ -115,7 +115,11 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 }
 
 FileWriter whole_file_writer() {
-    return [](const std::filesystem::path& path, const Pieces& pieces) { write_file(path, pieces); };
+    return [](const std::filesystem::path& path, const Pieces& pieces) {
+        std::error_code failed;  // writing says what is wrong
+        std::filesystem::create_directories(path.parent_path(), failed);
+        write_file(path, pieces);
+    };
 }
 
 }  // namespace gpuhist::io

@@ -166,12 +166,16 @@ class Merge : public testing::Test {
         io::write_dataset(at("single"), groups, {}, {64, std::nullopt});
         write_text(at("single/stats.csv"), rows);
         write_text(at("single/errors.csv"), errors);
-        std::vector<std::string> names;
-        for (const auto& entry : fs::directory_iterator(at("single"))) names.push_back(entry.path().filename());
+        const auto files_of = [](const fs::path& place) {
+            std::vector<std::string> files;
+            for (const auto& entry : fs::recursive_directory_iterator(place))
+                if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(place));
+            return files;
+        };
+        const std::vector<std::string> names = files_of(at("single"));
         for (const std::string& name : names)
             EXPECT_TRUE(read_text(at("single/" + name)) == read_text(at(directory + "/" + name))) << name;
-        names.emplace_back(".gpuhist");
-        EXPECT_EQ(names.size(), static_cast<std::size_t>(std::distance(fs::directory_iterator(at(directory)), {})));
+        EXPECT_EQ(names.size() + 1, files_of(at(directory)).size());  // and .gpuhist
     }
 
     /// Three parts of seven inputs, one a directory.
@@ -329,7 +333,7 @@ TEST_F(Merge, DamagedPartsAreRefused) {
     EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: this is no shard: ", 0), 0U);
     fs::remove(at("2/part-1-of-3.json"));
     write_three();
-    change("2/part-2-of-3.json", "gpuhist part 7", "gpuhist part 6");
+    change("2/part-2-of-3.json", "gpuhist part 8", "gpuhist part 7");
     EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 6', which another version of gpuhist wrote"),
               std::string::npos);
 }

@@ -34,6 +34,7 @@ Shard small_part() {
     part.options = {{"engine", "cpu"}, {"version", "1"}};
     part.percentiles = Percentiles({0.1, 50, 99.999999});
     part.histogram.range = Range{0.5, 100};
+    part.plots = {{1200, 600, true, PlotTheme::dark}, {PlotRange::Kind::given, {-1, 0.5}}, {PlotFormat::svg}};
     part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
     return part;
 }
@@ -50,6 +51,7 @@ TEST(ShardFile, ReadsBackTheSameShard) {
     EXPECT_EQ(read.errors, 2U);
     EXPECT_EQ(read.options, part.options);
     EXPECT_EQ(read.histogram.range, part.histogram.range);
+    EXPECT_TRUE(read.plots == part.plots);
     EXPECT_TRUE(read.percentiles == part.percentiles);
     ASSERT_EQ(read.groups.size(), 2U);
     EXPECT_EQ(read.groups[1].name, "a\xff");
@@ -68,7 +70,7 @@ TEST(ShardFile, IsReadStrictly) {
         "p: its format is 'gpuhist part 6', which another version of gpuhist wrote, while this one reads 'gpuhist part "
         "7': run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 7\"'");
+              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 8\"'");
     const std::string good = shard_json(small_part());
     EXPECT_EQ(failure_of([&] { parse_shard(good.substr(0, good.rfind(",\"checksum")) + "}\n", "p"); }),
               "p: it is damaged: its checksum is missing or another");

@@ -59,7 +59,7 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 
 /// What writes a file: `write_file`, or another that does more.
 using FileWriter = std::function<void(const std::filesystem::path& path, const Pieces& pieces)>;
-/// `write_file` as such.
+/// `write_file`, into a directory that is made where it is not there.
 FileWriter whole_file_writer();
 
 /// Prefix of the temporary names of this process, and of no other's: files of such names that a killed process left may
