@@ -208,7 +208,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         return print(completion(grammar, grammar.shell));
     }
     line.merge.notes = !grammar.quiet;
-    line.run.style = table_style(grammar.color, line.run.log_counts);
+    line.run.style = table_style(grammar.color, line.run.plots.options.log_counts);
     return std::nullopt;
 }
 

@@ -68,10 +68,18 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     if (given("--percentiles") && traits_of(options.normalization.mode).needs != NormalizeNeeds::ranks)
         throw Contradiction({"--percentiles"}, "--percentiles belongs to --normalize percentile");
     const bool drawn = options.format == "table";
+    // Of a set dataset.json and the picture are written with its stats.
+    const bool of_set =
+        writes.stats && (list || inputs.size() > 1 || std::any_of(inputs.begin(), inputs.end(), is_directory));
     for (const char* option : {"--bins", "--range"})
-        if (given(option) && !writes.histogram && !writes.plot && !drawn)
-            throw Contradiction({option}, std::string(option) + " is about the histogram and the plot, " + why);
-    if (given("--log") && !writes.plot && !drawn) throw Contradiction({"--log"}, "--log is about the plot, " + why);
+        if (given(option) && !writes.histogram && !of_set)
+            throw Contradiction({option}, std::string(option) + " is about the written histogram, " + why);
+    for (const char* option : {"--log", "--plot-range"})
+        if (given(option) && !writes.plot && !of_set && !drawn)
+            throw Contradiction({option}, std::string(option) + " is about the plot, " + why);
+    for (const char* option : {"--plot-format", "--plot-theme"})
+        if (given(option) && !writes.plot && !of_set)
+            throw Contradiction({option}, std::string(option) + " is about the plot, " + why);
     if (options.histogram.bins == 0 && options.histogram.range)
         throw Contradiction({"--range", "--bins"}, "--bins full is one bin per value of the type and takes no --range");
     if (given("--output") && !writes.any())

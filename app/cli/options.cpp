@@ -113,11 +113,28 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
     add_choice(grammar, app, "--format", options.format, formats,
                "Standard output: " + listed(formats) + "\n[a table; of what a directory holds, one of the whole set]",
                "FORM");
-    app.add_flag("--log", options.log_counts, "Draw histograms with logarithmic counts");
     add_choice<std::string>(grammar, app, "--color", grammar.color,
                             {{"auto", "auto"}, {"always", "always"}, {"never", "never"}},
                             "auto [default: a terminal, and NO_COLOR not set], always or never", "WHEN");
     app.add_flag("-q,--quiet", grammar.quiet, "No table unless --format asks for it, no notes; errors are still said");
+}
+
+void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {
+    app.option_defaults()->group("Pictures, and the table's histogram");
+    add_text(
+        app, "--plot-range", [&](const std::string& text) { options.plots.range = parse_plot_range(text); },
+        "auto [default]: of integers the bits in use; of floats the\nfinite values, or percentiles 0.1 to 99.9 where "
+        "few "
+        "outliers\nwould take half of the picture; full: of the type; or LO,HI.\nWhat lies outside is counted at the "
+        "edges",
+        "RANGE");
+    app.add_flag("--log", options.plots.options.log_counts, "Draw histograms with logarithmic counts");
+    add_text(
+        app, "--plot-format", [&](const std::string& text) { options.plots.formats = parse_plot_formats(text); },
+        "Any of png,svg [png]", "LIST");
+    add_choice(grammar, app, "--plot-theme", options.plots.options.theme,
+               {{"light", io::PlotTheme::light}, {"dark", io::PlotTheme::dark}}, "light [default] or dark paper",
+               "THEME");
 }
 
 void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -128,15 +145,17 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
         options.histogram.range = Range{lower, upper};
     };
     add_choice(grammar, app, "--group-by", options.group_by_directory, {{"dir", true}},
-               "dir: dataset.* of each directory too", "WHAT");
+               "dir: dataset.* of each directory too; its picture is\nDIR/dataset.histogram.png, of images in "
+               "none\ndataset.top.histogram.png",
+               "WHAT");
     add_text(app, "--percentile-columns", parse_columns(options.percentiles),
              "Which percentiles have columns, up to 32, as 0.5,50,99.9\n[1,5,25,50,75,95,99]", "LIST");
     add_text(
         app, "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
         "Bins of the written histogram, or full: one per value [256]", "N");
     add_text(app, "--range", parse_range,
-             "The range of the written histogram alone: statistics know\nnone [that of the type; floats: the finite "
-             "values found]",
+             "The range of the written histogram alone: statistics and\nplots know none [that of the type; floats: the "
+             "finite\nvalues found]",
              "LO,HI");
     add_text(
         app, "--white", [&](const std::string& text) { options.white = parse_white(text); },
@@ -232,6 +251,7 @@ Grammar::Grammar(CommandLine& line)
         ->option_text("...");
     add_input_options(*this, run, line.run);
     add_output_options(*this, run, line.run);
+    add_picture_options(*this, run, line.run);
     add_statistics_options(*this, run, line.run);
     add_normalization_options(*this, run, line.run);
     add_engine_options(*this, run, line.run);
@@ -252,7 +272,7 @@ Grammar::Grammar(CommandLine& line)
     merge.add_flag("-q,--quiet", quiet, "Print nothing; errors are still said");
     add_config(*this, merge);
     merge.footer(
-        "Writes stats.csv, errors.csv, dataset.csv, dataset.json and dataset.histogram.png, byte for byte those\n"
+        "Writes stats.csv, errors.csv, dataset.csv, dataset.json and pictures of the set, byte for byte those\n"
         "of a single run. Exit codes: 0 all done; 1 some inputs failed when the parts ran (errors.csv names them),\n"
         "or parts are missing or do not belong together: then nothing is written; 2 usage; 4 output.");
     add_help(merge);

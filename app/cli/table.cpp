@@ -194,7 +194,9 @@ std::string draw_axis(const Histogram& histogram, std::size_t columns) {
     return axis;
 }
 
-std::string draw_histogram(const Histogram& histogram, const TableStyle& style, const Painter& paint) {
+std::string draw_histogram(const io::PlotPanel& panel, const std::vector<std::string>& bands, const TableStyle& style,
+                           const Painter& paint) {
+    const Histogram& histogram = panel.histogram;
     std::string text;
     std::size_t columns = 0;
     for (const Histogram::Column& channel : histogram.columns) {
@@ -203,14 +205,16 @@ std::string draw_histogram(const Histogram& histogram, const TableStyle& style, 
         const auto bars = draw_bars(counts, histogram.columns.size() == 1 ? 4 : 2, style);
         for (const std::string& bar : bars) {
             const bool last = &bar == &bars.back();
-            const std::string label = last ? to_string(channel.channel) : "";
+            const std::string label = last ? printable(row_name(channel.channel, bands)) : "";
             if (!bar.empty() || last) text += paint(color_of(channel.channel), pad_right(label, label_columns) + bar);
             if (last && channel.below > 0) text += "  " + std::to_string(channel.below) + " below";
             if (last && channel.above > 0) text += "  " + std::to_string(channel.above) + " above";
             text += '\n';
         }
     }
-    return text + paint("\033[2m", std::string(label_columns, ' ') + draw_axis(histogram, columns)) + '\n';
+    const std::string axis = std::string(label_columns, ' ') + draw_axis(histogram, columns);
+    const std::string facts = panel.values.substr(std::min(panel.values.find(' '), panel.values.size()));  // of "value"
+    return text + paint("\033[2m", axis + (facts.empty() ? "" : " " + facts)) + '\n';
 }
 
 }  // namespace
@@ -226,8 +230,8 @@ TableHeading heading_of(const io::ImageResult& result, const TableStyle& style) 
             image.bands};
 }
 
-std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
-                         std::string_view written, const TableStyle& style) {
+std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows,
+                         const std::vector<io::PlotPanel>& panels, std::string_view written, const TableStyle& style) {
     const Painter paint(style.color);
     std::string text = paint("\033[1m", printable(heading.name)) + "  " + heading.description + '\n';
     const std::vector<TableColumn> columns = number_columns(rows);
@@ -240,7 +244,8 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
         for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
         text += '\n';
     }
-    if (!histogram.columns.empty()) text += draw_histogram(histogram, style, paint);
+    for (const io::PlotPanel& panel : panels)
+        if (!panel.histogram.columns.empty()) text += draw_histogram(panel, heading.bands, style, paint);
     if (!written.empty()) text += paint("\033[2m", "wrote  " + printable(written)) + '\n';
     return text;
 }

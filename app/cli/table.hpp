@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "gpuhist/dataset.hpp"
-#include "gpuhist/histogram.hpp"
 #include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/statistics.hpp"
 
@@ -27,10 +27,10 @@ struct TableHeading {
 };
 TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 
-/// Block of text: heading, a row a channel, the histogram with the axis of its values unless it is empty, and the files
+/// Block of text: heading, a row a channel, the histograms, each with the axis of its values, and the files
 /// written, if any. Lines have at most 100 columns but for long paths.
-std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows, const Histogram& histogram,
-                         std::string_view written, const TableStyle& style);
+std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows,
+                         const std::vector<io::PlotPanel>& panels, std::string_view written, const TableStyle& style);
 
 /// Lines with the mean and std that training code takes; empty where there are none.
 std::string format_training(const io::TrainingNumbers& numbers, const TableStyle& style);

@@ -117,6 +117,28 @@ std::uint32_t parse_bins(const std::string& text) {
     return bins;
 }
 
+io::PlotRange parse_plot_range(const std::string& text) {
+    if (text == "auto") return {};
+    if (text == "full") return {io::PlotRange::Kind::full, {}};
+    if (text.find(',') == text.npos)
+        throw CLI::ValidationError("--plot-range", "'" + text + "' is none of auto, full and LO,HI");
+    const auto [lower, upper] = parse_pair("--plot-range", text);
+    if (lower >= upper || !std::isfinite(upper - lower))
+        throw CLI::ValidationError("--plot-range", "'" + text + "' is not LO < HI");
+    return {io::PlotRange::Kind::given, {lower, upper}};
+}
+
+std::vector<io::PlotFormat> parse_plot_formats(const std::string& text) {
+    const auto items = split(text);
+    std::vector<io::PlotFormat> formats;
+    for (const auto& [format, name] : {std::pair(io::PlotFormat::png, "png"), std::pair(io::PlotFormat::svg, "svg")})
+        if (std::find(items.begin(), items.end(), name) != items.end()) formats.push_back(format);
+    for (const std::string& item : items)
+        if (item != "png" && item != "svg")
+            throw CLI::ValidationError("--plot-format", "'" + item + "' is none of png,svg");
+    return formats;
+}
+
 std::uint64_t parse_size(const std::string& option, const std::string& text) {
     constexpr std::string_view units = "KMGT";
     double value = 0;

@@ -25,6 +25,10 @@ Writes parse_writes(const std::string& text);
 Percentiles parse_percentile_columns(const std::string& text);
 /// Bins of a histogram; 0 for `full`.
 std::uint32_t parse_bins(const std::string& text);
+/// Range of pictures: auto, full or LO,HI.
+io::PlotRange parse_plot_range(const std::string& text);
+/// Formats of pictures.
+std::vector<io::PlotFormat> parse_plot_formats(const std::string& text);
 /// Bytes, with K, M, G or T for powers of 1024.
 std::uint64_t parse_size(const std::string& option, const std::string& text);
 /// White of all images, over 0.

@@ -97,12 +97,15 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
         // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
         std::set<std::string> stale(names.begin(), names.end());
         if (first.inputs > 1 && rows > 0)
-            io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.log_counts,
+            io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.plots,
                               first.percentiles, [&](const fs::path& path, const io::Pieces& pieces) {
-                                  stale.erase(path.filename());
-                                  written.push_back(path.filename());
-                                  directory.stage(path.filename(), pieces);
+                                  const std::string name = path.lexically_relative(options.output);
+                                  if (io::is_group_plot(name) && !directory.may_write(name)) return;
+                                  stale.erase(name);
+                                  written.push_back(name);
+                                  directory.stage(name, pieces);
                               });
+        directory.remove_former(io::is_group_plot);
         const auto keep = [&](const char* name, io::NewFile& file, std::uint64_t count) {
             if (count == 0) return;
             stale.erase(name);

@@ -6,7 +6,6 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/opencv.hpp"
-#include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::app {
@@ -27,7 +26,8 @@ std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::func
 }
 
 std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                           const cv::Mat& normalized, Samples samples) const {
+                                           const io::PlotPanel& panel, const cv::Mat& normalized,
+                                           Samples samples) const {
     if (!writes.histogram && !writes.plot && !writes.normalized) return {};
     const Input& input = outcome.input;
     const std::string& stem = input.output_name;
@@ -41,13 +41,18 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
             const std::string csv = io::histogram_csv(histogram);
             output_.write(name, csv.data(), csv.size());
         });
-    if (writes.plot)
-        files.emplace_back(".histogram.png", [&](const std::string& name) {
-            io::PlotOptions plot;
-            plot.log_counts = options_.log_counts;
-            plot.title = printable(input.standard_input ? "standard input" : input.output_name);
-            write_image(name, io::plot_histogram(histogram, outcome.result.rows, plot), Samples::color);
-        });
+    io::Plot plot;
+    if (writes.plot) {
+        TableHeading heading = heading_of(outcome.result, {false, true, false});
+        if (input.standard_input) heading.name = "standard input";
+        plot = {printable(heading.name) + "  " + heading.description, {panel}};
+        for (const io::PlotFormat format : options_.plots.formats)
+            files.emplace_back(
+                std::string(".histogram") + io::extension_of(format), [&, format](const std::string& name) {
+                    const std::vector<unsigned char> bytes = io::encode_plot(plot, format, options_.plots.options);
+                    output_.write(name, bytes.data(), bytes.size());
+                });
+    }
     if (writes.normalized)
         files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth, samples),
                            [&](const std::string& name) { write_image(name, normalized, samples); });

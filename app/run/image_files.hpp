@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gpuhist/io/plot.hpp"
 #include "run/options.hpp"
 #include "run/outcome.hpp"
 #include "run/output_directory.hpp"
@@ -24,7 +25,7 @@ class ImageFiles {
     /// Writes what is wanted of an image. Files that cannot be written are named in the outcome. Returns the suffixes
     /// of those that were.
     std::vector<std::string> write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                   const cv::Mat& normalized, Samples samples) const;
+                                   const io::PlotPanel& panel, const cv::Mat& normalized, Samples samples) const;
 
   private:
     std::optional<Failure> attempt(const std::filesystem::path& path, const std::function<void()>& writer) const;

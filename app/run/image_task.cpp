@@ -9,6 +9,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "gpuhist/io/plot.hpp"
 #include "gpuhist/reduce.hpp"
 #include "run/interruption.hpp"
 #include "run/remarks.hpp"
@@ -82,7 +83,7 @@ struct Measurer::Image {
     cv::Mat normalized{};
     AnalysisRequest request{};
     Analysis analysis{};
-    std::vector<FrequencyTable> values{};  ///< of f32, for a summary
+    std::vector<FrequencyTable> values{};  ///< of f32, for a summary or a picture
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
@@ -175,7 +176,10 @@ class Measurer::Images {
     }
 
     void count_values_of(Image& image) {
-        if (!measurer_.summed_ || measurer_.pass_ == 2 || !traits_of(image.view.depth).floating) return;
+        if (measurer_.pass_ == 2 || !traits_of(image.view.depth).floating) return;
+        const bool drawn = image.writes.plot || measurer_.options_.table_of(image.outcome->input);
+        if (!measurer_.summed_ && !(drawn && io::plot_needs_values(image.analysis, measurer_.options_.plots.range)))
+            return;
         clock_.enter(Stage::memory);
         const std::uint64_t before = share_.bytes();
         share_.require(before + counting_bytes(image.view));
@@ -380,7 +384,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     image.file.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
-        outcome.files = files_.write(outcome, writes, {}, image.normalized, image.file.samples);
+        outcome.files = files_.write(outcome, writes, {}, {}, image.normalized, image.file.samples);
         return;
     }
 
@@ -399,9 +403,15 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     add(outcome, remarks_on(result, options_.white));
     const bool table = options_.table_of(input);
     Histogram histogram;
-    if (writes.histogram || writes.plot || table) histogram = gpuhist::histogram(image.analysis, options_.histogram);
+    if (writes.histogram) histogram = gpuhist::histogram(image.analysis, options_.histogram);
+    std::vector<io::PlotPanel> panels(1);  // one, which is empty where nothing is drawn
+    io::PlotPanel& panel = panels.front();
+    if (writes.plot || table) {
+        panel = io::plot_panel(image.analysis, result.rows, options_.plots.range, image.values);
+        panel.bands = result.info.bands;
+    }
     clock.enter(Stage::write);
-    outcome.files = files_.write(outcome, writes, histogram, image.normalized, image.file.samples);
+    outcome.files = files_.write(outcome, writes, histogram, panel, image.normalized, image.file.samples);
     std::string written;
     for (const std::string& suffix : outcome.files)
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
@@ -409,7 +419,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     if (sinks_.printed) outcome.printed = sinks_.printed->format(result);
     if (table)
         outcome.printed =
-            format_table(heading_of(result, options_.style), result.rows, histogram, written, options_.style);
+            format_table(heading_of(result, options_.style), result.rows, panels, written, options_.style);
 }
 
 }  // namespace gpuhist::app

@@ -29,11 +29,10 @@ class Measurer {
 
     /// Pixels lie from now on in memory that is reused, of which `bytes` are kept; pinned for the GPU, if one works.
     void reuse_memory(std::size_t bytes);
-    /// Images are added up from now on, by groups too if these are wanted; counts of their values lie in `values`.
-    void sum_images(std::shared_ptr<io::FrequencyFile> values) {
-        summed_ = true;
-        values_ = std::move(values);
-    }
+    /// Counts of values of floats lie there.
+    void keep_values(std::shared_ptr<io::FrequencyFile> values) { values_ = std::move(values); }
+    /// Images are added up from now on, by groups too if these are wanted.
+    void sum_images() { summed_ = true; }
     /// Images are normalised by these LUTs from now on.
     void use_luts(std::vector<LutSet> luts) { luts_ = std::move(luts); }
     /// Images are normalised from now on, and nothing else is done.

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "cli/console.hpp"
+#include "gpuhist/io/files.hpp"
 #include "run/output_list.hpp"
 
 namespace gpuhist::app {
@@ -61,18 +62,6 @@ const char* inside(const std::string& path, const std::string& directory) {
 std::string directory_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == path.npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// A path as a name below a directory: without root and `.`, and `up` for `..`.
-std::string name_of(const std::string& path) {
-    std::string name;
-    for (std::size_t start = 0; start < path.size();) {
-        const std::size_t end = std::min(path.find('/', start), path.size());
-        const std::string part = path.substr(start, end - start);
-        if (!part.empty() && part != ".") name += (name.empty() ? "" : "/") + (part == ".." ? "up" : part);
-        start = end + 1;
-    }
-    return name.empty() ? "input" : name;
 }
 
 /// An argument.
@@ -246,7 +235,8 @@ class InputList::Implementation {
             const auto path = paths_->next();
             if (!path) return std::nullopt;
             input.path = *path;
-            input.output_name = name_of(*path);
+            input.output_name = io::name_below(*path);
+            if (input.output_name.empty()) input.output_name = "input";
             input.group = directory_of(*path);
         } catch (const IoError& error) {
             ended_ = true;

@@ -10,6 +10,7 @@
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/statistics.hpp"
@@ -39,7 +40,7 @@ struct Options {
     Percentiles percentiles;            ///< that have a column
     std::optional<double> white;        ///< value that stands for white in every image; absent: the image's own
     HistogramOptions histogram;
-    bool log_counts = false;  ///< plots and the table's histogram on a logarithmic axis
+    io::PlotRequest plots;  ///< their range and logarithmic axis are those of the table's histogram too
     std::string engine = "auto";
     EngineOptions engine_options;
     GpuTerms gpu_terms;  ///< on which `auto` takes the GPU

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -375,7 +376,29 @@ void OutputDirectory::write(const std::string& name, const void* data, std::size
     give_name(staged, there);
 }
 
+bool OutputDirectory::may_write(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    try {
+        target(name);
+        make_directories(at(name).parent_path());
+        return true;
+    } catch (const IoError& error) {
+        console_.say(error.what());
+        return false;
+    }
+}
+
+void OutputDirectory::remove_former(bool (*is_such)(const std::string& name)) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [name, lengths] : known_) {
+        const auto is_staged = [&name = name](const Staged& staged) { return staged.name == name; };
+        if (is_such(name) && own_.count(name) == 0 && std::none_of(staged_.begin(), staged_.end(), is_staged))
+            removed_.push_back(name);
+    }
+}
+
 void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
+    make_directories(at(name).parent_path());
     io::NewFile file(at(name));
     file.write(pieces);
     stage(name, std::move(file));
@@ -384,6 +407,7 @@ void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
 void OutputDirectory::stage(const std::string& name, io::NewFile file) {
     file.sync();
     const std::lock_guard lock(mutex_);
+    if (staged_.size() >= 64) file.set_aside();  // a descriptor each: pictures of groups may be thousands
     const std::uint64_t bytes = file.bytes();
     staged_.push_back({name, std::move(file), {}, bytes});
 }

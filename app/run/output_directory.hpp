@@ -74,6 +74,10 @@ class OutputDirectory {
     /// Writes a file that gets its name with `commit`.
     void stage(const std::string& name, const io::Pieces& pieces);
     void stage(const std::string& name, io::NewFile file);
+    /// Tells whether a file may be staged; says why where it may not.
+    bool may_write(const std::string& name);
+    /// Removes, with `commit`, files of earlier runs whose names are such and which are not staged.
+    void remove_former(bool (*is_such)(const std::string& name));
     /// Lets a working file, which is on disk, have this name with `commit`.
     void stage_working(const std::string& name, const std::filesystem::path& working);
     /// Lists a file that has its name already, with `commit`.

@@ -109,7 +109,8 @@ class Run {
           sinks_(make_sinks(options)),
           measurer_(options, *output_, engines_, budget_, sinks_, summary.stages, single_, threads_),
           results_(options, sinks_, console_, *output_, single_, memory_ / 8) {
-        if (results_.summed()) measurer_.sum_images(results_.values());
+        measurer_.keep_values(results_.values());
+        if (results_.summed()) measurer_.sum_images();
         if (options.tables_from.empty()) return;
         const auto bytes = io::read_bytes(options.tables_from, memory_);
         const std::string text(bytes.begin(), bytes.end()), name = options.tables_from.string();

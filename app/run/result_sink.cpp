@@ -75,7 +75,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
     shard.options = fingerprint(options_);
     shard.percentiles = options_.percentiles;
     shard.histogram = options_.histogram;
-    shard.log_counts = options_.log_counts;
+    shard.plots = options_.plots;
     if (options_.shard) shard.id = *options_.shard;
     shard.groups = {{"", {}}};
     shard.stored = io::StoredGroups(values_, group_bytes_);
@@ -421,11 +421,11 @@ void Results::finish_dataset() {
             errors_.discard();
         if (shard.inputs >= 2 && shard.rows > 0) {
             numbers_ = io::write_dataset(
-                options_.output, shard.groups, shard.stored, shard.histogram, shard.log_counts, shard.percentiles,
-                writer(),
+                options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, shard.percentiles, writer(),
                 [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
         }
     }
+    output_.remove_former(io::is_group_plot);
     for (const std::string& name : written_) stale.erase(name);
     for (const std::string& name : stale) output_.remove(name);
     output_.commit();
@@ -434,7 +434,11 @@ void Results::finish_dataset() {
 /// What writes files of the set, which get their names with all others.
 io::FileWriter Results::writer() {
     return [this](const fs::path& path, const io::Pieces& pieces) {
-        const std::string name = path.filename().string();
+        const std::string name = path.lexically_relative(options_.output).string();
+        if (io::is_group_plot(name) && !output_.may_write(name)) {
+            ++checkpoint_.errors["output"];
+            return;
+        }
         output_.stage(name, pieces);
         if (!sharded_) written_.push_back(name);
     };
@@ -447,7 +451,7 @@ void Results::print_set() {
     const Summary& whole = checkpoint_.shard.groups.front().summary;
     if (!numbers_) numbers_ = io::set_numbers(whole, options_.histogram, options_.percentiles);
     for (std::size_t i = 0; i < whole.depths().size(); ++i)
-        print(set_table(name, whole, i, *numbers_, groups_, options_.output, options_.style));
+        print(set_table(name, whole, i, *numbers_, groups_, options_));
 }
 
 void Results::finish() {

@@ -36,6 +36,9 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     const Normalization& normalization = options.normalization;
     const auto number = [](double value) { return io::shortest(value); };
     const auto& range = options.histogram.range;
+    const io::PlotRequest& plots = options.plots;
+    std::string formats;
+    for (const io::PlotFormat format : plots.formats) formats += io::extension_of(format);
     std::map<std::string, std::string> all{
         {"the inputs", join(options.inputs.arguments)},
         {"--files-from", options.inputs.files_from.value_or("")},
@@ -47,7 +50,13 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--percentile-columns", percents(options.percentiles)},
         {"--bins", std::to_string(options.histogram.bins)},
         {"--range", range ? number(range->lower) + "," + number(range->upper) : ""},
-        {"--log", options.log_counts ? "yes" : "no"},
+        {"--log", plots.options.log_counts ? "yes" : "no"},
+        {"--plot-range", plots.range.kind == io::PlotRange::Kind::given
+                             ? number(plots.range.values.lower) + "," + number(plots.range.values.upper)
+                         : plots.range.kind == io::PlotRange::Kind::full ? "full"
+                                                                         : "auto"},
+        {"--plot-format", formats},
+        {"--plot-theme", plots.options.theme == io::PlotTheme::dark ? "dark" : "light"},
         {"--max-pixels", std::to_string(options.decode.max_pixels)},
         {"--white", options.white ? number(*options.white) : ""},
         {"--on-damaged", options.decode.on_damaged == io::OnDamaged::accept ? "accept" : "error"},

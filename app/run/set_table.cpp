@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "cli/console.hpp"
+#include "gpuhist/io/plot.hpp"
 
 namespace gpuhist::app {
 
@@ -37,7 +38,7 @@ std::string GroupRows::text(Depth depth, const std::filesystem::path& others, co
 }
 
 std::string set_table(const std::string& name, const Summary& whole, std::size_t depth, const io::SetNumbers& numbers,
-                      const GroupRows& groups, const std::filesystem::path& output, const TableStyle& style) {
+                      const GroupRows& groups, const Options& options) {
     const Depth of = whole.depths()[depth].depth;
     std::vector<Statistics> rows;
     std::uint64_t images = 0;
@@ -47,8 +48,9 @@ std::string set_table(const std::string& name, const Summary& whole, std::size_t
         if (is_first(row.statistics.channel)) images += row.images;
     }
     const TableHeading heading{name, counted(images, "image") + "  " + to_string(of)};
-    return format_table(heading, rows, numbers.histograms[depth].value_or(Histogram{}), "", style) +
-           format_training(numbers.training[depth], style) + groups.text(of, output / "dataset.csv", style);
+    return format_table(heading, rows, io::plot_panels(whole, of, rows, options.plots.range), "", options.style) +
+           format_training(numbers.training[depth], options.style) +
+           groups.text(of, options.output / "dataset.csv", options.style);
 }
 
 }  // namespace gpuhist::app

@@ -9,6 +9,7 @@
 
 #include "cli/table.hpp"
 #include "gpuhist/io/dataset.hpp"
+#include "run/options.hpp"
 
 namespace gpuhist::app {
 
@@ -27,9 +28,8 @@ class GroupRows {
     std::size_t groups_ = 0;
 };
 
-/// Text about images of one depth of a set: a table with the histogram, the numbers for training code, and the groups.
-/// `output` is where the files of the set are.
+/// Text about images of one depth of a set: a table with histograms, the numbers for training code, and the groups.
 std::string set_table(const std::string& name, const Summary& whole, std::size_t depth, const io::SetNumbers& numbers,
-                      const GroupRows& groups, const std::filesystem::path& output, const TableStyle& style);
+                      const GroupRows& groups, const Options& options);
 
 }  // namespace gpuhist::app

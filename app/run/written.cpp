@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "cli/console.hpp"
 #include "cli/table.hpp"
+#include "gpuhist/io/dataset.hpp"
 
 namespace gpuhist::app {
 
@@ -12,11 +14,17 @@ std::string written_text(const std::filesystem::path& directory, std::vector<std
     constexpr std::size_t most = 24;
     std::string text;
     const auto line = [&](const std::string& files) { text += "wrote  " + printable(files) + '\n'; };
+    // Pictures of groups are counted: there may be thousands.
+    const auto groups = std::stable_partition(names.begin(), names.end(),
+                                              [](const std::string& name) { return !io::is_group_plot(name); });
+    const auto pictures = static_cast<std::uint64_t>(names.end() - groups);
+    names.erase(groups, names.end());
     std::sort(names.begin(), names.end());
     std::string list;
     for (std::size_t i = 0; i < std::min(names.size(), most); ++i)
         list += i == 0 ? (directory / names[i]).string() : ' ' + names[i];
     if (names.size() > most) list += " and " + std::to_string(names.size() - most) + " more";
+    if (pictures > 0) list += " and " + counted(pictures, "picture") + " of groups, DIR/dataset.histogram.*";
     if (!list.empty()) line(list);
     std::string counts;
     for (const auto& [end, files] : below) counts += (counts.empty() ? "" : ", ") + std::to_string(files) + " *" + end;

@@ -183,6 +183,36 @@ void refuse_pair(const ShardFile& a, const ShardFile& b, const std::string& what
 }
 
 /// Checks what all shards of a run have in common.
+/// Pictures as JSON, without their size, which is always the same.
+Json plots_value(const PlotRequest& plots) {
+    Json range(plots.range.kind == PlotRange::Kind::full ? "full" : "auto");
+    if (plots.range.kind == PlotRange::Kind::given)
+        range = Json::array({plots.range.values.lower, plots.range.values.upper});
+    Json value{{"log", plots.options.log_counts},
+               {"dark", plots.options.theme == PlotTheme::dark},
+               {"range", range},
+               {"png", false},
+               {"svg", false}};
+    for (const PlotFormat one : plots.formats) value[one == PlotFormat::svg ? "svg" : "png"] = true;
+    return value;
+}
+
+PlotRequest read_plots(const JsonReader& value) {
+    value.members({"log", "dark", "range", "png", "svg"});
+    PlotRequest plots;
+    plots.options.log_counts = value["log"].truth();
+    if (value["dark"].truth()) plots.options.theme = PlotTheme::dark;
+    const JsonReader range = value["range"];
+    if (!range.is_text())
+        plots.range = {PlotRange::Kind::given, read_range(range)};
+    else if (range.one_of({"auto", "full"}) == 1)
+        plots.range.kind = PlotRange::Kind::full;
+    plots.formats.clear();
+    if (value["png"].truth()) plots.formats.push_back(PlotFormat::png);
+    if (value["svg"].truth()) plots.formats.push_back(PlotFormat::svg);
+    return plots;
+}
+
 void check_same_run(const ShardFile& a, const ShardFile& b) {
     if (a.shard.id.count != b.shard.id.count)
         refuse_pair(a, b,
@@ -198,7 +228,7 @@ void check_same_run(const ShardFile& a, const ShardFile& b) {
     }
     const HistogramOptions &first = a.shard.histogram, &second = b.shard.histogram;
     if (a.shard.options.size() != b.shard.options.size() || first.bins != second.bins || first.range != second.range ||
-        a.shard.log_counts != b.shard.log_counts || !(a.shard.percentiles == b.shard.percentiles))
+        !(a.shard.plots == b.shard.plots) || !(a.shard.percentiles == b.shard.percentiles))
         refuse_pair(a, b, "their options differ");
     if (a.shard.inputs != b.shard.inputs)
         refuse_pair(
@@ -295,6 +325,7 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
                {"options", Json::object()},
                {"percentiles", Json::array()},
                {"histogram", Json::object()},
+               {"plots", Json::object()},
                {"groups", Json::array()},
                {"stored", stored_value(shard.stored, file)},
                {"notes", notes_value(shard.notes)}};
@@ -303,8 +334,8 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
         value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
     const auto& range = shard.histogram.range;
     value["histogram"] = Json{{"bins", shard.histogram.bins},
-                              {"range", range ? Json::array({range->lower, range->upper}) : Json(nullptr)},
-                              {"log", shard.log_counts}};
+                              {"range", range ? Json::array({range->lower, range->upper}) : Json(nullptr)}};
+    value["plots"] = plots_value(shard.plots);
     std::uint64_t counts = 0;
     for (const Group& group : shard.groups) {
         value["groups"].push_back(
@@ -324,7 +355,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
     value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "rows_file", "options",
-                   "percentiles", "histogram", "groups", "stored", "notes", "checksum"});
+                   "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -338,10 +369,10 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     value["options"].each(
         [&](const std::string& option, const JsonReader& text) { shard.options[option] = text.bytes(); });
     shard.percentiles = read_percentiles(value["percentiles"]);
-    const JsonReader histogram = value["histogram"].members({"bins", "range", "log"});
+    const JsonReader histogram = value["histogram"].members({"bins", "range"});
     shard.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
-    shard.log_counts = histogram["log"].truth();
+    shard.plots = read_plots(value["plots"]);
     ReadLimits limits(json.size(), files.runs ? files.runs->bytes() : 0);
     shard.groups = read_groups(value["groups"], files, limits);
     shard.stored = read_stored(value["stored"], files, limits);

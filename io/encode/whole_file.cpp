@@ -91,8 +91,8 @@ void NewFile::close() {
     if (file_ >= 0 && ::close(std::exchange(file_, -1)) != 0) give_up(path_, errno);
 }
 
-void NewFile::replace() {
-    if (temporary_.empty()) {  // a link replaces nothing, a rename does
+void NewFile::set_aside() {
+    if (temporary_.empty()) {
         std::filesystem::path name;
         int error = 0;
         do error = link_to(name = temporary_name());
@@ -101,6 +101,10 @@ void NewFile::replace() {
         temporary_ = std::move(name);
     }
     close();
+}
+
+void NewFile::replace() {
+    set_aside();  // a link replaces nothing, a rename does
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up(path_, errno);
     temporary_.clear();
 }
@@ -143,7 +147,11 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 }
 
 FileWriter whole_file_writer() {
-    return [](const std::filesystem::path& path, const Pieces& pieces) { write_file(path, pieces); };
+    return [](const std::filesystem::path& path, const Pieces& pieces) {
+        std::error_code failed;  // writing says what is wrong
+        std::filesystem::create_directories(path.parent_path(), failed);
+        write_file(path, pieces);
+    };
 }
 
 }  // namespace gpuhist::io

@@ -106,4 +106,15 @@ int open_locked(const std::filesystem::path& path, Opened opened) {
     }
 }
 
+std::string name_below(const std::string& path) {
+    std::string name;
+    for (std::size_t start = 0; start < path.size();) {
+        const std::size_t end = std::min(path.find('/', start), path.size());
+        const std::string part = path.substr(start, end - start);
+        if (!part.empty() && part != ".") name += (name.empty() ? "" : "/") + (part == ".." ? "up" : part);
+        start = end + 1;
+    }
+    return name;
+}
+
 }  // namespace gpuhist::io

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <set>
+#include <utility>
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
@@ -46,40 +49,11 @@ std::string text_of(DatasetText& file, const std::vector<Group>& groups, const H
     return text + file.end();
 }
 
-/// Name of a plot's file: with the depth, but for that with most samples.
-std::string plot_name(const std::string& depth) {
-    return "dataset" + (depth.empty() ? "" : "." + depth) + ".histogram.png";
-}
-
-std::vector<std::pair<std::string, cv::Mat>> plots_of(const Summary& summary, const SetNumbers& numbers,
-                                                      bool log_counts) {
-    std::vector<std::pair<std::string, cv::Mat>> plots;
-    const std::vector<DepthSummary>& depths = summary.depths();
-    const auto samples = [](const DepthSummary& part) {
-        std::uint64_t sum = 0;
-        for (const ChannelSummary& channel : part.channels) sum += channel.samples;
-        return sum;
-    };
-    const auto most = std::max_element(depths.begin(), depths.end(), [&](const DepthSummary& a, const DepthSummary& b) {
-        return samples(a) < samples(b);
-    });
-    for (std::size_t at = 0; at < depths.size(); ++at) {
-        if (!numbers.histograms[at]) continue;
-        const DepthSummary& part = depths[at];
-        std::vector<Statistics> rows;
-        std::uint64_t images = 0;
-        for (const SummaryRow& row : numbers.rows)
-            if (row.depth == part.depth) {
-                rows.push_back(row.statistics);
-                if (is_first(row.statistics.channel)) images += row.images;
-            }
-        PlotOptions plot;
-        plot.log_counts = log_counts;
-        plot.title = std::to_string(images) + (images == 1 ? " image, " : " images, ") + to_string(part.depth);
-        plots.emplace_back(plot_name(&part == &*most ? "" : to_string(part.depth)),
-                           plot_histogram(*numbers.histograms[at], rows, plot));
-    }
-    return plots;
+/// Name of a group's picture: in a directory of the group's name, of the directory above all by a word.
+std::string plot_name(const std::string& group, PlotFormat format) {
+    const std::string directory = name_below(group);
+    const std::string stem = group.empty() ? "dataset" : directory.empty() ? "dataset.top" : directory + "/dataset";
+    return stem + ".histogram" + extension_of(format);
 }
 
 Normalizers normalizers(const std::vector<SummaryRow>& rows, const DepthSummary& part,
@@ -151,15 +125,44 @@ std::string dataset_json(const std::vector<Group>& groups, const HistogramOption
     return text_of(*dataset_json_text(percentiles), groups, options, percentiles);
 }
 
-std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& summary, const HistogramOptions& options,
-                                                           bool log_counts, const Percentiles& percentiles) {
-    return plots_of(summary, set_numbers(summary, options, percentiles), log_counts);
+Plot dataset_plot(const Summary& summary, const std::vector<SummaryRow>& rows, const std::string& group,
+                  const PlotRange& range) {
+    Plot plot;
+    std::uint64_t images = 0;
+    for (const DepthSummary& part : summary.depths()) {
+        std::vector<Statistics> of_depth;
+        for (const SummaryRow& row : rows) {
+            if (row.depth != part.depth) continue;
+            of_depth.push_back(row.statistics);
+            if (is_first(row.statistics.channel)) images += row.images;
+        }
+        for (PlotPanel& panel : plot_panels(summary, part.depth, of_depth, range))
+            plot.panels.push_back(std::move(panel));
+    }
+    const std::string name = group.empty() ? "" : group + "  ";
+    if (plot.panels.size() == 1)
+        plot.title = name + std::exchange(plot.panels.front().heading, "");
+    else
+        plot.title = name + std::to_string(images) + (images == 1 ? " image" : " images");
+    return plot;
 }
 
 std::vector<std::string> dataset_file_names() {
-    std::vector<std::string> names{"dataset.csv", "dataset.json", plot_name("")};
-    for (const DepthTraits& traits : all_depths) names.push_back(plot_name(traits.name));
+    std::vector<std::string> names{"dataset.csv", "dataset.json"};
+    for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg})
+        for (const char* group : {"", "."}) names.push_back(plot_name(group, format));
+    // Names that versions before 0.3 gave to the pictures of further depths.
+    for (const DepthTraits& traits : all_depths)
+        names.push_back("dataset." + std::string(traits.name) + ".histogram.png");
     return names;
+}
+
+bool is_group_plot(const std::string& name) {
+    for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg}) {
+        const std::string end = "/" + plot_name("", format);
+        if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) return true;
+    }
+    return false;
 }
 
 std::string kind_subject(Depth depth, Channel first) {
@@ -216,10 +219,21 @@ std::vector<std::string> dataset_notes(const Summary& summary, const Notes& note
 }
 
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                         const StoredGroups& more, const HistogramOptions& options, bool log_counts,
+                         const StoredGroups& more, const HistogramOptions& options, const PlotRequest& plots,
                          const Percentiles& percentiles, const FileWriter& write, const LookAtGroup& look) {
     const auto csv = dataset_csv_text(percentiles), json = dataset_json_text(percentiles);
     SetNumbers whole;
+    std::set<std::string> drawn;
+    const auto draw = [&](const Group& group, const std::vector<SummaryRow>& rows) {
+        const Plot plot = dataset_plot(group.summary, rows, group.name, plots.range);
+        if (plot.panels.empty()) return;  // floats whose values were not counted
+        for (const PlotFormat format : plots.formats) {
+            const std::string name = plot_name(group.name, format);
+            if (!drawn.insert(name).second) continue;
+            const std::vector<unsigned char> bytes = encode_plot(plot, format, plots.options);
+            write(directory / name, [&](const auto& take) { take(bytes.data(), bytes.size()); });
+        }
+    };
     const auto write_both = [&](const auto& take_csv, const auto& take_json) {
         const auto put = [](const auto& take, const std::string& text) { take(text.data(), text.size()); };
         const auto add = [&](const Group& group) {
@@ -227,12 +241,8 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
             put(take_csv, csv->group(numbers));
             put(take_json, json->group(numbers));
             if (look) look(group.name, numbers.found);
-            if (!group.name.empty()) return;
-            for (const auto& [name, plot] : plots_of(group.summary, numbers.found, log_counts)) {
-                const std::vector<unsigned char> bytes = encode_image(directory / name, plot);
-                write(directory / name, [&](const auto& take) { take(bytes.data(), bytes.size()); });
-            }
-            whole = std::move(numbers.found);
+            draw(group, numbers.found.rows);
+            if (group.name.empty()) whole = std::move(numbers.found);
         };
         put(take_csv, csv->begin());
         put(take_json, json->begin());

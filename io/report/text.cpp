@@ -17,9 +17,6 @@ namespace gpuhist::io {
 
 extern const unsigned char typeface[];  // fonts/, made into an array by CMake
 
-namespace {
-
-/// Takes the first character off a UTF-8 text.
 int next_character(std::string_view& text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
@@ -30,11 +27,11 @@ int next_character(std::string_view& text) {
         valid = byte(i) >> 6 == 2;
         character = character << 6 | (byte(i) & 0x3FU);
     }
+    constexpr unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    valid = valid && character >= least[length] && character <= 0x10FFFF && character >> 11 != 0x1B;
     text.remove_prefix(valid ? length : 1);
     return valid ? static_cast<int>(character) : '?';
 }
-
-}  // namespace
 
 struct Typesetter::Font {
     stbtt_fontinfo info{};

@@ -21,6 +21,9 @@ inline void blend(Color& pixel, const Color& color, float coverage) {
                                               static_cast<float>(color[c]) * coverage + 0.5F);
 }
 
+/// Takes the first character off a UTF-8 text; a byte that is no UTF-8 is a question mark.
+int next_character(std::string_view& text);
+
 /// Sets lines of UTF-8 text; a character that the typeface lacks, or a byte that is no UTF-8, becomes a question mark.
 /// Glyphs are kept once drawn. `size` is the height from ascender to descender in pixels.
 class Typesetter {

@@ -80,6 +80,15 @@ TEST_F(Command, WrongUsageIsSaidAndNothingIsDone) {
         {{"x.png", "--bins", "16777217"}, "--bins"},
         {{"x.png", "--bins", "full", "--range", "0,128"}, "--bins full"},
         {{"x.png", "--bins", "16", "--write", "stats", "--format", "csv"}, "--bins is about"},
+        {{"x.png", "--range", "0,9", "--write", "plot"}, "--range is about the written histogram"},
+        {{"x.png", "--plot-range", "some"}, "'some' is none of auto, full and LO,HI"},
+        {{"x.png", "--plot-range", "9,5"}, "'9,5' is not LO < HI"},
+        {{"x.png", "--plot-range", "0,many"}, "not two numbers"},
+        {{"x.png", "--plot-range", "full", "--write", "stats", "--format", "csv"}, "--plot-range is about the plot"},
+        {{"x.png", "--plot-format", "png,pdf"}, "'pdf' is none of png,svg"},
+        {{"x.png", "--plot-format", "svg", "--write", "histogram"}, "--plot-format is about the plot"},
+        {{"x.png", "--plot-theme", "blue"}, "'blue' is none of light, dark"},
+        {{"x.png", "--plot-theme", "dark", "--write", "none"}, "--plot-theme is about the plot"},
         {{"x.png", "--range", "5,5"}, "LO < HI"},
         {{"x.png", "--range", "9,5"}, "LO < HI"},
         {{"x.png", "--range", "0,inf"}, "not two numbers"},
@@ -325,11 +334,47 @@ TEST_F(Command, TableInAscii) {
 
 TEST_F(Command, TableWithRangeAndLogarithm) {
     save("x.png", make_image(61, 40, CV_8UC3));
-    const Outcome outcome =
-        run({"x.png", "--engine", "cpu", "--write", "histogram", "--bins", "10", "--range", "-10,190", "--log"});
+    const Outcome outcome = run({"x.png", "--engine", "cpu", "--write", "histogram", "--bins", "10", "--range",
+                                 "-10,190", "--plot-range", "-10,190", "--log"});
     EXPECT_EQ(outcome.code, all_done) << outcome.err;
     expect_golden("range.table.txt", outcome.out);
     expect_golden("range.histogram.csv", read_text(at("gpuhist-out/x.png.histogram.csv")));
+}
+
+TEST_F(Command, PicturesHaveARangeOfTheirOwn) {
+    cv::Mat twelve(64, 64, CV_16UC1);
+    for (int i = 0; i < 4096; ++i) twelve.ptr<std::uint16_t>(0)[i] = static_cast<std::uint16_t>(i);
+    save("x.png", twelve);
+    const Outcome table = run({"x.png", "--write", "none"});
+    EXPECT_TRUE(contains(table.out, "(12 of 16 bits)")) << table.out;
+    EXPECT_TRUE(contains(table.out, "2048")) << table.out;
+    EXPECT_FALSE(contains(table.out, "65536")) << table.out;
+    EXPECT_FALSE(contains(run({"x.png", "--write", "none", "--plot-range", "full"}).out, "of 16 bits"));
+    const Outcome given = run({"x.png", "--write", "none", "--plot-range", "0,100", "--format", "table"});
+    EXPECT_TRUE(contains(given.out, "3996 above")) << given.out;
+
+    // One outlier of 1e9; the written histogram keeps its range, and neither range moves the other.
+    cv::Mat floats(64, 64, CV_32FC1);
+    for (int i = 0; i < 4096; ++i) floats.ptr<float>(0)[i] = static_cast<float>(i % 100);
+    floats.at<float>(9, 9) = 1e9F;
+    save("y.tiff", floats);
+    const Outcome outlier =
+        run({"y.tiff", "--write", "histogram,plot", "--plot-format", "png,svg", "--plot-theme", "dark"});
+    ASSERT_EQ(outlier.code, all_done) << outlier.err;
+    EXPECT_TRUE(contains(outlier.out, "(p0.1 to p99.9)")) << outlier.out;
+    EXPECT_TRUE(contains(outlier.out, " 1 above")) << outlier.out;
+    const std::string svg = read_text(at("gpuhist-out/y.tiff.histogram.svg"));
+    EXPECT_TRUE(contains(svg, ">y.tiff  64 \u00d7 64  f32, 1 channel</text>")) << svg.substr(0, 1000);
+    EXPECT_TRUE(contains(svg, ">1 above</text>"));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/y.tiff.histogram.csv")), ",1e+09,1\n"));
+    const std::string written = read_text(at("gpuhist-out/y.tiff.histogram.csv"));
+    ASSERT_EQ(run({"y.tiff", "-q", "--write", "histogram,plot", "--plot-range", "3,9"}).code, all_done);
+    EXPECT_EQ(read_text(at("gpuhist-out/y.tiff.histogram.csv")), written);
+    const std::string plot = read_text(at("gpuhist-out/y.tiff.histogram.png"));
+    ASSERT_EQ(run({"y.tiff", "-q", "--write", "histogram,plot", "--plot-range", "3,9", "--range", "0,1"}).code,
+              all_done);
+    EXPECT_TRUE(read_text(at("gpuhist-out/y.tiff.histogram.png")) == plot);
+    EXPECT_FALSE(read_text(at("gpuhist-out/y.tiff.histogram.csv")) == written);
 }
 
 TEST_F(Command, FullBinsAreOnePerValue) {

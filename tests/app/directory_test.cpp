@@ -251,6 +251,31 @@ TEST_F(Directory, GroupsAreDirectories) {
     EXPECT_EQ(run({"set", "--group-by", "dir", "--write", "none", "--format", "csv"}).code, usage_error);
 }
 
+TEST_F(Directory, EachGroupHasAPicture) {
+    save_gray("set/cat/1.png", 10);
+    save_gray("set/dog/1.png", 90);
+    save_gray("set/top.png", 200);
+    const Outcome outcome = run({"set", "--group-by", "dir"});
+    ASSERT_EQ(outcome.code, all_done) << outcome.err;
+    EXPECT_TRUE(contains(outcome.out, " and 2 pictures of groups: DIR/dataset.histogram.png\n")) << outcome.out;
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (Names{"cat/dataset.histogram.png", "dataset.csv", "dataset.histogram.png", "dataset.json",
+                     "dataset.top.histogram.png", "dog/dataset.histogram.png", "stats.csv"}));
+    // That of a group which is gone goes, with the others' in another format; a file of somebody else's stays.
+    fs::remove_all(at("set/dog"));
+    save_gray("set/eel/1.png", 30);
+    fs::create_directories(at("gpuhist-out/eel"));
+    write_text(at("gpuhist-out/eel/dataset.histogram.svg"), "mine");
+    const Outcome again = run({"set", "--group-by", "dir", "--plot-format", "svg", "-q"});
+    EXPECT_EQ(again.code, output_failed);
+    EXPECT_TRUE(contains(again.err, "eel/dataset.histogram.svg: not written, gpuhist did not write")) << again.err;
+    EXPECT_EQ(read_text(at("gpuhist-out/eel/dataset.histogram.svg")), "mine");
+    EXPECT_EQ(files_below("gpuhist-out"),
+              (Names{"cat/dataset.histogram.svg", "dataset.csv", "dataset.histogram.svg", "dataset.json",
+                     "dataset.top.histogram.svg", "eel/dataset.histogram.svg", "stats.csv"}));
+    EXPECT_TRUE(contains(read_text(at("gpuhist-out/cat/dataset.histogram.svg")), ">cat  1 image  u8, gray</text>"));
+}
+
 TEST_F(Directory, ANormalizationThatIsAskedForIsWritten) {
     save_gray("dir/a/x.png");
     save_gray("dir/y.png", 7);

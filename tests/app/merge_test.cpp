@@ -166,12 +166,16 @@ class Merge : public testing::Test {
         io::write_dataset(at("single"), groups, {}, {64, std::nullopt});
         write_text(at("single/stats.csv"), rows);
         write_text(at("single/errors.csv"), errors);
-        std::vector<std::string> names;
-        for (const auto& entry : fs::directory_iterator(at("single"))) names.push_back(entry.path().filename());
+        const auto files_of = [](const fs::path& place) {
+            std::vector<std::string> files;
+            for (const auto& entry : fs::recursive_directory_iterator(place))
+                if (entry.is_regular_file()) files.push_back(entry.path().lexically_relative(place));
+            return files;
+        };
+        const std::vector<std::string> names = files_of(at("single"));
         for (const std::string& name : names)
             EXPECT_TRUE(read_text(at("single/" + name)) == read_text(at(directory + "/" + name))) << name;
-        names.emplace_back(".gpuhist");
-        EXPECT_EQ(names.size(), static_cast<std::size_t>(std::distance(fs::directory_iterator(at(directory)), {})));
+        EXPECT_EQ(names.size() + 1, files_of(at(directory)).size());  // and .gpuhist
     }
 
     /// Three parts of seven inputs, one a directory.

@@ -17,10 +17,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/frequency_file.hpp"
+#include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/report.hpp"
 #include "support/damage.hpp"
 #include "support/golden.hpp"
@@ -152,7 +154,7 @@ TEST(Dataset, OfBandsHasTheirChannels) {
     EXPECT_EQ(u8["normalize"]["mean"], nlohmann::json::array({3.0 / 255, 4.0 / 255, 5.0 / 255}));
     EXPECT_EQ(histogram_csv(histogram(colors, {2, std::nullopt})),
               "bin,lower,upper,red,green,blue,luma,c3\n0,0,128,2,2,2,2,2\n1,128,256,0,0,0,0,0\n");
-    EXPECT_EQ(dataset_plots(pool).size(), 1U);
+    EXPECT_EQ(dataset_plot(pool, pool.statistics()).panels.size(), 1U);
 }
 
 TEST(Dataset, RowsOfEachDepthKeepTheirOrder) {
@@ -202,26 +204,41 @@ TEST(Dataset, RowsOfEachDepthKeepTheirOrder) {
     EXPECT_EQ(starts, expected);
 }
 
-TEST(Dataset, APlotADepthTheLargestUnderThePlainName) {
-    const auto names = [](const Summary& pool) {
-        std::vector<std::string> list;
-        for (const auto& [name, plot] : dataset_plots(pool)) {
-            EXPECT_EQ(plot.size(), cv::Size(1200, 600));
-            list.push_back(name);
-        }
+TEST(Dataset, APictureHasAPanelForEachKind) {
+    const auto headings = [](const Summary& pool) {
+        const Plot plot = dataset_plot(pool, pool.statistics());
+        std::vector<std::string> list{plot.title};
+        for (const PlotPanel& panel : plot.panels) list.push_back(panel.heading);
         return list;
     };
-    EXPECT_EQ(names(small_pool()), std::vector<std::string>{"dataset.histogram.png"});
-    EXPECT_EQ(names(mixed_groups()[0].summary),
-              (std::vector<std::string>{"dataset.histogram.png", "dataset.f32.histogram.png"}));
-    EXPECT_EQ(
-        names(mixed_groups()[1].summary),
-        (std::vector<std::string>{"dataset.histogram.png", "dataset.u16.histogram.png", "dataset.f32.histogram.png"}));
-    Summary uncounted = small_pool();
+    using Texts = std::vector<std::string>;
+    Summary gray;
+    gray.add(analyze<std::uint8_t>({1, 2}));
+    EXPECT_EQ(headings(gray), (Texts{"1 image  u8, gray", ""}));
+    EXPECT_EQ(headings(small_pool()), (Texts{"3 images", "2 images  u8, gray", "1 image  u8, color"}));
+    Summary uncounted = gray;
     uncounted.add(analyze<float>({1, 2}));
     uncounted.add(analyze<float>({1, 3}));  // of two ranges, without counts of values
-    EXPECT_EQ(names(uncounted), std::vector<std::string>{"dataset.histogram.png"});
-    EXPECT_TRUE(names({}).empty());
+    EXPECT_EQ(headings(uncounted), (Texts{"1 image  u8, gray", ""}));
+    EXPECT_EQ(headings({}), (Texts{"0 images"}));
+}
+
+TEST(Dataset, EachGroupHasItsPicture) {
+    const test::TemporaryDirectory directory;
+    Group whole{"", small_pool()}, here{".", small_pool()}, up{"../a\n", small_pool()}, same{"./up/a\n", small_pool()};
+    PlotRequest plots;
+    plots.formats = {PlotFormat::png, PlotFormat::svg};
+    write_dataset(directory.path(), {whole, here, up, same}, {}, {}, plots);
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path()))
+        if (entry.is_regular_file()) names.insert(entry.path().lexically_relative(directory.path()));
+    EXPECT_EQ(names,
+              (std::set<std::string>{"dataset.csv", "dataset.json", "dataset.histogram.png", "dataset.histogram.svg",
+                                     "dataset.top.histogram.png", "dataset.top.histogram.svg",
+                                     "up/a\n/dataset.histogram.png", "up/a\n/dataset.histogram.svg"}));
+    EXPECT_TRUE(is_group_plot("up/a/dataset.histogram.png"));
+    EXPECT_FALSE(is_group_plot("dataset.histogram.png"));
+    EXPECT_FALSE(is_group_plot("a/mydataset.histogram.png"));
 }
 
 // ---- pools in files ---------------------------------------------------------------------------------------------

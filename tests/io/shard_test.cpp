@@ -34,6 +34,7 @@ Shard small_part() {
     part.options = {{"engine", "cpu"}, {"version", "1"}};
     part.percentiles = Percentiles({0.1, 50, 99.999999});
     part.histogram.range = Range{0.5, 100};
+    part.plots = {{1200, 600, true, PlotTheme::dark}, {PlotRange::Kind::given, {-1, 0.5}}, {PlotFormat::svg}};
     part.groups = {{"", small_pool()}, {"a\xff", small_pool()}};
     part.notes.add("pages", {3, "b\xff", "the first of its 2 pages is measured", 1});
     part.notes.add("pages", {1, "a\xff", "the first of its 9 pages is measured", 4});
@@ -53,6 +54,7 @@ TEST(ShardFile, ReadsBackTheSameShard) {
     EXPECT_EQ(read.errors, 2U);
     EXPECT_EQ(read.options, part.options);
     EXPECT_EQ(read.histogram.range, part.histogram.range);
+    EXPECT_TRUE(read.plots == part.plots);
     EXPECT_TRUE(read.percentiles == part.percentiles);
     ASSERT_EQ(read.groups.size(), 2U);
     EXPECT_EQ(read.groups[1].name, "a\xff");

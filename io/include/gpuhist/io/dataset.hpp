@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <opencv2/core/mat.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/notes.hpp"
+#include "gpuhist/io/plot.hpp"
 
 namespace gpuhist::io {
 
@@ -42,14 +42,16 @@ std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& per
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {},
                          const Percentiles& percentiles = {});
 
-/// Histograms as pictures, each with its file's name: `dataset.histogram.png` of the depth with most samples, of
-/// further depths `dataset.u8.histogram.png`, …. A depth without a histogram (f32) has none.
-std::vector<std::pair<std::string, cv::Mat>> dataset_plots(const Summary& summary, const HistogramOptions& options = {},
-                                                           bool log_counts = false,
-                                                           const Percentiles& percentiles = {});
+/// Picture of a set: a panel for each depth, and in it for gray images, colors and bands. `rows` are those of
+/// `Summary::statistics`. Floats whose values were not counted, over several ranges, have none. The title has the
+/// group.
+Plot dataset_plot(const Summary& set, const std::vector<SummaryRow>& rows, const std::string& group = "",
+                  const PlotRange& range = {});
 
-/// Names of all of these files, whichever a set has.
+/// Names of all of these files, whichever a set has, but those of groups' pictures.
 std::vector<std::string> dataset_file_names();
+/// Tells whether this is the name of a group's picture, `GROUP/dataset.histogram.png`.
+bool is_group_plot(const std::string& name);
 
 /// Numbers that training code subtracts and divides by, on the 0–1 scale: one a channel, or one of gray images.
 struct Normalizers {
@@ -88,10 +90,12 @@ std::vector<std::string> dataset_notes(const Summary& summary, const Notes& note
 /// Function that is shown the numbers of each group while they are written, the whole set first.
 using LookAtGroup = std::function<void(const std::string& name, const SetNumbers& numbers)>;
 
-/// Writes all of these into a directory that exists, `more` after `groups`, each by `write`. Returns what they say of
-/// the whole set. Throws IoError naming the file that cannot be written.
+/// Writes all of these into a directory that exists, `more` after `groups`, each by `write`; the picture of a group
+/// into a directory of the group's name there, of the group `.` as `dataset.top.histogram.png`. Where names of several
+/// groups make one path the first has a picture. Returns what they say of the whole set. Throws IoError naming the file
+/// that cannot be written.
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
-                         const StoredGroups& more, const HistogramOptions& options = {}, bool log_counts = false,
+                         const StoredGroups& more, const HistogramOptions& options = {}, const PlotRequest& plots = {},
                          const Percentiles& percentiles = {}, const FileWriter& write = whole_file_writer(),
                          const LookAtGroup& look = {});
 

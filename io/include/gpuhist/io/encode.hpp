@@ -33,6 +33,8 @@ class NewFile {
     }
     /// Brings to disk what was written.
     void sync();
+    /// Lets go of its descriptor: it has a temporary name until it gets its own.
+    void set_aside();
     std::uint64_t bytes() const { return bytes_; }
     const std::filesystem::path& path() const { return path_; }
     /// Gives it its name, in place of the file that has it.
@@ -62,7 +64,7 @@ void write_file(const std::filesystem::path& path, const std::string& text);
 
 /// What writes a file: `write_file`, or another that does more.
 using FileWriter = std::function<void(const std::filesystem::path& path, const Pieces& pieces)>;
-/// `write_file` as such.
+/// `write_file`, into a directory that is made where it is not there.
 FileWriter whole_file_writer();
 
 /// Prefix of the temporary names of this process, and of no other's: files of such names that a killed process left may

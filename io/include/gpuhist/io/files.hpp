@@ -18,6 +18,10 @@ std::vector<unsigned char> read_bytes(const std::filesystem::path& path, std::ui
 /// Reads the bytes of a regular file, which may be none. Waits for no other process: a FIFO is refused. Throws IoError.
 std::string read_text(const std::filesystem::path& path);
 
+/// Makes of a path a name below a directory: without root, `.` and empty parts, and with `up` for `..`. Empty where
+/// nothing is left.
+std::string name_below(const std::string& path);
+
 /// File that another process is writing.
 class LockedError : public IoError {
     using IoError::IoError;

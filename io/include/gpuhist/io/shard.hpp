@@ -38,11 +38,11 @@ struct Shard {
     FileChecksums rows_file;                     ///< of that
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all shards
     Percentiles percentiles;                     ///< that have a column; alike in all shards
-    HistogramOptions histogram;                  ///< of dataset.json and the plots; alike in all shards
-    bool log_counts = false;
-    std::vector<Group> groups;  ///< in byte order, "" first
-    StoredGroups stored;        ///< further ones, which lie in the frequency file
-    Notes notes;                ///< on its inputs
+    HistogramOptions histogram;                  ///< of dataset.json; alike in all shards
+    PlotRequest plots;                           ///< pictures of the set; alike in all shards
+    std::vector<Group> groups;                   ///< in byte order, "" first
+    StoredGroups stored;                         ///< further ones, which lie in the frequency file
+    Notes notes;                                 ///< on its inputs
 };
 
 /// Names of a shard's files: `part-K-of-N.json`, `part-K-of-N.stats.csv` and, where there are stored groups or runs of

@@ -1,0 +1,315 @@
+// Pictures as a reader sees them: whole ones, held to those in tests/golden that were looked at, and in SVG, which says
+// what is drawn, their texts and places.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+#include <regex>
+#include <set>
+
+#include "gpuhist/io/dataset.hpp"
+#include "gpuhist/io/plot.hpp"
+#include "support/picture.hpp"
+#include "support/summaries.hpp"
+#include "support/text_files.hpp"
+
+namespace {
+
+using namespace gpuhist;
+using namespace gpuhist::io;
+using test::analyze;
+
+/// About normal, around `center`: the sum of four pseudo-random numbers.
+double bell(std::uint64_t seed, double center, double width) {
+    double sum = 0;
+    for (std::uint64_t i = 0; i < 4; ++i)
+        sum += static_cast<double>(test::scramble(4 * seed + i) % 65536) / 65536 - 0.5;
+    return center + sum * width;
+}
+
+template <class Sample>
+std::vector<Sample> bells(std::size_t pixels, const std::vector<std::pair<double, double>>& channels,
+                          double scale = 1) {
+    std::vector<Sample> samples;
+    for (std::size_t i = 0; i < pixels; ++i)
+        for (std::size_t c = 0; c < channels.size(); ++c) {
+            const double value = bell(channels.size() * i + c, channels[c].first, channels[c].second);
+            const double most = std::is_floating_point_v<Sample> ? 1e300 : sizeof(Sample) == 1 ? 255 : 65535;
+            samples.push_back(static_cast<Sample>(
+                std::is_floating_point_v<Sample> ? value : std::clamp(std::floor(value) * scale, 0.0, most)));
+        }
+    return samples;
+}
+
+std::vector<FrequencyTable> values_of(const std::vector<float>& samples, int channels = 1) {
+    ImageView image;
+    image.data = samples.data();
+    image.width = static_cast<std::int64_t>(samples.size()) / channels;
+    image.height = 1;
+    image.channels = channels;
+    image.depth = Depth::f32;
+    image.order = ChannelOrder::rgb;
+    return count_frequencies(image);
+}
+
+template <class Sample>
+PlotPanel panel_of(const std::vector<Sample>& samples, int channels = 1, const PlotRange& range = {}) {
+    const Analysis analysis = analyze(samples, channels);
+    std::vector<FrequencyTable> values;
+    if constexpr (std::is_same_v<Sample, float>) values = values_of(samples, channels);
+    return plot_panel(analysis, statistics(analysis), range, values);
+}
+
+std::vector<std::uint16_t> twelve_bits(int shift) {
+    return bells<std::uint16_t>(60000, {{1500, 1200}}, 1 << shift);
+}
+
+std::vector<float> with_outlier() {
+    auto samples = bells<float>(60000, {{0.5, 1.1}});
+    samples[17] = 1e9F;
+    samples[18] = std::numeric_limits<float>::infinity();
+    samples[19] = samples[20] = std::numeric_limits<float>::quiet_NaN();
+    return samples;
+}
+
+Plot set_of_all_kinds() {
+    Summary set;
+    for (int i = 0; i < 3; ++i) {
+        set.add(analyze(bells<std::uint8_t>(20000, {{90 + 30.0 * i, 60}, {120, 80}, {160, 50}}), 3));
+        set.add(analyze(bells<std::uint8_t>(20000, {{100, 70}})));
+    }
+    set.add(analyze(twelve_bits(0)));
+    return dataset_plot(set, set.statistics(), "cats");
+}
+
+Plot make(const std::string& kind) {
+    if (kind == "gray") {
+        auto samples = bells<std::uint8_t>(60000, {{120, 180}});
+        std::fill(samples.begin(), samples.begin() + 20000, 0);
+        std::fill(samples.begin() + 20000, samples.begin() + 26000, 255);
+        return {"camera.png  300 \u00d7 200  u8, 1 channel", {panel_of(samples)}};
+    }
+    if (kind == "color" || kind == "log" || kind == "dark")
+        return {"photo.jpg  300 \u00d7 200  u8, 3 channels",
+                {panel_of(bells<std::uint8_t>(60000, {{90, 120}, {125, 150}, {190, 130}}), 3)}};
+    if (kind == "twelve_bits") return {"slice.tiff  300 \u00d7 200  u16, 1 channel", {panel_of(twelve_bits(0))}};
+    if (kind == "outlier") return {"height.tiff  300 \u00d7 200  f32, 1 channel", {panel_of(with_outlier())}};
+    if (kind == "nan")
+        return {"empty.tiff  100 \u00d7 100  f32, 1 channel",
+                {panel_of(std::vector<float>(10000, std::numeric_limits<float>::quiet_NaN()))}};
+    if (kind == "constant")
+        return {"flat.png  100 \u00d7 100  u8, 1 channel", {panel_of(std::vector<std::uint8_t>(10000, 128))}};
+    if (kind == "alpha") {
+        auto samples = bells<std::uint8_t>(60000, {{230, 90}, {120, 120}, {60, 80}, {255, 0}}, 1);
+        for (std::size_t i = 3; i < samples.size() / 4; i += 4) samples[i] = static_cast<std::uint8_t>(i / 240);
+        return {"logo.png  300 \u00d7 200  u8, 4 channels", {panel_of(samples, 4)}};
+    }
+    return set_of_all_kinds();
+}
+
+PlotOptions options_of(const std::string& kind) {
+    PlotOptions options;
+    options.width = 1000;
+    options.height = 500;
+    options.log_counts = kind == "log";
+    if (kind == "dark") options.theme = PlotTheme::dark;
+    return options;
+}
+
+class Picture : public testing::TestWithParam<const char*> {};
+
+TEST_P(Picture, LooksAsItDid) {
+    const std::string kind = GetParam();
+    const cv::Mat drawn = draw_plot(make(kind), options_of(kind));
+    const std::string path = std::filesystem::path(std::getenv("GPUHIST_GOLDEN")) / ("plot." + kind + ".png");
+    if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1") {
+        ASSERT_TRUE(cv::imwrite(path, drawn, {cv::IMWRITE_PNG_COMPRESSION, 9, cv::IMWRITE_PNG_STRATEGY, 0}));
+        return;
+    }
+    const cv::Mat expected = cv::imread(path, cv::IMREAD_COLOR);
+    ASSERT_EQ(drawn.size(), expected.size()) << path;
+    EXPECT_EQ(cv::norm(drawn, expected, cv::NORM_INF), 0) << path;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Picture,
+                         testing::Values("gray", "color", "log", "dark", "twelve_bits", "outlier", "nan", "constant",
+                                         "alpha", "set"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+// --- Ranges and bins ---------------------------------------------------------------------------------------------
+
+std::vector<std::uint16_t> each_once(std::size_t values, std::size_t step) {
+    std::vector<std::uint16_t> samples;
+    for (std::size_t i = 0; i < values; ++i) samples.push_back(static_cast<std::uint16_t>(i * step));
+    return samples;
+}
+
+TEST(PlotRange, FewerBitsThanTheTypeFillThePicture) {
+    const PlotPanel low = panel_of(each_once(4096, 1));
+    EXPECT_EQ(low.histogram.range, (Range{0, 4096}));
+    EXPECT_EQ(low.values, "value (12 of 16 bits)");
+    EXPECT_EQ(low.histogram.columns[0].counts, std::vector<std::uint64_t>(512, 8));
+    // Shifted left, and copied into both bytes: every bin has as many possible values.
+    const PlotPanel shifted = panel_of(each_once(4096, 16));
+    EXPECT_EQ(shifted.histogram.range, (Range{0, 65536}));
+    EXPECT_EQ(shifted.values, "value (12 of 16 bits, in steps of 16)");
+    EXPECT_EQ(shifted.histogram.columns[0].counts, std::vector<std::uint64_t>(512, 8));
+    EXPECT_EQ(panel_of(each_once(256, 257)).histogram.columns[0].counts, std::vector<std::uint64_t>(256, 1));
+    EXPECT_EQ(panel_of(each_once(128, 512)).histogram.columns[0].counts, std::vector<std::uint64_t>(128, 1));
+    // A whole type, one value, and what the file says of white.
+    EXPECT_EQ(panel_of(each_once(65536, 1)).values, "value");
+    EXPECT_EQ(panel_of(std::vector<std::uint16_t>(9, 100)).histogram.range, (Range{0, 65536}));
+    Analysis dim = analyze(each_once(300, 1));
+    dim.white = 4095;
+    EXPECT_EQ(plot_panel(dim, statistics(dim)).histogram.range, (Range{0, 4096}));
+}
+
+TEST(PlotRange, FullAndGiven) {
+    const auto samples = each_once(1000, 1);
+    EXPECT_EQ(panel_of(samples, 1, {PlotRange::Kind::full, {}}).histogram.range, (Range{0, 65536}));
+    const PlotPanel given = panel_of(samples, 1, {PlotRange::Kind::given, {99.5, 200}});
+    EXPECT_EQ(given.histogram.range, (Range{99, 200}));
+    EXPECT_EQ(given.histogram.columns[0].counts, std::vector<std::uint64_t>(101, 1));
+    EXPECT_EQ(given.histogram.columns[0].below, 99U);
+    EXPECT_EQ(given.histogram.columns[0].above, 800U);
+    EXPECT_THROW(panel_of(samples, 1, {PlotRange::Kind::given, {5, 5}}), InvalidArgument);
+    // 65,521 is prime: the last of equal bins reaches beyond.
+    const PlotPanel prime = panel_of(samples, 1, {PlotRange::Kind::given, {0, 65521}});
+    EXPECT_EQ(prime.histogram.range, (Range{0, 65536}));
+}
+
+TEST(PlotRange, OneOutlierDoesNotHideTheFloats) {
+    const auto samples = with_outlier();
+    EXPECT_TRUE(plot_needs_values(analyze(samples)));
+    EXPECT_FALSE(plot_needs_values(analyze(bells<float>(60000, {{0.5, 1.1}}))));
+    EXPECT_FALSE(plot_needs_values(analyze(samples), {PlotRange::Kind::full, {}}));
+    const PlotPanel panel = panel_of(samples);
+    EXPECT_EQ(panel.values, "value (p0.1 to p99.9)");
+    // 59,997 finite values: 59.997 of a thousandth are outside on either side, rounded up; the infinite one is not
+    // there.
+    EXPECT_EQ(panel.histogram.columns[0].below, 60U);
+    EXPECT_EQ(panel.histogram.columns[0].above, 60U);
+    EXPECT_GT(panel.histogram.range.lower, -1.6);
+    EXPECT_LT(panel.histogram.range.upper, 2.6);
+    const PlotPanel full = panel_of(samples, 1, {PlotRange::Kind::full, {}});
+    EXPECT_EQ(full.histogram.columns[0].above, 0U);
+    EXPECT_EQ(full.histogram.range.upper, 1e9);
+    const PlotPanel given = panel_of(samples, 1, {PlotRange::Kind::given, {-5, 5}});
+    EXPECT_EQ(given.histogram.range, (Range{-5, 5}));
+    EXPECT_EQ(given.histogram.columns[0].above, 1U);
+    // A set shows the same.
+    Summary set;
+    set.add(analyze(samples), values_of(samples));
+    const auto panels = plot_panels(set, Depth::f32, {});
+    ASSERT_EQ(panels.size(), 1U);
+    EXPECT_EQ(panels[0].histogram.range, panel.histogram.range);
+    EXPECT_EQ(panels[0].histogram.columns[0].counts, panel.histogram.columns[0].counts);
+    EXPECT_EQ(panels[0].histogram.columns[0].above, 60U);
+}
+
+TEST(PlotRange, AllButOneFloatAreOneValue) {
+    std::vector<float> samples(5000, 0.0F);
+    samples[9] = 1e9F;
+    const PlotPanel panel = panel_of(samples);
+    EXPECT_EQ(panel.histogram.range, (Range{-0.5, 0.5}));
+    EXPECT_EQ(panel.histogram.columns[0].above, 1U);
+}
+
+TEST(PlotRange, KindsOfASetArePanels) {
+    const Plot plot = set_of_all_kinds();
+    ASSERT_EQ(plot.panels.size(), 3U);
+    EXPECT_EQ(plot.title, "cats  7 images");
+    EXPECT_EQ(plot.panels[0].heading, "3 images  u8, gray");
+    EXPECT_EQ(plot.panels[1].heading, "3 images  u8, color");
+    EXPECT_EQ(plot.panels[1].histogram.columns.size(), 4U);
+    EXPECT_EQ(plot.panels[2].heading, "1 image  u16, gray");
+    EXPECT_EQ(plot.panels[2].histogram.range, (Range{0, 4096}));
+}
+
+// --- What SVG says -----------------------------------------------------------------------------------------------
+
+/// Texts of a picture, in the order in which they are drawn.
+std::vector<std::string> texts_of(const std::string& svg) {
+    std::vector<std::string> texts;
+    const std::regex text("<text[^>]*>([^<]*)</text>");
+    for (std::sregex_iterator at(svg.begin(), svg.end(), text), end; at != end; ++at) texts.push_back((*at)[1]);
+    return texts;
+}
+
+bool has(const std::vector<std::string>& texts, const std::string& text) {
+    return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+TEST(Svg, SaysWhatIsDrawn) {
+    const auto texts = texts_of(draw_plot_svg(make("color")));
+    for (const char* text : {"photo.jpg  300 \u00d7 200  u8, 3 channels", "red", "green", "blue", "luma",
+                             "mean \u00b1 std", "0", "128", "255", "value", "pixels", "median "})
+        EXPECT_TRUE(has(texts, text)) << text;
+    EXPECT_TRUE(has(texts_of(draw_plot_svg(make("nan"))), "nothing to draw: all 10,000 samples are NaN"));
+    const auto outlier = texts_of(draw_plot_svg(make("outlier")));
+    EXPECT_TRUE(has(outlier, "60 above"));
+    EXPECT_TRUE(has(outlier, "60 below"));
+    EXPECT_TRUE(has(outlier, "2 NaN \u00b7 1 Inf"));
+    EXPECT_TRUE(has(outlier, "value (p0.1 to p99.9)"));
+}
+
+TEST(Svg, PercentilesAreOfTheLuma) {
+    const auto texts = texts_of(draw_plot_svg(make("color")));
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), "luma"), 2);  // in the legend, and before the percentiles
+    const auto gray = texts_of(draw_plot_svg(make("constant")));
+    EXPECT_TRUE(has(gray, "p01\u2013p99 "));  // all of one value are one label
+}
+
+TEST(Svg, ABarThatRunsOffTheTopHasItsOwnCount) {
+    PlotPanel panel;
+    panel.histogram.range = {0, 256};
+    std::vector<std::uint64_t> counts(256, 100);
+    counts[3] = 1773000;
+    counts[4] = 900000;  // its neighbour runs off as well
+    counts[100] = 5000;
+    counts[255] = 31415;
+    panel.histogram.columns = {{Channel::gray, counts, 0, 0, 0}};
+    panel.whole = true;
+    const std::string svg = draw_plot_svg({"", {panel}});
+    const auto texts = texts_of(svg);
+    std::vector<std::string> cut;
+    for (const std::string& text : texts)
+        if (text.rfind("\u2191 ", 0) == 0) cut.push_back(text.substr(4));
+    EXPECT_EQ(cut, (std::vector<std::string>{"1,773,000", "5,000", "31,415"}));
+    // Each leads to its bar: bins of the 256 between the ends of the axis line.
+    std::smatch axis;
+    ASSERT_TRUE(std::regex_search(svg, axis, std::regex("<path d=\"M([0-9]+) [^\"]*H([0-9]+)V[0-9]+Z\"")));
+    const double left = std::stod(axis[1]), width = std::stod(axis[2]) - left;
+    std::vector<double> bins;
+    const std::regex leader("<line x1=\"[^\"]*\" y1=\"[^\"]*\" x2=\"([^\"]*)\" y2=\"[^\"]*\" stroke=\"#33383d\"/>");
+    for (std::sregex_iterator at(svg.begin(), svg.end(), leader), end; at != end; ++at)
+        bins.push_back(std::floor((std::stod((*at)[1]) - left) / width * 256));
+    EXPECT_EQ(bins, (std::vector<double>{3, 100, 255}));
+}
+
+TEST(Svg, NamesAreEscaped) {
+    PlotPanel panel = panel_of(std::vector<std::uint8_t>{1, 2, 3});
+    const std::string svg = draw_plot_svg({"<b>&\"\x01\xFF\xC0\xBC gr\u00fc\u00df", {panel}});
+    EXPECT_NE(svg.find("<title>&lt;b&gt;&amp;\"????"), std::string::npos) << svg.substr(0, 400);
+    EXPECT_NE(svg.find("gr\u00fc\u00df</text>"), std::string::npos);
+    for (const char c : svg) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+}
+
+TEST(Svg, ThemesAndFormats) {
+    const Plot plot = make("gray");
+    PlotOptions dark;
+    dark.theme = PlotTheme::dark;
+    EXPECT_NE(draw_plot_svg(plot, dark).find("height=\"600\" fill=\"#0d1117\""), std::string::npos);
+    EXPECT_EQ(draw_plot(plot, dark).at<cv::Vec3b>(599, 0), cv::Vec3b(0x17, 0x11, 0x0d));
+    const auto svg = encode_plot(plot, PlotFormat::svg, dark);
+    EXPECT_EQ(std::string(svg.begin(), svg.end()), draw_plot_svg(plot, dark));
+    const auto png = encode_plot(plot, PlotFormat::png, dark);
+    EXPECT_EQ(cv::norm(cv::imdecode(png, cv::IMREAD_COLOR), draw_plot(plot, dark), cv::NORM_INF), 0);
+}
+
+}  // namespace
