@@ -56,6 +56,7 @@ Number parse_number(const std::string& option, const std::string& text, Number l
                                            "number from " + limits.str());
 }
 template int parse_number(const std::string&, const std::string&, int, int);
+template std::int64_t parse_number(const std::string&, const std::string&, std::int64_t, std::int64_t);
 template double parse_number(const std::string&, const std::string&, double, double);
 template std::uint64_t parse_number(const std::string&, const std::string&, std::uint64_t, std::uint64_t);
 

@@ -159,7 +159,7 @@ std::vector<std::string> dataset_file_names() {
 
 bool is_group_plot(const std::string& name) {
     for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg}) {
-        const std::string end = "/" + plot_name("", format);
+        const std::string end = std::string("/").append(plot_name("", format));
         if (name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) return true;
     }
     return false;
