@@ -170,7 +170,8 @@ class Measurer::Images {
                 name_channels(image.analysis, image.file.samples);
                 image.analysis.white = measurer_.options_.white.value_or(image.file.white);
                 if (const auto& normalization = tasks[i].job.normalization)
-                    add(*image.outcome, remarks_on_copy(image.analysis, *normalization));
+                    add(*image.outcome,
+                        remarks_on_copy(image.analysis, *normalization, measurer_.options_.copies_asked()));
             });
         }
     }

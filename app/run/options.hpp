@@ -63,6 +63,7 @@ struct Options {
         if (write) return *write;
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
+    bool copies_asked() const { return normalize || (write && write->normalized); }
     bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
 };
 

@@ -58,7 +58,7 @@ std::vector<Remark> remarks_on(const io::ImageResult& image, const std::optional
                             ", while clipped_high, mean_01 and std_01 refer to 65535: --white " + highest}};
 }
 
-std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& normalization) {
+std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& normalization, bool asked) {
     std::vector<Remark> remarks;
     const bool other_depth = normalized_depth(image.depth, normalization) != image.depth;
     const auto remark = [&](const char* subject, const std::vector<Channel>& channels, const std::string& one,
@@ -77,7 +77,7 @@ std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& 
            (ranks ? percentiles : "each has ") + "one value");
     const char* filled =
         ranks ? "its percentiles are the ends of the type's range already" : "it fills the range of its type already";
-    remark("filled", filled_channels(image, normalization), filled, filled);
+    if (asked) remark("filled", filled_channels(image, normalization), filled, filled);
     return remarks;
 }
 

@@ -154,7 +154,7 @@ TEST(Dataset, OfBandsHasTheirChannels) {
     EXPECT_EQ(u8["normalize"]["mean"], nlohmann::json::array({3.0 / 255, 4.0 / 255, 5.0 / 255}));
     EXPECT_EQ(histogram_csv(histogram(colors, {2, std::nullopt})),
               "bin,lower,upper,red,green,blue,luma,c3\n0,0,128,2,2,2,2,2\n1,128,256,0,0,0,0,0\n");
-    EXPECT_EQ(dataset_plot(pool, pool.statistics()).panels.size(), 1U);
+    EXPECT_EQ(dataset_plot(pool, pool.statistics()).panels.size(), 2U);  // colors, and bands of two images
 }
 
 TEST(Dataset, RowsOfEachDepthKeepTheirOrder) {
