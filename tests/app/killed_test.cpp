@@ -19,6 +19,8 @@ class Killed : public Directory {
         Names words;
         bool prints = false;  ///< rows to a log
         std::string beside{};
+
+        friend void PrintTo(const Mode& mode, std::ostream* out) { *out << mode.name; }
     };
     static const std::vector<Mode>& modes();
 
