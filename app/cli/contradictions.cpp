@@ -68,7 +68,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     if (given("--percentiles") && traits_of(options.normalization.mode).needs != NormalizeNeeds::ranks)
         throw Contradiction({"--percentiles"}, "--percentiles belongs to --normalize percentile");
     const bool drawn = options.format == "table";
-    // Of a set dataset.json and the picture are written with its stats.
+    // Files about a set, dataset.json and its picture, are written with its stats.
     const bool of_set =
         writes.stats && (list || inputs.size() > 1 || std::any_of(inputs.begin(), inputs.end(), is_directory));
     for (const char* option : {"--bins", "--range"})

@@ -66,6 +66,19 @@ struct TableColumn {
     }
 };
 
+/// Lines of a table: titles, and a row a label. Labels and their title are as wide as each other.
+std::string lay_out(std::string titles, const std::vector<std::string>& labels, const std::vector<TableColumn>& columns,
+                    const Painter& paint) {
+    for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
+    std::string text = paint("\033[2m", titles) + '\n';
+    for (std::size_t row = 0; row < labels.size(); ++row) {
+        text += labels[row];
+        for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
+        text += '\n';
+    }
+    return text;
+}
+
 /// About six digits, the same number of decimals in the whole column, none where every value is whole.
 TableColumn number_column(const char* title, const std::vector<std::optional<double>>& values) {
     double largest = 0;
@@ -235,15 +248,11 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
     const Painter paint(style.color);
     std::string text = paint("\033[1m", printable(heading.name)) + "  " + heading.description + '\n';
     const std::vector<TableColumn> columns = number_columns(rows);
-    std::string titles(label_columns, ' ');
-    for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
-    text += paint("\033[2m", titles) + '\n';
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-        const std::string label = printable(row_name(rows[row].channel, heading.bands));
-        text += paint(color_of(rows[row].channel), pad_right(label, label_columns));
-        for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
-        text += '\n';
-    }
+    std::vector<std::string> labels;
+    for (const Statistics& row : rows)
+        labels.push_back(
+            paint(color_of(row.channel), pad_right(printable(row_name(row.channel, heading.bands)), label_columns)));
+    text += lay_out(std::string(label_columns, ' '), labels, columns, paint);
     for (const io::PlotPanel& panel : panels)
         if (!panel.histogram.columns.empty()) text += draw_histogram(panel, heading.bands, style, paint);
     if (!written.empty()) text += paint("\033[2m", "wrote  " + printable(written)) + '\n';
@@ -288,15 +297,9 @@ std::string format_groups(const std::vector<std::pair<std::string, SummaryRow>>&
     add("std", [](const SummaryRow& row) { return row.statistics.std; });
     add("mean_01", [](const SummaryRow& row) { return unit_scale(row.statistics.mean, row.white); });
     add("std_01", [](const SummaryRow& row) { return unit_scale(row.statistics.std, row.white); });
-    std::string titles = pad_right(names.title, names.width());
-    for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
-    std::string text = paint("\033[2m", titles) + '\n';
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-        text += pad_right(names.cells[row], names.width());
-        for (const TableColumn& column : columns) text += "  " + pad_left(column.cells[row], column.width());
-        text += '\n';
-    }
-    return text;
+    const std::size_t width = names.width();
+    for (std::string& name : names.cells) name = pad_right(name, width);
+    return lay_out(pad_right(names.title, width), names.cells, columns, paint);
 }
 
 std::string printable(std::string_view text) {

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -390,15 +389,13 @@ bool OutputDirectory::may_write(const std::string& name) {
 
 void OutputDirectory::remove_former(bool (*is_such)(const std::string& name)) {
     const std::lock_guard lock(mutex_);
-    for (const auto& [name, lengths] : known_) {
-        const auto is_staged = [&name = name](const Staged& staged) { return staged.name == name; };
-        if (is_such(name) && own_.count(name) == 0 && std::none_of(staged_.begin(), staged_.end(), is_staged))
-            removed_.push_back(name);
-    }
+    std::set<std::string> staged;
+    for (const Staged& file : staged_) staged.insert(file.name);
+    for (const auto& [name, lengths] : known_)
+        if (is_such(name) && own_.count(name) == 0 && staged.count(name) == 0) removed_.push_back(name);
 }
 
 void OutputDirectory::stage(const std::string& name, const io::Pieces& pieces) {
-    make_directories(at(name).parent_path());
     io::NewFile file(at(name));
     file.write(pieces);
     stage(name, std::move(file));

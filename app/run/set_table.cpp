@@ -40,13 +40,7 @@ std::string GroupRows::text(Depth depth, const std::filesystem::path& others, co
 std::string set_table(const std::string& name, const Summary& whole, std::size_t depth, const io::SetNumbers& numbers,
                       const GroupRows& groups, const Options& options) {
     const Depth of = whole.depths()[depth].depth;
-    std::vector<Statistics> rows;
-    std::uint64_t images = 0;
-    for (const SummaryRow& row : numbers.rows) {
-        if (row.depth != of) continue;
-        rows.push_back(row.statistics);
-        if (is_first(row.statistics.channel)) images += row.images;
-    }
+    const auto [rows, images] = io::rows_of(numbers.rows, of);
     const TableHeading heading{name, counted(images, "image") + "  " + to_string(of)};
     return format_table(heading, rows, io::plot_panels(whole, of, rows, options.plots.range), "", options.style) +
            format_training(numbers.training[depth], options.style) +

@@ -125,18 +125,24 @@ std::string dataset_json(const std::vector<Group>& groups, const HistogramOption
     return text_of(*dataset_json_text(percentiles), groups, options, percentiles);
 }
 
+DepthRows rows_of(const std::vector<SummaryRow>& all, Depth depth) {
+    DepthRows found;
+    for (const SummaryRow& row : all) {
+        if (row.depth != depth) continue;
+        found.rows.push_back(row.statistics);
+        if (is_first(row.statistics.channel)) found.images += row.images;
+    }
+    return found;
+}
+
 Plot dataset_plot(const Summary& summary, const std::vector<SummaryRow>& rows, const std::string& group,
                   const PlotRange& range) {
     Plot plot;
     std::uint64_t images = 0;
     for (const DepthSummary& part : summary.depths()) {
-        std::vector<Statistics> of_depth;
-        for (const SummaryRow& row : rows) {
-            if (row.depth != part.depth) continue;
-            of_depth.push_back(row.statistics);
-            if (is_first(row.statistics.channel)) images += row.images;
-        }
-        for (PlotPanel& panel : plot_panels(summary, part.depth, of_depth, range))
+        const DepthRows of_depth = rows_of(rows, part.depth);
+        images += of_depth.images;
+        for (PlotPanel& panel : plot_panels(summary, part.depth, of_depth.rows, range))
             plot.panels.push_back(std::move(panel));
     }
     const std::string name = group.empty() ? "" : group + "  ";

@@ -104,7 +104,7 @@ WholeBins shown(const DepthTraits& type, const Occurring& found, std::optional<d
     }
     if (range.kind == PlotRange::Kind::full || first < 0) return whole_bins(first, end, found);
     const bool says_white = white && *white >= 1 && *white < type.highest;
-    // Of one value nobody can tell how many bits it has.
+    // A single value does not tell how many bits its images have.
     if (found.lowest == found.highest && !says_white) return whole_bins(first, end, found);
     const std::int64_t top = std::max(found.highest, says_white ? static_cast<std::int64_t>(*white) : 0);
     return whole_bins(0, std::min(end, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(top) + 1))),

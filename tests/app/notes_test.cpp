@@ -57,7 +57,7 @@ TEST_F(Notes, AFolderOfClassesForTraining) {
     fs::create_symlink("nowhere", at("train/dogs/gone.jpg"));
     const Outcome outcome = run({"train/", "--group-by", "dir"});
     EXPECT_EQ(outcome.code, inputs_failed);
-    // Of red 10 pixels of 12 are white: mean 10/12, std sqrt(10/12 * 2/12). Green has 4 of 0, 4 of 0.2, 4 of 1, blue 4
+    // Red has 10 pixels of 255 among 12: mean 10/12, std sqrt(10/12 * 2/12). Green has 4 of 0, 4 of 0.2, 4 of 1, blue 4
     // of 0.4 and 8 of 0; cats have 4 samples of 0.2, 4 of 0.4, 2 of 1 and 2 of 0, dogs as many of 1 as of 0.
     EXPECT_EQ(outcome.out, R"(train/  3 images  u8
          min  p01   median  p99  max     mean      std  entropy  unique  low %  high %

@@ -42,6 +42,13 @@ std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& per
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options = {},
                          const Percentiles& percentiles = {});
 
+/// Rows of one depth among those of `Summary::statistics`, and how many images they are about.
+struct DepthRows {
+    std::vector<Statistics> rows;
+    std::uint64_t images = 0;
+};
+DepthRows rows_of(const std::vector<SummaryRow>& all, Depth depth);
+
 /// Picture of a set: a panel for each depth, and in it for gray images, colors and bands. `rows` are those of
 /// `Summary::statistics`. Floats whose values were not counted, over several ranges, have none. The title has the
 /// group.
