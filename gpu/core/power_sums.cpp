@@ -15,16 +15,19 @@ using Difference = Wide<34>;  // n³ Σx⁴ and 3 (n² m2)² stay below 2^(186 +
 
 /// pivot · 2^fraction
 Sum fixed_point(double pivot) {
+    // An engine's pivot lies between two floats: midway, on a multiple of 2^-150; or at the mean, of whose distance
+    // from another pivot, in units of at least 2^-149, 180 binary places are kept.
+    const auto refuse = [] {
+        throw InvalidArgument("f32 analysis with a pivot that is not within the range and resolution of floats");
+    };
+    if (!std::isfinite(pivot)) refuse();
     int exponent = 0;
     const auto digits = static_cast<std::int64_t>(std::ldexp(std::frexp(pivot, &exponent), 53));
     int shift = exponent - 53 + fraction;
     std::int64_t whole = digits;
     for (; shift < 0 && whole % 2 == 0 && whole != 0; ++shift) whole /= 2;
     if (whole == 0) return {};
-    // An engine's pivot lies between two floats: midway, on a multiple of 2^-150; or at the mean, of whose distance
-    // from another pivot, in units of at least 2^-149, 180 binary places are kept.
-    if (!std::isfinite(pivot) || exponent > 129 || shift < 0)
-        throw InvalidArgument("f32 analysis with a pivot that is not within the range and resolution of floats");
+    if (exponent > 129 || shift < 0) refuse();
     return Sum(static_cast<i128>(whole)) << shift;
 }
 
