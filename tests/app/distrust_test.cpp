@@ -5,6 +5,7 @@
 
 #include "support/damage.hpp"
 #include "support/directory.hpp"
+#include "support/repetitions.hpp"
 
 namespace {
 
@@ -50,7 +51,8 @@ TEST_F(Distrust, DamageToWhatARunLeftIsRefusedOrHarmless) {
     std::mt19937 random(17);
     for (const auto& [name, bytes] : left) {
         int refused = 0;
-        const int rounds = name == "gpuhist.journal" || name == "stats.csv.partial" ? 40 : 15;
+        const auto rounds = static_cast<int>(
+            gpuhist::test::repetitions(name == "gpuhist.journal" || name == "stats.csv.partial" ? 40 : 15, 6));
         for (int round = 0; round < rounds; ++round) {
             copy("left", "out");
             write_text(at("out/" + name), gpuhist::test::damaged(bytes, random));

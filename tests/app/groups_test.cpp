@@ -4,6 +4,7 @@
 #include <random>
 
 #include "support/directory.hpp"
+#include "support/repetitions.hpp"
 
 namespace {
 
@@ -29,7 +30,7 @@ class Groups : public Directory {
 };
 
 TEST_F(Groups, AreTheSameInLittleMemory) {
-    make_groups(40, 1000);
+    make_groups(40, static_cast<int>(gpuhist::test::repetitions(1000, 300)));
     const Outcome whole = run(words({"-o", "whole"}));
     ASSERT_EQ(whole.code, all_done) << whole.err;
     const Outcome little = run(words({"-o", "little", "--memory", "1M", "--checkpoint", "0.05"}));
@@ -45,7 +46,7 @@ TEST_F(Groups, AreTheSameInLittleMemory) {
 }
 
 TEST_F(Groups, SharedOutAndMergedAreTheSame) {
-    make_groups(40, 300);
+    make_groups(40, static_cast<int>(gpuhist::test::repetitions(300, 160)));
     ASSERT_EQ(run(words({"-o", "whole"})).code, all_done);
     for (const std::string part : {"1/3", "2/3", "3/3"}) {
         ASSERT_EQ(run(words({"-o", "parts", "--shard", part, "--memory", "1M"})).code, all_done);

@@ -25,6 +25,7 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "support/damage.hpp"
+#include "support/repetitions.hpp"
 #include "support/sealed.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/text_files.hpp"
@@ -400,10 +401,11 @@ TEST_F(Merge, DamageIsRefusedOrHarmless) {
     for (const auto& entry : fs::recursive_directory_iterator(at("good")))
         if (entry.is_regular_file()) good[fs::relative(entry.path(), at("good"))] = read_text(entry.path());
     std::mt19937 random(41);
-    int refused = 0;
+    const std::size_t rounds = test::repetitions(60, 12);
+    std::size_t refused = 0;
     for (const char* name : {"2/part-2-of-3.json", "3/part-3-of-3.stats.csv"}) {
         const std::string whole = read_text(at(name));
-        for (int round = 0; round < 60; ++round) {
+        for (std::size_t round = 0; round < rounds; ++round) {
             write_text(at(name), test::damaged(whole, random));
             const Outcome outcome = merge({"-q", "-o", "out", "1", "2", "3"});
             EXPECT_EQ(outcome.code, inputs_failed);
@@ -412,7 +414,7 @@ TEST_F(Merge, DamageIsRefusedOrHarmless) {
         }
         write_text(at(name), whole);
     }
-    EXPECT_EQ(refused, 120);
+    EXPECT_EQ(refused, 2 * rounds);
     ASSERT_EQ(merge({"-q", "-o", "out", "1", "2", "3"}).code, inputs_failed);
     for (const auto& [name, bytes] : good) EXPECT_TRUE(read_text(at("out/" + name)) == bytes) << name;
 }

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <ostream>
@@ -12,6 +10,7 @@
 
 #include "cuda/host/test_hooks.hpp"
 #include "gpuhist/engine.hpp"
+#include "support/repetitions.hpp"
 
 namespace gpuhist::test {
 
@@ -26,21 +25,6 @@ struct EngineUnderTest {
 inline bool flag(const char* variable) {
     const char* value = std::getenv(variable);
     return value && std::string(value) == "1";
-}
-
-/// GPUHIST_TEST_EVERY=n lets only every n-th case of the large matrices run, and fewer repetitions of others: for
-/// tools under which a launch takes long. 1: all of them.
-inline int every_nth() {
-    static const char* every = std::getenv("GPUHIST_TEST_EVERY");
-    return every ? std::max(1, std::atoi(every)) : 1;
-}
-/// Any thread may ask.
-inline bool left_out() {
-    static std::atomic<int> turn = 0;
-    return turn++ % every_nth() != 0;
-}
-inline std::size_t repetitions(std::size_t all, std::size_t least) {
-    return std::max(least, all / static_cast<std::size_t>(every_nth()));
 }
 
 inline EngineInfo info_of(const std::string& name) {
