@@ -26,6 +26,9 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     for (const char* option : {"--no-recursive", "--follow-links", "--include", "--exclude"})
         if (given(option) && std::none_of(inputs.begin(), inputs.end(), is_directory))
             throw Contradiction({option}, std::string(option) + " is about directories, and none is given");
+    if (given("--follow-links") && given("--no-recursive"))
+        throw Contradiction({"--follow-links", "--no-recursive"},
+                            "--follow-links enters directories in directories, which --no-recursive leaves out");
     Writes writes{true, true, true, true};
     std::string why = "which --write leaves out";
     if (options.write) {

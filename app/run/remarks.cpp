@@ -87,6 +87,15 @@ void add_kind(io::Notes& notes, const io::ImageResult& image) {
             notes.add(io::kind_subject(image.info.depth, row.channel), {image.index, image.info.path, "", 1});
 }
 
+std::optional<std::string> note_on_separate_channels(const io::Notes& notes, std::uint64_t images) {
+    std::uint64_t gray = 0;
+    for (const DepthTraits& depth : all_depths)
+        if (const io::Note* note = notes.find(io::kind_subject(depth.depth, Channel::gray))) gray += note->count;
+    if (images == 0 || gray < images) return std::nullopt;
+    return "--channels separate changes nothing: " +
+           (images == 1 ? "the image is gray" : "all " + std::to_string(images) + " images are gray");
+}
+
 std::vector<std::string> notes_on(const io::WalkOptions& options, const io::LeftOut& left_out) {
     std::vector<std::string> notes;
     if (left_out.broken_links > 0)
@@ -98,6 +107,7 @@ std::vector<std::string> notes_on(const io::WalkOptions& options, const io::Left
             if (left_out.matched.count(glob) == 0)
                 notes.push_back(std::string(option) + " '" + glob + "' matches nothing in the directories");
     };
+    if (options.follow_links && left_out.followed == 0) notes.push_back("--follow-links finds no link to a directory");
     look("--include", options.include);
     look("--exclude", options.exclude);
     return notes;

@@ -1,6 +1,7 @@
 /// Remarks: what of a file, its numbers, its copy or a directory is other than a reader of the results might expect.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,10 @@ std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& 
 /// Notes on what is worth one only in a set, which `io::dataset_notes` knows: an image is gray, or of bands.
 void add_kind(io::Notes& notes, const io::ImageResult& image);
 
-/// Lines about what a walk has left out: links that lead nowhere, and globs that match nothing.
+/// Line that says of `--channels separate` that all images are gray; absent where one is not.
+std::optional<std::string> note_on_separate_channels(const io::Notes& notes, std::uint64_t images);
+
+/// Lines about a walk: links that lead nowhere, and options that found nothing to act on.
 std::vector<std::string> notes_on(const io::WalkOptions& options, const io::LeftOut& left_out);
 
 }  // namespace gpuhist::app

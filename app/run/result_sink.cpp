@@ -273,13 +273,17 @@ void Results::remark(const Outcome& outcome) {
         else
             notes.add(subject, {outcome.input.index, outcome.input.path, of_set ? "" : text, 1});
     }
-    if (!single_) add_kind(notes, outcome.result);
+    add_kind(notes, outcome.result);
 }
 
 /// Says once what was other than expected.
 void Results::say_notes() {
     for (const std::string& line : checkpoint_.shard.notes.lines()) console_.note(line);
-    if (sharded_ || !(numbers_ || (table_wanted_ && summed_))) return;
+    if (sharded_) return;
+    if (!options_.normalization.joint)
+        if (const auto line = note_on_separate_channels(checkpoint_.shard.notes, checkpoint_.images))
+            console_.note(*line);
+    if (!numbers_ && !(table_wanted_ && summed_)) return;
     for (const std::string& line : io::dataset_notes(checkpoint_.shard.groups.front().summary, checkpoint_.shard.notes))
         console_.note(line);
 }

@@ -26,7 +26,7 @@ bool matches(const Bytes& file) {
 // ---- markers ----
 
 constexpr unsigned char sof2 = 0xC2, dht = 0xC4, jpg = 0xC8, sof9 = 0xC9, sof10 = 0xCA, dac = 0xCC, soi = 0xD8,
-                        eoi = 0xD9, sos = 0xDA, dhp = 0xDE, app1 = 0xE1;
+                        eoi = 0xD9, sos = 0xDA, dhp = 0xDE, app1 = 0xE1, app2 = 0xE2;
 
 /// Segment: a marker and the bytes that belong to it.
 struct Segment {
@@ -175,23 +175,67 @@ void inspect(const Bytes& file, Probe& probe) {
     if (frame.marker) judge_size(file, frame, one_scan, probe);
 }
 
+/// Directory of TIFF's kind that a segment holds, as EXIF and MPF do.
+class Directory {
+  public:
+    /// Directory behind a name of `name` bytes; empty where there is none.
+    Directory(const Bytes& file, const Segment& segment, std::uint64_t name)
+        : bytes_(segment.size > name && file.has(segment.begin, segment.size)
+                     ? Bytes(file.at(segment.begin + name), segment.size - name)
+                     : Bytes(file.at(0), 0)),
+          endian_(bytes_.starts_with("II") ? Endian::little : Endian::big) {
+        if ((!bytes_.starts_with("II") && !bytes_.starts_with("MM")) || number(2, 2) != 42) return;
+        first_ = number(4, 4).value_or(bytes_.size()) + 2;
+        count_ = number(first_ - 2, 2).value_or(0);
+    }
+
+    std::optional<std::uint64_t> number(std::uint64_t position, int size) const {
+        return bytes_.number(position, size, endian_);
+    }
+    /// Number of `size` bytes that an entry's value begins with.
+    std::optional<std::uint64_t> value(std::uint64_t tag, int size) const {
+        for (std::uint64_t i = 0, entry = first_; i < count_; ++i, entry += 12)
+            if (number(entry, 2) == tag) return number(entry + 8, size);
+        return std::nullopt;
+    }
+
+  private:
+    Bytes bytes_;
+    Endian endian_;
+    std::uint64_t first_ = 0, count_ = 0;  ///< place of the first entry; entries
+};
+
 /// Orientation of the EXIF data in the first APP1 segment, which is the one that OpenCV looks at; 1 where there is
 /// none.
 std::uint64_t orientation(const Bytes& file) {
+    constexpr std::uint64_t name = 6, orientation_tag = 0x0112;  // "Exif", 0, 0
     std::uint64_t position = 2;
     while (const auto segment = next_segment(file, position)) {
-        if (segment->marker == sos || segment->marker == eoi) return 1;
-        if (segment->marker != app1) continue;
-        constexpr std::uint64_t name = 6;  // "Exif", 0, 0
-        if (segment->size <= name || !file.has(segment->begin, segment->size)) return 1;
-        const Bytes tiff(file.at(segment->begin + name), segment->size - name);
-        const Endian endian = tiff.starts_with("II") ? Endian::little : Endian::big;
-        if ((endian == Endian::big && !tiff.starts_with("MM")) || tiff.number(2, 2, endian) != 42) return 1;
-        const std::uint64_t directory = tiff.number(4, 4, endian).value_or(tiff.size());
-        const std::uint64_t count = tiff.number(directory, 2, endian).value_or(0);
-        for (std::uint64_t i = 0, entry = directory + 2; i < count; ++i, entry += 12)
-            if (tiff.number(entry, 2, endian) == 0x0112) return tiff.number(entry + 8, 2, endian).value_or(1);
-        return 1;
+        if (segment->marker == sos || segment->marker == eoi) break;
+        if (segment->marker == app1) return Directory(file, *segment, name).value(orientation_tag, 2).value_or(1);
+    }
+    return 1;
+}
+
+/// Pictures of a file: those that its MPF data list (MPO, of stereo cameras and panoramas), but for previews.
+std::uint64_t count_pictures(const Bytes& file) {
+    constexpr std::uint64_t name = 4, pictures_tag = 0xB001, list_tag = 0xB002, entry = 16, preview = 0x01;
+    std::uint64_t position = 2;
+    while (const auto segment = next_segment(file, position)) {
+        if (segment->marker == sos || segment->marker == eoi) break;
+        if (segment->marker != app2 || !file.has(segment->begin, name) ||
+            std::memcmp(file.at(segment->begin), "MPF", name) != 0)
+            continue;
+        const Directory directory(file, *segment, name);
+        const std::uint64_t listed = directory.value(pictures_tag, 4).value_or(0);
+        const std::uint64_t list = directory.value(list_tag, 4).value_or(file.size());
+        std::uint64_t pictures = 0;
+        for (std::uint64_t i = 0; i < listed; ++i) {
+            const auto attribute = directory.number(list + i * entry, 4);
+            if (!attribute || !directory.number(list + (i + 1) * entry - 4, 4)) break;
+            pictures += (*attribute >> 16 & 0xFF) != preview;
+        }
+        return std::max<std::uint64_t>(1, pictures);
     }
     return 1;
 }
@@ -391,11 +435,12 @@ Image decode(const EncodedImage& file) {
     const int done = complete ? image.pixels.rows : static_cast<int>(decoder.info.output_scanline);
     image.pixels.rowRange(std::min(done, image.pixels.rows), image.pixels.rows).setTo(cv::Scalar::all(0));
     file.put_upright(image.pixels, orientation(file.bytes));
+    image.pages = count_pictures(file.bytes);
     return image;
 }
 
 }  // namespace
 
-const ImageFormat jpeg_format{"a JPEG", {".jpe", ".jpeg", ".jpg"}, 14, matches, inspect, decode};
+const ImageFormat jpeg_format{"a JPEG", {".jpe", ".jpeg", ".jpg", ".mpo"}, 14, matches, inspect, decode};
 
 }  // namespace gpuhist::io

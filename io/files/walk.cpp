@@ -84,6 +84,7 @@ LeftOut& LeftOut::operator+=(const LeftOut& other) {
     broken_links += other.broken_links;
     links += other.links;
     again += other.again;
+    followed += other.followed;
     matched.insert(other.matched.begin(), other.matched.end());
     return *this;
 }
@@ -189,10 +190,8 @@ void Walk::open(const std::string& relative) {
         if (type == DT_DIR) {
             const bool skipped = std::find(skipped_.begin(), skipped_.end(), path_below) != skipped_.end();
             if (!options_.recursive || skipped) continue;
-            if (link && !options_.follow_links)
-                ++left_out_.links;
-            else
-                level->add(name, true);
+            if (link) ++(options_.follow_links ? left_out_.followed : left_out_.links);
+            if (!link || options_.follow_links) level->add(name, true);
         } else if (type == DT_REG && passes_over_ && passes_over_(path_below)) {
             continue;
         } else if (type == DT_REG && found) {

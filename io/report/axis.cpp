@@ -103,7 +103,9 @@ CountAxis::CountAxis(double highest, bool logarithmic, int pixels) : logarithmic
     if (logarithmic) {
         for (double count = 1; count <= top_; count *= 10) ticks_.push_back({count, count_text(count)});
     } else {
-        const double step = nice_step(std::max(top_ / std::max(2, pixels / 70), 1.0));
+        const double least = std::max(top_ / std::max(2, pixels / 40), 1.0);
+        double step = nice_step(least);
+        if (step >= 50 && step / 2 >= least) step /= 2;  // 25, 250, …
         for (double i = 0; i * step <= top_; ++i) ticks_.push_back({i * step, label(i * step)});
     }
 }

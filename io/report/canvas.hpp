@@ -7,16 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "report/contour.hpp"
 #include "report/text.hpp"
 
 namespace gpuhist::io {
-
-/// Box of whole pixels: [left, right) × [top, bottom).
-struct Box {
-    int left = 0, top = 0, right = 0, bottom = 0;
-    int width() const { return right - left; }
-    int height() const { return bottom - top; }
-};
 
 /// Ink: a color, and how much of what is below it covers, in (0, 1].
 struct Ink {
@@ -34,10 +28,10 @@ class Canvas {
     /// Vertical line one pixel wide, of dashes and gaps of `dash` pixels; 0: solid.
     virtual void vertical(int x, int top, int bottom, const Ink& ink, int dash = 0) = 0;
     virtual void line(double x0, double y0, double x1, double y1, const Color& color) = 0;
-    /// Fills below steps: `tops` has a y for each pixel column from `box.left` on, `box.bottom` where there is nothing.
-    virtual void fill_steps(const Box& box, const std::vector<float>& tops, const Ink& ink) = 0;
-    /// Draws their contour, `width` pixels wide. Columns that reach `box.top` stay open there.
-    virtual void outline_steps(const Box& box, const std::vector<float>& tops, const Color& color, float width) = 0;
+    /// Fills below steps.
+    virtual void fill_steps(const Box& box, const Steps& steps, const Ink& ink) = 0;
+    /// Draws segments `width` pixels wide, which is 1 or 2. Corners are square.
+    virtual void stroke(const std::vector<Segment>& segments, const Color& color, int width) = 0;
     virtual void text(std::string_view text, double x, double baseline, double size, const Color& color,
                       Anchor anchor = Anchor::left) = 0;
     /// Text upwards, centred on `middle`, along the vertical baseline x = `baseline`.

@@ -5,126 +5,20 @@
 #include <cmath>
 #include <opencv2/core.hpp>
 
+#include "encode/encode.hpp"
 #include "gpuhist/columns.hpp"
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/encode.hpp"
 #include "report/axis.hpp"
 #include "report/canvas.hpp"
+#include "report/labels.hpp"
+#include "report/look.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 constexpr double title_size = 23, text_size = 16, small_size = 15;
 constexpr int margin = 28, row_height = 22;
-constexpr float outline_width = 1.75F;
-constexpr const char *ellipsis = "\u2026", *legend_key = "mean \u00b1 std";
-
-Color rgb(unsigned hex) {
-    return {static_cast<unsigned char>(hex), static_cast<unsigned char>(hex >> 8),
-            static_cast<unsigned char>(hex >> 16)};
-}
-
-/// Colors of a theme. Those of channels are Okabe and Ito's, which people with deficient color vision tell apart;
-/// lighter ones on dark paper.
-struct Look {
-    Color paper, ink, faint, axis;
-    Color red, green, blue, gray, alpha;
-    Color bands[4];
-
-    const Color& of(Channel channel) const {
-        switch (channel) {
-            case Channel::red:
-                return red;
-            case Channel::green:
-                return green;
-            case Channel::blue:
-                return blue;
-            case Channel::alpha:
-                return alpha;
-            default:
-                break;
-        }
-        if (!is_band(channel)) return gray;
-        return bands[(static_cast<std::size_t>(channel) - static_cast<std::size_t>(Channel::c0)) % std::size(bands)];
-    }
-};
-
-const Look& look_of(PlotTheme theme) {
-    static const Look light{rgb(0xffffff), rgb(0x1f2328),
-                            rgb(0x59636e), rgb(0x8c959f),
-                            rgb(0xd55e00), rgb(0x009e73),
-                            rgb(0x0072b2), rgb(0x33383d),
-                            rgb(0xcc79a7), {rgb(0xe69f00), rgb(0x56b4e9), rgb(0xcc79a7), rgb(0x33383d)}};
-    static const Look dark{rgb(0x0d1117), rgb(0xe6edf3),
-                           rgb(0xa0a8b1), rgb(0x6e7681),
-                           rgb(0xff8534), rgb(0x20c997),
-                           rgb(0x56b4e9), rgb(0xd0d7de),
-                           rgb(0xe39bc4), {rgb(0xe69f00), rgb(0x56b4e9), rgb(0xe39bc4), rgb(0xd0d7de)}};
-    return theme == PlotTheme::dark ? dark : light;
-}
-
-/// The largest count that falls on each pixel column: of many bins to a pixel, none vanishes.
-std::vector<std::uint64_t> column_maxima(const std::vector<std::uint64_t>& counts, int width) {
-    std::vector<std::uint64_t> maxima(static_cast<std::size_t>(width), 0);
-    const double bins_per_pixel = static_cast<double>(counts.size()) / width;
-    for (std::size_t x = 0; x < maxima.size(); ++x) {
-        const auto first = static_cast<std::size_t>(static_cast<double>(x) * bins_per_pixel);
-        // A pixel that two bins share is the left one's, unless it holds whole bins.
-        const auto last = static_cast<std::size_t>(std::ceil(static_cast<double>(x + 1) * bins_per_pixel));
-        const std::size_t end = bins_per_pixel > 1 ? std::min(last, counts.size()) : first + 1;
-        for (std::size_t bin = std::min(first, counts.size() - 1); bin < end && bin < counts.size(); ++bin)
-            maxima[x] = std::max(maxima[x], counts[bin]);
-    }
-    return maxima;
-}
-
-/// Label above the drawing, of a percentile or of a bar that the axis cuts off.
-struct Label {
-    std::string name{}, value{};
-    double x = 0;                 ///< what it belongs to
-    double middle = 0, half = 0;  ///< of the label itself; half of its width
-    Color color{};
-    bool important = false;   ///< median
-    std::uint64_t count = 0;  ///< of a bar; 0 of a percentile
-};
-
-/// Moves labels, which are in the order of their places, apart by as little as can be: those that would overlap become
-/// a block around the mean of their places.
-void spread(std::vector<Label>& labels, double left, double right) {
-    constexpr double gap = 12;
-    struct Block {
-        double sum = 0, start = 0, width = 0;  ///< sum of the starts its labels wish the block had
-        std::size_t labels = 0;
-    };
-    std::vector<Block> blocks;
-    const auto place = [&](Block& block) {
-        block.start =
-            std::clamp(block.sum / static_cast<double>(block.labels), left, std::max(left, right + gap - block.width));
-    };
-    for (const Label& label : labels) {
-        const double wish = label.x - label.half;
-        blocks.push_back({wish, 0, 2 * label.half + gap, 1});
-        place(blocks.back());
-        while (blocks.size() > 1) {
-            const Block last = blocks.back();
-            Block& before = blocks[blocks.size() - 2];
-            if (before.start + before.width <= last.start) break;
-            before.sum += last.sum - before.width * static_cast<double>(last.labels);
-            before.width += last.width;
-            before.labels += last.labels;
-            place(before);
-            blocks.pop_back();
-        }
-    }
-    auto label = labels.begin();
-    for (const Block& block : blocks) {
-        double at = block.start;
-        for (std::size_t i = 0; i < block.labels; ++i, ++label) {
-            label->middle = at + label->half;
-            at += 2 * label->half + gap;
-        }
-    }
-}
+constexpr const char *ellipsis = "\u2026", *legend_key = "mean \u00b1 std", *shared_key = "coinciding";
 
 /// Cuts the middle out of a text that is too wide.
 std::string shorten(const std::string& text, double width, double size, const Canvas& canvas) {
@@ -175,19 +69,24 @@ class PanelDrawing {
     }
 
     void draw() {
-        int y = draw_header();
         nothing_ = nothing_to_draw();
-        place_area(y);
+        arrange(arrange_legend());
+        if (lines_shared())
+            if (const int y = arrange_legend(); y != header_bottom_) arrange(y);
+        draw_header();
         draw_grid();
-        for (const auto* column : drawn_) {
-            const std::vector<float> tops = tops_of(*column);
-            const Color& color = look_.of(column->channel);
-            if (column->channel != Channel::alpha && column->channel != Channel::luma)
-                canvas_.fill_steps(area_, tops, {color, columns_.size() == 1 ? 0.24F : 0.16F});
-            canvas_.outline_steps(area_, tops, color, outline_width);
-        }
+        for (std::size_t i = 0; i < drawn_.size(); ++i)
+            if (filled(*drawn_[i]))
+                canvas_.fill_steps(area_, steps_[i], {color_of(*drawn_[i]), columns_.size() == 1 ? 0.24F : 0.16F});
+        if (columns_.size() == 1 && !steps_.empty())
+            canvas_.fill_steps(area_, narrow_bars(area_, steps_[0], 4 * line_width_), {color_of(*drawn_[0]), 1});
+        for (std::size_t i = 0; i < drawn_.size(); ++i)
+            canvas_.stroke(contour(area_, steps_[i]), color_of(*drawn_[i]), line_width_);
+        for (std::size_t i = 0; i < drawn_.size(); ++i)
+            canvas_.stroke(dashes_.of[i], color_of(*drawn_[i]), line_width_);
         draw_edges();
-        draw_labels();
+        draw_percentiles();
+        draw_bar_labels();
         draw_axes();
         draw_note();
         if (!nothing_.empty())
@@ -214,42 +113,92 @@ class PanelDrawing {
     }
     std::string name_of(Channel channel) const { return std::string(row_name(channel, panel_.bands)); }
 
-    /// Heading and legend. Returns where they end.
-    int draw_header() {
-        const int left = box_.left + margin, right = box_.right - margin;
-        int y = box_.top + 6;
-        if (!panel_.heading.empty()) {
-            y += 20;
-            canvas_.text(shorten(panel_.heading, right - left, text_size + 2, canvas_), left, y, text_size + 2,
-                         look_.ink);
-            y += 4;
-        }
-        y += row_height;
-        double pen = left;
+    const Color& color_of(const Histogram::Column& column) const { return look_.of(column.channel); }
+    static bool filled(const Histogram::Column& column) {
+        return column.channel != Channel::alpha && column.channel != Channel::luma;
+    }
+    bool lines_shared() const {
+        return std::find(dashes_.shares.begin(), dashes_.shares.end(), true) != dashes_.shares.end();
+    }
+
+    // --- Heading and legend ------------------------------------------------------------------------------------------
+
+    /// Entry of the legend: a channel and its numbers, or, without a channel, what dashes mean.
+    struct Entry {
+        const Histogram::Column* column;
+        std::string name, numbers;
+        int x, y;
+    };
+    int swatch_width(const Entry& entry) const {
+        return entry.column
+                   ? 14
+                   : shared_dash * static_cast<int>(std::count(dashes_.shares.begin(), dashes_.shares.end(), true));
+    }
+
+    /// Chooses where the entries stand, without their numbers where these would take more than a third of the panel.
+    /// Returns where they end.
+    int arrange_legend() {
+        const int y = arrange_legend(true);
+        return y - box_.top > box_.height() / 3 ? arrange_legend(false) : y;
+    }
+
+    int arrange_legend(bool with_numbers) {
+        legend_.clear();
         for (const auto* column : columns_) {
-            const Statistics* row = row_of(column->channel);
-            const std::string name = name_of(column->channel),
-                              numbers = row ? brief(row->mean, digits_over(range_)) +
-                                                  (row->mean ? " \u00b1 " + brief(row->std) : "")
-                                            : "";
-            const double name_width = canvas_.width(name, text_size);
-            const double width = 28 + name_width + canvas_.width(numbers, text_size);
+            const Statistics* row = with_numbers ? row_of(column->channel) : nullptr;
+            const std::string spread = row && row->mean ? " \u00b1 " + brief(row->std) : "";
+            legend_.push_back(
+                {column, name_of(column->channel), row ? brief(row->mean, digits_over(range_)) + spread : "", 0, 0});
+        }
+        if (lines_shared()) legend_.push_back({nullptr, shared_key, "", 0, 0});
+        const int left = box_.left + margin, right = box_.right - margin;
+        int y = box_.top + 6 + (panel_.heading.empty() ? 0 : 24) + row_height;
+        double pen = left;
+        for (Entry& entry : legend_) {
+            const double width = swatch_width(entry) + 14 + canvas_.width(entry.name, text_size) +
+                                 canvas_.width(entry.numbers, text_size);
             if (pen > left && pen + width > right) {
                 pen = left;
                 y += row_height;
             }
-            const int x = static_cast<int>(pen);
-            const Color& color = look_.of(column->channel);
-            const bool filled = column->channel != Channel::luma && column->channel != Channel::alpha;
-            if (filled) canvas_.fill({x, y - 9, x + 14, y + 1}, {color, 0.25F});
-            canvas_.fill({x, filled ? y - 11 : y - 6, x + 14, filled ? y - 9 : y - 4}, {color, 1});
-            canvas_.text(name, pen + 21, y, text_size, look_.ink);
-            canvas_.text(numbers, pen + 29 + name_width, y, text_size, look_.faint);
+            entry.x = static_cast<int>(pen);
+            entry.y = y;
             pen += width + 30;
         }
-        if (pen > left && pen + canvas_.width(legend_key, small_size) <= right)
-            canvas_.text(legend_key, right, y, small_size, look_.faint, Canvas::Anchor::right);
+        key_fits_ = with_numbers && pen > left && pen - 14 + canvas_.width(legend_key, small_size) <= right;
         return y;
+    }
+
+    void draw_header() {
+        const int left = box_.left + margin, right = box_.right - margin;
+        if (!panel_.heading.empty())
+            canvas_.text(shorten(panel_.heading, right - left, text_size + 2, canvas_), left, box_.top + 26,
+                         text_size + 2, look_.ink);
+        for (const Entry& entry : legend_) {
+            const int x = entry.x, y = entry.y, width = swatch_width(entry);
+            if (!entry.column) {
+                draw_shared_swatch(x, y - 6);
+            } else if (filled(*entry.column)) {
+                canvas_.fill({x, y - 9, x + width, y + 1}, {color_of(*entry.column), 0.25F});
+                canvas_.fill({x, y - 11, x + width, y - 9}, {color_of(*entry.column), 1});
+            } else {
+                canvas_.fill({x, y - 6, x + width, y - 4}, {color_of(*entry.column), 1});
+            }
+            canvas_.text(entry.name, x + width + 7, y, text_size, look_.ink);
+            canvas_.text(entry.numbers, x + width + 15 + canvas_.width(entry.name, text_size), y, text_size,
+                         look_.faint);
+        }
+        if (key_fits_)
+            canvas_.text(legend_key, right, legend_.back().y, small_size, look_.faint, Canvas::Anchor::right);
+    }
+
+    /// Draws a dash of each channel whose line lies on another's.
+    void draw_shared_swatch(int x, int y) {
+        for (std::size_t i = 0; i < drawn_.size(); ++i)
+            if (dashes_.shares[i]) {
+                canvas_.fill({x, y, x + shared_dash, y + 2}, {color_of(*drawn_[i]), 1});
+                x += shared_dash;
+            }
     }
 
     /// What is said where there is no bar, empty where there is one.
@@ -275,8 +224,9 @@ class PanelDrawing {
         return "nothing to draw";
     }
 
-    /// Chooses the axes, and where they stand.
-    void place_area(int y) {
+    /// Chooses the axes, where they stand below the header, and what is drawn there.
+    void arrange(int header_bottom) {
+        header_bottom_ = header_bottom;
         measure_edges();
         std::uint64_t highest = 0;
         for (const auto* column : columns_)
@@ -284,20 +234,24 @@ class PanelDrawing {
                 highest = std::max(highest, *std::max_element(column->counts.begin(), column->counts.end()));
         const double top = logarithmic_ ? static_cast<double>(highest) : cut(static_cast<double>(highest));
         const int bottom = box_.bottom - 58;
-        axis_ = CountAxis(top, logarithmic_, std::max(80, bottom - y - 44));
+        axis_ = CountAxis(top, logarithmic_, std::max(80, bottom - header_bottom - 44));
         double widest = 0;
         for (const Tick& tick : axis_.ticks()) widest = std::max(widest, canvas_.width(tick.label, small_size));
         const int left = box_.left + margin + 32 + static_cast<int>(std::ceil(std::max(widest, 36.0)));
-        area_ = {left + (below_.empty() ? 0 : edge_width(below_)), y + 20,
-                 box_.right - margin - (above_.empty() ? 0 : edge_width(above_)), bottom};
-        if (nothing_.empty()) {
-            mark_percentiles();
-            mark_cut_bars();
-            arrange_labels();
-            if (!labels_.empty()) area_.top += row_height + 2;
-        }
+        area_ = {left, header_bottom + 20, box_.right - margin, bottom};
+        const int edges = (below_.empty() ? 0 : edge_width(below_)) + (above_.empty() ? 0 : edge_width(above_));
+        edges_fit_ = edges <= area_.width() / 2;
+        if (edges_fit_ && !below_.empty()) area_.left += edge_width(below_);
+        if (edges_fit_ && !above_.empty()) area_.right -= edge_width(above_);
+        mark_percentiles();
+        if (!percentiles_.empty()) area_.top += row_height + 2;
         value_ticks_ = value_ticks(range_, panel_.whole, area_.width(),
                                    [this](const std::string& text) { return canvas_.width(text, small_size); });
+        line_width_ = static_cast<std::size_t>(area_.width()) >= 3 * bins_ ? 2 : 1;
+        steps_.clear();
+        for (const auto* column : drawn_) steps_.push_back(steps_of(*column));
+        dashes_ = shared_dashes(area_, steps_, line_width_);
+        label_cut_bars();
     }
 
     /// The count at which a linear axis ends: the highest, unless a few columns (clipped black or white, mostly) stand
@@ -318,14 +272,14 @@ class PanelDrawing {
         return highest > 2.5 * enough ? enough : highest;
     }
 
-    std::vector<float> tops_of(const Histogram::Column& column) const {
-        std::vector<float> tops;
+    Steps steps_of(const Histogram::Column& column) const {
+        Steps steps;
         for (const std::uint64_t count : column_maxima(column.counts, area_.width())) {
+            const double height = std::max(std::round(y_of(static_cast<double>(count))), double(area_.top));
             // What is not zero is seen, however little it is.
-            const double top = std::clamp<double>(y_of(static_cast<double>(count)), area_.top, area_.bottom - 1);
-            tops.push_back(static_cast<float>(count == 0 ? area_.bottom : top));
+            steps.push_back(count == 0 ? area_.bottom : std::min(static_cast<int>(height), area_.bottom - 1));
         }
-        return tops;
+        return steps;
     }
 
     // --- What lies outside the range ---------------------------------------------------------------------------------
@@ -351,7 +305,7 @@ class PanelDrawing {
         constexpr int most_width = 14;
         for (const bool above : {false, true}) {
             const std::string& text = above ? above_ : below_;
-            if (text.empty()) continue;
+            if (text.empty() || !edges_fit_) continue;
             const int width = edge_width(text), left = above ? area_.right + 20 : area_.left - width;
             const int right = above ? area_.right + width : area_.left - 20;
             canvas_.fill({left, area_.bottom, right, area_.bottom + 1}, {look_.axis, 1});
@@ -361,18 +315,19 @@ class PanelDrawing {
                 const std::uint64_t count = above ? column->above : column->below;
                 const double top = std::clamp<double>(y_of(static_cast<double>(count)), area_.top, area_.bottom - 2);
                 if (count > 0)
-                    canvas_.fill({x + 1, static_cast<int>(top), x + each - 1, area_.bottom},
-                                 {look_.of(column->channel), 0.75F});
+                    canvas_.fill({x + 1, static_cast<int>(top), x + each - 1, area_.bottom}, {color_of(*column), 1});
                 x += each;
             }
             canvas_.text(text, (left + right) / 2.0, area_.bottom + 22, small_size, look_.ink, Canvas::Anchor::middle);
         }
     }
 
-    // --- Labels above the drawing ------------------------------------------------------------------------------------
+    // --- Percentiles -------------------------------------------------------------------------------------------------
 
     /// Percentiles of the luma where it is drawn, of gray, or of the only band.
     void mark_percentiles() {
+        percentiles_.clear();
+        if (!nothing_.empty()) return;
         const Statistics* row = nullptr;
         for (const auto* column : columns_)
             if (column->channel == Channel::luma || column->channel == Channel::gray ||
@@ -388,79 +343,104 @@ class PanelDrawing {
             label.important = percentile.micro == median;
             label.name = percentile_name(percentile.micro) + " ";
             label.value = brief(*value, digits_over(range_));
-            label.x = std::floor(
+            label.x = static_cast<int>(
                 x_of_bin(std::min(std::floor(part * static_cast<double>(bins_)), static_cast<double>(bins_) - 1)));
-            label.color = look_.ink;
-            if (!labels_.empty() && labels_.back().value == label.value) {
-                Label& same = labels_.back();  // p01–p25 of one value are one label
+            if (!percentiles_.empty() && percentiles_.back().value == label.value) {
+                Label& same = percentiles_.back();  // p01–p25 of one value are one label
                 same.name = same.name.substr(0, same.name.find_first_of(" \xE2")) + "\u2013" + label.name;
                 same.important = same.important || label.important;
             } else {
-                labels_.push_back(label);
+                percentiles_.push_back(label);
             }
+        }
+        for (Label& label : percentiles_)
+            label.half = (canvas_.width(label.name, small_size) + canvas_.width(label.value, small_size)) / 2;
+    }
+
+    void draw_percentiles() {
+        if (percentiles_.empty()) return;
+        const int bottom = area_.top;
+        canvas_.text(name_of(*percentiles_of_), area_.left - 10, bottom - 9, small_size, look_.ink,
+                     Canvas::Anchor::right);
+        for (const Label& label : percentiles_)
+            canvas_.vertical(label.x, bottom, area_.bottom, {label.important ? look_.ink : look_.faint, 1},
+                             label.important ? 0 : 4);
+        spread(percentiles_, area_.left, area_.right);
+        for (const Label& label : percentiles_) {
+            const double start = label.middle - label.half;
+            canvas_.line(std::clamp<double>(label.x, start, start + 2 * label.half), bottom - 5, label.x, bottom - 1,
+                         label.important ? look_.ink : look_.faint);
+            canvas_.text(label.name, start, bottom - 9, small_size, look_.faint);
+            canvas_.text(label.value, start + canvas_.width(label.name, small_size), bottom - 9, small_size, look_.ink);
         }
     }
 
-    /// Bars that the axis cuts off: of neighbours the tallest, with its count.
-    void mark_cut_bars() {
-        if (logarithmic_) return;
+    // --- Bars that the axis cuts off ---------------------------------------------------------------------------------
+
+    /// Bar that runs off the top: of neighbors of a channel the tallest has the count. All of them are its place.
+    struct CutBar {
+        const Histogram::Column* column;
+        std::uint64_t count;
+        Box place;
+        Box label{};  ///< empty where there is no room for one
+    };
+
+    std::vector<CutBar> cut_bars() const {
+        std::vector<CutBar> bars;
+        const auto edge = [&](std::size_t bin) {  // half a bin before its middle
+            return static_cast<int>(std::ceil(x_of_bin(static_cast<double>(bin) - 0.5)));
+        };
         for (const auto* column : drawn_) {
             const auto& counts = column->counts;
+            const auto is_cut = [&](std::size_t bin) { return static_cast<double>(counts[bin]) > axis_.top(); };
             for (std::size_t bin = 0; bin < counts.size(); ++bin) {
-                std::size_t tallest = bin;
-                if (static_cast<double>(counts[bin]) <= axis_.top()) continue;
-                for (; bin < counts.size() && static_cast<double>(counts[bin]) > axis_.top(); ++bin)
-                    if (counts[bin] > counts[tallest]) tallest = bin;
-                Label label;
-                label.value = "\u2191 " + count_text(static_cast<double>(counts[tallest]));
-                label.x = std::floor(x_of_bin(static_cast<double>(tallest)));
-                label.color = look_.of(column->channel);
-                label.count = counts[tallest];
-                labels_.push_back(label);
+                if (!is_cut(bin)) continue;
+                const std::size_t first = bin;
+                while (bin < counts.size() && is_cut(bin)) ++bin;
+                const auto at = [&](std::size_t place) { return counts.begin() + static_cast<std::ptrdiff_t>(place); };
+                bars.push_back({column,
+                                *std::max_element(at(first), at(bin)),
+                                {edge(first), area_.top, std::max(edge(bin), edge(first) + 1), area_.bottom}});
             }
+        }
+        return bars;
+    }
+
+    /// Puts counts beside bars, the tallest first: where nothing else is, or else over what is drawn there, but never
+    /// over another count or bar.
+    void label_cut_bars() {
+        constexpr int height = 18;
+        cut_bars_ = cut_bars();
+        std::stable_sort(cut_bars_.begin(), cut_bars_.end(),
+                         [](const CutBar& a, const CutBar& b) { return a.count > b.count; });
+        const auto no_count_or_bar = [&](const Box& place) {
+            return std::none_of(cut_bars_.begin(), cut_bars_.end(), [&](const CutBar& bar) {
+                return overlap(place, bar.place) || overlap(place, bar.label);
+            });
+        };
+        const auto nothing_drawn = [&](const Box& place) {
+            for (const Label& label : percentiles_)
+                if (label.x >= place.left && label.x < place.right) return false;
+            for (const Steps& steps : steps_)
+                for (int x = place.left; x < place.right; ++x)
+                    if (steps[static_cast<std::size_t>(x - area_.left)] <= place.bottom) return false;
+            return no_count_or_bar(place);
+        };
+        for (CutBar& bar : cut_bars_) {
+            const int width = static_cast<int>(std::ceil(canvas_.width(bar_text(bar), small_size)));
+            auto place = place_beside(bar.place, width, height, area_, nothing_drawn);
+            if (!place) place = place_beside(bar.place, width, height, area_, no_count_or_bar);
+            if (place) bar.label = *place;
         }
     }
 
-    /// Puts labels in the order of their places; of too many bars the tallest have one.
-    void arrange_labels() {
-        std::stable_sort(labels_.begin(), labels_.end(), [](const Label& a, const Label& b) { return a.x < b.x; });
-        for (Label& label : labels_)
-            label.half = (canvas_.width(label.name, small_size) + canvas_.width(label.value, small_size)) / 2;
-        const auto least = [](const Label& a, const Label& b) {  // the fewest counts, then percentiles
-            return b.count == 0 ? a.count > 0 : a.count > 0 && a.count < b.count;
-        };
-        std::size_t left_out = 0;
-        const auto bars = [this] {
-            return std::count_if(labels_.begin(), labels_.end(), [](const Label& label) { return label.count > 0; });
-        };
-        const auto room = [this] {
-            double sum = 0;
-            for (const Label& label : labels_) sum += 2 * label.half + 12;
-            return area_.width() + 12 - sum;
-        };
-        for (; bars() > 1 && room() < 0; ++left_out)
-            labels_.erase(std::min_element(labels_.begin(), labels_.end(), least));
-        if (left_out) add_note(std::to_string(left_out) + " more bars run off the top");
-    }
+    static std::string bar_text(const CutBar& bar) { return "\u2191 " + count_text(static_cast<double>(bar.count)); }
 
-    void draw_labels() {
-        if (labels_.empty()) return;
-        spread(labels_, area_.left, area_.right);
-        const int bottom = area_.top;
-        if (percentiles_of_)
-            canvas_.text(name_of(*percentiles_of_), area_.left - 10, bottom - 9, small_size, look_.ink,
-                         Canvas::Anchor::right);
-        for (const Label& label : labels_) {
-            const auto x = static_cast<int>(label.x);
-            const bool bar = label.count > 0;
-            if (!bar)
-                canvas_.vertical(x, area_.top, area_.bottom, {look_.ink, label.important ? 0.75F : 0.5F},
-                                 label.important ? 0 : 4);
-            canvas_.line(label.middle, bottom - 4, x, bar ? bottom + 4 : bottom, label.color);
-            const double start = label.middle - label.half;
-            if (!label.name.empty()) canvas_.text(label.name, start, bottom - 9, small_size, look_.faint);
-            canvas_.text(label.value, start + canvas_.width(label.name, small_size), bottom - 9, small_size,
-                         label.color);
+    void draw_bar_labels() {
+        for (const CutBar& bar : cut_bars_) {
+            if (bar.label.width() == 0) continue;
+            canvas_.fill(bar.label, {look_.paper, 1});
+            canvas_.text(bar_text(bar), bar.label.left, bar.label.bottom - 4, small_size, color_of(*bar.column));
         }
     }
 
@@ -484,7 +464,7 @@ class PanelDrawing {
     void draw_axes() {
         canvas_.fill({area_.left - 1, area_.bottom, area_.right, area_.bottom + 1}, {look_.axis, 1});
         if (!nothing_.empty()) return;
-        const int numbers = below_.empty() ? area_.left : area_.left - edge_width(below_);
+        const int numbers = below_.empty() || !edges_fit_ ? area_.left : area_.left - edge_width(below_);
         for (const Tick& tick : axis_.ticks()) {
             const int row = static_cast<int>(std::lround(y_of(tick.value)));
             canvas_.fill({numbers - 6, row, numbers, row + 1}, {look_.axis, 1});
@@ -502,19 +482,30 @@ class PanelDrawing {
                              (area_.top + area_.bottom) / 2.0, text_size, look_.ink);
     }
 
-    void add_note(const std::string& text) { note_ += (note_.empty() ? "" : " \u00b7 ") + text; }
-
-    /// Notes what no bar can show.
+    /// Notes what is not drawn.
     void draw_note() {
+        std::string note;
+        const auto add = [&](const std::string& text) { note += (note.empty() ? "" : " \u00b7 ") + text; };
+        for (const std::string& text : {below_, above_})
+            if (!text.empty() && !edges_fit_) add(text);
+        std::uint64_t left_out = 0, tallest = 0;
+        for (const CutBar& bar : cut_bars_)
+            if (bar.label.width() == 0) {
+                ++left_out;
+                tallest = std::max(tallest, bar.count);
+            }
+        if (left_out)
+            add(std::to_string(left_out) + (left_out == 1 ? " more bar runs" : " more bars run") + " off the top, to " +
+                count_text(static_cast<double>(tallest)));
         std::uint64_t nan = 0, infinite = 0;
         for (const auto* column : columns_) {
             if (column->channel == Channel::luma) continue;
             nan += column->nan;
             if (const Statistics* row = row_of(column->channel)) infinite += row->inf;
         }
-        if (nan) add_note(count_text(static_cast<double>(nan)) + " NaN");
-        if (infinite) add_note(count_text(static_cast<double>(infinite)) + " Inf");
-        canvas_.text(note_, box_.right - margin, box_.bottom - 14, small_size, look_.faint, Canvas::Anchor::right);
+        if (nan) add(count_text(static_cast<double>(nan)) + " NaN");
+        if (infinite) add(count_text(static_cast<double>(infinite)) + " Inf");
+        canvas_.text(note, box_.right - margin, box_.bottom - 14, small_size, look_.faint, Canvas::Anchor::right);
     }
 
     Canvas& canvas_;
@@ -525,12 +516,18 @@ class PanelDrawing {
     bool logarithmic_ = false;
     std::size_t bins_ = 0;
     std::vector<const Histogram::Column*> columns_, drawn_;  ///< in the order of the legend, and of the drawing
-    std::string note_, nothing_, below_, above_;
-    std::optional<Channel> percentiles_of_;
+    std::string nothing_, below_, above_;
+    std::vector<Entry> legend_;
+    bool key_fits_ = false, edges_fit_ = true;
+    int header_bottom_ = 0, line_width_ = 1;
     Box area_;
     CountAxis axis_;
     std::vector<Tick> value_ticks_;
-    std::vector<Label> labels_;
+    std::vector<Steps> steps_;  ///< of what is drawn
+    SharedDashes dashes_;
+    std::optional<Channel> percentiles_of_;
+    std::vector<Label> percentiles_;
+    std::vector<CutBar> cut_bars_;  ///< those that are taller first
 };
 
 constexpr int title_height = 36;
@@ -592,7 +589,7 @@ std::string draw_plot_svg(const Plot& plot, const PlotOptions& options) {
 }
 
 std::vector<unsigned char> encode_plot(const Plot& plot, PlotFormat format, const PlotOptions& options) {
-    if (format == PlotFormat::png) return encode_image("plot.png", draw_plot(plot, options));
+    if (format == PlotFormat::png) return encode_drawing(draw_plot(plot, options), "plot.png");
     const std::string text = draw_plot_svg(plot, options);
     return {text.begin(), text.end()};
 }

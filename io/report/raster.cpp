@@ -32,7 +32,7 @@ class RasterCanvas : public Canvas {
         for (int y = std::max(0, box.top); y < std::min(box.bottom, image_.rows); ++y) {
             Color* row = image_.ptr<Color>(y);
             for (int x = std::max(0, box.left); x < std::min(box.right, image_.cols); ++x)
-                blend(row[x], ink.color, ink.opacity);
+                ink.opacity < 1 ? blend(row[x], ink.color, ink.opacity) : void(row[x] = ink.color);
         }
     }
 
@@ -45,36 +45,30 @@ class RasterCanvas : public Canvas {
         const auto point = [](double x, double y) {
             return cv::Point(static_cast<int>(std::lround(x)), static_cast<int>(std::lround(y)));
         };
-        cv::line(image_, point(x0, y0), point(x1, y1), cv::Scalar(color), 1, cv::LINE_AA);
+        const cv::Point from = point(x0, y0), to = point(x1, y1);
+        const cv::Rect around = (cv::Rect(from, to) + cv::Size(3, 3) - cv::Point(1, 1)) & cv::Rect({}, image_.size());
+        cv::Mat coverage(around.size(), CV_8UC1, cv::Scalar(0));
+        cv::line(coverage, from - around.tl(), to - around.tl(), cv::Scalar(255), 1, cv::LINE_AA);
+        for (int y = 0; y < around.height; ++y)
+            for (int x = 0; x < around.width; ++x)
+                blend(image_.at<Color>(around.y + y, around.x + x), color,
+                      static_cast<float>(coarse(coverage.at<unsigned char>(y, x))) / 255);
     }
 
-    void fill_steps(const Box& box, const std::vector<float>& tops, const Ink& ink) override {
-        if (tops.empty()) return;
+    void fill_steps(const Box& box, const Steps& steps, const Ink& ink) override {
+        if (steps.empty()) return;
         const Blended blended(ink);
-        const float highest = *std::min_element(tops.begin(), tops.end());
-        for (int y = std::max(box.top, static_cast<int>(highest)); y < box.bottom; ++y) {
+        for (int y = std::max(box.top, *std::min_element(steps.begin(), steps.end())); y < box.bottom; ++y) {
             Color* row = image_.ptr<Color>(y) + box.left;
-            const float line = static_cast<float>(y) + 0.5F;
-            for (std::size_t x = 0; x < tops.size(); ++x)
-                if (line >= tops[x]) blended(row[x]);
+            for (std::size_t x = 0; x < steps.size(); ++x)
+                if (y >= steps[x]) blended(row[x]);
         }
     }
 
-    /// Level pieces are soft to a fraction of a pixel, risers one pixel wide.
-    void outline_steps(const Box& box, const std::vector<float>& tops, const Color& color, float width) override {
-        const auto floor = static_cast<float>(box.bottom), ceiling = static_cast<float>(box.top);
-        for (std::size_t x = 0; x < tops.size(); ++x) {
-            const float top = tops[x];
-            if (top >= floor) continue;
-            const float left = x > 0 ? tops[x - 1] : floor, right = x + 1 < tops.size() ? tops[x + 1] : floor;
-            const float from = std::max(top - width / 2, ceiling);
-            const float level = top > ceiling ? top + width / 2 : top;
-            const float to = std::min(std::max({level, left, right}), floor);
-            for (int y = static_cast<int>(from); y < static_cast<int>(std::ceil(to)); ++y) {
-                const float coverage = std::min(to, static_cast<float>(y + 1)) - std::max(from, static_cast<float>(y));
-                if (y < box.bottom) blend(image_.at<Color>(y, box.left + static_cast<int>(x)), color, coverage);
-            }
-        }
+    void stroke(const std::vector<Segment>& segments, const Color& color, int width) override {
+        const int before = width / 2, after = width - before;
+        for (const auto& [x0, y0, x1, y1] : segments)
+            fill({x0 - before, std::min(y0, y1) - before, x1 + after, std::max(y0, y1) + after}, {color, 1});
     }
 
     void text(std::string_view text, double x, double baseline, double size, const Color& color,

@@ -69,24 +69,25 @@ class SvgCanvas : public Canvas {
 
     void vertical(int x, int top, int bottom, const Ink& ink, int dash) override {
         if (dash == 0) return fill({x, top, x + 1, bottom}, ink);
-        stroke(x + 0.5, top, x + 0.5, bottom, ink.color,
-               attribute("stroke-opacity", number(ink.opacity)) + attribute("stroke-dasharray", number(dash)));
+        put_line(x + 0.5, top, x + 0.5, bottom, ink.color,
+                 attribute("stroke-opacity", number(ink.opacity)) + attribute("stroke-dasharray", number(dash)));
     }
 
     void line(double x0, double y0, double x1, double y1, const Color& color) override {
-        stroke(x0 + 0.5, y0, x1 + 0.5, y1, color, "");
+        put_line(x0 + 0.5, y0 + 0.5, x1 + 0.5, y1 + 0.5, color, "");
     }
 
-    void fill_steps(const Box& box, const std::vector<float>& tops, const Ink& ink) override {
-        const std::string path = steps(box, tops, true);
+    void fill_steps(const Box& box, const Steps& steps, const Ink& ink) override {
+        const Box open{box.left, box.top - 1, box.right, box.bottom};  // columns that reach the top are closed
+        const std::string path = path_of(contour(open, steps), 0);
         if (!path.empty()) elements_ += "<path" + attribute("d", path) + filled(ink) + "/>\n";
     }
 
-    void outline_steps(const Box& box, const std::vector<float>& tops, const Color& color, float width) override {
-        const std::string path = steps(box, tops, false);
+    void stroke(const std::vector<Segment>& segments, const Color& color, int width) override {
+        const std::string path = path_of(segments, width % 2 == 0 ? 0 : 0.5);
         if (!path.empty())
             elements_ += "<path" + attribute("d", path) + attribute("fill", "none") + attribute("stroke", hex(color)) +
-                         attribute("stroke-width", number(width)) + "/>\n";
+                         attribute("stroke-width", number(width)) + attribute("stroke-linecap", "square") + "/>\n";
     }
 
     void text(std::string_view text, double x, double baseline, double size, const Color& color,
@@ -102,7 +103,7 @@ class SvgCanvas : public Canvas {
     }
 
   private:
-    void stroke(double x0, double y0, double x1, double y1, const Color& color, const std::string& more) {
+    void put_line(double x0, double y0, double x1, double y1, const Color& color, const std::string& more) {
         elements_ += "<line" + attribute("x1", number(x0)) + attribute("y1", number(y0)) + attribute("x2", number(x1)) +
                      attribute("y2", number(y1)) + attribute("stroke", hex(color)) + more + "/>\n";
     }
@@ -118,22 +119,15 @@ class SvgCanvas : public Canvas {
                      "</text>\n";
     }
 
-    /// Path along the steps: a piece for each run of columns that have something.
-    static std::string steps(const Box& box, const std::vector<float>& tops, bool closed) {
-        const auto floor = static_cast<float>(box.bottom);
+    /// Path along segments, a piece for each run of those that touch.
+    static std::string path_of(const std::vector<Segment>& segments, double offset) {
         std::string path;
-        for (std::size_t x = 0; x < tops.size();) {
-            if (tops[x] >= floor) {
-                ++x;
-                continue;
-            }
-            path += 'M' + number(box.left + static_cast<double>(x)) + ' ' + number(box.bottom);
-            while (x < tops.size() && tops[x] < floor) {
-                const float top = tops[x];
-                while (x < tops.size() && tops[x] == top) ++x;
-                path += 'V' + number(top) + 'H' + number(box.left + static_cast<double>(x));
-            }
-            path += 'V' + number(box.bottom) + (closed ? "Z" : "");
+        const Segment* before = nullptr;
+        for (const Segment& segment : segments) {
+            if (!before || before->x1 != segment.x0 || before->y1 != segment.y0)
+                path += 'M' + number(segment.x0 + offset) + ' ' + number(segment.y0 + offset);
+            path += segment.x0 == segment.x1 ? 'V' + number(segment.y1 + offset) : 'H' + number(segment.x1 + offset);
+            before = &segment;
         }
         return path;
     }

@@ -76,6 +76,7 @@ const Typesetter::Glyph& Typesetter::glyph(int index, double size, int quarter) 
         if (!glyph.coverage.empty())
             stbtt_MakeGlyphBitmapSubpixel(&font_->info, glyph.coverage.data(), glyph.width, glyph.height, glyph.width,
                                           scale, scale, shift, 0, index);
+        for (unsigned char& coverage : glyph.coverage) coverage = coarse(coverage);
     }
     return glyph;
 }

@@ -21,6 +21,11 @@ inline void blend(Color& pixel, const Color& color, float coverage) {
                                               static_cast<float>(color[c]) * coverage + 0.5F);
 }
 
+/// Coverage of 0 to 255, in 16 steps, which the eye does not tell from all: a drawing has few colors then.
+inline unsigned char coarse(unsigned char coverage) {
+    return static_cast<unsigned char>((coverage + 8) / 17 * 17);
+}
+
 /// Takes the first character off a UTF-8 text; a byte that is no UTF-8 is a question mark.
 int next_character(std::string_view& text);
 

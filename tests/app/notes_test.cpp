@@ -245,4 +245,66 @@ TEST_F(Notes, OptionsWithoutEffect) {
                      "gpuhist: --resume is about runs over several inputs, and the input is one image"}));
 }
 
+TEST_F(Notes, SeparateChannelsOfGrayImages) {
+    save_gray("set/a.png");
+    save_gray("set/b.png", 3);
+    const std::string note = "gpuhist: --channels separate changes nothing: ";
+    const auto said = [&](const Names& words) {
+        Names all = words;
+        for (const char* word : {"--channels", "separate", "--write", "stats,normalized"}) all.emplace_back(word);
+        Names lines = notes(all);
+        lines.erase(std::remove_if(lines.begin(), lines.end(),
+                                   [&](const std::string& line) { return line.rfind(note, 0) != 0; }),
+                    lines.end());
+        return lines;
+    };
+    EXPECT_EQ(said({"set/a.png"}), Names{note + "the image is gray"});
+    EXPECT_EQ(said({"set"}), Names{note + "all 2 images are gray"});
+    EXPECT_EQ(said({"set", "--link", "dataset"}), Names{note + "all 2 images are gray"});
+    EXPECT_EQ(said({"set", "--shard", "1/2"}), Names{});  // which is a part
+    save("set/c.png", two_colors({0, 5, 6}, {255, 7, 8}));
+    EXPECT_EQ(said({"set"}), Names{});
+    EXPECT_EQ(said({"set/c.png"}), Names{});
+}
+
+TEST_F(Notes, LinksToFollowThatAreNotThere) {
+    save_gray("set/a.png");
+    save_gray("other/b.png");
+    fs::create_symlink("a.png", at("set/file.png"));  // links to files are read either way
+    const std::string note = "gpuhist: --follow-links finds no link to a directory";
+    EXPECT_EQ(notes({"set", "--follow-links", "--write", "stats"}), Names{note});
+    const Names listed = notes({"set", "--follow-links", "--dry-run"});
+    EXPECT_EQ(std::count(listed.begin(), listed.end(), note), 1);
+    fs::create_symlink("../other", at("set/link"));
+    EXPECT_EQ(notes({"set", "--follow-links", "--write", "stats"}), Names{});
+    EXPECT_TRUE(contains(run({"set", "--follow-links", "--no-recursive"}).err,
+                         "--follow-links enters directories in directories, which --no-recursive leaves out"));
+}
+
+TEST_F(Notes, PicturesOfAnMpo) {
+    // A JPEG with an APP2 segment of MPF data, which list a first picture and its disparity.
+    save("one.jpg", two_colors({0, 5, 6}, {255, 7, 8}));
+    const std::string jpeg = read_text(at("one.jpg"));
+    const auto hex = [](const std::string& digits) {
+        std::string bytes;
+        for (std::size_t i = 0; i < digits.size(); i += 2)
+            bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+        return bytes;
+    };
+    const std::string mpf =
+        hex("FFE2004C4D504600"
+            "4D4D002A00000008"
+            "0002"
+            "B001000400000001"
+            "00000002"
+            "B002000700000020"
+            "00000026"
+            "00000000"
+            "20030000000003E80000000000000000"
+            "00020002000003E8000003E800000000");
+    write_text(at("two.mpo.jpg"), jpeg.substr(0, 2) + mpf + jpeg.substr(2) + jpeg);
+    EXPECT_EQ(notes({"two.mpo.jpg", "--write", "stats"}),
+              Names{"gpuhist: two.mpo.jpg: the first of its 2 pages is measured"});
+}
+
 }  // namespace

@@ -259,6 +259,67 @@ TEST(Jpeg, ClaimsThatTheFileCannotHoldAreRefused) {
     EXPECT_SAYS(with(jpeg, last, scans), "more than 500 scans");
 }
 
+/// MPF data of so many pictures, each with the type in its attribute.
+Bytes mpf(bool big_endian, const std::vector<std::uint64_t>& attributes, std::uint64_t claimed) {
+    Bytes tiff = bytes_of(big_endian ? "MM" : "II");
+    append(tiff, 42, 2, big_endian);
+    append(tiff, 8, 4, big_endian);
+    append(tiff, 3, 2, big_endian);
+    const std::uint64_t list = 8 + 2 + 3 * 12 + 4, size = 16 * attributes.size();
+    const std::uint64_t entries[][4] = {{0xB000, 7, 4, 0x30313030}, {0xB001, 4, 1, claimed}, {0xB002, 7, size, list}};
+    for (const auto& [tag, type, count, value] : entries) {
+        append(tiff, tag, 2, big_endian);
+        append(tiff, type, 2, big_endian);
+        append(tiff, count, 4, big_endian);
+        append(tiff, value, 4, big_endian);
+    }
+    append(tiff, 0, 4, big_endian);
+    for (const std::uint64_t attribute : attributes) {
+        append(tiff, attribute, 4, big_endian);
+        for (int i = 0; i < 3; ++i) append(tiff, 1000, 4, big_endian);
+    }
+    Bytes segment{0xFF, 0xE2};
+    append(segment, tiff.size() + 6, 2, true);
+    for (const char c : {'M', 'P', 'F', '\0'}) segment.push_back(static_cast<unsigned char>(c));
+    segment.insert(segment.end(), tiff.begin(), tiff.end());
+    return segment;
+}
+
+/// CIPA DC-007: 0x03 is the first picture, 0x02 one of several angles, 0x01 a large preview of the first.
+TEST(Jpeg, SeveralPicturesAreCounted) {
+    const cv::Mat pixels = picture(24, 40, CV_8UC3);
+    const Bytes one = make_jpeg(pixels);
+    EXPECT_EQ(decode_image(one, "x").pages, 1U);
+    constexpr std::uint64_t first = 0x20030000, disparity = 0x020002, preview = 0x010001, panorama = 0x020001;
+    for (const bool big_endian : {false, true}) {
+        const auto pages = [&](const std::vector<std::uint64_t>& attributes, std::uint64_t claimed) {
+            Bytes file = with(one, 2, mpf(big_endian, attributes, claimed));
+            const Image image =
+                decode_image(with(file, file.size(), one), "x");  // the second picture follows the first
+            EXPECT_TRUE(same(image.pixels, by_opencv(one)));
+            return image.pages;
+        };
+        EXPECT_EQ(pages({first, disparity}, 2), 2U);
+        EXPECT_EQ(pages({first, panorama, panorama, panorama}, 4), 4U);
+        EXPECT_EQ(pages({first, preview}, 2), 1U);
+        EXPECT_EQ(pages({first, preview, disparity}, 3), 2U);
+        EXPECT_EQ(pages({first}, 1), 1U);
+        EXPECT_EQ(pages({first, disparity}, 0), 1U);
+        EXPECT_EQ(pages({first, disparity}, 0xFFFFFFFF), 2U);  // there are no more in the list
+    }
+    // Other data of applications in such a segment, and MPF data that end early.
+    Bytes profile = mpf(true, {first, disparity}, 2);
+    profile[4] = 'I';
+    EXPECT_EQ(decode_image(with(one, 2, profile), "x").pages, 1U);
+    EXPECT_EQ(decode_image(with(with(one, 2, mpf(true, {first, disparity}, 2)), 2, profile), "x").pages, 2U);
+    const Bytes whole = mpf(true, {first, disparity}, 2);
+    for (std::size_t length = 4; length < whole.size(); ++length) {
+        Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+        part[3] = static_cast<unsigned char>(length - 2);
+        EXPECT_EQ(decode_image(with(one, 2, part), "x").pages, 1U) << length;
+    }
+}
+
 TEST(Jpeg, OrientationIsOfTheFirstApplicationSegment) {
     const Bytes jpeg = make_jpeg(picture(24, 40, CV_8UC3));
     const auto exif = [](bool big_endian, std::uint64_t orientation) {

@@ -77,6 +77,13 @@ std::vector<float> with_outlier() {
     return samples;
 }
 
+/// Gray as most programs store it, as three equal channels, clipped at both ends.
+std::vector<std::uint8_t> gray_as_color() {
+    std::vector<std::uint8_t> samples;
+    for (const std::uint8_t value : bells<std::uint8_t>(60000, {{100, 200}})) samples.insert(samples.end(), 3, value);
+    return samples;
+}
+
 Plot set_of_all_kinds() {
     Summary set;
     for (int i = 0; i < 3; ++i) {
@@ -104,6 +111,7 @@ Plot make(const std::string& kind) {
                 {panel_of(std::vector<float>(10000, std::numeric_limits<float>::quiet_NaN()))}};
     if (kind == "constant")
         return {"flat.png  100 \u00d7 100  u8, 1 channel", {panel_of(std::vector<std::uint8_t>(10000, 128))}};
+    if (kind == "gray_as_color") return {"scan.jpg  300 \u00d7 200  u8, 3 channels", {panel_of(gray_as_color(), 3)}};
     if (kind == "alpha") {
         auto samples = bells<std::uint8_t>(60000, {{230, 90}, {120, 120}, {60, 80}, {255, 0}}, 1);
         for (std::size_t i = 3; i < samples.size() / 4; i += 4) samples[i] = static_cast<std::uint8_t>(i / 240);
@@ -125,20 +133,31 @@ class Picture : public testing::TestWithParam<const char*> {};
 
 TEST_P(Picture, LooksAsItDid) {
     const std::string kind = GetParam();
-    const cv::Mat drawn = draw_plot(make(kind), options_of(kind));
+    const auto bytes = encode_plot(make(kind), PlotFormat::png, options_of(kind));
     const std::string path = std::filesystem::path(std::getenv("GPUHIST_GOLDEN")) / ("plot." + kind + ".png");
     if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1") {
-        ASSERT_TRUE(cv::imwrite(path, drawn, {cv::IMWRITE_PNG_COMPRESSION, 9, cv::IMWRITE_PNG_STRATEGY, 0}));
+        test::write_text(path, {bytes.begin(), bytes.end()});
         return;
     }
-    const cv::Mat expected = cv::imread(path, cv::IMREAD_COLOR);
+    const cv::Mat drawn = cv::imdecode(bytes, cv::IMREAD_COLOR), expected = cv::imread(path, cv::IMREAD_COLOR);
     ASSERT_EQ(drawn.size(), expected.size()) << path;
     EXPECT_EQ(cv::norm(drawn, expected, cv::NORM_INF), 0) << path;
 }
 
+/// Without a palette files are three times as large: at most 256 colors, which zlib packs in half the time.
+TEST_P(Picture, IsASmallFile) {
+    const std::string kind = GetParam();
+    const auto bytes = encode_plot(make(kind), PlotFormat::png, options_of(kind));
+    EXPECT_LT(bytes.size(), 40000U);
+    constexpr std::size_t color_type = 25;
+    EXPECT_EQ(bytes.at(color_type), 3) << "no palette";
+    EXPECT_EQ(cv::norm(cv::imdecode(bytes, cv::IMREAD_COLOR), draw_plot(make(kind), options_of(kind)), cv::NORM_INF),
+              0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, Picture,
-                         testing::Values("gray", "color", "log", "dark", "twelve_bits", "outlier", "nan", "constant",
-                                         "alpha", "set"),
+                         testing::Values("gray", "gray_as_color", "color", "log", "dark", "twelve_bits", "outlier",
+                                         "nan", "constant", "alpha", "set"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 // --- Ranges and bins ---------------------------------------------------------------------------------------------
@@ -265,31 +284,154 @@ TEST(Svg, PercentilesAreOfTheLuma) {
     EXPECT_TRUE(has(gray, "p01\u2013p99 "));  // all of one value are one label
 }
 
-TEST(Svg, ABarThatRunsOffTheTopHasItsOwnCount) {
+/// Box on a picture.
+struct Place {
+    double left, top, right, bottom;
+};
+
+bool meet(const Place& a, const Place& b) {
+    return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+std::vector<double> numbers_of(const std::string& tag, std::initializer_list<const char*> attributes) {
+    std::vector<double> numbers;
+    for (const char* name : attributes) {
+        std::smatch found;
+        const bool any = std::regex_search(tag, found, std::regex(std::string(" ") + name + "=\"([^\"]*)\""));
+        numbers.push_back(any ? std::stod(found[1]) : std::nan(""));
+    }
+    return numbers;
+}
+
+/// Counts of bars that run off the top, and where they stand, from left to right.
+std::vector<std::pair<std::string, Place>> cut_bars(const std::string& svg) {
+    std::vector<std::pair<std::string, Place>> bars;
+    const std::regex text("<text[^>]*>\u2191 ([^<]*)</text>");
+    for (std::sregex_iterator at(svg.begin(), svg.end(), text), end; at != end; ++at) {
+        const auto n = numbers_of((*at)[0], {"x", "y", "textLength"});
+        bars.push_back({(*at)[1], {n[0], n[1] - 11, n[0] + n[2], n[1] + 3}});
+    }
+    std::sort(bars.begin(), bars.end(), [](const auto& a, const auto& b) { return a.second.left < b.second.left; });
+    return bars;
+}
+
+Place area_of(const std::string& svg) {
+    std::smatch axis;  // the first filled shape below steps spans the values that occur: here all
+    EXPECT_TRUE(std::regex_search(svg, axis, std::regex("<path d=\"M([0-9]+) ([0-9]+)[^\"]*H([0-9]+)V[0-9]+\" fill=")));
+    return {std::stod(axis[1]), 100, std::stod(axis[3]), std::stod(axis[2])};
+}
+
+PlotPanel panel_of_counts(const std::vector<std::pair<Channel, std::vector<std::uint64_t>>>& channels) {
     PlotPanel panel;
     panel.histogram.range = {0, 256};
+    panel.whole = true;
+    for (const auto& [channel, counts] : channels) panel.histogram.columns.push_back({channel, counts, 0, 0, 0});
+    return panel;
+}
+
+TEST(Svg, ABarThatRunsOffTheTopHasItsOwnCount) {
     std::vector<std::uint64_t> counts(256, 100);
     counts[3] = 1773000;
     counts[4] = 900000;  // its neighbour runs off as well
     counts[100] = 5000;
     counts[255] = 31415;
-    panel.histogram.columns = {{Channel::gray, counts, 0, 0, 0}};
-    panel.whole = true;
-    const std::string svg = draw_plot_svg({"", {panel}});
-    const auto texts = texts_of(svg);
-    std::vector<std::string> cut;
-    for (const std::string& text : texts)
-        if (text.rfind("\u2191 ", 0) == 0) cut.push_back(text.substr(4));
-    EXPECT_EQ(cut, (std::vector<std::string>{"1,773,000", "5,000", "31,415"}));
-    // Each leads to its bar: bins of the 256 between the ends of the axis line.
-    std::smatch axis;
-    ASSERT_TRUE(std::regex_search(svg, axis, std::regex("<path d=\"M([0-9]+) [^\"]*H([0-9]+)V[0-9]+Z\"")));
-    const double left = std::stod(axis[1]), width = std::stod(axis[2]) - left;
-    std::vector<double> bins;
-    const std::regex leader("<line x1=\"[^\"]*\" y1=\"[^\"]*\" x2=\"([^\"]*)\" y2=\"[^\"]*\" stroke=\"#33383d\"/>");
-    for (std::sregex_iterator at(svg.begin(), svg.end(), leader), end; at != end; ++at)
-        bins.push_back(std::floor((std::stod((*at)[1]) - left) / width * 256));
-    EXPECT_EQ(bins, (std::vector<double>{3, 100, 255}));
+    const std::string svg = draw_plot_svg({"", {panel_of_counts({{Channel::gray, counts}})}});
+    const auto bars = cut_bars(svg);
+    ASSERT_EQ(bars.size(), 3U);
+    const Place area = area_of(svg);
+    const double bin = (area.right - area.left) / 256;
+    // Right of its bar, or left of it where the picture ends.
+    EXPECT_EQ(bars[0].first, "1,773,000");
+    EXPECT_NEAR(bars[0].second.left, area.left + 5 * bin + 5, 1.5);
+    EXPECT_EQ(bars[1].first, "5,000");
+    EXPECT_NEAR(bars[1].second.left, area.left + 101 * bin + 5, 1.5);
+    EXPECT_EQ(bars[2].first, "31,415");
+    EXPECT_NEAR(bars[2].second.right, area.left + 255 * bin - 5, 1.5);
+}
+
+/// Counts of many bars at one edge stand below each other; of those that have no room it is said how many there are.
+TEST(Svg, CountsOfBarsKeepClearOfEachOther) {
+    std::vector<std::pair<Channel, std::vector<std::uint64_t>>> channels;
+    for (const Channel channel : {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha})
+        channels.push_back({channel, std::vector<std::uint64_t>(256, 100)});
+    std::uint64_t count = 700000;
+    for (auto& [channel, counts] : channels) counts[0] = counts[255] = ++count;
+    std::string svg = draw_plot_svg({"", {panel_of_counts(channels)}});
+    EXPECT_EQ(cut_bars(svg).size(), 10U);
+    for (auto& [channel, counts] : channels)
+        for (const std::size_t bin : {2, 4, 40}) counts[bin] = ++count;
+    for (const int height : {600, 300}) {
+        PlotOptions options;
+        options.height = height;
+        svg = draw_plot_svg({"", {panel_of_counts(channels)}}, options);
+        const auto bars = cut_bars(svg);
+        const Place area = area_of(svg);
+        const double bin = (area.right - area.left) / 256;
+        EXPECT_GE(bars.size(), 5U);
+        for (std::size_t i = 0; i < bars.size(); ++i) {
+            EXPECT_GE(bars[i].second.left, area.left);
+            EXPECT_LE(bars[i].second.right, area.right);
+            EXPECT_LE(bars[i].second.bottom, area.bottom);
+            for (std::size_t j = 0; j < i; ++j)
+                EXPECT_FALSE(meet(bars[i].second, bars[j].second)) << bars[i].first << ' ' << bars[j].first;
+            for (const int cut : {0, 2, 4, 40, 255}) {
+                const double left = area.left + cut * bin;
+                EXPECT_FALSE(meet(bars[i].second, {left, 0, left + bin, area.bottom})) << bars[i].first << ' ' << cut;
+            }
+        }
+        const auto texts = texts_of(svg);
+        const auto note = std::find_if(texts.begin(), texts.end(), [](const std::string& text) {
+            return text.find(" more bars run off the top, to ") != text.npos;
+        });
+        ASSERT_NE(note, texts.end());
+        EXPECT_EQ(std::stoul(*note), 25 - bars.size()) << *note;
+    }
+}
+
+TEST(Svg, PercentilesHaveRoomOrAreLinesAlone) {
+    for (const int width : {320, 400, 600, 1200}) {
+        PlotOptions options = options_of("outlier");
+        options.width = width;
+        const std::string svg = draw_plot_svg(make("outlier"), options);
+        std::vector<Place> places;
+        const std::regex text("<text[^>]*>(p[0-9]{2} |median )</text>\\n(<text[^>]*>)");
+        for (std::sregex_iterator at(svg.begin(), svg.end(), text), end; at != end; ++at) {
+            const auto name = numbers_of((*at)[0], {"x", "y", "textLength"}),
+                       value = numbers_of((*at)[2], {"x", "y", "textLength"});
+            places.push_back({name[0], name[1] - 11, value[0] + value[2], name[1] + 3});
+        }
+        EXPECT_GE(places.size(), width < 1200 ? 1U : 5U) << width;
+        EXPECT_NE(svg.find("median "), std::string::npos);
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            EXPECT_GE(places[i].left, 0) << width;
+            EXPECT_LE(places[i].right, width) << width;
+            for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(meet(places[i], places[j])) << width;
+        }
+    }
+}
+
+/// Lines on each other are dashes of all their colors, and the legend says so.
+TEST(Svg, ChannelsOnEachOtherAreDashes) {
+    const std::string svg = draw_plot_svg(make("gray_as_color"));
+    EXPECT_TRUE(has(texts_of(svg), "coinciding"));
+    for (const char* color : {"#d55e00", "#009e73", "#0072b2", "#33383d"}) {
+        const std::regex stroke(std::string("<path d=\"([^\"]*)\" fill=\"none\" stroke=\"") + color + '"');
+        std::vector<std::size_t> pieces;
+        for (std::sregex_iterator at(svg.begin(), svg.end(), stroke), end; at != end; ++at) {
+            const std::string path = (*at)[1];
+            pieces.push_back(static_cast<std::size_t>(std::count(path.begin(), path.end(), 'M')));
+        }
+        ASSERT_GE(pieces.size(), 1U) << color;
+        if (std::string(color) != "#0072b2") {  // which is drawn last
+            ASSERT_EQ(pieces.size(), 2U) << color;
+            EXPECT_GT(pieces[1], 100U) << color;
+        }
+    }
+    PlotPanel apart = panel_of_counts({{Channel::red, std::vector<std::uint64_t>(256)}});
+    apart.histogram.columns.push_back(apart.histogram.columns[0]);
+    apart.histogram.columns[1].channel = Channel::green;
+    apart.histogram.columns[0].counts[9] = apart.histogram.columns[1].counts[200] = 5;
+    EXPECT_FALSE(has(texts_of(draw_plot_svg({"", {apart}})), "coinciding"));
 }
 
 TEST(Svg, NamesAreEscaped) {

@@ -204,6 +204,63 @@ TEST(Plot, AlphaIsDrawnAndHidesNothing) {
     EXPECT_GT(red_pixels, 5);
 }
 
+/// Pixels below the legend that have exactly a channel's color.
+int count_of(const cv::Mat& image, const cv::Vec3b& rgb) {
+    cv::Mat found;
+    const cv::Scalar bgr(rgb[2], rgb[1], rgb[0]);
+    cv::inRange(image.rowRange(100, image.rows - 60), bgr, bgr, found);
+    return cv::countNonZero(found);
+}
+
+const cv::Vec3b red{0xd5, 0x5e, 0x00}, green{0x00, 0x9e, 0x73}, blue{0x00, 0x72, 0xb2}, dark_gray{0x33, 0x38, 0x3d};
+
+Histogram alike(const std::vector<std::uint64_t>& counts) {
+    Histogram histogram;
+    histogram.range = {0, 256};
+    for (const Channel channel : {Channel::red, Channel::green, Channel::blue, Channel::luma})
+        histogram.columns.push_back({channel, counts, 0, 0, 0});
+    return histogram;
+}
+
+/// Gray stored as RGB, the same but for a few pixels, one value, bars that run off the top: of the pixels that lines of
+/// the four channels share, each has a fair part.
+TEST(Plot, ChannelsOnEachOtherAreAllSeen) {
+    Histogram near = alike(bell(256, 0.5, 0.2, 100000));
+    for (std::size_t bin = 0; bin < 256; ++bin) {
+        near.columns[0].counts[bin] += bin % 3 * 50;
+        near.columns[2].counts[bin] += bin % 5 * 40;
+    }
+    std::vector<std::uint64_t> one_value(256);
+    one_value[77] = 1000;
+    auto clipped = bell(256, 0.5, 0.2, 1000);
+    clipped[255] = 5000000;
+    for (const Histogram& histogram : {alike(bell(256, 0.5, 0.2, 1000)), near, alike(one_value), alike(clipped),
+                                       alike(bell(4096, 0.5, 0.2, 1000)), alike(std::vector<std::uint64_t>(256, 9))})
+        for (const bool log : {false, true}) {
+            SCOPED_TRACE(testing::Message() << histogram.columns[0].counts.size() << (log ? " log" : ""));
+            PlotOptions options;
+            options.log_counts = log;
+            const cv::Mat image = plot_histogram(histogram, {}, options);
+            const int counts[] = {count_of(image, red), count_of(image, green), count_of(image, blue),
+                                  count_of(image, dark_gray)};
+            const int all = counts[0] + counts[1] + counts[2] + counts[3];
+            EXPECT_GT(all, 800);
+            for (const int count : counts) EXPECT_GT(count, all / 12) << testing::PrintToString(counts);
+        }
+}
+
+/// Two of three, in any order of drawing, and one that differs by a pixel.
+TEST(Plot, TwoChannelsOnEachOtherAreSeen) {
+    for (std::size_t apart = 0; apart < 3; ++apart) {
+        Histogram histogram = alike(bell(256, 0.3, 0.1, 1000));
+        histogram.columns.pop_back();
+        histogram.columns[apart].counts = bell(256, 0.8, 0.1, 500);
+        const cv::Mat image = plot_histogram(histogram, {});
+        const int counts[] = {count_of(image, red), count_of(image, green), count_of(image, blue)};
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_GT(counts[i], 600) << apart << ' ' << testing::PrintToString(counts);
+    }
+}
+
 TEST(Plot, NothingMakesItFail) {
     constexpr auto most = std::numeric_limits<std::uint64_t>::max();
     std::vector<Histogram> histograms{
@@ -220,6 +277,7 @@ TEST(Plot, NothingMakesItFail) {
         gray({1, 2, 3}, {16777216, 16777217}),
         gray({1, 2, 3}, {0.1, std::nextafter(0.1, 1)}),
         gray({1, 2, 3}, {-1e300, 1e300}),
+        alike(std::vector<std::uint64_t>(256, most)),
         gray(bell(1087, 0.5, 0.3, 100)),
     };
     Histogram outside = colors();
@@ -241,6 +299,9 @@ TEST(Plot, NothingMakesItFail) {
                     row.percentiles.push_back({static_cast<std::uint32_t>(percent) * 1'000'000, -1e308});
             }
             EXPECT_NO_THROW(plot_histogram(histograms[i], rows, options));
+            options.width = 320;
+            options.height = 240;
+            EXPECT_NO_THROW(plot_histogram(histograms[i], rows_of(histograms[i]), options));
         }
 }
 

@@ -83,9 +83,10 @@ struct Plot {
 };
 
 /// Draws the channels of each panel over each other, each with mean ± std, the percentiles of luma (or gray, or a sole
-/// band) marked, what lies outside the range counted at the edges, axes with ticks: an 8-bit BGR image. On a linear
-/// axis the few bars far above all others run off the top, with their counts. Alpha is drawn, and does not scale the
-/// axis. The same bytes for the same input. Throws InvalidArgument for a size out of bounds or a range without extent.
+/// band) marked, what lies outside the range counted at the edges, axes with ticks: an 8-bit BGR image. Lines that lie
+/// on each other are dashes of all their colors. On a linear axis the few bars far above all others run off the top,
+/// their counts beside them. Alpha is drawn, and does not scale the axis. The same bytes for the same input. Throws
+/// InvalidArgument for a size out of bounds or a range without extent.
 cv::Mat draw_plot(const Plot& plot, const PlotOptions& options = {});
 /// Draws the same as SVG.
 std::string draw_plot_svg(const Plot& plot, const PlotOptions& options = {});

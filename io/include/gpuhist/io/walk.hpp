@@ -36,6 +36,7 @@ struct LeftOut {
     std::string first_broken_link;   ///< that the walk came to, with its root
     std::uint64_t links = 0;         ///< to directories, which are not followed
     std::uint64_t again = 0;         ///< directories that were entered before, by another path: only links lead there
+    std::uint64_t followed = 0;      ///< links to directories, not left out where links are followed
     std::set<std::string> matched;   ///< globs of `include` and `exclude` that have matched an entry
 
     bool any() const { return !by_extension.empty() || special + broken_links + links + again > 0; }
