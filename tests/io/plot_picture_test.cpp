@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <limits>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <regex>
 #include <set>
 
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/plot.hpp"
+#include "support/codecs.hpp"
 #include "support/picture.hpp"
 #include "support/summaries.hpp"
 #include "support/text_files.hpp"
@@ -128,10 +128,11 @@ TEST_P(Picture, LooksAsItDid) {
     const cv::Mat drawn = draw_plot(make(kind), options_of(kind));
     const std::string path = std::filesystem::path(std::getenv("GPUHIST_GOLDEN")) / ("plot." + kind + ".png");
     if (const char* update = std::getenv("GPUHIST_UPDATE_GOLDEN"); update && std::string(update) == "1") {
-        ASSERT_TRUE(cv::imwrite(path, drawn, {cv::IMWRITE_PNG_COMPRESSION, 9, cv::IMWRITE_PNG_STRATEGY, 0}));
+        const auto png = test::encode_png(drawn, 9);
+        test::write_text(path, {png.begin(), png.end()});
         return;
     }
-    const cv::Mat expected = cv::imread(path, cv::IMREAD_COLOR);
+    const cv::Mat expected = test::read_picture(path);
     ASSERT_EQ(drawn.size(), expected.size()) << path;
     EXPECT_EQ(cv::norm(drawn, expected, cv::NORM_INF), 0) << path;
 }
@@ -309,7 +310,7 @@ TEST(Svg, ThemesAndFormats) {
     const auto svg = encode_plot(plot, PlotFormat::svg, dark);
     EXPECT_EQ(std::string(svg.begin(), svg.end()), draw_plot_svg(plot, dark));
     const auto png = encode_plot(plot, PlotFormat::png, dark);
-    EXPECT_EQ(cv::norm(cv::imdecode(png, cv::IMREAD_COLOR), draw_plot(plot, dark), cv::NORM_INF), 0);
+    EXPECT_EQ(cv::norm(test::decode(png), draw_plot(plot, dark), cv::NORM_INF), 0);
 }
 
 }  // namespace
