@@ -1,6 +1,16 @@
 # OpenCV where its own configuration is missing: Debian and Ubuntu ship that in libopencv-dev, which brings all of OpenCV along.
-# Defines the same targets, opencv_core and so on, for the components that are named. Where OpenCV's own is there, it is taken.
-find_package(OpenCV ${OpenCV_FIND_VERSION} CONFIG QUIET COMPONENTS ${OpenCV_FIND_COMPONENTS})
+# Defines the same targets, opencv_core and so on, for the components that are named
+# and found. Where OpenCV's own is there, it is taken.
+set(required "")
+set(optional "")
+foreach(component ${OpenCV_FIND_COMPONENTS})
+  if(OpenCV_FIND_REQUIRED_${component})
+    list(APPEND required ${component})
+  else()
+    list(APPEND optional ${component})
+  endif()
+endforeach()
+find_package(OpenCV ${OpenCV_FIND_VERSION} CONFIG QUIET COMPONENTS ${required} OPTIONAL_COMPONENTS ${optional})
 if(OpenCV_FOUND)
   return()
 endif()
@@ -26,7 +36,7 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(OpenCV REQUIRED_VARS OpenCV_INCLUDE_DIR VERSION_VAR OpenCV_VERSION HANDLE_COMPONENTS)
 if(OpenCV_FOUND)
   foreach(component ${OpenCV_FIND_COMPONENTS})
-    if(NOT TARGET opencv_${component})
+    if(OpenCV_${component}_FOUND AND NOT TARGET opencv_${component})
       add_library(opencv_${component} UNKNOWN IMPORTED)
       set_target_properties(opencv_${component} PROPERTIES
         IMPORTED_LOCATION "${OpenCV_${component}_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${OpenCV_INCLUDE_DIR}")

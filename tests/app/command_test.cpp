@@ -309,7 +309,7 @@ TEST_P(Golden, EveryText) {
     expect_golden(kind + ".table.txt", table.out);
     expect_golden(kind + ".stats.csv", read_text(at("gpuhist-out/stats.csv")));
     expect_golden(kind + ".histogram.csv", read_text(at("gpuhist-out/" + file + ".histogram.csv")));
-    const cv::Mat plot = cv::imread(at("gpuhist-out/" + file + ".histogram.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat plot = load("gpuhist-out/" + file + ".histogram.png");
     EXPECT_EQ(plot.size(), cv::Size(1200, 600));
 
     const Outcome json = run({file, "--engine", "cpu", "--format", "json", "--write", "none"});

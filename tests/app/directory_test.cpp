@@ -303,7 +303,7 @@ TEST_F(Directory, OneTableForAllKeepsASeriesComparable) {
     ASSERT_EQ(run({"set", "--link", "dataset", "--write", "stats,normalized", "--lut-out", "table.csv"}).code,
               all_done);
     const auto value = [&](const std::string& name, int x) {
-        return static_cast<int>(cv::imread(at(name).string(), cv::IMREAD_UNCHANGED).at<std::uint8_t>(0, x));
+        return static_cast<int>(load(name).at<std::uint8_t>(0, x));
     };
     const auto expected = [](int v) { return (2 * (v - 10) * 255 + 100) / 200; };  // of the set: 10 to 110
     for (int x = 0; x < 3; ++x) {
@@ -333,9 +333,7 @@ TEST_F(Directory, OneTableForAllKeepsASeriesOfFloatsComparable) {
             };
             ASSERT_EQ(normalize({"set", "--link", "dataset", "--lut-out", "table.csv", "-o", "linked"}), all_done);
             ASSERT_EQ(normalize({"all.pfm", "-o", "one"}), all_done);
-            const auto read = [&](const std::string& name) {
-                return cv::imread(at(name).string(), cv::IMREAD_UNCHANGED);
-            };
+            const auto read = [&](const std::string& name) { return load(name); };
             const cv::Mat expected = read("one/all.pfm.normalized.tiff");
             ASSERT_EQ(expected.rows, 800);
             for (int i = 0; i < 4; ++i) {

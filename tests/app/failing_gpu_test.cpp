@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -19,6 +18,7 @@
 
 #include "gpuhist/error.hpp"
 #include "run/pipeline.hpp"
+#include "support/codecs.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace gpuhist::app {
@@ -98,7 +98,7 @@ class FailingGpu : public testing::Test {
             cv::setRNGSeed(i);
             cv::randu(image, 0, i % 3 ? 256 : 65536);
             const std::string name = (i % 5 ? "dir/" : "dir/sub/") + std::to_string(1000 + i) + ".png";
-            ASSERT_TRUE(cv::imwrite((root_ / name).string(), image));
+            gpuhist::test::write_picture(root_ / name, image);
             if (i == 30) std::ofstream(root_ / name, std::ios::trunc) << "no image";
         }
     }

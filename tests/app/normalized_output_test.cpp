@@ -25,7 +25,7 @@ TEST_F(Command, MinmaxEqualsOpenCv) {
         const cv::Mat image = odd_range(type);
         save("x.png", image);
         ASSERT_EQ(run({"x.png", "--write", "normalized"}).code, all_done);
-        const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+        const cv::Mat actual = load("gpuhist-out/x.png.normalized.png");
         ASSERT_EQ(actual.type(), type);
         cv::Mat expected;
         cv::normalize(image.reshape(1), expected, 0, 255, cv::NORM_MINMAX);
@@ -45,7 +45,7 @@ TEST_F(Command, MinmaxOfEachChannelEqualsOpenCv) {
     cv::merge(planes, image);
     save("x.png", image);
     ASSERT_EQ(run({"x.png", "--write", "normalized", "--channels", "separate"}).code, all_done);
-    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat actual = load("gpuhist-out/x.png.normalized.png");
     for (cv::Mat& plane : planes) cv::normalize(plane.clone(), plane, 0, 255, cv::NORM_MINMAX);
     cv::Mat expected;
     cv::merge(planes, expected);
@@ -59,7 +59,7 @@ TEST_F(Command, EqualizeEqualsOpenCv) {
     ASSERT_EQ(run({"x.png", "--write", "normalized", "--normalize", "equalize"}).code, all_done);
     cv::Mat expected;
     cv::equalizeHist(image, expected);
-    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat actual = load("gpuhist-out/x.png.normalized.png");
     ASSERT_EQ(actual.type(), CV_8UC1);
     EXPECT_EQ(cv::norm(actual, expected, cv::NORM_INF), 0);
 }
@@ -70,7 +70,7 @@ TEST_F(Command, PercentilesStretchAndClamp) {
     save("x.png", image);
     ASSERT_EQ(run({"x.png", "--write", "normalized", "--normalize", "percentile", "--percentiles", "10,60"}).code,
               all_done);
-    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat actual = load("gpuhist-out/x.png.normalized.png");
     ASSERT_EQ(actual.size(), image.size());
     // Nearest rank: ceil(10.1) = 11th value, 110; ceil(60.6) = 61st, 160. Halves are rounded up.
     for (int x = 0; x < 101; ++x)
@@ -82,7 +82,7 @@ TEST_F(Command, ZscoreIsWrittenAsFloats) {
     save("x.png", image);
     ASSERT_EQ(run({"x.png", "--normalize", "zscore"}).code, all_done);
     EXPECT_FALSE(fs::exists(at("gpuhist-out/x.png.normalized.png")));
-    const cv::Mat actual = cv::imread(at("gpuhist-out/x.png.normalized.tiff").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat actual = load("gpuhist-out/x.png.normalized.tiff");
     ASSERT_EQ(actual.type(), CV_32FC1);
     double mean = 0, square = 0;
     for (int y = 0; y < image.rows; ++y)
@@ -110,8 +110,8 @@ TEST_F(Command, DepthMakesAQuickLookInOneStep) {
     ASSERT_EQ(run({"x.png", "--write", "normalized", "--depth", "u8"}).code, all_done);
     ASSERT_EQ(run({"x.pfm", "--write", "normalized", "--depth", "u8"}).code, all_done);
     EXPECT_EQ(files_below("gpuhist-out"), (std::vector<std::string>{"x.pfm.normalized.png", "x.png.normalized.png"}));
-    const cv::Mat of_words = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED),
-                  of_floats = cv::imread(at("gpuhist-out/x.pfm.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat of_words = load("gpuhist-out/x.png.normalized.png"),
+                  of_floats = load("gpuhist-out/x.pfm.normalized.png");
     ASSERT_EQ(of_words.type(), CV_8UC1);
     ASSERT_EQ(of_floats.type(), CV_8UC1);
     double low = 0, high = 0;
@@ -140,7 +140,7 @@ TEST_F(Command, DepthIsThatOfEveryKindOfCopy) {
                       .code,
                   all_done)
             << mode;
-    const cv::Mat copy = cv::imread(at("minmax/alpha.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat copy = load("minmax/alpha.png.normalized.png");
     ASSERT_EQ(copy.type(), CV_16UC4);
     for (int c = 0; c < 4; ++c) {
         cv::Mat plane, wide;
@@ -154,11 +154,11 @@ TEST_F(Command, DepthIsThatOfEveryKindOfCopy) {
                 stretched(plane.at<std::uint8_t>(i / 9, i % 9), static_cast<int>(low), static_cast<int>(high), 65535))
                 << c;
     }
-    const cv::Mat gray = cv::imread(at("minmax/gray.pam.normalized.png").string(), cv::IMREAD_UNCHANGED);
-    ASSERT_EQ(gray.type(), CV_16UC4);
-    EXPECT_EQ(gray.at<cv::Vec4w>(0, 0), cv::Vec4w(0, 0, 0, 257));
-    EXPECT_EQ(gray.at<cv::Vec4w>(0, 1), cv::Vec4w(65535, 65535, 65535, 65535));
-    const cv::Mat bands = cv::imread(at("minmax/bands.pam.normalized.tiff").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat gray = load("minmax/gray.pam.normalized.png");
+    ASSERT_EQ(gray.type(), CV_16UC2);
+    EXPECT_EQ(gray.at<cv::Vec2w>(0, 0), cv::Vec2w(0, 257));
+    EXPECT_EQ(gray.at<cv::Vec2w>(0, 1), cv::Vec2w(65535, 65535));
+    const cv::Mat bands = load("minmax/bands.pam.normalized.tiff");
     EXPECT_EQ(bands.depth(), CV_16U);
 }
 
@@ -172,7 +172,7 @@ TEST_F(Directory, DepthAndSizeGiveTheSameFilesHoweverTheyAreMade) {
     ASSERT_LE(with({"-o", "whole"}, words).code, inputs_failed);
     for (const auto& entry : fs::recursive_directory_iterator(at("whole")))
         if (entry.path().string().find(".normalized.") != std::string::npos) {
-            const cv::Mat copy = cv::imread(entry.path().string(), cv::IMREAD_UNCHANGED);
+            const cv::Mat copy = gpuhist::test::read_picture(entry.path());
             EXPECT_EQ(copy.depth(), CV_8U) << entry.path();
             EXPECT_LE(std::max(copy.rows, copy.cols), 9) << entry.path();
             EXPECT_EQ(entry.path().extension(), ".png");
@@ -208,10 +208,7 @@ TEST_F(Directory, DepthIsKeptInTables) {
         expect_same_files("again", "linked");
         ASSERT_EQ(run({set, "-q", "--lut-in", "to8.csv", "--depth", "u8", "-o", "again"}).code, all_done);
         expect_same_files("again", "linked");
-        EXPECT_EQ(cv::imread(at("again/1." + std::string(set == "set" ? "png" : "pfm") + ".normalized.png").string(),
-                             cv::IMREAD_UNCHANGED)
-                      .type(),
-                  CV_8UC1);
+        EXPECT_EQ(load("again/1." + std::string(set == "set" ? "png" : "pfm") + ".normalized.png").type(), CV_8UC1);
         ASSERT_EQ(run({set, "-q", "--write", "stats", "--lut-out", "own.csv", "-o", "own"}).code, all_done);
         const Outcome other = run({set, "-q", "--lut-in", "own.csv", "--depth", "u8", "-o", "again"});
         if (set == "floats") {  // its numbers are for copies of any depth
@@ -255,7 +252,7 @@ TEST_F(Command, AnUnchangedCopyOfAnotherDepthIsCalledThat) {
     const Outcome outcome = run({"x.png", "--write", "normalized", "--depth", "u8"});
     EXPECT_TRUE(contains(outcome.err, "x.png: its normalized copy is unchanged but for its depth: it has one value"))
         << outcome.err;
-    const cv::Mat copy = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat copy = load("gpuhist-out/x.png.normalized.png");
     EXPECT_EQ(cv::norm(copy, cv::Mat(4, 4, CV_8UC1, cv::Scalar(4)), cv::NORM_INF), 0);
 }
 
@@ -266,7 +263,7 @@ TEST_F(Command, SizeBoundsTheLongestSideAfterTheTable) {
         ASSERT_EQ(run({"x.png", "-q", "--write", "normalized", "-o", "small", "--size", "30"}).code, all_done);
         ASSERT_EQ(run({"x.png", "-q", "--write", "normalized", "-o", "same", "--size", "120"}).code, all_done);
         const auto copy_in = [&](const char* directory) {
-            return cv::imread((at(directory) / "x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+            return load(directory + std::string("/x.png.normalized.png"));
         };
         cv::Mat expected;
         cv::resize(copy_in("large"), expected, {30, 20}, 0, 0, cv::INTER_AREA);
@@ -281,7 +278,7 @@ TEST_F(Command, SizeLetsTransparentColorsCountForNothing) {
     for (int y = 0; y < 2; ++y) image.at<cv::Vec4b>(y, 0) = image.at<cv::Vec4b>(y, 2) = {10, 240, 0, 255};
     save("x.png", image);
     ASSERT_EQ(run({"x.png", "-q", "--write", "normalized", "--size", "2"}).code, all_done);
-    const cv::Mat copy = cv::imread(at("gpuhist-out/x.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat copy = load("gpuhist-out/x.png.normalized.png");
     ASSERT_EQ(copy.size(), cv::Size(2, 1));
     EXPECT_EQ(copy.at<cv::Vec4b>(0, 0), cv::Vec4b(10, 240, 0, 128));
     EXPECT_EQ(copy.at<cv::Vec4b>(0, 1), cv::Vec4b(10, 240, 0, 128));

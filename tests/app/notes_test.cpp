@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "support/directory.hpp"
+#include "support/tiff_files.hpp"
 
 namespace {
 
@@ -135,8 +136,8 @@ TEST_F(Notes, InputsOtherThanExpectedAreCountedOnce) {
     save_gray("set/0.png", 7);
     fs::copy_file(at("set/0.png"), at("set/1.jpg"));
     fs::copy_file(at("set/0.png"), at("set/2.tif"));
-    ASSERT_TRUE(
-        cv::imwritemulti(at("set/3.tif").string(), std::vector<cv::Mat>(3, cv::Mat(2, 2, CV_8UC1, cv::Scalar(9)))));
+    const auto pages = tiff_files::write(std::vector<cv::Mat>(3, cv::Mat(2, 2, CV_8UC1, cv::Scalar(9))));
+    write_text(at("set/3.tif"), {pages.begin(), pages.end()});
     write_text(at("set/4.png"), "no image");
     write_text(at("set/5.pgm"), "P5 1 1 255\naP5 1 1 255\nb");  // two pages
     cv::Mat deep(2, 2, CV_16UC1, cv::Scalar(100));
@@ -217,9 +218,7 @@ TEST_F(Notes, CopiesOfImagesThatFillTheirRange) {
     };
     const std::string full = "its normalized copy is unchanged: it fills the range of its type already";
     EXPECT_EQ(said({"full.png"}), Names{"gpuhist: full.png: " + full});
-    EXPECT_EQ(cv::norm(cv::imread(at("gpuhist-out/full.png.normalized.png").string(), cv::IMREAD_UNCHANGED),
-                       cv::imread(at("full.png").string(), cv::IMREAD_UNCHANGED), cv::NORM_INF),
-              0);
+    EXPECT_EQ(cv::norm(load("gpuhist-out/full.png.normalized.png"), load("full.png"), cv::NORM_INF), 0);
     EXPECT_EQ(said({"full.pfm"}), Names{"gpuhist: full.pfm: " + full});
     EXPECT_EQ(said({"part.png"}), Names{});
     EXPECT_EQ(said({"full.png", "--normalize", "zscore"}), Names{});

@@ -73,7 +73,7 @@ TEST_F(Directory, GrayAmongColorsHasTheirTable) {
         expect_same_files("again", mode);
         for (const auto& [name, image] : {std::pair("1", gray), std::pair("2", color)}) {
             const std::string file = mode + "/" + name + ".png.normalized." + (mode == "zscore" ? "tiff" : "png");
-            const cv::Mat copy = cv::imread(at(file).string(), cv::IMREAD_UNCHANGED);
+            const cv::Mat copy = load(file);
             ASSERT_EQ(copy.channels(), image.channels()) << file;
             const std::vector<double> from = samples_of(image), to = samples_of(copy);
             ASSERT_EQ(from.size(), to.size());
@@ -95,8 +95,7 @@ TEST_F(Directory, GrayFloatsAmongColorsHaveTheirTable) {
     cv::minMaxLoc(gray, &low, &ignored);
     cv::minMaxLoc(color.reshape(1), &ignored, &high);
     for (const auto& [name, image] : {std::pair("1", gray), std::pair("2", color)}) {
-        const cv::Mat copy =
-            cv::imread(at("gpuhist-out/" + std::string(name) + ".pfm.normalized.tiff").string(), cv::IMREAD_UNCHANGED);
+        const cv::Mat copy = load("gpuhist-out/" + std::string(name) + ".pfm.normalized.tiff");
         const std::vector<double> from = samples_of(image), to = samples_of(copy);
         ASSERT_EQ(from.size(), to.size());
         for (std::size_t i = 0; i < from.size(); ++i) ASSERT_NEAR(to[i], (from[i] - low) / (high - low), 1e-6);
@@ -230,7 +229,7 @@ TEST_F(Directory, CopiesThatChangeNothingAreSaidSo) {
     };
     expect_in(said({"set", "--normalize", "percentile"}),
               "set/1.png: its normalized copy is unchanged: both percentiles are one value (and 2 more)\n");
-    const cv::Mat copy = cv::imread(at("gpuhist-out/1.png.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat copy = load("gpuhist-out/1.png.normalized.png");
     EXPECT_EQ(cv::norm(copy, gray, cv::NORM_INF), 0);
     for (const char* mode : {"minmax", "equalize"})
         expect_in(said({"set", "--normalize", mode}),

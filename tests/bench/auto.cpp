@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,12 +17,14 @@
 #include "bench/pictures.hpp"
 #include "bench/programs.hpp"
 #include "bench/report.hpp"
+#include "support/codecs.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace gpuhist::bench {
 namespace {
 
 namespace fs = std::filesystem;
+using test::write_picture;
 
 struct Options {
     std::string program, csv, only;
@@ -37,11 +38,6 @@ struct Case {
     std::function<void(const fs::path& directory)> make;
 };
 
-void write(const fs::path& path, const cv::Mat& image) {
-    if (!cv::imwrite(path, image, {cv::IMWRITE_JPEG_QUALITY, 90}))
-        throw std::runtime_error(path.string() + ": cannot be written");
-}
-
 cv::Mat photograph(int width, int height) {
     return tiled(natural_picture("").pixels, {width, height});
 }
@@ -54,17 +50,19 @@ void repeat(const fs::path& first, int count) {
 
 void write_many(const fs::path& directory, const char* extension, int count, const cv::Mat& image) {
     const fs::path first = directory / (std::string("100000") + extension);
-    write(first, image);
+    write_picture(first, image);
     repeat(first, count);
 }
 
 std::vector<Case> cases() {
     return {
-        {"a PNG of 16 x 16", [](const fs::path& directory) { write(directory / "x.png", photograph(16, 16)); }},
-        {"a JPEG of 12 MP", [](const fs::path& directory) { write(directory / "x.jpg", photograph(4000, 3000)); }},
+        {"a PNG of 16 x 16", [](const fs::path& directory) { write_picture(directory / "x.png", photograph(16, 16)); }},
+        {"a JPEG of 12 MP",
+         [](const fs::path& directory) { write_picture(directory / "x.jpg", photograph(4000, 3000)); }},
         {"100 JPEGs of 640 x 480",
          [](const fs::path& directory) { write_many(directory, ".jpg", 100, photograph(640, 480)); }},
-        {"a BMP of 480 MB", [](const fs::path& directory) { write(directory / "x.bmp", photograph(16000, 10000)); }},
+        {"a BMP of 480 MB",
+         [](const fs::path& directory) { write_picture(directory / "x.bmp", photograph(16000, 10000)); }},
         {"10,000 JPEGs of 640 x 480",
          [](const fs::path& directory) { write_many(directory, ".jpg", 10000, photograph(640, 480)); }},
         // What follows is work for a GPU, the more the fewer the processors.

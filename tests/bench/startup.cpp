@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "bench/bench.hpp"
 #include "bench/programs.hpp"
 #include "bench/report.hpp"
+#include "support/codecs.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace gpuhist::bench {
@@ -36,6 +36,8 @@ void run(const Options& options) {
     const std::string program = options.program.empty() ? here / "gpuhist" : fs::path(options.program);
     const std::string reference =
         options.reference.empty() ? here / "gpuhist-bench-imread" : fs::path(options.reference);
+    if (!fs::exists(reference))
+        throw std::runtime_error(reference + " is not there: it is built where OpenCV's imgcodecs is installed");
     const test::TemporaryDirectory directory;
     std::string image = options.image;
     if (image.empty()) {
@@ -43,7 +45,7 @@ void run(const Options& options) {
         cv::Mat picture(16, 16, CV_8UC3);
         cv::theRNG().state = 1;
         cv::randu(picture, 0, 256);
-        if (!cv::imwrite(image, picture)) throw std::runtime_error(image + ": cannot be written");
+        test::write_picture(image, picture);
     }
     std::printf("%s\n", machine_text().c_str());
     std::printf("%-34s %10s %10s %10s\n", "", "gpuhist", "imread", "more");

@@ -21,28 +21,22 @@ TEST_F(ImageFile, LosslessFormatsRoundTrip) {
         std::vector<int> types;
     };
     const std::vector<Case> cases{{".png", {CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3, CV_16UC4}},
-                                  {".tiff", {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3, CV_16UC4}},
+                                  {".tiff", {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3, CV_16UC4, CV_32FC3}},
                                   {".bmp", {CV_8UC1, CV_8UC3}},
                                   {".ppm", {CV_8UC3, CV_16UC3}},
                                   {".pgm", {CV_8UC1, CV_16UC1}},
-                                  {".pam", {CV_8UC1, CV_16UC1}},  // OpenCV writes colors in its own order
+                                  {".pam", {CV_8UC1, CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3}},
                                   {".pfm", {CV_32FC1, CV_32FC3}},
                                   {".ras", {CV_8UC3}},
+                                  {".webp", {CV_8UC3, CV_8UC4}},
+                                  {".exr", {CV_32FC1, CV_32FC3, CV_32FC4}},
                                   {".jp2", {CV_8UC1, CV_8UC3, CV_16UC3}}};
     for (const auto& [extension, types] : cases)
         for (const int type : types) {
-            if (!cv::haveImageWriter(extension)) continue;  // an OpenCV built without this codec
             SCOPED_TRACE(extension + std::string(" ") + cv::typeToString(type));
             const cv::Mat image = picture(37, 53, type);
-            std::vector<int> parameters;
-            if (std::string(extension) == ".jp2") parameters = {cv::IMWRITE_JPEG2000_COMPRESSION_X1000, 1000};
-            if (std::string(extension) == ".pam")
-                parameters = {cv::IMWRITE_PAM_TUPLETYPE, cv::IMWRITE_PAM_FORMAT_GRAYSCALE};
-            const Bytes bytes = encode(extension, image, parameters);
-            EXPECT_TRUE(same(read_image(put("image" + std::string(extension), bytes)), image));
+            EXPECT_TRUE(same(read_image(put("image" + std::string(extension), encode(extension, image))), image));
         }
-    const cv::Mat image = picture(37, 53, CV_8UC4);
-    EXPECT_TRUE(same(decode_image(encode(".webp", image, {cv::IMWRITE_WEBP_QUALITY, 101}), "x"), image));
 }
 
 TEST_F(ImageFile, AnImageKnowsItsFormatAndWhatItsNameSays) {
@@ -57,19 +51,6 @@ TEST_F(ImageFile, AnImageKnowsItsFormatAndWhatItsNameSays) {
     EXPECT_EQ(facts("a.png.tif"), "a PNG|a TIFF");
     EXPECT_EQ(facts("a.dat"), "a PNG|");
     EXPECT_EQ(decode_image(png, "-").named, "");
-}
-
-TEST_F(ImageFile, LossyFormatsAreAsOpenCvReadsThem) {
-    for (const char* extension : {".jpg", ".webp", ".hdr", ".exr"})
-        for (const int channels : {1, 3}) {
-            SCOPED_TRACE(extension);
-            const bool real = extension == std::string(".hdr") || extension == std::string(".exr");
-            const cv::Mat image = picture(37, 53, CV_MAKETYPE(real ? CV_32F : CV_8U, channels));
-            const fs::path path = put("image" + std::string(extension), encode(extension, image));
-            const cv::Mat read = read_image(path);
-            EXPECT_EQ(read.depth(), image.depth());
-            EXPECT_TRUE(same(read, cv::imread(path.string(), cv::IMREAD_ANYCOLOR | cv::IMREAD_ANYDEPTH)));
-        }
 }
 
 TEST_F(ImageFile, FloatTiffKeepsEveryBit) {
@@ -148,17 +129,16 @@ TEST_F(ImageFile, TiffOfEveryBuild) {
     }
 }
 
-TEST_F(ImageFile, OrientationIsAppliedAsImreadDoes) {
+TEST_F(ImageFile, OrientationIsApplied) {
     for (const int type : {CV_8UC1, CV_8UC3}) {
         const Bytes jpeg = encode(".jpg", picture(24, 40, type));
-        const cv::Mat upright = decode_image(jpeg, "x");
+        const cv::Mat stored = decode_image(jpeg, "x");
         for (int orientation = 1; orientation <= 8; ++orientation) {
             SCOPED_TRACE(orientation);
             const fs::path path = put("photo.jpg", with_orientation(jpeg, orientation));
             const cv::Mat image = read_image(path);
             EXPECT_EQ(image.rows, orientation <= 4 ? 24 : 40);
-            EXPECT_EQ(same(image, upright), orientation == 1);
-            EXPECT_TRUE(same(image, cv::imread(path.string(), cv::IMREAD_ANYCOLOR | cv::IMREAD_ANYDEPTH)));
+            EXPECT_TRUE(same(image, turned(stored, orientation)));
         }
     }
 }
@@ -176,7 +156,7 @@ TEST_F(ImageFile, ThreadsDecodeAtOnce) {
     EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
-TEST_F(ImageFile, OpenCvReadsWhatIsWritten) {
+TEST_F(ImageFile, OtherReadersReadWhatIsWritten) {
     for (const int depth : {CV_8U, CV_16U, CV_32F})
         for (const int channels : {1, 3, 4})
             for (const char* name : {"x.png", "x.tiff"}) {
@@ -188,9 +168,7 @@ TEST_F(ImageFile, OpenCvReadsWhatIsWritten) {
                 }
                 write_image(directory / name, image);
                 EXPECT_TRUE(same(read_image(directory / name), image));
-                if (depth == CV_8U && channels == 4 && std::string(name) == "x.tiff")
-                    continue;  // it multiplies alpha in
-                EXPECT_TRUE(same(cv::imread((directory / name).string(), cv::IMREAD_UNCHANGED), image));
+                EXPECT_TRUE(same(read_picture(directory / name), image));
             }
     EXPECT_THROW(write_image(directory / "x.jpg", picture(4, 4, CV_8UC3)), IoError);
 }
@@ -206,7 +184,7 @@ TEST_F(ImageFile, AsksForMemoryBeforeItIsTaken) {
     const cv::Mat image = picture(30, 40, CV_8UC3);
     for (const char* name : {"x.png", "x.jpg", "x.tiff", "x.bmp", "x.ppm"}) {
         const fs::path path = directory / name;
-        ASSERT_TRUE(cv::imwrite(path.string(), image));
+        write_picture(path, image);
         std::vector<std::uint64_t> asked;
         DecodeOptions options;
         options.admit = [&](std::uint64_t bytes, std::uint64_t pixels) { asked.push_back(bytes + pixels); };
@@ -278,7 +256,7 @@ TEST_F(ImageFile, AFileThatChangesWhileItIsReadIsAnError) {
 TEST_F(ImageFile, PipesAreReadWhereTheyAreAllowed) {
     const fs::path pipe = directory / "pipe", file = directory / "x.png";
     ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-    ASSERT_TRUE(cv::imwrite(file.string(), picture(100, 100, CV_8UC1)));
+    write_picture(file, picture(100, 100, CV_8UC1));
     const Bytes bytes = gpuhist::io::read_bytes(file);
     const int ends = open(pipe.c_str(), O_RDWR);
     ASSERT_EQ(write(ends, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
@@ -321,7 +299,7 @@ TEST_F(ImageFile, SaysOfWhatKindAFailureIs) {
         }
         return IoError::Kind::other;
     };
-    ASSERT_TRUE(cv::imwrite((directory / "x.png").string(), picture(30, 40, CV_8UC1)));
+    write_picture(directory / "x.png", picture(30, 40, CV_8UC1));
     Bytes bytes = gpuhist::io::read_bytes(directory / "x.png");
     DecodeOptions few;
     few.max_pixels = 1000;
@@ -343,7 +321,7 @@ TEST_F(ImageFile, PixelsMayLieInMemoryThatIsReused) {
     const unsigned char* place = nullptr;
     for (const char* name : {"x.png", "x.tiff", "x.bmp", "x.webp"}) {
         const fs::path path = directory / name;
-        ASSERT_TRUE(cv::imwrite(path.string(), picture(30, 40, CV_8UC3)));
+        write_picture(path, picture(30, 40, CV_8UC3));
         const cv::Mat ours = read_image(path, options), plain = read_image(path);
         EXPECT_EQ(ours.type(), plain.type());
         EXPECT_EQ(cv::norm(ours, plain, cv::NORM_INF), 0) << name;

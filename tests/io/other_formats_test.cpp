@@ -63,10 +63,6 @@ TEST(Radiance, PixelsAreAsStored) {
               floats(flat));
     EXPECT_EQ(read_floats(radiance(flat, "-Y 2 +X 3", "")), floats(flat));
     EXPECT_EQ(read_floats("#?RGBE\nFORMAT=32-bit_rle_rgbe\n\n-Y 2 +X 3\n" + flat), floats(flat));
-    cv::Mat real;
-    picture(40, 60, CV_8UC3).convertTo(real, CV_32F);
-    const Bytes bytes = encode(".hdr", real);
-    EXPECT_TRUE(same(decode_image(bytes, "x").pixels, cv::imdecode(bytes, cv::IMREAD_UNCHANGED)));
 }
 
 TEST(Radiance, RunsOfPixels) {
@@ -177,7 +173,7 @@ TEST(SunRaster, WhatIsNotReadIsNamed) {
 TEST(WebP, ReadsWithAndWithoutAlpha) {
     for (const int type : {CV_8UC3, CV_8UC4}) {
         const cv::Mat image = picture(37, 53, type);
-        const Bytes bytes = encode(".webp", image, {cv::IMWRITE_WEBP_QUALITY, 101});
+        const Bytes bytes = encode(".webp", image);
         const Image read = decode_image(bytes, "x");
         EXPECT_TRUE(same(read.pixels, image));
         EXPECT_EQ(read.alpha, type == CV_8UC4 ? Alpha::straight : Alpha::none);
@@ -196,10 +192,9 @@ TEST(WebP, ReadsWithAndWithoutAlpha) {
 }
 
 TEST(Jpeg2000, ReadsOneAndThreeComponents) {
-    if (!cv::haveImageWriter(".jp2")) GTEST_SKIP() << "an OpenCV without JPEG 2000";
     for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3}) {
         const cv::Mat image = picture(37, 53, type);
-        const Bytes bytes = encode(".jp2", image, {cv::IMWRITE_JPEG2000_COMPRESSION_X1000, 1000});
+        const Bytes bytes = encode(".jp2", image);
         const Image read = decode_image(bytes, "x");
         EXPECT_TRUE(same(read.pixels, image)) << type;
         EXPECT_EQ(read.white, CV_MAT_DEPTH(type) == CV_8U ? 255 : 65535);
@@ -209,8 +204,7 @@ TEST(Jpeg2000, ReadsOneAndThreeComponents) {
 }
 
 TEST(Jpeg2000, WhatIsNotReadIsNamed) {
-    if (!cv::haveImageWriter(".jp2")) GTEST_SKIP() << "an OpenCV without JPEG 2000";
-    const Bytes bytes = encode(".jp2", picture(37, 53, CV_8UC3), {cv::IMWRITE_JPEG2000_COMPRESSION_X1000, 1000});
+    const Bytes bytes = encode(".jp2", picture(37, 53, CV_8UC3));
     const auto find = [&](const std::string& text) {
         const Bytes pattern = bytes_of(text);
         return static_cast<std::size_t>(std::search(bytes.begin(), bytes.end(), pattern.begin(), pattern.end()) -
@@ -237,8 +231,7 @@ TEST(Jpeg2000, WhatIsNotReadIsNamed) {
 }
 
 TEST(Jpeg2000, DamageIsNoticedAndNothingIsPrinted) {
-    if (!cv::haveImageWriter(".jp2")) GTEST_SKIP() << "an OpenCV without JPEG 2000";
-    Bytes bytes = encode(".jp2", picture(80, 90, CV_8UC3), {cv::IMWRITE_JPEG2000_COMPRESSION_X1000, 1000});
+    Bytes bytes = encode(".jp2", picture(80, 90, CV_8UC3));
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
     const auto marker = bytes_of("\xFF\x4F\xFF\x51");
@@ -264,9 +257,12 @@ TEST(OtherFormats, LeaveNoFiles) {
     ASSERT_EQ(::setenv("TMPDIR", temporary.path().c_str(), 1), 0);
     cv::Mat real;
     picture(20, 30, CV_8UC3).convertTo(real, CV_32F);
-    std::vector<Bytes> files{encode(".exr", real), encode(".hdr", real), encode(".webp", picture(20, 30, CV_8UC3)),
-                             encode(".ras", picture(20, 30, CV_8UC3)), encode(".bmp", picture(20, 30, CV_8UC3))};
-    if (cv::haveImageWriter(".jp2")) files.push_back(encode(".jp2", picture(80, 90, CV_8UC3)));
+    std::vector<Bytes> files{encode(".exr", real),
+                             encode(".hdr", real),
+                             encode(".webp", picture(20, 30, CV_8UC3)),
+                             encode(".ras", picture(20, 30, CV_8UC3)),
+                             encode(".bmp", picture(20, 30, CV_8UC3)),
+                             encode(".jp2", picture(80, 90, CV_8UC3))};
     for (Bytes& bytes : files)
         for (int turn = 0; turn < 2; ++turn) {
             failure(bytes);

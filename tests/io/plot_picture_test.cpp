@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <limits>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <regex>
 #include <set>
 
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/plot.hpp"
+#include "support/codecs.hpp"
 #include "support/picture.hpp"
 #include "support/summaries.hpp"
 #include "support/text_files.hpp"
@@ -139,7 +139,7 @@ TEST_P(Picture, LooksAsItDid) {
         test::write_text(path, {bytes.begin(), bytes.end()});
         return;
     }
-    const cv::Mat drawn = cv::imdecode(bytes, cv::IMREAD_COLOR), expected = cv::imread(path, cv::IMREAD_COLOR);
+    const cv::Mat drawn = test::decode(bytes), expected = test::read_picture(path);
     ASSERT_EQ(drawn.size(), expected.size()) << path;
     EXPECT_EQ(cv::norm(drawn, expected, cv::NORM_INF), 0) << path;
 }
@@ -151,8 +151,7 @@ TEST_P(Picture, IsASmallFile) {
     EXPECT_LT(bytes.size(), 40000U);
     constexpr std::size_t color_type = 25;
     EXPECT_EQ(bytes.at(color_type), 3) << "no palette";
-    EXPECT_EQ(cv::norm(cv::imdecode(bytes, cv::IMREAD_COLOR), draw_plot(make(kind), options_of(kind)), cv::NORM_INF),
-              0);
+    EXPECT_EQ(cv::norm(test::decode(bytes), draw_plot(make(kind), options_of(kind)), cv::NORM_INF), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Picture,
@@ -451,7 +450,7 @@ TEST(Svg, ThemesAndFormats) {
     const auto svg = encode_plot(plot, PlotFormat::svg, dark);
     EXPECT_EQ(std::string(svg.begin(), svg.end()), draw_plot_svg(plot, dark));
     const auto png = encode_plot(plot, PlotFormat::png, dark);
-    EXPECT_EQ(cv::norm(cv::imdecode(png, cv::IMREAD_COLOR), draw_plot(plot, dark), cv::NORM_INF), 0);
+    EXPECT_EQ(cv::norm(test::decode(png), draw_plot(plot, dark), cv::NORM_INF), 0);
 }
 
 }  // namespace

@@ -21,12 +21,12 @@
 #include <cstring>
 #include <filesystem>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/codecs.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/text_files.hpp"
 
@@ -90,8 +90,10 @@ class Command : public testing::Test {
 
     void save(const std::string& name, const cv::Mat& image) const {
         fs::create_directories(at(name).parent_path());
-        ASSERT_TRUE(cv::imwrite(at(name).string(), image)) << name;
+        gpuhist::test::write_picture(at(name), image);
     }
+
+    cv::Mat load(const std::string& name) const { return gpuhist::test::read_picture(at(name)); }
 
     /// Every file below a directory but lists of what gpuhist wrote, sorted.
     std::vector<std::string> files_below(const std::string& name) const {

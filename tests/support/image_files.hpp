@@ -1,4 +1,4 @@
-// Files of images: encoded by OpenCV, or made by hand where a file needs what no encoder writes.
+// Files of images: encoded as support/codecs.hpp says, or made by hand where a file needs what no encoder writes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <opencv2/imgcodecs.hpp>
+#include <opencv2/core.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -19,6 +19,7 @@
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/files.hpp"
+#include "support/codecs.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace image_files {
@@ -32,10 +33,8 @@ using gpuhist::io::OnDamaged;
 using gpuhist::io::read_image;
 using gpuhist::io::write_file;
 using gpuhist::io::write_image;
+using gpuhist::test::encode, gpuhist::test::read_picture, gpuhist::test::write_picture;
 using Bytes = std::vector<unsigned char>;
-
-/// OpenCV writes OpenEXR only where this is set, and looks when it writes the first.
-[[maybe_unused]] inline const int openexr_enabled = ::setenv("OPENCV_IO_ENABLE_OPENEXR", "1", 0);
 
 /// Something smooth with noise over it, so that every codec has work.
 inline cv::Mat picture(int rows, int columns, int type) {
@@ -64,10 +63,14 @@ inline bool same(const cv::Mat& a, const cv::Mat& b) {
     return true;
 }
 
-inline Bytes encode(const std::string& extension, const cv::Mat& image, const std::vector<int>& parameters = {}) {
-    Bytes bytes;
-    if (!cv::imencode(extension, image, bytes, parameters)) throw std::runtime_error("imencode " + extension);
-    return bytes;
+/// Image that is stored with an orientation, 1 to 8, as it is seen.
+inline cv::Mat turned(const cv::Mat& stored, int orientation) {
+    cv::Mat image = stored.clone();
+    if (orientation >= 5 && orientation <= 8) cv::transpose(image, image);
+    if (orientation == 2 || orientation == 6) cv::flip(image.clone(), image, 1);
+    if (orientation == 3 || orientation == 7) cv::flip(image.clone(), image, -1);
+    if (orientation == 4 || orientation == 8) cv::flip(image.clone(), image, 0);
+    return image;
 }
 
 inline Bytes bytes_of(const std::string& text) {

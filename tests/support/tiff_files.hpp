@@ -8,7 +8,6 @@
 #include <cstring>
 #include <functional>
 #include <opencv2/core.hpp>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <stdexcept>
 #include <string>
@@ -102,7 +101,7 @@ inline void write_page(TIFF* tiff, const cv::Mat& samples, const Spec& spec) {
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, samples.rows);
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, bits);
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, channels);
-    if (samples.depth() == CV_32F) TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
+    if (samples.depth() >= CV_32F) TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP);
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC,
                  spec.photometric >= 0 ? spec.photometric
                  : channels >= 3       ? PHOTOMETRIC_RGB
@@ -222,8 +221,31 @@ inline gpuhist::io::Image read(const Bytes& bytes, gpuhist::io::OnDamaged on_dam
     return gpuhist::io::decode_image(bytes, "some.file", options);
 }
 
-inline cv::Mat by_opencv(const Bytes& bytes) {
-    return cv::imdecode(bytes, cv::IMREAD_UNCHANGED);
+/// What libtiff makes of the rows of a page that has no tiles and no separate planes: samples of 8 bits or more, in the
+/// file's order. `colors`: these are red, green and blue.
+inline cv::Mat samples_of(const Bytes& bytes, bool& colors) {
+    Memory memory{bytes};
+    TIFF* tiff = open(memory, "r");
+    if (!tiff) throw std::runtime_error("libtiff does not read");
+    std::uint32_t width = 0, height = 0;
+    std::uint16_t bits = 0, channels = 0, format = 0, photometric = 0, compression = 0;
+    TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &width);
+    TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &height);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &channels);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
+    TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
+    if (compression == COMPRESSION_JPEG) TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    colors = photometric == PHOTOMETRIC_RGB || compression == COMPRESSION_JPEG;
+    const int depth = format == SAMPLEFORMAT_IEEEFP ? (bits == 64 ? CV_64F : CV_32F) : bits == 16 ? CV_16U : CV_8U;
+    cv::Mat image(static_cast<int>(height), static_cast<int>(width), CV_MAKETYPE(depth, channels));
+    bool read = TIFFScanlineSize(tiff) == static_cast<tmsize_t>(image.step);
+    for (std::uint32_t y = 0; read && y < height; ++y)
+        read = TIFFReadScanline(tiff, image.ptr(static_cast<int>(y)), y) == 1;
+    TIFFClose(tiff);
+    if (!read) throw std::runtime_error("libtiff does not read");
+    return image;
 }
 
 inline constexpr int lossless[]{COMPRESSION_NONE, COMPRESSION_LZW,  COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,

@@ -6,12 +6,13 @@
 #include <cctype>
 #include <limits>
 #include <map>
-#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
 #include <set>
 #include <stdexcept>
 
 #include "bench/ladder/exact.hpp"
 #include "bench/ladder/ladder.hpp"
+#include "support/codecs.hpp"
 #include "support/engines_under_test.hpp"
 
 namespace gpuhist::bench::ladder {
@@ -41,8 +42,8 @@ const std::vector<std::uint8_t>& photograph() {
     static const std::vector<std::uint8_t> pixels = [] {
         const char* folder = std::getenv("GPUHIST_DATA");
         if (!folder) throw std::runtime_error("GPUHIST_DATA must name the folder data/ of the sources");
-        const cv::Mat picture = cv::imread(std::string(folder) + "/chelsea.png", cv::IMREAD_GRAYSCALE);
-        if (picture.empty()) throw std::runtime_error(std::string(folder) + "/chelsea.png cannot be read");
+        cv::Mat picture;
+        cv::cvtColor(test::read_picture(std::string(folder) + "/chelsea.png"), picture, cv::COLOR_BGR2GRAY);
         return std::vector<std::uint8_t>(picture.begin<std::uint8_t>(), picture.end<std::uint8_t>());
     }();
     return pixels;
