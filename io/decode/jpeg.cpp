@@ -396,6 +396,20 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat jpeg_format{"a JPEG", {".jpe", ".jpeg", ".jpg"}, 14, matches, inspect, decode};
+const ImageFormat jpeg_format{
+    "a JPEG",
+    {".jpe", ".jpeg", ".jpg"},
+    14,
+    matches,
+    inspect,
+    decode,
+    {"JPEG",
+     {"libjpeg-turbo"},
+     "u8",
+     "",
+     "baseline, extended, progressive, Huffman or arithmetic, every sampling; gray, YCbCr, RGB, CMYK and YCCK; pixels "
+     "and "
+     "orientation of cv::imread, bit for bit",
+     "lossless, hierarchical, other than 8 bits, 2 or more than 4 components, DNL, over 500 scans"}};
 
 }  // namespace gpuhist::io
