@@ -78,6 +78,16 @@ const std::vector<Killed::Mode>& Killed::modes() {
                      all_done);
          },
          {"merge", "parts"}},
+        {"pages",
+         [](const Killed& test) {
+             for (int i = 0; i < 3; ++i) {
+                 std::vector<cv::Mat> pages;
+                 for (int page = 0; page < 120; ++page)
+                     cv::randu(pages.emplace_back(20 + page, 30, page % 2 ? CV_8UC1 : CV_16UC3), 0, 256);
+                 ASSERT_TRUE(cv::imwritemulti(test.at(std::to_string(i) + ".tif").string(), pages));
+             }
+         },
+         {"0.tif", "1.tif", "2.tif", "--pages", "2-90,100-130", "--write", "stats,histogram"}},
         {"among_the_inputs",
          [](const Killed& test) { test.make_tree("inputs", 120, 3); },
          {"out", "--write", "stats,normalized"}},
