@@ -126,6 +126,7 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     };
     const auto given = [&](const char* option) { return source(option) != Source::none; };
     options.quiet = grammar.quiet;
+    options.inputs.shard = options.shard.value_or(io::ShardId{});
     if (grammar.quiet && source("--format") < source("--quiet")) options.format = "none";
     options.table_of_each = given("--format");
     for (const char* option : {"--normalize", "--percentiles", "--channels", "--depth", "--size", "--link", "--lut-in"})

@@ -29,13 +29,15 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     if (given("--follow-links") && given("--no-recursive"))
         throw Contradiction({"--follow-links", "--no-recursive"},
                             "--follow-links enters directories in directories, which --no-recursive leaves out");
+    const bool pages_are_set = options.inputs.pages && !options.inputs.pages->one();
     Writes writes{true, true, true, true};
     std::string why = "which --write leaves out";
     if (options.write) {
         writes = *options.write;
-    } else if (std::all_of(inputs.begin(), inputs.end(), is_directory)) {
+    } else if (pages_are_set || std::all_of(inputs.begin(), inputs.end(), is_directory)) {
         writes = {true, false, false, options.normalize};
-        why = "which is not written of directories unless --write says so";
+        why = std::string("which is not written of ") + (pages_are_set ? "pages" : "directories") +
+              " unless --write says so";
     }
     for (const char* option : {"--normalize", "--percentiles", "--channels"}) {
         if (given(option) && given("--lut-in"))
@@ -62,7 +64,8 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     std::error_code ignored;
     const bool list_is_no_file = list && (*list == "-" || (std::filesystem::exists(*list, ignored) &&
                                                            !std::filesystem::is_regular_file(*list, ignored)));
-    if (options.linked && (list_is_no_file || (inputs.size() > 1 && std::count(inputs.begin(), inputs.end(), "-") > 0)))
+    if (options.linked && (list_is_no_file || (inputs.size() > 1 && !options.inputs.pages &&
+                                               std::count(inputs.begin(), inputs.end(), "-") > 0)))
         throw Contradiction({"--link"}, "--link reads all inputs twice, and standard input or a pipe comes once");
     for (const char* option : {"--link", "--lut-out"})
         if (given(option) && given("--shard"))
@@ -72,8 +75,8 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--percentiles"}, "--percentiles belongs to --normalize percentile");
     const bool drawn = options.format == "table";
     // Files about a set, dataset.json and its picture, are written with its stats.
-    const bool of_set =
-        writes.stats && (list || inputs.size() > 1 || std::any_of(inputs.begin(), inputs.end(), is_directory));
+    const bool of_set = writes.stats && (list || pages_are_set || inputs.size() > 1 ||
+                                         std::any_of(inputs.begin(), inputs.end(), is_directory));
     for (const char* option : {"--bins", "--range"})
         if (given(option) && !writes.histogram && !of_set)
             throw Contradiction({option}, std::string(option) + " is about the written histogram, " + why);

@@ -21,6 +21,13 @@ name for each; those of a list by their paths, '..' as 'up'. Standard input is '
 writes stdin.*. An input given twice is measured once. Of more than one input: errors.csv for those
 that failed (path,kind,message), and dataset.csv, .json and .histogram.png for the whole set.
 
+With --pages every image is a page: FILE#3 in rows and errors, NAME.p3.* its files; what is behind the
+last # is the page, whatever the name holds. Pages count from 1; one that is wanted and not there is an
+error, of a file the first such. A frame that is partly transparent over another is blended as libwebp
+does (WebP), or exactly, rounded once (PNG); a frame over a damaged one is an error, too. Parts of an
+OpenEXR after the first are refused. Standard input is kept in a temporary file; other pipes have no
+pages. --shard shares out files, never the pages of one.
+
 CSV holds names byte for byte, but for those that a spreadsheet would run as a formula: a name that
 begins with = + - @ stands as ./NAME, the same file; other text, as a channel's name, gets an apostrophe.
 JSON escapes control characters, and gives a name that is no UTF-8 whole in path_base64. A terminal gets

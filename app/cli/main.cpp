@@ -11,6 +11,7 @@
 #include "cli/options.hpp"
 #include "commands/columns.hpp"
 #include "commands/devices.hpp"
+#include "commands/formats.hpp"
 #include "commands/licenses.hpp"
 #include "commands/merge.hpp"
 #include "run/pipeline.hpp"
@@ -26,6 +27,8 @@ int execute(const gpuhist::app::CommandLine& line) {
             return gpuhist::app::show_devices();
         case Command::columns:
             return gpuhist::app::show_columns(line.columns);
+        case Command::formats:
+            return gpuhist::app::show_formats(line.formats);
         case Command::merge:
             return gpuhist::app::merge(line.merge);
         case Command::licenses:

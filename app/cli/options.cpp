@@ -84,6 +84,14 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
               "Of directories take the files that match, whatever their\nextension; a glob with / is for the whole "
               "path in the\ndirectory; repeatable");
     add_globs(app, "--exclude", options.inputs.walk.exclude, "Leave out files and directories that match; repeatable");
+    add_text(
+        app, "--pages", [&](const std::string& text) { options.inputs.pages = parse_pages(text); },
+        "Measure pages, each as an image FILE#N: all, or numbers and\nranges as 1,3-5,9-; they are a set, as images of "
+        "a directory.\nOf "
+        "a TIFF directories but overviews, thumbnails and masks;\nframes of animated WebP and PNG, as they are shown; "
+        "images\nin "
+        "a netpbm file [the first of each file]",
+        "PAGES");
     add_number(app, "--max-pixels", options.decode.max_pixels, std::uint64_t{1}, many,
                "Refuse images of more pixels [1073741824]");
     const Choices<io::OnDamaged> on_damaged{{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}};
@@ -285,7 +293,15 @@ Grammar::Grammar(CommandLine& line)
              "Which percentiles have columns [1,5,25,50,75,95,99]", "LIST");
     add_help(columns);
 
-    add_help(add_command(Command::devices, "devices", "List the engines, the GPUs, and which engine auto takes when"));
+    CLI::App& formats =
+        add_command(Command::formats, "formats", "Say which files are read, by which decoder, and what is refused");
+    add_choice<std::string>(*this, formats, "--format", line.formats.format,
+                            {{"table", "table"}, {"json", "json"}, {"markdown", "markdown"}},
+                            "table [default], json or markdown", "FORM");
+    add_help(formats);
+
+    add_help(add_command(Command::devices, "devices",
+                         "List the engines, the GPUs, which engine auto takes when, and the decoders"));
 
     CLI::App& shells = add_command(Command::completion, "completion", "Print the completion script of a shell");
     add_choice<std::string>(*this, shells, "SHELL", shell, {{"bash", "bash"}, {"zsh", "zsh"}, {"fish", "fish"}},

@@ -4,18 +4,20 @@
 #include <optional>
 
 #include "commands/columns.hpp"
+#include "commands/formats.hpp"
 #include "commands/merge.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
 
-enum class Command { run, devices, columns, merge, licenses, completion, manual };
+enum class Command { run, devices, columns, formats, merge, licenses, completion, manual };
 
 /// A command and its options: those of the others are not looked at.
 struct CommandLine {
     Command command = Command::run;
     Options run;
     ColumnsOptions columns;
+    FormatsOptions formats;
     MergeOptions merge;
 };
 

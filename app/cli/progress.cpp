@@ -56,14 +56,13 @@ std::string limit(const RunSummary& summary) {
 
 }  // namespace
 
-/// Count of the inputs. It outlives the progress where a directory takes long to list.
+/// Count of the shard's inputs. It outlives the progress where a directory takes long to list.
 struct Progress::Total {
     std::atomic<std::uint64_t> inputs{0};
     std::atomic<bool> known{false}, end{false};
 };
 
-Progress::Progress(Console& console, const Options& options)
-    : console_(console), shard_(options.shard.value_or(io::ShardId{})), total_(std::make_shared<Total>()) {
+Progress::Progress(Console& console, const Options& options) : console_(console), total_(std::make_shared<Total>()) {
     if (!console.shows_progress()) return;
     std::error_code ignored;
     const auto& paths = options.inputs.files_from;
@@ -71,7 +70,11 @@ Progress::Progress(Console& console, const Options& options)
         std::thread([total = total_, inputs = options.inputs, output = options.output] {
             try {
                 InputList list(inputs, output);
-                for (; !total->end && list.next(); list.take_notes()) ++total->inputs;
+                for (; !total->end; list.take_notes()) {
+                    const auto input = list.next();
+                    if (!input) break;
+                    if (inputs.shard.has(input->index)) ++total->inputs;
+                }
                 total->known = !total->end;
             } catch (const std::exception&) {  // who reads the list for work says so
             }
@@ -97,7 +100,7 @@ Progress::~Progress() {
 }
 
 std::string Progress::line(double seconds) const {
-    const std::uint64_t now = done_, done = skipped_ + now, total = shard_.own(total_->inputs), errors = errors_;
+    const std::uint64_t now = done_, done = skipped_ + now, total = total_->inputs, errors = errors_;
     std::string text = std::to_string(done);
     if (total_->known) text.append("/").append(std::to_string(total));
     text.append("  ").append(speed(now, pixels_, seconds));

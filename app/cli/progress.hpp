@@ -37,7 +37,6 @@ class Progress {
     std::string line(double seconds) const;
 
     Console& console_;
-    const io::ShardId shard_;
     std::atomic<std::uint64_t> skipped_{0}, done_{0}, pixels_{0}, errors_{0};
     std::shared_ptr<Total> total_;
     std::mutex mutex_;

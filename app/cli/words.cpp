@@ -160,6 +160,40 @@ double parse_white(const std::string& text) {
     return white;
 }
 
+PageSelection parse_pages(const std::string& text) {
+    PageSelection pages;
+    if (text == "all") {
+        pages.ranges.emplace_back();
+        return pages;
+    }
+    for (const std::string& item : split(text)) {
+        auto& [first, last] = pages.ranges.emplace_back();
+        const char* const end = item.data() + item.size();
+        auto [at, status] = std::from_chars(item.data(), end, first);
+        last = first;
+        if (status == std::errc() && at != end && *at == '-') {
+            last = PageSelection::end;
+            if (++at != end) {
+                const auto rest = std::from_chars(at, end, last);
+                at = rest.ptr;
+                status = rest.ec;
+            }
+        }
+        if (status != std::errc() || at != end || first < 1 || last < first)
+            throw CLI::ValidationError("--pages", "'" + item + "' is none of all, N, N-M and N-, counted from 1");
+    }
+    std::sort(pages.ranges.begin(), pages.ranges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<PageSelection::Range> apart;
+    for (const PageSelection::Range& range : pages.ranges) {
+        if (!apart.empty() && range.first - 1 <= apart.back().last)
+            apart.back().last = std::max(apart.back().last, range.last);
+        else
+            apart.push_back(range);
+    }
+    pages.ranges = std::move(apart);
+    return pages;
+}
+
 io::ShardId parse_shard_of(const std::string& text) {
     io::ShardId shard;
     const char* const end = text.data() + text.size();

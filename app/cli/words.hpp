@@ -33,6 +33,8 @@ std::vector<io::PlotFormat> parse_plot_formats(const std::string& text);
 std::uint64_t parse_size(const std::string& option, const std::string& text);
 /// White of all images, over 0.
 double parse_white(const std::string& text);
+/// Pages as `all`, or numbers and ranges: 1,3-5,9-.
+PageSelection parse_pages(const std::string& text);
 /// Shard as K/N.
 io::ShardId parse_shard_of(const std::string& text);
 /// Truth of a switch that a variable or a file names: 1, true, yes, on, or their opposites.

@@ -1,10 +1,12 @@
 #include "commands/devices.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
 #include "cli/console.hpp"
 #include "gpuhist/engine.hpp"
+#include "gpuhist/io/versions.hpp"
 #include "run/engine_choice.hpp"
 #include "run/exit_code.hpp"
 
@@ -42,6 +44,10 @@ int show_devices() {
                 std::to_string(gpu.memory_bytes >> 20) + " MiB, " + std::to_string(gpu.multiprocessors) +
                 " multiprocessors" + (gpu.cooperative_launch ? "" : ", no cooperative launch") + '\n';
     text += gpu_works ? rule(GpuTerms{}) : "auto takes cpu, because cuda is not available\n";
+    text += "decoders, of the formats that 'gpuhist formats' lists\n";
+    for (const io::LibraryVersion& library : io::library_versions())
+        text += "  " + library.name + std::string(15 - std::min<std::size_t>(14, library.name.size()), ' ') +
+                library.version + '\n';
     Console console(true);
     console.print(text);
     return console.failed() ? output_failed : all_done;

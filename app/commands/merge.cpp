@@ -92,11 +92,12 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     io::NewFile stats = new_file("stats.csv"), errors = new_file("errors.csv");
     write_rows(shards, stats, errors);
     const std::uint64_t failed = total(shards, &io::Shard::errors), rows = total(shards, &io::Shard::rows);
+    const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
     output([&] {
         // A file that is not written now must not be left from an earlier run: it would be taken for this one's.
         std::set<std::string> stale(names.begin(), names.end());
-        if (first.inputs > 1 && rows > 0)
+        if (is_set && rows > 0)
             io::write_dataset(options.output, shards.groups, shards.stored, first.histogram, first.plots,
                               first.percentiles, [&](const fs::path& path, const io::Pieces& pieces) {
                                   const std::string name = path.lexically_relative(options.output);
@@ -119,7 +120,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     });
     if (!options.notes) return failed;
     for (const std::string& line : shards.notes.lines()) console.note(line);
-    if (first.inputs > 1)
+    if (is_set)
         for (const std::string& line : io::dataset_notes(shards.groups.front().summary, shards.notes))
             console.note(line);
     const std::string summary = "merged  " + counted(shards.files.size(), "shard") + ", " +

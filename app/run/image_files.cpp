@@ -44,7 +44,7 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
     io::Plot plot;
     if (writes.plot) {
         TableHeading heading = heading_of(outcome.result, {false, true, false});
-        if (input.standard_input) heading.name = "standard input";
+        if (input.standard_input) heading.name.replace(0, 1, "standard input");
         plot = {printable(heading.name) + "  " + heading.description, {panel}};
         for (const io::PlotFormat format : options_.plots.formats)
             files.emplace_back(

@@ -270,6 +270,8 @@ io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held
     io::DecodeOptions decode = options_.decode;
     decode.allocator = allocator_.get();
     static const std::uint64_t machine_memory = available_memory();
+    decode.page = input.page;
+    decode.pages = input.pages;
     const bool once = !options_.linked || single_;  // what a pipe brings is gone
     decode.max_pipe_bytes = once && !input.found ? budget_.limit() : 0;
     decode.while_reading = end_if_interrupted;
@@ -282,7 +284,8 @@ io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held
         share.require(held + file_bytes + pixel_bytes * (1 + (normalized ? most_copies() : 0)));
         clock.enter(pixel_bytes > 0 ? Stage::decode : Stage::read);
     };
-    return input.standard_input ? io::read_image(STDIN_FILENO, input.path, decode) : io::read_image(input.path, decode);
+    const std::string& file = input.file_path();
+    return input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
 }
 
 /// Memory that copies of an image take at most, in images: one is as large, as floats up to four times. Of floats one
@@ -399,7 +402,8 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
                    image.analysis.white,
                    io::to_string(image.file.alpha),
                    io::to_string(image.file.damage),
-                   image.file.bands};
+                   image.file.bands,
+                   image.file.pages};
     result.rows = statistics(image.analysis, options_.percentiles);
     add(outcome, remarks_on(result, options_.white));
     const bool table = options_.table_of(input);

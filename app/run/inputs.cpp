@@ -1,5 +1,7 @@
 #include "run/inputs.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -180,10 +182,55 @@ class PathFile {
 
 }  // namespace
 
+/// Pages of a file that are wanted, one after the other, as inputs.
+class PagesOfFile {
+  public:
+    PagesOfFile(Input file, std::shared_ptr<const io::FilePages> pages, const PageSelection& wanted)
+        : file_(std::move(file)), pages_(std::move(pages)), wanted_(wanted) {}
+
+    /// The next page. The first that is wanted and not there is one too, whose failure says so.
+    std::optional<Input> next() {
+        const std::uint64_t count = pages_->pages.size();
+        for (; range_ < wanted_.ranges.size(); ++range_) {
+            const auto& [first, last] = wanted_.ranges[range_];
+            page_ = std::max(page_ + 1, first);
+            if (page_ <= std::min(last, count)) return page(page_);
+            const bool missing = last > count && (last != PageSelection::end || first > count || pages_->rest);
+            if (!missing) continue;
+            range_ = wanted_.ranges.size();
+            return page(std::max(first, count + 1));
+        }
+        return std::nullopt;
+    }
+
+  private:
+    Input page(std::uint64_t number) const {
+        Input input = file_;
+        const std::string digits = std::to_string(number);
+        input.file = input.path;
+        input.path += '#' + digits;
+        input.output_name += ".p" + digits;
+        input.page = number;
+        input.pages = pages_;
+        input.from_directory = input.from_directory || !wanted_.one();
+        return input;
+    }
+
+    Input file_;
+    std::shared_ptr<const io::FilePages> pages_;
+    const PageSelection& wanted_;
+    std::size_t range_ = 0;
+    std::uint64_t page_ = 0;
+};
+
 class InputList::Implementation {
   public:
     Implementation(const InputOptions& options, const fs::path& output, std::function<bool(const std::string&)> written)
-        : walk_options_(options.walk), written_(std::move(written)), results_(resolve(output).string()) {
+        : walk_options_(options.walk),
+          wanted_pages_(options.pages),
+          shard_(options.shard),
+          written_(std::move(written)),
+          results_(resolve(output).string()) {
         if (options.files_from) paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated);
         PathResolver resolver;
         for (const std::string& argument : options.arguments) {
@@ -203,8 +250,21 @@ class InputList::Implementation {
     }
 
     std::optional<Input> next() {
+        if (pages_) {
+            if (auto page = pages_->next()) return page;
+            pages_.reset();
+        }
         std::optional<Input> input = paths_ ? next_of_list() : next_of_arguments();
         if (input) input->index = index_++;
+        if (!input || !wanted_pages_ || input->failure || !shard_.has(input->index)) return input;
+        try {
+            auto found =
+                input->standard_input ? io::probe_pages(STDIN_FILENO, input->path) : io::probe_pages(input->path);
+            pages_.emplace(*input, std::move(found), *wanted_pages_);
+            return pages_->next();
+        } catch (const IoError& error) {
+            input->failure = error;
+        }
         return input;
     }
 
@@ -216,7 +276,9 @@ class InputList::Implementation {
         return all;
     }
 
-    bool single() const { return !paths_ && roots_.size() == 1 && !roots_.front().directory; }
+    bool single() const {
+        return !paths_ && roots_.size() == 1 && !roots_.front().directory && (!wanted_pages_ || wanted_pages_->one());
+    }
 
     bool includes(const fs::path& path) const {
         PathResolver resolver;
@@ -360,6 +422,9 @@ class InputList::Implementation {
     bool is_result(const std::string& full) const { return (written_ && written_(full)) || lists_.list(full); }
 
     io::WalkOptions walk_options_;
+    std::optional<PageSelection> wanted_pages_;
+    io::ShardId shard_;
+    std::optional<PagesOfFile> pages_;  ///< of the file that was listed last
     std::function<bool(const std::string&)> written_;
     mutable ListsAround lists_;
     std::string results_;

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/pages.hpp"
+#include "gpuhist/io/shard.hpp"
 #include "gpuhist/io/walk.hpp"
 
 namespace gpuhist::app {
@@ -23,15 +25,33 @@ struct Stamp {
 };
 
 struct Input {
-    std::uint64_t index = 0;  ///< from 0, in the order of all inputs
-    std::string path;         ///< as given, or as found in a directory that was given; `-` for standard input
-    std::string output_name;  ///< relative
-    std::string group;        ///< the directory it belongs to: that of `output_name`, or of the path as given; or `.`
+    std::uint64_t index = 0;  ///< from 0, in the order of all inputs; pages of a file share that of the file
+    std::string path;         ///< as given, or as found in a directory that was given; `-` for standard input;
+                              ///< of a page with `#N` behind it
+    std::string file;         ///< of a page: the path without that
+    std::uint64_t page = 0;   ///< from 1; 0: the file is measured without pages
+    std::shared_ptr<const io::FilePages> pages;  ///< of the file, where a page is measured
+    std::string output_name;                     ///< relative
+    std::string group;  ///< the directory it belongs to: that of `output_name`, or of the path as given; or `.`
     bool from_directory = false;
     bool found = false;  ///< by a walk through a directory; otherwise it was named
     bool standard_input = false;
     std::optional<IoError> failure;  ///< of what cannot even be listed
     std::optional<Stamp> stamp;      ///< of an input that this run measures, before it is read
+
+    const std::string& file_path() const { return page > 0 ? file : path; }
+};
+
+/// Pages that are wanted of each file, counted from 1.
+struct PageSelection {
+    static constexpr std::uint64_t end = ~std::uint64_t{0};  ///< the last one, whichever it is
+    struct Range {
+        std::uint64_t first = 1, last = end;
+    };
+    std::vector<Range> ranges;  ///< in ascending order, with gaps between them
+
+    /// Whether it is one page of a file: no set of its own.
+    bool one() const { return ranges.size() == 1 && ranges.front().first == ranges.front().last; }
 };
 
 /// Absolute path, symbolic links resolved as far as it is there.
@@ -43,12 +63,15 @@ struct InputOptions {
     std::optional<std::string> files_from;  ///< a file of paths, `-` for standard input, instead of arguments
     bool zero_separated = false;            ///< its paths end with zero bytes, not lines; as do those that are listed
     io::WalkOptions walk;                   ///< through directories
+    std::optional<PageSelection> pages;     ///< each is an input; absent: files are measured whole, by their first page
+    io::ShardId shard;                      ///< whose files are looked into for their pages
 };
 
 /// Lists the inputs in the order of the arguments, and those of a directory in byte order. An image that several
 /// arguments name is listed once. Results are left out of directories: what lies in `output` where that is below them,
 /// what a list `.gpuhist` names, and the files that `written` knows, by an absolute path without links.
-/// Which these are follows from the arguments alone, so that memory does not grow with the number of images.
+/// Which these are follows from the arguments alone, so that memory does not grow with the number of images. Pages are
+/// listed in the place of their file, which is opened for them; standard input must then be a regular file.
 class InputList {
   public:
     /// Throws IoError where the list of paths cannot be opened.
@@ -63,7 +86,7 @@ class InputList {
     /// Entries that were left out of the directories listed so far. Of a directory in another they are counted once.
     io::LeftOut left_out() const;
 
-    /// Whether there is one input, and it is no directory.
+    /// Whether there is one input, no directory and no set of pages.
     bool single() const;
 
     /// Whether an existing file of that path is, or would be, one of the inputs. Paths of a list are not remembered.

@@ -62,6 +62,12 @@ void check_output_directory(const fs::path& directory) {
                   "; name another directory with --output");
 }
 
+/// Tells whether pages of standard input are measured, which must be a file for that.
+bool takes_pages_of_standard_input(const Options& options) {
+    const std::vector<std::string>& arguments = options.inputs.arguments;
+    return options.inputs.pages && std::find(arguments.begin(), arguments.end(), "-") != arguments.end();
+}
+
 /// Copies standard input, which may be a pipe, into a file that takes its place.
 void keep_standard_input() {
     struct Close {
@@ -172,6 +178,7 @@ std::shared_ptr<InputList> Run::list_inputs() {
 
 /// Finds out what may be written, before anything is. Throws IoError.
 void Run::look_before_writing() {
+    if (takes_pages_of_standard_input(options_)) keep_standard_input();
     const Writes most = options_.write.value_or(Writes{true, true, true, true});
     if (!most.any() && options_.tables_to.empty()) return;
     if (most.any()) output_->read_lists();
@@ -184,7 +191,7 @@ void Run::look_before_writing() {
         // A list may name an earlier run's file behind the image that it is of. What cannot be read twice is kept.
         if (standard_input) keep_standard_input();
         InputList list(options_.inputs, options_.output);
-        while (const auto input = list.next()) output_->protect(input->path);
+        while (const auto input = list.next()) output_->protect(input->file_path());
         if (standard_input) std::rewind(stdin);
     }
     results_.reserve_names();
@@ -288,7 +295,7 @@ Batch Run::batch_of(std::vector<Input> inputs) {
         Outcome& outcome = batch[i];
         outcome.input = std::move(inputs[i]);
         if (names_) outcome.names = names_->take(outcome.input);
-        if (files_of_images_ && output_->may_replace()) output_->protect(outcome.input.path);
+        if (files_of_images_ && output_->may_replace()) output_->protect(outcome.input.file_path());
         outcome.left_out = !shard_.has(outcome.input.index) || (results_.pass() == 2 && results_.is_bad(outcome.input));
     }
     return batch;
@@ -326,7 +333,7 @@ void Run::pass_through(std::uint64_t done) {
         left -= inputs.size();
     }
     progress_ = std::make_unique<Progress>(console_, options_);
-    progress_->skip(shard_.own(done));
+    progress_->skip(results_.own_inputs());
 
     using BatchPointer = std::shared_ptr<Batch>;
     const auto begin = [&](tbb::flow_control& flow) -> BatchPointer {
@@ -400,7 +407,7 @@ void Run::say_end() {
     if (end_ == End::errors) text = "stopped after " + counted(results_.failed(), "error");
     if (end_ == End::output || end_ == End::engine || end_ == End::refused) text = "stopped";
     if (text.empty() || single_) return;
-    const std::uint64_t done = shard_.own(results_.inputs());
+    const std::uint64_t done = results_.own_inputs();
     text += ": " + counted(done, "input") + (done == 1 ? " is done" : " are done");
     if (results_.resumable()) text += "; the same command with --resume goes on";
     console_.say(text);
@@ -434,7 +441,7 @@ int Run::execute() {
         console_.say(error.what());
         end(End::engine);
     }
-    summary_.inputs = shard_.own(results_.inputs());
+    summary_.inputs = results_.own_inputs();
     summary_.images = results_.images();
     summary_.measured_now = results_.images_now();
     summary_.pixels = results_.pixels();
@@ -462,7 +469,10 @@ int run(const Options& options, RunSummary* summary, const EngineFactory& make) 
         return output_failed;
     }
     try {
-        if (options.dry_run) return list_inputs(options);
+        if (options.dry_run) {
+            if (takes_pages_of_standard_input(options)) keep_standard_input();
+            return list_inputs(options);
+        }
         return Run(options, summary ? *summary : own, make).execute();
     } catch (const UsageError& error) {
         console.say(error.what());

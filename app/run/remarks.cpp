@@ -29,7 +29,7 @@ std::vector<Remark> remarks_on(const io::Image& file) {
     if (!file.named.empty())
         remarks.push_back(
             {"kind", "by its name " + file.named + ", by its bytes " + file.format + ", which it is read as"});
-    if (file.pages > 1)
+    if (file.pages > 1 && file.page == 0)
         remarks.push_back({"pages", "the first of its " + std::to_string(file.pages) + " pages is measured"});
     if (file.damage != io::Damage::none)
         remarks.push_back(

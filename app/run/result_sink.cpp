@@ -175,12 +175,15 @@ void Results::keep_values() {
 }
 
 void Results::begin_second_pass() {
-    checkpoint_.shard.inputs = checkpoint_.inputs;
-    checkpoint_.shard.inputs_hash = hash_.text();
+    checkpoint_.shard.inputs = files_;
+    checkpoint_.shard.inputs_hash = files_hash_.text();
     checkpoint_.pass = 2;
     checkpoint_.inputs = 0;
     checkpoint_.first_stamps = stamps_.text();
     hash_ = {};
+    files_hash_ = {};
+    files_ = own_ = 0;
+    last_file_.reset();
     stamps_ = {};
     skipped_ = to_skip_ = 0;
     checkpoint();
@@ -188,9 +191,12 @@ void Results::begin_second_pass() {
 
 bool Results::is_bad(const Input& input) {
     if (!bad_lines_.is_open()) bad_lines_.open(bad_.partial());
-    while (!next_bad_ || *next_bad_ < input.index)
-        if (!(bad_lines_ >> next_bad_.emplace())) next_bad_ = ~std::uint64_t{0};
-    return *next_bad_ == input.index;
+    const std::pair here(input.index, input.page);
+    while (!next_bad_ || *next_bad_ < here) {
+        auto& [index, page] = next_bad_.emplace();
+        if (!(bad_lines_ >> index >> page)) index = ~std::uint64_t{0};
+    }
+    return *next_bad_ == here;
 }
 
 std::vector<LutSet> Results::luts() const {
@@ -202,12 +208,20 @@ std::vector<LutSet> Results::luts() const {
     return luts;
 }
 
-void Results::skip(const Input& input) {
+/// Takes note of an input, whatever comes of it.
+void Results::count(const Input& input) {
     hash_.add(input.path);
-    if (input.stamp) {
-        stamps_.add(*input.stamp);
-        if (changed_.empty() && input.stamp->changed > checkpoint_.time) changed_ = input.path;
-    }
+    if (input.stamp) stamps_.add(*input.stamp);
+    own_ += options_.inputs.shard.has(input.index);
+    if (last_file_ == input.index) return;
+    last_file_ = input.index;
+    files_hash_.add(input.file_path());
+    ++files_;
+}
+
+void Results::skip(const Input& input) {
+    count(input);
+    if (input.stamp && changed_.empty() && input.stamp->changed > checkpoint_.time) changed_ = input.path;
     from_directory_ = from_directory_ || input.from_directory;
     if (++skipped_ < to_skip_) return;
     const std::string anew = " the interrupted run in " + options_.output.string() + ": start anew without --resume";
@@ -310,13 +324,13 @@ void Results::record(Outcome& outcome) {
         if (const auto why = one_table_.refusal(outcome.result)) throw UsageError(*why);
     in_doubt_ = true;
     if (!outcome.failure || journaled_) begin_files();
-    hash_.add(input.path);
-    if (input.stamp) stamps_.add(*input.stamp);
+    count(input);
     ++checkpoint_.inputs;
     if (!outcome.left_out) {
         if (outcome.failure) {
             add_error(input, *outcome.failure);
-            if (linked_ && checkpoint_.pass == 1) bad_.append(std::to_string(input.index) + '\n');
+            if (linked_ && checkpoint_.pass == 1)
+                bad_.append(std::to_string(input.index) + ' ' + std::to_string(input.page) + '\n');
         } else {
             for (const Failure& failure : outcome.not_written) add_error(input, failure);
             if (checkpoint_.pass == 2 || !options_.table_of(input))  // which names them
@@ -366,8 +380,8 @@ void Results::checkpoint() {
     checkpoint_.time = static_cast<std::uint64_t>(
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
     if (checkpoint_.pass == 1) {
-        checkpoint_.shard.inputs = checkpoint_.inputs;
-        checkpoint_.shard.inputs_hash = checkpoint_.paths_hash;
+        checkpoint_.shard.inputs = files_;
+        checkpoint_.shard.inputs_hash = files_hash_.text();
     }
     save_checkpoint(checkpoint_path_, checkpoint_, *values_);
     values_->release();
@@ -423,7 +437,7 @@ void Results::finish_dataset() {
             finish_rows(errors_, "errors.csv", checkpoint_.errors_file);
         else
             errors_.discard();
-        if (shard.inputs >= 2 && shard.rows > 0) {
+        if (io::is_set(shard, shard.groups.front().summary, shard.errors) && shard.rows > 0) {
             numbers_ = io::write_dataset(
                 options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, shard.percentiles, writer(),
                 [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
@@ -461,7 +475,7 @@ void Results::print_set() {
 void Results::finish() {
     summary_.settle();
     if (!begun_) return;
-    if (checkpoint_.pass == 2 && !complete_ && hash_.text() != checkpoint_.shard.inputs_hash) {
+    if (checkpoint_.pass == 2 && !complete_ && files_hash_.text() != checkpoint_.shard.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");
         ++checkpoint_.errors["other"];
     } else if (checkpoint_.pass == 2 && !complete_ && stamps_.text() != checkpoint_.first_stamps) {

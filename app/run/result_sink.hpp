@@ -78,6 +78,7 @@ class Results {
     std::uint64_t failed() const;  ///< inputs
     const std::map<std::string, std::uint64_t>& errors() const { return checkpoint_.errors; }
     std::uint64_t inputs() const { return checkpoint_.inputs; }
+    std::uint64_t own_inputs() const { return own_; }  ///< of this shard
     std::uint64_t images() const { return checkpoint_.images; }
     std::uint64_t images_now() const { return images_; }  ///< measured by this run alone
     std::uint64_t pixels() const { return pixels_; }      ///< of these
@@ -87,6 +88,7 @@ class Results {
     io::FileWriter writer();
     void keep_values();
     void begin_files();
+    void count(const Input& input);
     void add_error(const Input& input, const Failure& failure);
     void remark(const Outcome& outcome);
     void say_notes();
@@ -112,9 +114,9 @@ class Results {
     std::filesystem::path checkpoint_path_;
     RowFile rows_;    ///< stats.csv, or all rows of a shard
     RowFile errors_;  ///< errors.csv, which a shard has none of
-    RowFile bad_;     ///< indices of inputs that a second pass leaves out, a line each
+    RowFile bad_;     ///< index and page of inputs that a second pass leaves out, a line each
     std::ifstream bad_lines_;
-    std::optional<std::uint64_t> next_bad_;
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> next_bad_;  ///< index and page
     const std::shared_ptr<io::FrequencyFile> values_;
     const std::uint64_t group_bytes_;
     Checkpoint checkpoint_;
@@ -122,7 +124,10 @@ class Results {
     std::optional<io::SetNumbers> numbers_;  ///< of the whole set, once it has been written
     GroupRows groups_;                       ///< as far as they have been written
     OneTable one_table_;
-    PathsHash hash_;
+    PathsHash hash_;        ///< of all inputs
+    PathsHash files_hash_;  ///< of their files, which all shards know, while pages are known of their own alone
+    std::uint64_t files_ = 0, own_ = 0;
+    std::optional<std::uint64_t> last_file_;
     StampsHash stamps_;
     std::string expected_hash_, expected_stamps_;  ///< of the inputs to be skipped
     std::string changed_;                          ///< the first of them that was changed after the checkpoint

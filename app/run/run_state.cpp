@@ -30,6 +30,17 @@ std::string percents(const Percentiles& percentiles) {
     return text;
 }
 
+std::string pages_text(const std::optional<PageSelection>& pages) {
+    std::string text;
+    for (const auto& [first, last] : pages ? pages->ranges : std::vector<PageSelection::Range>{})
+        text.append(text.empty() ? "" : ",")
+            .append(std::to_string(first))
+            .append(last == first                ? ""
+                    : last == PageSelection::end ? "-"
+                                                 : '-' + std::to_string(last));
+    return text;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> fingerprint(const Options& options) {
@@ -46,6 +57,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--follow-links", options.inputs.walk.follow_links ? "yes" : "no"},
         {"--include", join(options.inputs.walk.include)},
         {"--exclude", join(options.inputs.walk.exclude)},
+        {"--pages", pages_text(options.inputs.pages)},
         {"--group-by", options.group_by_directory ? "dir" : ""},
         {"--percentile-columns", percents(options.percentiles)},
         {"--bins", std::to_string(options.histogram.bins)},
@@ -100,7 +112,8 @@ std::string PathsHash::text() const {
 
 Stamp stamp_of(const Input& input) {
     struct stat status {};
-    if (input.standard_input || input.failure || stat(input.path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+    if (input.standard_input || input.failure || stat(input.file_path().c_str(), &status) != 0 ||
+        !S_ISREG(status.st_mode))
         return {};
     const auto nanoseconds = [](const timespec& time) {
         return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);

@@ -147,6 +147,8 @@ const Column after_percentiles[] = {
      "images with alpha", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
     {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",
      "images let pass", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.damage); }},
+    {"pages", "pages", Type::integer, "Pages in the file, as --pages counts them.", "the decoder", "every image",
+     of_image, false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.pages); }},
 };
 
 }  // namespace

@@ -301,6 +301,16 @@ struct CheckedRows {
 
 }  // namespace
 
+bool is_set(const Shard& shard, const Summary& whole, std::uint64_t errors) {
+    if (shard.inputs > 1) return true;
+    const auto pages = shard.options.find("--pages");
+    if (pages == shard.options.end() || pages->second.empty()) return false;
+    std::uint64_t all = errors;
+    for (const DepthSummary& depth : whole.depths())
+        for (const ChannelSummary& channel : depth.channels) all += is_first(channel.channel) ? channel.images : 0;
+    return all > 1;
+}
+
 std::string shard_file_name(ShardId id) {
     return name_of(id) + ".json";
 }

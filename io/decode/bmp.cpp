@@ -342,6 +342,20 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat bmp_format{"a BMP", {".bmp", ".dib"}, 4, matches, inspect, decode};
+const ImageFormat bmp_format{
+    "a BMP",
+    {".bmp", ".dib"},
+    4,
+    matches,
+    inspect,
+    decode,
+    {"BMP",
+     {},
+     "u8; fewer bits as 0 to 255",
+     "",
+     "headers of 12, 16, 40, 52, 56, 64, 108, 124 bytes; palettes (grays alone: gray); run lengths; 555, 565 and any "
+     "masks "
+     "of up to 8 bits; alpha where a mask says so",
+     "JPEG or PNG inside, other headers, masks over 8 bits or in pieces, runs past the width"}};
 
 }  // namespace gpuhist::io

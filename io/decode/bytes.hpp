@@ -12,21 +12,35 @@ namespace gpuhist::io {
 
 enum class Endian { little, big };
 
-/// Bytes that somebody else owns. What lies outside them reads as absent.
+class FileWindow;
+
+/// Bytes that somebody else owns. What lies outside them reads as absent. Bytes of a window on a file come into memory
+/// where they are asked for; `at` asks for none.
 class Bytes {
   public:
-    Bytes(const unsigned char* data, std::size_t size) : data_(data), size_(size) {}
+    Bytes(const unsigned char* data, std::size_t size, FileWindow* window = nullptr)
+        : data_(data), size_(size), window_(window) {}
 
     std::size_t size() const { return size_; }
     const unsigned char* at(std::uint64_t offset) const { return data_ + offset; }
+    /// Part of the bytes, all of it in memory up to the next `let_go`.
+    Bytes part(std::uint64_t offset, std::uint64_t count) const {
+        need(offset, count);
+        return {data_ + offset, static_cast<std::size_t>(count)};
+    }
+    /// Lets a window forget what it holds, where that is much: `part` and `text` of before are no more.
+    void let_go() const;
     bool has(std::uint64_t offset, std::uint64_t count) const { return offset <= size_ && count <= size_ - offset; }
 
     bool starts_with(std::string_view text, std::uint64_t offset = 0) const {
-        return has(offset, text.size()) && std::memcmp(data_ + offset, text.data(), text.size()) == 0;
+        if (!has(offset, text.size())) return false;
+        need(offset, text.size());
+        return std::memcmp(data_ + offset, text.data(), text.size()) == 0;
     }
 
     std::optional<std::uint64_t> number(std::uint64_t offset, unsigned count, Endian endian) const {
         if (!has(offset, count)) return std::nullopt;
+        need(offset, count);
         std::uint64_t value = 0;
         for (unsigned i = 0; i < count; ++i)
             value = value << 8 | data_[offset + (endian == Endian::big ? i : count - 1 - i)];
@@ -34,12 +48,19 @@ class Bytes {
     }
 
     std::string_view text(std::uint64_t offset, std::uint64_t count) const {
+        need(offset, count);
         return {reinterpret_cast<const char*>(data_ + offset), static_cast<std::size_t>(count)};
     }
 
   private:
+    void need(std::uint64_t offset, std::uint64_t count) const {
+        if (window_) load(offset, count);
+    }
+    void load(std::uint64_t offset, std::uint64_t count) const;  // files/window.cpp
+
     const unsigned char* data_;
     std::size_t size_;
+    FileWindow* window_;
 };
 
 /// a · b, or the largest number where the product passes it: then no file is long enough, which is what is asked.

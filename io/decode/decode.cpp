@@ -1,15 +1,25 @@
 #include "gpuhist/io/decode.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "decode/formats.hpp"
+#include "decode/frames.hpp"
 #include "decode/probe.hpp"
 #include "files/bytes.hpp"
 #include "files/failure.hpp"
+#include "files/regular_file.hpp"
+#include "files/window.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -25,8 +35,8 @@ std::string size_text(const Probe& found) {
 }
 
 /// Probes a file, or the first bytes of one. Throws where it is of no format that is read.
-Probe probe_known(const Bytes& bytes, const std::string& name) {
-    Probe found = probe(bytes);
+Probe probe_known(const Bytes& bytes, const std::string& name, std::uint64_t place = 0) {
+    Probe found = probe(bytes, place);
     if (!found.format) fail(name, describe_unknown(bytes), Kind::unsupported);
     return found;
 }
@@ -40,10 +50,8 @@ void check_size(const Probe& found, const std::string& name, const DecodeOptions
              Kind::too_large);
 }
 
-/// Probes a file before its pixels are decoded. Throws where they must not or cannot be.
-Probe check(const Bytes& bytes, const std::string& name, const DecodeOptions& options) {
-    if (bytes.size() == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
-    Probe found = probe_known(bytes, name);
+/// Checks what was found in a file before its pixels are decoded. Throws where they must not or cannot be.
+void check(const Bytes& bytes, const Probe& found, const std::string& name, const DecodeOptions& options) {
     if (!found.unsupported.empty()) fail(name, found.unsupported, Kind::unsupported);
     check_size(found, name, options);
     const bool sized = found.width != 0 && found.height != 0;
@@ -56,17 +64,19 @@ Probe check(const Bytes& bytes, const std::string& name, const DecodeOptions& op
     if (!found.truncated.empty() && saturating_product(pixels_of(found), found.pixel_bytes) / 1032 > bytes.size())
         fail(name, "truncated: " + found.truncated + ", and less than a thousandth of its " + size, Kind::truncated);
     if (!sized) fail(name, "damaged: its header claims " + size, Kind::damaged);
-    return found;
 }
 
-Image decode(const std::vector<unsigned char>& data, const std::string& name, const DecodeOptions& options) {
-    const Bytes bytes(data.data(), data.size());
-    const Probe found = check(bytes, name, options);
-    if (options.admit) options.admit(bytes.size(), saturating_product(pixels_of(found), found.pixel_bytes));
+/// Decodes a file, or its page at a place. Of a window no more is held than the probe says.
+Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& options, std::uint64_t place = 0,
+             bool window = false) {
+    if (bytes.size() == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
+    const Probe found = probe_known(bytes, name, place);
+    check(bytes, found, name, options);
+    const std::uint64_t held = window ? std::min<std::uint64_t>(found.held_bytes, bytes.size()) : bytes.size();
+    if (options.admit) options.admit(held, saturating_product(pixels_of(found), found.pixel_bytes));
     const EncodedImage file{bytes, found, name, options};
     Image image = found.format->decode(file);
     image.format = found.format->name;
-    if (const ImageFormat* named = format_named(name); named && named != found.format) image.named = named->name;
     // The probe's finding, which was accepted, stands before what the decoder made of it.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
     if (!found.damaged.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::damaged, found.damaged);
@@ -78,11 +88,157 @@ Reading reading(const std::string& name, const DecodeOptions& options) {
     Reading how;
     if (options.admit) how.admit = [&](std::uint64_t bytes) { options.admit(bytes, 0); };
     how.look = [&](const std::vector<unsigned char>& first) {
-        check_size(probe_known(Bytes(first.data(), first.size()), name), name, options);
+        const Probe found = probe_known(Bytes(first.data(), first.size()), name);
+        if (options.page == 0) check_size(found, name, options);
     };
     how.max_pipe_bytes = options.max_pipe_bytes;
     how.while_reading = options.while_reading;
     return how;
+}
+
+/// Keeps what another extension than that of its format says.
+Image named(Image image, const std::string& file_name) {
+    const ImageFormat* by_name = format_named(file_name);
+    if (by_name && by_name->name != image.format) image.named = by_name->name;
+    return image;
+}
+
+Image decode_window(int descriptor, const std::string& name, const DecodeOptions& options, std::uint64_t place = 0) {
+    FileWindow window(descriptor, name);
+    Image image;
+    try {
+        image = decode(window.bytes(), name, options, place, true);
+    } catch (const IoError&) {
+        window.check();  // a file that changes is the cause, not what it seemed to hold
+        throw;
+    }
+    window.check();
+    return image;
+}
+
+// ------------------------------------------------------------------------------------------------------- pages
+
+/// Pages of a file of a known format.
+FilePages pages_of(const Bytes& bytes, const std::string& name) {
+    if (bytes.size() == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
+    // The format is seen in the beginning; a window reads no more for it.
+    const Bytes first = bytes.part(0, std::min<std::uint64_t>(bytes.size(), first_bytes));
+    const ImageFormat* format = format_of(first);
+    if (!format) fail(name, describe_unknown(first), Kind::unsupported);
+    PageList list;
+    if (format->find_pages) format->find_pages(bytes, list);
+    FilePages found{format->name, std::move(list.pages)};
+    if (list.animated) found.frames = std::make_shared<Frames>(*format);
+    if (found.pages.empty()) {  // a damaged file, too: reading it says what is wrong
+        const Probe header = probe(first);
+        found.pages.push_back({header.width, header.height});
+    } else if (!list.rest.empty()) {
+        found.rest.emplace(
+            name + ": " + (list.rest_kind == Kind::truncated ? "truncated" : "damaged") + ": " + list.rest,
+            list.rest_kind);
+    }
+    return found;
+}
+
+std::shared_ptr<const FilePages> probe_window(int descriptor, const std::string& name) {
+    FileWindow window(descriptor, name);
+    std::optional<FilePages> found;
+    try {
+        found = pages_of(window.bytes(), name);
+    } catch (const IoError&) {
+        window.check();
+        throw;
+    }
+    window.check();
+    found->bytes = window.size();
+    found->modified = window.modified();
+    return std::make_shared<const FilePages>(std::move(*found));
+}
+
+/// Facts of the page that is wanted. Throws where there is no such page.
+const PageFacts& page_in(const FilePages& found, const std::string& name, std::uint64_t page) {
+    const std::uint64_t count = found.pages.size();
+    if (page <= count) {
+        const PageFacts& facts = found.pages[page - 1];
+        if (page > 1 && !found.frames && facts.place == 0) fail(name, facts.problem, Kind::unsupported);
+        return facts;
+    }
+    if (found.rest) {
+        const std::string text = found.rest->what();
+        fail(name, text.substr(text.find(": ") + 2), found.rest->kind());
+    }
+    fail(name,
+         "there is no page " + std::to_string(page) + ": the file has " + std::to_string(count) +
+             (count == 1 ? " page" : " pages"),
+         Kind::missing);
+}
+
+std::string page_name(const std::string& name, std::uint64_t page) {
+    return name + '#' + std::to_string(page);
+}
+
+Image finished(Image image, const FilePages& found, std::uint64_t page) {
+    image.pages = found.pages.size();
+    image.page = page;
+    return image;
+}
+
+/// Frame of an animation, of which the whole file is held while its frames are read.
+Image read_frame(const FilePages& found, const ImageFormat& format, const std::string& name,
+                 const DecodeOptions& options, std::uint64_t file_bytes,
+                 const std::function<std::vector<unsigned char>()>& read) {
+    const PageFacts& facts = page_in(found, name, options.page);
+    Probe canvas;
+    canvas.format = &format;
+    canvas.set_size(facts.width, facts.height);
+    canvas.pixel_bytes = 3 * format.pixel_bytes;  // the decoder's canvas, what it disposes to, and the image
+    check_size(canvas, name, options);
+    if (options.admit) options.admit(file_bytes, saturating_product(pixels_of(canvas), canvas.pixel_bytes));
+    Image image = found.frames->image(options.page, {Bytes(nullptr, 0), canvas, name, options}, read);
+    image.format = format.name;
+    return finished(std::move(image), found, options.page);
+}
+
+const ImageFormat& format_called(const std::string& name) {
+    return **std::find_if(image_formats.begin(), image_formats.end(),
+                          [&](const ImageFormat* format) { return format->name == name; });
+}
+
+Image read_page(int descriptor, const std::string& file_name, const DecodeOptions& options) {
+    const std::string name = page_name(file_name, options.page);
+    struct stat status {};
+    if (fstat(descriptor, &status) != 0) throw system_failure(name, "cannot be read", errno);
+    if (!S_ISREG(status.st_mode)) fail(name, kind_of(status.st_mode));
+    const auto found = options.pages ? options.pages : probe_window(descriptor, name);
+    const auto size = static_cast<std::uint64_t>(status.st_size);
+    if (size != found->bytes || modified_at(status) != found->modified)
+        fail(name, "was changed after its pages were found");
+    const auto read = [&](std::uint64_t place, std::uint64_t length) {
+        std::vector<unsigned char> bytes(length);
+        if (read_at(descriptor, bytes.data(), length, place, name) != length)
+            fail(name, "shrank while it was read, from " + std::to_string(size) + " bytes");
+        return bytes;
+    };
+    if (found->frames)
+        return read_frame(*found, format_called(found->format), name, options, size, [&] { return read(0, size); });
+    const PageFacts& page = page_in(*found, name, options.page);
+    if (page.place != 0 && page.length == 0)
+        return finished(decode_window(descriptor, name, options, page.place), *found, options.page);
+    const std::uint64_t length = page.length == 0 ? size : page.length;
+    if (options.admit) options.admit(length, 0);
+    const std::vector<unsigned char> bytes = read(page.place, length);
+    return finished(decode(Bytes(bytes.data(), bytes.size()), name, options), *found, options.page);
+}
+
+/// Whether a file is read through a window, of which no more is in memory than a strip or tile: a TIFF that is not
+/// small. Others are read whole.
+bool wants_window(int descriptor) {
+    constexpr off_t small = 1 << 18;
+    struct stat status {};
+    std::array<unsigned char, 8> first{};
+    return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > small &&
+           pread(descriptor, first.data(), first.size(), 0) == static_cast<ssize_t>(first.size()) &&
+           tiff_format.matches(Bytes(first.data(), first.size()));
 }
 
 }  // namespace
@@ -127,17 +283,47 @@ void EncodedImage::refuse(const std::string& cause, IoError::Kind kind) const {
     fail(name, cause, kind);
 }
 
-Image decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options) {
-    return decode(bytes, name, options);
+Image decode_image(const std::vector<unsigned char>& data, const std::string& name, const DecodeOptions& options) {
+    const Bytes bytes(data.data(), data.size());
+    if (options.page == 0) return named(decode(bytes, name, options), name);
+    const std::string called = page_name(name, options.page);
+    const FilePages found = options.pages ? *options.pages : pages_of(bytes, called);
+    if (found.frames)
+        return named(read_frame(found, format_called(found.format), called, options, data.size(), [&] { return data; }),
+                     name);
+    const PageFacts& page = page_in(found, called, options.page);
+    const Bytes part = page.length == 0 ? bytes : bytes.part(page.place, page.length);
+    const std::uint64_t place = page.length == 0 ? page.place : 0;
+    return named(finished(decode(part, called, options, place), found, options.page), name);
 }
 
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options) {
     const std::string name = path.string();
-    return decode(read_bytes(path, reading(name, options)), name, options);
+    const Descriptor file(open_input(path, name));
+    if (options.page > 0) return named(read_page(file.get(), name, options), name);
+    if (wants_window(file.get())) return named(decode_window(file.get(), name, options), name);
+    const std::vector<unsigned char> bytes = read_opened(file.get(), name, reading(name, options));
+    return named(decode(Bytes(bytes.data(), bytes.size()), name, options), name);
 }
 
 Image read_image(int descriptor, const std::string& name, const DecodeOptions& options) {
-    return decode(read_pipe(descriptor, name, reading(name, options)), name, options);
+    if (options.page > 0) return read_page(descriptor, name, options);
+    const std::vector<unsigned char> bytes = read_pipe(descriptor, name, reading(name, options));
+    return named(decode(Bytes(bytes.data(), bytes.size()), name, options), name);
+}
+
+std::shared_ptr<const FilePages> probe_pages(const std::filesystem::path& path) {
+    const std::string name = path.string();
+    const Descriptor file(open_input(path, name));
+    return probe_window(file.get(), name);
+}
+
+std::shared_ptr<const FilePages> probe_pages(int descriptor, const std::string& name) {
+    return probe_window(descriptor, name);
+}
+
+std::shared_ptr<const FilePages> probe_pages(const std::vector<unsigned char>& bytes, const std::string& name) {
+    return std::make_shared<const FilePages>(pages_of(Bytes(bytes.data(), bytes.size()), name));
 }
 
 }  // namespace gpuhist::io

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <opencv2/core/mat.hpp>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "decode/probe.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/pages.hpp"
 
 namespace gpuhist::io {
 
@@ -32,6 +34,33 @@ struct EncodedImage {
     [[noreturn]] void refuse(const std::string& cause, IoError::Kind kind = IoError::Kind::unsupported) const;
 };
 
+/// Pages that a format finds in a file.
+struct PageList {
+    std::vector<PageFacts> pages;
+    bool animated = false;  ///< they are frames, which need those before them
+    std::string rest{};     ///< why there may be more; empty: there are none
+    IoError::Kind rest_kind = IoError::Kind::damaged;
+};
+
+/// Decoder of an animation: one frame after the other, each composed as a viewer shows it.
+class FrameDecoder {
+  public:
+    virtual ~FrameDecoder() = default;
+    /// Composes the next frame. What is wrong with it is kept for `image`. Throws IoError where there is no memory.
+    virtual void advance(const EncodedImage& file) = 0;
+    /// The frame that was composed last, in memory of its own. Throws IoError for one that cannot be decoded.
+    virtual Image image(const EncodedImage& file) = 0;
+};
+
+/// Words on a format, for who asks what is read.
+struct FormatWords {
+    const char* title;                          ///< "TIFF, BigTIFF"
+    std::array<std::string_view, 6> libraries;  ///< that decode, by their names in `library_versions`; none: ours
+    const char* samples;                        ///< types and bits
+    const char* pages;                          ///< "directories", or "" where a file is one image
+    const char *read, *refused;                 ///< variants; "" where there are none
+};
+
 /// Format: how a file of it is known, inspected and decoded.
 struct ImageFormat {
     const char* name;                            ///< with its article, for messages: "a JPEG"
@@ -44,6 +73,11 @@ struct ImageFormat {
     void (*inspect)(const Bytes& file, Probe& probe);
     /// Makes the image: 8U, 16U or 32F with 1, 3 or 4 samples a pixel. Throws IoError.
     Image (*decode)(const EncodedImage& file);
+    FormatWords words;
+    /// Finds the pages of a file that matches, which may be a window; null: a file has one. Never throws.
+    void (*find_pages)(const Bytes& file, PageList& list) = nullptr;
+    /// Decoder of an animation's frames; null where pages are no frames.
+    std::unique_ptr<FrameDecoder> (*open_frames)(const EncodedImage& file) = nullptr;
 };
 
 extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,
@@ -54,7 +88,17 @@ inline constexpr std::array image_formats{&jpeg_format,     &png_format, &tiff_f
                                           &webp_format,     &sun_format, &jpeg2000_format, &openexr_format,
                                           &radiance_format, &pam_format, &pnm_format,      &pfm_format};
 
+/// Format of which a file is by its first bytes; null where it is of none.
+const ImageFormat* format_of(const Bytes& file);
 /// Format of which a file's name has an extension, in any case; null where there is none.
 const ImageFormat* format_named(std::string_view name);
+
+/// Formats of which files are known, and refused by name.
+struct UnreadFormat {
+    std::size_t offset;
+    std::string_view signature;
+    const char* name;
+};
+extern const std::array<UnreadFormat, 10> unread_formats;
 
 }  // namespace gpuhist::io

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <opencv2/core.hpp>
 #include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include <jpeglib.h>
 
@@ -217,27 +220,46 @@ std::uint64_t orientation(const Bytes& file) {
     return 1;
 }
 
-/// Pictures of a file: those that its MPF data list (MPO, of stereo cameras and panoramas), but for previews.
-std::uint64_t count_pictures(const Bytes& file) {
+/// Pictures of a file: itself, and those that its MPF data list (MPO, of stereo cameras and panoramas), but for
+/// previews. The data stand in one of the first segments.
+void find_pages(const Bytes& whole, PageList& list) {
     constexpr std::uint64_t name = 4, pictures_tag = 0xB001, list_tag = 0xB002, entry = 16, preview = 0x01;
+    constexpr std::uint64_t longest = 1 << 20;
+    list.pages.emplace_back();
+    const Bytes file = whole.part(0, std::min<std::uint64_t>(longest, whole.size()));
     std::uint64_t position = 2;
     while (const auto segment = next_segment(file, position)) {
-        if (segment->marker == sos || segment->marker == eoi) break;
+        if (segment->marker == sos || segment->marker == eoi) return;
         if (segment->marker != app2 || !file.has(segment->begin, name) ||
             std::memcmp(file.at(segment->begin), "MPF", name) != 0)
             continue;
         const Directory directory(file, *segment, name);
         const std::uint64_t listed = directory.value(pictures_tag, 4).value_or(0);
-        const std::uint64_t list = directory.value(list_tag, 4).value_or(file.size());
-        std::uint64_t pictures = 0;
+        const std::uint64_t entries = directory.value(list_tag, 4).value_or(file.size());
+        bool first = true;
         for (std::uint64_t i = 0; i < listed; ++i) {
-            const auto attribute = directory.number(list + i * entry, 4);
-            if (!attribute || !directory.number(list + (i + 1) * entry - 4, 4)) break;
-            pictures += (*attribute >> 16 & 0xFF) != preview;
+            const std::uint64_t at = entries + i * entry;
+            const auto attribute = directory.number(at, 4), length = directory.number(at + 4, 4),
+                       place = directory.number(at + 8, 4);
+            if (!attribute || !length || !place || !directory.number(at + entry - 4, 4)) return;
+            if ((*attribute >> 16 & 0xFF) == preview) continue;
+            if (!std::exchange(first, false)) {  // the first is the file
+                PageFacts& page = list.pages.emplace_back();
+                const std::uint64_t begin = segment->begin + name + *place;
+                if (*place != 0 && *length != 0 && whole.has(begin, *length))
+                    std::tie(page.place, page.length) = std::pair(begin, *length);
+                else
+                    page.problem = "damaged: the JPEG's MPF data place the picture outside of the file";
+            }
         }
-        return std::max<std::uint64_t>(1, pictures);
+        return;
     }
-    return 1;
+}
+
+std::uint64_t count_pages(const EncodedImage& file) {
+    PageList list;
+    find_pages(file.bytes, list);
+    return list.pages.size();
 }
 
 // ---- libjpeg ----
@@ -435,12 +457,26 @@ Image decode(const EncodedImage& file) {
     const int done = complete ? image.pixels.rows : static_cast<int>(decoder.info.output_scanline);
     image.pixels.rowRange(std::min(done, image.pixels.rows), image.pixels.rows).setTo(cv::Scalar::all(0));
     file.put_upright(image.pixels, orientation(file.bytes));
-    image.pages = count_pictures(file.bytes);
+    image.pages = count_pages(file);
     return image;
 }
 
 }  // namespace
 
-const ImageFormat jpeg_format{"a JPEG", {".jpe", ".jpeg", ".jpg", ".mpo"}, 14, matches, inspect, decode};
+const ImageFormat jpeg_format{
+    "a JPEG",
+    {".jpe", ".jpeg", ".jpg", ".mpo"},
+    14,
+    matches,
+    inspect,
+    decode,
+    {"JPEG, MPO",
+     {"libjpeg-turbo"},
+     "u8",
+     "pictures of MPO",
+     "baseline, extended, progressive, Huffman or arithmetic, every sampling; gray, YCbCr, RGB, CMYK and YCCK; pixels "
+     "and orientation of cv::imread, bit for bit",
+     "lossless, hierarchical, other than 8 bits, 2 or more than 4 components, DNL, over 500 scans"},
+    find_pages};
 
 }  // namespace gpuhist::io

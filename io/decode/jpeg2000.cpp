@@ -232,6 +232,17 @@ Image decode(const EncodedImage& file) {
 }  // namespace
 
 // Decoded samples are first 32 bits each.
-const ImageFormat jpeg2000_format{"a JPEG 2000 file", {".j2c", ".j2k", ".jp2"}, 24, matches, inspect, decode};
+const ImageFormat jpeg2000_format{"a JPEG 2000 file",
+                                  {".j2c", ".j2k", ".jp2"},
+                                  24,
+                                  matches,
+                                  inspect,
+                                  decode,
+                                  {"JPEG 2000",
+                                   {"OpenJPEG"},
+                                   "u8, u16; 9 to 15 bits as u16 unscaled",
+                                   "",
+                                   "1 to 4 components; palettes; alpha by cdef",
+                                   "signed, subsampled, under 8 bits, other spaces than sRGB and gray"}};
 
 }  // namespace gpuhist::io

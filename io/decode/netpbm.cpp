@@ -46,18 +46,18 @@ struct Header {
 };
 
 /// A letter after the P and white space, with which texts begin too.
-bool begins(const Bytes& file, std::string_view kinds, std::uint64_t at = 0) {
-    return file.has(at, 3) && *file.at(at) == 'P' && kinds.find(static_cast<char>(*file.at(at + 1))) != kinds.npos &&
-           (std::isspace(*file.at(at + 2)) || *file.at(at + 2) == '#');
+bool begins(const Bytes& file, std::string_view kinds) {
+    return file.has(0, 3) && *file.at(0) == 'P' && kinds.find(static_cast<char>(*file.at(1))) != kinds.npos &&
+           (std::isspace(*file.at(2)) || *file.at(2) == '#');
 }
 
-Header pnm_header(const Bytes& file, std::uint64_t at = 0) {
+Header pnm_header(const Bytes& file) {
     Header header;
-    const unsigned char kind = *file.at(at + 1);
+    const unsigned char kind = *file.at(1);
     header.text = kind <= '3';
     header.bitmap = kind == '1' || kind == '4';
     header.channels = kind == '3' || kind == '6' ? 3 : 1;
-    Words numbers(file, at + 2);
+    Words numbers(file, 2);
     const auto width = numbers.number(), height = numbers.number(), highest = header.bitmap ? 1 : numbers.number();
     header.complete = width && height && highest;
     header.ended = !header.complete && numbers.at_end();
@@ -104,11 +104,11 @@ void interpret(Header& header, std::string_view type) {
 }
 
 /// Lines of a name and a value each, in any order.
-Header pam_header(const Bytes& file, std::uint64_t at = 0) {
+Header pam_header(const Bytes& file) {
     Header header;
     std::string type;
     std::optional<std::uint64_t> width, height, channels, highest;
-    std::uint64_t position = at + 3;
+    std::uint64_t position = 3;
     for (;;) {
         const auto rest = file.text(position, file.size() - position);
         const auto end = rest.find('\n');
@@ -160,22 +160,43 @@ void inspect(const Bytes& file, const Header& header, Probe& probe) {
         probe.truncated = "the file holds fewer samples than its header says";
 }
 
+/// Header of the image at a place. It is looked for in the beginning of what follows, which is all that a window reads.
+Header header_at(const Bytes& file, std::uint64_t at) {
+    constexpr std::uint64_t longest = 1 << 16;
+    const Bytes part = file.part(at, std::min<std::uint64_t>(longest, file.size() - at));
+    Header header = part.starts_with("P7\n") ? pam_header(part) : pnm_header(part);
+    header.data += at;
+    return header;
+}
+
 /// Images in the file: binary ones may follow each other.
-std::uint64_t count_pages(const Bytes& file, Header header) {
-    std::uint64_t pages = 1;
-    while (!header.text && file.has(header.data, header.bytes())) {
+void find_pages(const Bytes& file, PageList& list) {
+    for (std::uint64_t at = 0;;) {
+        const Header header = header_at(file, at);
+        if (at > 0 && (!header.complete || header.width == 0 || header.height == 0)) return;
+        PageFacts& page = list.pages.emplace_back();
+        page.width = header.width;
+        page.height = header.height;
+        page.samples = header.channels;
+        page.place = at;
+        page.problem = header.damaged.empty() ? header.unsupported : header.damaged;
+        page.length = file.size() - at;
+        if (header.text || !file.has(header.data, header.bytes())) return;
         const std::uint64_t next = header.data + header.bytes();
-        if (begins(file, "456", next)) {
-            header = pnm_header(file, next);
-        } else if (file.starts_with("P7\n", next)) {
-            header = pam_header(file, next);
-        } else {
-            break;
-        }
-        if (!header.complete || header.width == 0 || header.height == 0) break;
-        ++pages;
+        file.let_go();
+        if (!file.has(next, 3)) return;
+        const Bytes start = file.part(next, 3);
+        if (!begins(start, "456") && !start.starts_with("P7\n")) return;
+        page.length = next - at;
+        at = next;
     }
-    return pages;
+}
+
+std::uint64_t count_pages(const EncodedImage& file) {
+    if (file.options.page > 0) return 1;  // of which only one is here
+    PageList list;
+    find_pages(file.bytes, list);
+    return list.pages.size();
 }
 
 /// Samples of the file in its order, row by row. They are wider than those of the image, so that what is too large is
@@ -258,7 +279,7 @@ Image decode(const EncodedImage& file, const Header& header) {
     image.samples = header.samples;
     image.alpha = header.alpha;
     image.white = header.bitmap ? 255 : static_cast<double>(header.highest);
-    image.pages = count_pages(file.bytes, header);
+    image.pages = count_pages(file);
     const int channels = header.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels);
     image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
     std::vector<std::uint32_t> row(header.width * header.channels);
@@ -387,9 +408,40 @@ Image decode_pfm(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat pnm_format{"a netpbm file", {".pbm", ".pgm", ".pnm", ".ppm", ".pxm"}, 6, matches_pnm, inspect_pnm,
-                             decode_pnm};
-const ImageFormat pam_format{"a netpbm file", {".pam"}, 8, matches_pam, inspect_pam, decode_pam};
-const ImageFormat pfm_format{"a PFM", {".pfm"}, 12, matches_pfm, inspect_pfm, decode_pfm};
+const ImageFormat pnm_format{"a netpbm file",
+                             {".pbm", ".pgm", ".pnm", ".ppm", ".pxm"},
+                             6,
+                             matches_pnm,
+                             inspect_pnm,
+                             decode_pnm,
+                             {"PBM, PGM, PPM",
+                              {},
+                              "u8, u16; maxima of 1 to 65535 as stored, which are white; PBM as 0 and 255",
+                              "binary images that follow each other",
+                              "text and binary",
+                              ""},
+                             find_pages};
+const ImageFormat pam_format{
+    "a netpbm file",
+    {".pam"},
+    8,
+    matches_pam,
+    inspect_pam,
+    decode_pam,
+    {"PAM",
+     {},
+     "u8, u16; maxima of 1 to 65535 as stored, which are white",
+     "images that follow each other",
+     "BLACKANDWHITE (0 and 1), GRAYSCALE, RGB, each with alpha too; another type of 1 sample is "
+     "gray, of 3 or 4 bands",
+     "other numbers of samples"},
+    find_pages};
+const ImageFormat pfm_format{"a PFM",
+                             {".pfm"},
+                             12,
+                             matches_pfm,
+                             inspect_pfm,
+                             decode_pfm,
+                             {"PFM", {}, "f32", "", "both byte orders; not multiplied by the scale", "PF4"}};
 
 }  // namespace gpuhist::io

@@ -302,6 +302,24 @@ class Stream : public Imf::IStream {
     std::uint64_t position_ = 0;
 };
 
+/// Parts, of which those after the first are there to be refused by name.
+void find_pages(const Bytes& whole, PageList& list) {
+    constexpr std::uint64_t longest = 1 << 20;
+    const Bytes file = whole.part(0, std::min<std::uint64_t>(longest, whole.size()));
+    const bool multipart = (file.number(4, 4, Endian::little).value_or(0) & 0x1000) != 0;
+    std::uint64_t position = 8;
+    do {
+        const auto header = read_header(file, position);
+        if (!header || header->end == position + 1) return;
+        position = header->end;
+        PageFacts& page = list.pages.emplace_back();
+        page.width = header->width;
+        page.height = header->height;
+        page.samples = header->channels.size();
+        if (list.pages.size() > 1) page.problem = "an OpenEXR file's parts after the first are not supported";
+    } while (multipart);
+}
+
 /// Slices of the matrix; halves become floats, exactly.
 Imf::FrameBuffer frame_buffer(const Header& header, bool bands, const Imath::Box2i& window, cv::Mat& pixels) {
     Imf::FrameBuffer buffer;
@@ -379,6 +397,20 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat openexr_format{"an OpenEXR file", {".exr"}, 16, matches, inspect, decode};
+const ImageFormat openexr_format{"an OpenEXR file",
+                                 {".exr"},
+                                 16,
+                                 matches,
+                                 inspect,
+                                 decode,
+                                 {"OpenEXR",
+                                  {"OpenEXR"},
+                                  "f32; half as f32, exactly",
+                                  "parts, of which the first is read",
+                                  "R G B, R G B A, Y, Y A; one channel or three others, under their own names; rows, "
+                                  "tiles (the first level), the data "
+                                  "window; alpha premultiplied",
+                                  "deep, subsampled (Y RY BY), u32, other sets of channels, parts after the first"},
+                                 find_pages};
 
 }  // namespace gpuhist::io

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "decode/apng.hpp"
 #include "decode/formats.hpp"
 
 namespace gpuhist::io {
@@ -136,7 +137,6 @@ void inspect(const Bytes& file, Probe& probe) {
 /// data" then tells that the stream ended before them, with the right checksum.
 struct Stream {
     std::string head{png_signature};
-    std::uint64_t pages = 1;
     std::vector<std::string_view> pieces;  ///< all of it, in order
     std::deque<std::string> lengths;       ///< of our chunks, and their types
 
@@ -160,8 +160,6 @@ Stream::Stream(const EncodedImage& file) {
         const bool wanted =
             chunk->is("IHDR") || (chunk->is("PLTE") && header.palette()) || (chunk->is("tRNS") && !header.has_alpha());
         if (wanted && chunk->whole && data.empty()) head += file.bytes.text(chunk->position, 12 + chunk->data.size());
-        if (chunk->is("acTL") && chunk->whole && data.empty())
-            pages = std::max<std::uint64_t>(1, file.bytes.number(chunk->position + 8, 4, Endian::big).value_or(1));
         if (chunk->is("IEND") || !chunk->whole) break;
     }
     pieces.push_back(head);
@@ -334,7 +332,9 @@ Image decode(const EncodedImage& file) {
     const int channels = header.has_alpha() || transparent ? 4 : header.gray() ? 1 : 3;
     image.depth = header.bits == 16 ? Depth::u16 : Depth::u8;
     image.white = header.bits == 16 ? 65535 : 255;
-    image.pages = stream.pages;
+    PageList frames;
+    find_apng_frames(file.bytes, frames);
+    image.pages = std::max<std::size_t>(1, frames.pages.size());
     if (channels == 4) image.alpha = Alpha::straight;
     if (channels == 4 && header.gray()) image.samples = Samples::gray_alpha;
     const int type = header.palette() ? CV_8UC1 : CV_MAKETYPE(header.bits == 16 ? CV_16U : CV_8U, channels);
@@ -355,6 +355,21 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat png_format{"a PNG", {".png"}, 8, matches, inspect, decode};
+const ImageFormat png_format{"a PNG",
+                             {".png"},
+                             8,
+                             matches,
+                             inspect,
+                             decode,
+                             {"PNG, APNG",
+                              {"libpng", "zlib"},
+                              "u8, u16; 1, 2, 4 bits as 0 to 255",
+                              "frames, composed; without --pages the default image",
+                              "every type and depth, interlaced; palettes as colors; tRNS as alpha; gamma, profiles, "
+                              "sBIT and background are not "
+                              "looked at",
+                              "unknown critical chunks"},
+                             find_apng_frames,
+                             open_apng_frames};
 
 }  // namespace gpuhist::io

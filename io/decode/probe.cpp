@@ -10,15 +10,34 @@
 
 namespace gpuhist::io {
 
-Probe probe(const Bytes& file) {
+using namespace std::string_view_literals;
+
+const std::array<UnreadFormat, 10> unread_formats{{
+    {0, "GIF8"sv, "a GIF"},
+    {4, "ftypavif"sv, "an AVIF"},
+    {4, "ftyphei"sv, "a HEIC image"},
+    {4, "ftypmif1"sv, "a HEIC image"},
+    {0, "\xFF\x0A"sv, "a JPEG XL"},
+    {0, "\0\0\0\x0CJXL "sv, "a JPEG XL"},
+    {0, "8BPS"sv, "a Photoshop file"},
+    {0, "%PDF"sv, "a PDF"},
+    {0, "SIMPLE  ="sv, "a FITS file"},
+    {0, "\0\0\x01\0"sv, "an icon"},
+}};
+
+const ImageFormat* format_of(const Bytes& file) {
+    const auto found = std::find_if(image_formats.begin(), image_formats.end(),
+                                    [&](const ImageFormat* format) { return format->matches(file); });
+    return found == image_formats.end() ? nullptr : *found;
+}
+
+Probe probe(const Bytes& file, std::uint64_t place) {
     Probe found;
-    for (const ImageFormat* format : image_formats) {
-        if (!format->matches(file)) continue;
-        found.format = format;
-        found.pixel_bytes = format->pixel_bytes;
-        format->inspect(file, found);
-        break;
-    }
+    found.place = place;
+    found.format = format_of(file);
+    if (!found.format) return found;
+    found.pixel_bytes = found.format->pixel_bytes;
+    found.format->inspect(file, found);
     return found;
 }
 
@@ -48,25 +67,7 @@ const ImageFormat* format_named(std::string_view name) {
 }
 
 std::string describe_unknown(const Bytes& file) {
-    using namespace std::string_view_literals;
-    struct Known {
-        std::size_t offset;
-        std::string_view signature;
-        const char* name;
-    };
-    constexpr std::array known{
-        Known{0, "GIF8"sv, "a GIF"},
-        Known{4, "ftypavif"sv, "an AVIF"},
-        Known{4, "ftyphei"sv, "a HEIC image"},
-        Known{4, "ftypmif1"sv, "a HEIC image"},
-        Known{0, "\xFF\x0A"sv, "a JPEG XL"},
-        Known{0, "\0\0\0\x0CJXL "sv, "a JPEG XL"},
-        Known{0, "8BPS"sv, "a Photoshop file"},
-        Known{0, "%PDF"sv, "a PDF"},
-        Known{0, "SIMPLE  ="sv, "a FITS file"},
-        Known{0, "\0\0\x01\0"sv, "an icon"},
-    };
-    for (const auto& [offset, signature, name] : known)
+    for (const auto& [offset, signature, name] : unread_formats)
         if (file.starts_with(signature, offset))
             return std::string(name) + " is not a format that gpuhist reads: convert it to PNG or TIFF first";
 

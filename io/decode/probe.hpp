@@ -17,6 +17,8 @@ struct Probe {
     std::uint64_t width = 0;              ///< pixels; 0 where the file ends before it says
     std::uint64_t height = 0;             ///< pixels, as stored: before any EXIF orientation
     std::uint64_t pixel_bytes = 0;        ///< the most that a decoded pixel takes
+    std::uint64_t place = 0;              ///< of a TIFF the directory of its page; 0: the first page's is looked for
+    std::uint64_t held_bytes = 0;         ///< of a window on the file the most that decoding holds; 0: all of it
     std::string truncated;                ///< empty where nothing is missing; otherwise what the file ends before
     std::string unsupported;              ///< empty, or what the samples are that gpuhist does not read
     std::string damaged;                  ///< empty, or what contradicts itself
@@ -29,8 +31,8 @@ struct Probe {
 };
 
 /// Looks at a file's bytes, without decoding and without memory in proportion to the image. Never reads outside them
-/// and never throws, whatever they are.
-Probe probe(const Bytes& file);
+/// and never throws, whatever they are. `place` is that of a page; 0: the first.
+Probe probe(const Bytes& file, std::uint64_t place = 0);
 
 /// Words about a header that claims more pixels than `holder`, the part of the file with the samples, has room for.
 std::string cannot_hold(const std::string& holder, std::uint64_t width, std::uint64_t height);

@@ -165,6 +165,13 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat radiance_format{"a Radiance file", {".hdr", ".pic"}, 12, matches, inspect, decode};
+const ImageFormat radiance_format{
+    "a Radiance file",
+    {".hdr", ".pic"},
+    12,
+    matches,
+    inspect,
+    decode,
+    {"Radiance", {}, "f32", "", "flat, old and new runs; not multiplied by the exposure", "XYZE, columns first"}};
 
 }  // namespace gpuhist::io

@@ -139,6 +139,17 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat sun_format{"a Sun raster file", {".ras", ".sr"}, 4, matches, inspect, decode};
+const ImageFormat sun_format{"a Sun raster file",
+                             {".ras", ".sr"},
+                             4,
+                             matches,
+                             inspect,
+                             decode,
+                             {"Sun raster",
+                              {},
+                              "u8; 1 bit as 0 and 255",
+                              "",
+                              "types 0 to 3; 1, 8, 24, 32 bits (the fourth byte is no alpha)",
+                              "other types, depths and maps"}};
 
 }  // namespace gpuhist::io

@@ -11,6 +11,7 @@
 #include "decode/tiff_codecs.hpp"
 #include "decode/tiff_layout.hpp"
 #include "decode/tiff_samples.hpp"
+#include "files/window.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -24,7 +25,9 @@ bool matches(const Bytes& file) {
 }
 
 void inspect(const Bytes& file, Probe& probe) {
-    TiffLayout layout(file);
+    if (probe.place == 0) probe.place = tiff_first_page(file);
+    TiffLayout layout(file, probe.place);
+    probe.held_bytes = layout.longest + FileWindow::kept;
     probe.set_size(layout.width, layout.height);
     probe.pixel_bytes = layout.pixel_bytes();
     probe.unsupported = std::move(layout.unsupported);
@@ -57,11 +60,27 @@ void decode_pieces(const EncodedImage& file, const TiffLayout& layout, Image& im
         const std::string wrong = codec->decode(i, piece, place);
         if (!wrong.empty()) file.report(image, "the TIFF's " + layout.name_of(i) + ": " + wrong);
         samples.put(piece, place);
+        file.bytes.let_go();
+    }
+}
+
+void find_pages(const Bytes& file, PageList& list) {
+    for (const std::uint64_t place : tiff_pages(file, list.rest, list.rest_kind)) {
+        const TiffLayout layout(file, place, false);
+        PageFacts& page = list.pages.emplace_back();
+        page.place = place;
+        page.width = layout.width;
+        page.height = layout.height;
+        page.samples = layout.samples;
+        for (const std::string* problem : {&layout.unsupported, &layout.too_large, &layout.damaged, &layout.truncated})
+            if (page.problem.empty()) page.problem = *problem;
+        if (page.problem.empty()) page.depth = layout.depth;
+        file.let_go();
     }
 }
 
 Image decode(const EncodedImage& file) {
-    const TiffLayout layout(file.bytes);
+    const TiffLayout layout(file.bytes, file.probe.place);
     if (!layout.decodable && layout.damaged.empty())
         file.refuse("truncated: " + layout.truncated, IoError::Kind::truncated);
     if (!layout.decodable) file.refuse("damaged: " + layout.damaged, IoError::Kind::damaged);
@@ -76,7 +95,11 @@ Image decode(const EncodedImage& file) {
     image.samples = layout.finish == Finish::none ? layout.meaning : Samples::color;
     image.white = layout.white;
     image.alpha = layout.alpha;
-    image.pages = tiff_pages(file.bytes);
+    if (file.options.page == 0) {
+        std::string rest;
+        IoError::Kind kind{};
+        image.pages = std::max<std::uint64_t>(1, tiff_pages(file.bytes, rest, kind).size());
+    }
     const int depth = opencv_depth(layout.depth);
     cv::Mat stored = file.allocate(layout.height, layout.width, CV_MAKETYPE(depth, static_cast<int>(layout.channels)));
     try {
@@ -101,6 +124,23 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat tiff_format{"a TIFF", {".tif", ".tiff"}, 16, matches, inspect, decode};
+const ImageFormat tiff_format{
+    "a TIFF",
+    {".tif", ".tiff"},
+    16,
+    matches,
+    inspect,
+    decode,
+    {"TIFF, BigTIFF",
+     {"libtiff", "libdeflate", "zlib", "zstd", "liblzma"},
+     "u8, u16, f32; 9 to 15 bits as u16 unscaled, white 2^bits - 1; 1 to 7 bits as 0 to 255",
+     "directories without overviews, thumbnails and masks",
+     "strips, tiles, planes, both byte orders, predictors, fill orders, missing lengths: no difference; palettes as "
+     "u8, "
+     "or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, bands; alpha as stored; YCbCr, LogLuv "
+     "and JPEG as RGB; CMYK of 8 bits by the formula of cv::imread; CCITT, LZW, WebP",
+     "other depths, mixed depths, 2 or more than 4 samples, bands of f32 with RGB or 4 of them, Lab, CFA, other inks, "
+     "old JPEG, JPEG 2000, LERC and unknown compressions, sparse strips and tiles, floats whose zero is white"},
+    find_pages};
 
 }  // namespace gpuhist::io

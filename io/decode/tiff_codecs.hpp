@@ -23,7 +23,7 @@ class TiffCodec {
 /// Bytes of a strip or tile that are in the file.
 inline Bytes bytes_of(const Bytes& file, const TiffPiece& piece) {
     const std::uint64_t begin = std::min<std::uint64_t>(piece.offset, file.size());
-    return {file.at(begin), static_cast<std::size_t>(std::min(piece.length, file.size() - begin))};
+    return file.part(begin, std::min(piece.length, file.size() - begin));
 }
 
 /// Decoder of a file whose layout is sound. Throws std::bad_alloc, and std::runtime_error where libtiff does not open

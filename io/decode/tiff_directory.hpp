@@ -45,26 +45,33 @@ enum : unsigned {
 /// A directory. Bytes outlive it.
 class TiffDirectory {
   public:
-    /// The first directory of a file that begins as a TIFF.
-    explicit TiffDirectory(const Bytes& file) : file_(file) {
+    /// The first directory of a file that begins as a TIFF, or the one at a place.
+    explicit TiffDirectory(const Bytes& file, std::uint64_t place = 0) : file_(file) {
         endian_ = file.starts_with("II") ? Endian::little : Endian::big;
         big_ = file.number(2, 2, endian_) == 43u;
         word_ = big_ ? 8 : 4;
-        read(file.number(big_ ? 8 : 4, word_, endian_));
+        read(place ? std::optional(place) : file.number(big_ ? 8 : 4, word_, endian_));
     }
 
     /// Whether the file holds all of it.
     bool complete() const { return complete_; }
     Endian endian() const { return endian_; }
 
+    /// Where it begins; 0 where there is none.
+    std::uint64_t place() const { return place_; }
     /// The directory after it, which is not complete where there is none.
     TiffDirectory next() const {
         TiffDirectory directory = *this;
         directory.read(complete_ ? file_.number(start_ + count_ * entry_bytes(), word_, endian_) : std::nullopt);
         return directory;
     }
-
     std::uint64_t fields() const { return count_; }
+    /// Whether it is a page: no overview, thumbnail or mask.
+    bool is_page() const {
+        constexpr std::uint64_t overview = 1, mask = 4, old_overview = 2;
+        return (value(tag::new_subfile_type, 0) & (overview | mask)) == 0 &&
+               value(tag::subfile_type, 1) != old_overview;
+    }
 
     /// A field of whole numbers.
     class Values {
@@ -139,6 +146,7 @@ class TiffDirectory {
     void read(std::optional<std::uint64_t> start) {
         complete_ = false;
         count_ = start_ = 0;
+        place_ = start.value_or(0);
         const unsigned count_bytes = big_ ? 8 : 2;
         const auto count = start && *start ? file_.number(*start, count_bytes, endian_) : std::nullopt;
         if (!count) return;
@@ -180,7 +188,7 @@ class TiffDirectory {
     Endian endian_ = Endian::little;
     bool big_ = false;
     unsigned word_ = 4;
-    std::uint64_t start_ = 0, count_ = 0;
+    std::uint64_t place_ = 0, start_ = 0, count_ = 0;
     bool complete_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 
 #include "decode/probe.hpp"
 #include "gpuhist/image.hpp"
@@ -130,7 +131,8 @@ std::uint64_t expansion(std::uint64_t number, std::uint64_t row_bytes) {
 
 }  // namespace
 
-TiffLayout::TiffLayout(const Bytes& file) : directory(file), file_bytes_(file.size()) {
+TiffLayout::TiffLayout(const Bytes& file, std::uint64_t place, bool with_pieces)
+    : directory(file, place), file_bytes_(file.size()) {
     if (!directory.complete()) {
         truncated = "the TIFF ends before its directory";
         return;
@@ -149,7 +151,7 @@ TiffLayout::TiffLayout(const Bytes& file) : directory(file), file_bytes_(file.si
     read_samples();
     if (unsupported.empty()) read_type();
     if (unsupported.empty()) read_compression();
-    if (unsupported.empty() && damaged.empty()) read_pieces(file);
+    if (with_pieces && unsupported.empty() && damaged.empty()) read_pieces(file);
 }
 
 void TiffLayout::read_samples() {
@@ -399,6 +401,7 @@ void TiffLayout::read_pieces(const Bytes& file) {
             unsupported = "a sparse TIFF is not supported: its " + name_of(i) + " has no bytes";
             return;
         }
+        longest = std::max(longest, std::min<std::uint64_t>(here.length, file.size()));
         held = here.length > unlimited - held ? unlimited : held + here.length;
         if (truncated.empty() && !file.has(here.offset, std::max<std::uint64_t>(1, here.length)))
             truncated = "the TIFF ends before its " + name_of(i);
@@ -441,19 +444,36 @@ std::string TiffLayout::name_of(std::uint64_t index) const {
     return (tiled ? "tile " : "strip ") + std::to_string(index + 1) + " of " + std::to_string(pieces());
 }
 
-std::uint64_t tiff_pages(const Bytes& file) {
-    // Directories that do not overlap have no more fields than the file has room for: more means a chain that is a
-    // loop.
-    constexpr std::uint64_t overview = 1, mask = 4, old_overview = 2;
-    std::uint64_t pages = 0, fields = 0;
-    for (TiffDirectory directory(file); directory.complete(); directory = directory.next()) {
-        fields += directory.fields() + 1;
-        if (fields > file.size() / 6) return 1;
-        const bool main = (directory.value(tag::new_subfile_type, 0) & (overview | mask)) == 0 &&
-                          directory.value(tag::subfile_type, 1) != old_overview;
-        pages += main;
+std::vector<std::uint64_t> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind) {
+    std::vector<std::uint64_t> pages;
+    std::unordered_set<std::uint64_t> seen;
+    std::uint64_t first = 0, fields = 0;
+    TiffDirectory directory(file);
+    for (; directory.complete(); directory = directory.next()) {
+        fields += directory.fields() + 1;  // of which directories that do not overlap have no more than the file holds
+        if (!seen.insert(directory.place()).second || fields > file.size() / 6) {
+            rest = "the TIFF's directories form a loop, or overlap";
+            kind = IoError::Kind::damaged;
+            break;
+        }
+        if (first == 0) first = directory.place();
+        if (directory.is_page()) pages.push_back(directory.place());
+        file.let_go();
     }
-    return std::max<std::uint64_t>(1, pages);
+    if (!directory.complete() && directory.place() != 0) {
+        rest = "the TIFF ends before its directory " + std::to_string(seen.size() + 1);
+        kind = IoError::Kind::truncated;
+    }
+    if (pages.empty() && first != 0) pages.push_back(first);
+    return pages;
+}
+
+std::uint64_t tiff_first_page(const Bytes& file) {
+    TiffDirectory directory(file);
+    if (!directory.complete() || directory.is_page()) return directory.place();
+    std::string rest;
+    IoError::Kind kind{};
+    return tiff_pages(file, rest, kind).front();
 }
 
 }  // namespace gpuhist::io

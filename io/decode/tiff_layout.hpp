@@ -1,4 +1,4 @@
-// What the first directory of a TIFF says: the samples, and where the strips or tiles lie.
+// What a directory of a TIFF says: the samples, and where the strips or tiles lie.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "decode/bytes.hpp"
 #include "decode/tiff_directory.hpp"
+#include "gpuhist/error.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/io/image.hpp"
 
@@ -43,9 +44,10 @@ struct TiffPiece {
     std::uint64_t most_bytes;        ///< decoded: that it may hold
 };
 
-/// Image of the first directory. The four texts are empty where all is well.
+/// Image of the directory at a place. The four texts are empty where all is well.
 struct TiffLayout {
-    explicit TiffLayout(const Bytes& file);
+    /// `with_pieces`: strips and tiles are looked at, of which there may be many.
+    TiffLayout(const Bytes& file, std::uint64_t place, bool with_pieces = true);
 
     /// Work on the stored samples once they are in the matrix.
     enum class Finish : std::uint8_t { none, cmyk, ycbcr, log_luv };
@@ -69,6 +71,7 @@ struct TiffLayout {
 
     std::uint64_t pieces() const { return across * down * (planar ? samples : 1); }
     TiffPiece piece(std::uint64_t index) const;
+    std::uint64_t longest = 0;  ///< bytes of the largest piece in the file
     /// "strip 3 of 12", counted from 1.
     std::string name_of(std::uint64_t index) const;
     /// Whether libtiff decodes it, not this library.
@@ -101,7 +104,10 @@ struct TiffLayout {
     std::uint64_t file_bytes_ = 0;
 };
 
-/// Pages of a file: its directories without overviews, thumbnails and masks.
-std::uint64_t tiff_pages(const Bytes& file);
+/// Places of the directories that are pages: without overviews, thumbnails and masks. Where no directory is one, the
+/// first is. `rest` says why there may be more.
+std::vector<std::uint64_t> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind);
+/// Place of the first of these; 0 where there is no directory.
+std::uint64_t tiff_first_page(const Bytes& file);
 
 }  // namespace gpuhist::io

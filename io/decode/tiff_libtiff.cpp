@@ -3,6 +3,7 @@
 #include <tiffio.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -17,9 +18,22 @@ namespace {
 
 namespace compression = tiff_compression;
 
-/// File in memory, as libtiff reads it, and the first thing that it complained of.
+/// File as libtiff reads it, and the first thing that it complained of. Its header leads to the page that is decoded,
+/// which libtiff takes for the first: it need not walk through those before.
 struct Client {
+    Client(const Bytes& bytes, const TiffDirectory& directory) : file(bytes) {
+        const bool big = file.number(2, 2, directory.endian()) == 43U;
+        const std::uint64_t at = big ? 8 : 4, count = big ? 8 : 4;
+        const std::string_view first = file.text(0, std::min<std::uint64_t>(file.size(), header.size()));
+        std::copy(first.begin(), first.end(), header.begin());
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const std::uint64_t shift = 8 * (directory.endian() == Endian::little ? i : count - 1 - i);
+            header[at + i] = static_cast<unsigned char>(directory.place() >> shift);
+        }
+    }
+
     Bytes file;
+    std::array<unsigned char, 16> header{};
     std::uint64_t position = 0;
     bool heeds_warnings = false;
     char complaint[300] = {};
@@ -63,7 +77,9 @@ tmsize_t read(thandle_t handle, void* to, tmsize_t size) {
     Client& client = client_of(handle);
     const std::uint64_t begin = std::min<std::uint64_t>(client.position, client.file.size());
     const std::uint64_t count = std::min<std::uint64_t>(client.file.size() - begin, static_cast<std::uint64_t>(size));
-    std::memcpy(to, client.file.at(begin), count);
+    std::memcpy(to, client.file.part(begin, count).at(0), count);
+    for (std::uint64_t at = begin; at < std::min<std::uint64_t>(begin + count, client.header.size()); ++at)
+        static_cast<unsigned char*>(to)[at - begin] = client.header[at];
     client.position = begin + count;
     return static_cast<tmsize_t>(count);
 }
@@ -74,29 +90,22 @@ toff_t seek(thandle_t handle, toff_t offset, int from) {
     return client.position = base + offset;
 }
 
-int map(thandle_t handle, void** base, toff_t* size) {
-    const Bytes& file = client_of(handle).file;
-    *base = const_cast<unsigned char*>(file.at(0));
-    *size = file.size();
-    return 1;
-}
-
 struct Close {
     void operator()(TIFF* tiff) const { TIFFClose(tiff); }
 };
 
 class LibtiffCodec : public TiffCodec {
   public:
-    LibtiffCodec(const Bytes& file, const TiffLayout& layout) : layout_(layout), client_{file} {
+    LibtiffCodec(const Bytes& file, const TiffLayout& layout) : layout_(layout), client_(file, layout.directory) {
         const std::unique_ptr<TIFFOpenOptions, decltype(&TIFFOpenOptionsFree)> options(TIFFOpenOptionsAlloc(),
                                                                                        TIFFOpenOptionsFree);
         if (!options) throw std::bad_alloc();
         TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, &client_);
         TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, &client_);
         tiff_.reset(TIFFClientOpenExt(
-            "", "rc", &client_, read, [](thandle_t, void*, tmsize_t) -> tmsize_t { return 0; }, seek,
-            [](thandle_t) { return 0; }, [](thandle_t handle) -> toff_t { return client_of(handle).file.size(); }, map,
-            [](thandle_t, void*, toff_t) {}, options.get()));
+            "", "rcm", &client_, read, [](thandle_t, void*, tmsize_t) -> tmsize_t { return 0; }, seek,
+            [](thandle_t) { return 0; }, [](thandle_t handle) -> toff_t { return client_of(handle).file.size(); },
+            nullptr, nullptr, options.get()));
         if (!tiff_) throw std::runtime_error(complaint());
         if (layout.rgb_of_jpeg()) TIFFSetField(tiff_.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
         if (layout.finish == TiffLayout::Finish::log_luv)

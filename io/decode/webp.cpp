@@ -1,7 +1,12 @@
 // WebP, by libwebp.
 #include <webp/decode.h>
+#include <webp/demux.h>
+
+#include <algorithm>
+#include <opencv2/core.hpp>
 
 #include "decode/formats.hpp"
+#include "decode/frames.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -10,13 +15,112 @@ bool matches(const Bytes& file) {
     return file.starts_with("RIFF") && file.starts_with("WEBP", 8);
 }
 
+enum : std::uint64_t { flag_animated = 2, flag_alpha = 16, frame_background = 1 };
+
+std::uint64_t flags_of(const Bytes& file) {
+    return file.starts_with("VP8X", 12) ? file.number(20, 1, Endian::little).value_or(0) : 0;
+}
+
+bool is_animated(const Bytes& file) {
+    return (flags_of(file) & flag_animated) != 0;
+}
+
+/// Frames of an animation.
+struct Animation {
+    std::uint64_t width = 0, height = 0, frames = 0;
+    bool opaque = true;  ///< no picture has anything transparent
+    bool cut = false;    ///< the file ends in a frame
+};
+
+Animation read_animation(const Bytes& file) {
+    const auto number = [&](std::uint64_t at, unsigned count) {
+        return file.number(at, count, Endian::little).value_or(0);
+    };
+    Animation animation;
+    animation.width = number(24, 3) + 1;
+    animation.height = number(27, 3) + 1;
+    animation.opaque = (flags_of(file) & flag_alpha) == 0;
+    bool background = false;  // what the last frame leaves behind
+    for (std::uint64_t at = 12; file.has(at, 8);) {
+        const std::uint64_t length = number(at + 4, 4), next = at + 8 + length + length % 2;
+        if (file.starts_with("ANMF", at)) {
+            animation.cut = !file.has(at + 8, length);
+            if (animation.cut) break;
+            const bool covers = number(at + 8, 3) == 0 && number(at + 11, 3) == 0 &&
+                                number(at + 14, 3) + 1 == animation.width && number(at + 17, 3) + 1 == animation.height;
+            if ((animation.frames == 0 || background) && !covers) animation.opaque = false;
+            background = (number(at + 23, 1) & frame_background) != 0;
+            ++animation.frames;
+        }
+        at = next;
+        file.let_go();
+    }
+    return animation;
+}
+
+void find_pages(const Bytes& file, PageList& list) {
+    if (!is_animated(file)) return;
+    const Animation animation = read_animation(file);
+    list.animated = animation.frames > 0;
+    list.pages.assign(animation.frames, {animation.width, animation.height});
+    if (!animation.cut) return;
+    list.rest = "the WebP ends in its frame " + std::to_string(animation.frames + 1);
+    list.rest_kind = IoError::Kind::truncated;
+}
+
+/// Composes frames as libwebp does. One that it cannot decode is the end of all.
+class WebpFrames final : public FrameDecoder {
+  public:
+    explicit WebpFrames(const EncodedImage& file) : animation_(read_animation(file.bytes)) {
+        WebPAnimDecoderOptions options;
+        if (!WebPAnimDecoderOptionsInit(&options))
+            file.refuse("libwebp is of another version than it was compiled for");
+        options.color_mode = MODE_BGRA;
+        const WebPData data{file.bytes.at(0), file.bytes.size()};
+        decoder_.reset(WebPAnimDecoderNew(&data, &options));
+    }
+
+    void advance(const EncodedImage&) override {
+        ++frame_;
+        int time = 0;
+        if (failed_ == 0 && !(decoder_ && WebPAnimDecoderGetNext(decoder_.get(), &canvas_, &time))) failed_ = frame_;
+    }
+
+    Image image(const EncodedImage& file) override {
+        if (!decoder_) file.refuse("damaged: libwebp does not open the animation", IoError::Kind::damaged);
+        if (failed_ != 0)
+            file.refuse("damaged: the WebP's frame " + std::to_string(failed_) +
+                            (failed_ < frame_ ? ", over which others are composed" : ""),
+                        IoError::Kind::damaged);
+        Image image;
+        if (!animation_.opaque) image.alpha = Alpha::straight;
+        image.pixels = file.allocate(animation_.height, animation_.width, animation_.opaque ? CV_8UC3 : CV_8UC4);
+        const cv::Mat canvas(image.pixels.rows, image.pixels.cols, CV_8UC4, canvas_);
+        const int colors[]{0, 0, 1, 1, 2, 2, 3, 3};
+        cv::mixChannels(&canvas, 1, &image.pixels, 1, colors, static_cast<std::size_t>(image.pixels.channels()));
+        return image;
+    }
+
+  private:
+    struct Delete {
+        void operator()(WebPAnimDecoder* decoder) const { WebPAnimDecoderDelete(decoder); }
+    };
+    Animation animation_;
+    std::unique_ptr<WebPAnimDecoder, Delete> decoder_;
+    std::uint8_t* canvas_ = nullptr;
+    std::uint64_t frame_ = 0, failed_ = 0;
+};
+
+std::unique_ptr<FrameDecoder> open_frames(const EncodedImage& file) {
+    return std::make_unique<WebpFrames>(file);
+}
+
 void inspect(const Bytes& file, Probe& probe) {
     const auto size = file.number(4, 4, Endian::little);
     if (file.starts_with("VP8X", 12)) {
         const auto width = file.number(24, 3, Endian::little), height = file.number(27, 3, Endian::little);
         if (width && height) probe.set_size(*width + 1, *height + 1);
-        if (file.number(20, 1, Endian::little).value_or(0) & 2)
-            probe.unsupported = "an animated WebP is not supported: gpuhist reads single pictures";
+        if (is_animated(file)) probe.pixel_bytes = 3 * sizeof(std::uint32_t);  // two canvases, and the image
     } else if (file.starts_with("VP8L", 12)) {
         if (const auto word = file.number(21, 4, Endian::little))
             probe.set_size((*word & 0x3FFF) + 1, (*word >> 14 & 0x3FFF) + 1);
@@ -43,6 +147,11 @@ const char* words(VP8StatusCode status) {
 
 /// Damage is refused, accepted or not: part of the picture is then memory that nothing wrote.
 Image decode(const EncodedImage& file) {
+    if (is_animated(file.bytes)) {
+        Image first = decode_frame(1, file);
+        first.pages = std::max<std::uint64_t>(1, read_animation(file.bytes).frames);
+        return first;
+    }
     WebPDecoderConfig config;
     if (!WebPInitDecoderConfig(&config)) file.refuse("libwebp is of another version than it was compiled for");
     const auto check = [&](VP8StatusCode status) {
@@ -73,6 +182,19 @@ Image decode(const EncodedImage& file) {
 
 }  // namespace
 
-const ImageFormat webp_format{"a WebP", {".webp"}, 4, matches, inspect, decode};
+const ImageFormat webp_format{"a WebP",
+                              {".webp"},
+                              4,
+                              matches,
+                              inspect,
+                              decode,
+                              {"WebP",
+                               {"libwebp"},
+                               "u8",
+                               "frames, composed as libwebp does",
+                               "lossy, lossless, alpha",
+                               "damaged files, even with --on-damaged accept"},
+                              find_pages,
+                              open_frames};
 
 }  // namespace gpuhist::io

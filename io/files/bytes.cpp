@@ -86,15 +86,24 @@ std::vector<unsigned char> read_pipe(int descriptor, const std::string& name, co
     return bytes;
 }
 
+int open_input(const std::filesystem::path& path, const std::string& name) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) throw system_failure(name, "cannot be opened", errno);
+    return file;
+}
+
+std::vector<unsigned char> read_opened(int descriptor, const std::string& name, const Reading& how) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0) throw system_failure(name, "cannot be read", errno);
+    if (S_ISFIFO(status.st_mode) && how.max_pipe_bytes > 0) return read_pipe(descriptor, name, how);
+    if (!S_ISREG(status.st_mode)) fail(name, kind_of(status.st_mode));
+    return read_regular(descriptor, static_cast<std::size_t>(status.st_size), name, how);
+}
+
 std::vector<unsigned char> read_bytes(const std::filesystem::path& path, const Reading& how) {
     const std::string name = path.string();
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (file.get() < 0) throw system_failure(name, "cannot be opened", errno);
-    struct stat status {};
-    if (::fstat(file.get(), &status) != 0) throw system_failure(name, "cannot be read", errno);
-    if (S_ISFIFO(status.st_mode) && how.max_pipe_bytes > 0) return read_pipe(file.get(), name, how);
-    if (!S_ISREG(status.st_mode)) fail(name, kind_of(status.st_mode));
-    return read_regular(file.get(), static_cast<std::size_t>(status.st_size), name, how);
+    const Descriptor file(open_input(path, name));
+    return read_opened(file.get(), name, how);
 }
 
 std::vector<unsigned char> read_bytes(const std::filesystem::path& path, std::uint64_t max_pipe_bytes) {

@@ -28,6 +28,12 @@ struct Reading {
 /// Reads a regular file, or a named pipe where these are wanted.
 std::vector<unsigned char> read_bytes(const std::filesystem::path& path, const Reading& how);
 
+/// Opens a file to be read so, without waiting for anybody. Returns a descriptor, which is the caller's. Throws
+/// IoError.
+int open_input(const std::filesystem::path& path, const std::string& name);
+/// Reads an open file as `read_bytes` does, from its beginning.
+std::vector<unsigned char> read_opened(int descriptor, const std::string& name, const Reading& how);
+
 /// Reads an open file of any kind, from where it stands to its end, as a pipe.
 std::vector<unsigned char> read_pipe(int descriptor, const std::string& name, const Reading& how);
 

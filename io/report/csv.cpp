@@ -12,9 +12,10 @@ namespace {
 /// Kind of text, by what may stand before it.
 enum class Text { name, other };
 
-/// Whether a spreadsheet would run the field as a formula. A lone - is standard input.
+/// Whether a spreadsheet would run the field as a formula. A lone - is standard input, and -#N a page of it.
 bool looks_like_formula(std::string_view field) {
-    return !field.empty() && field != "-" && std::string_view("=+-@\t\r\n").find(field.front()) != field.npos;
+    const bool page = field.substr(0, 2) == "-#" && field.find_first_not_of("0123456789", 2) == field.npos;
+    return !field.empty() && field != "-" && !page && std::string_view("=+-@\t\r\n").find(field.front()) != field.npos;
 }
 
 /// Field as RFC 4180 wants it: in quotes where it holds a comma, a quote or a line's end. What looks like a formula

@@ -102,6 +102,7 @@ ColumnRow row_of(const ImageInfo& image) {
     row.alpha = image.alpha;
     row.damage = image.damage;
     row.bands = &image.bands;
+    row.pages = image.pages;
     return row;
 }
 

@@ -194,7 +194,7 @@ TEST_F(CommandLine, HelpIsInGroups) {
         last = at;
     }
     EXPECT_FALSE(contains(help.out, "\nOptions:\n")) << help.out;
-    for (const char* command : {"merge", "columns", "devices", "completion", "manual", "licenses"}) {
+    for (const char* command : {"merge", "columns", "formats", "devices", "completion", "manual", "licenses"}) {
         EXPECT_TRUE(contains(help.out, "\n  " + std::string(command) + "  ")) << command;
         const Outcome own = run({command, "--help"});
         EXPECT_EQ(own.code, all_done);
@@ -232,7 +232,8 @@ TEST_F(CommandLine, EveryOptionIsInHelpManualCompletionVariablesAndFiles) {
     const Outcome manual = run({"manual"}), bash = run({"completion", "bash"}), zsh = run({"completion", "zsh"}),
                   fish = run({"completion", "fish"});
     std::size_t total = 0;
-    for (const std::string command : {"", "merge", "columns"}) {
+    for (const std::string command : {"", "merge", "columns", "formats"}) {
+        const bool tells = command == "columns" || command == "formats";
         const auto options = options_in(run(command.empty() ? Words{"--help"} : Words{command, "--help"}).out);
         total += options.size();
         for (const std::string& option : options) {
@@ -253,13 +254,13 @@ TEST_F(CommandLine, EveryOptionIsInHelpManualCompletionVariablesAndFiles) {
             Words words = command.empty() ? Words{"x.png", "-q", "--write", "none"} : Words{command};
             if (command == "merge") words.push_back("missing");
             const Outcome by_variable = run_in({variable + "=\x01"}, words);
-            if (command != "columns") words.insert(words.end(), {"--config", "file"});
+            if (!tells) words.insert(words.end(), {"--config", "file"});
             const Outcome by_file = run(words);
             EXPECT_FALSE(contains(by_file.err, "no option")) << by_file.err;
             if (by_variable.code == usage_error) {
                 EXPECT_TRUE(contains(by_variable.err, variable)) << option << '\n' << by_variable.err;
             }
-            if (command == "columns") continue;
+            if (tells) continue;
             EXPECT_EQ(by_file.code, by_variable.code) << option << by_file.err << by_variable.err;
             if (by_file.code == usage_error) {
                 EXPECT_TRUE(contains(by_file.err, "file:1: " + key)) << by_file.err;

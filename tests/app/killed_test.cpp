@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "support/directory.hpp"
+#include "support/tiff_files.hpp"
 
 namespace {
 
@@ -78,6 +79,22 @@ const std::vector<Killed::Mode>& Killed::modes() {
                      all_done);
          },
          {"merge", "parts"}},
+        {"pages",
+         [](const Killed& test) {
+             for (int i = 0; i < 3; ++i) {
+                 tiff_files::Memory memory;
+                 TIFF* tiff = tiff_files::open(memory, "w");
+                 for (int page = 0; page < 120; ++page) {
+                     cv::Mat picture(20 + page, 30, page % 2 ? CV_8UC1 : CV_16UC3);
+                     cv::randu(picture, 0, 256);
+                     tiff_files::write_page(tiff, picture, {});
+                     TIFFWriteDirectory(tiff);
+                 }
+                 TIFFClose(tiff);
+                 write_text(test.at(std::to_string(i) + ".tif"), {memory.bytes.begin(), memory.bytes.end()});
+             }
+         },
+         {"0.tif", "1.tif", "2.tif", "--pages", "2-90,100-130", "--write", "stats,histogram"}},
         {"among_the_inputs",
          [](const Killed& test) { test.make_tree("inputs", 120, 3); },
          {"out", "--write", "stats,normalized"}},

@@ -174,6 +174,22 @@ def main():
         if single.errors and not any(name in line for line in single.lines):
             fault(name, 'standard error does not name the file')
 
+    paged = [name for name in names if 'pages' in truth[name]]
+    runs = [measure(paged, pattern, '--pages', 'all') for pattern in PATTERNS[:2]] if paged else []
+    for name in paged:
+        pages = truth[name]['pages']
+        for number, page in enumerate(pages, 1):
+            called = f'{name}#{number}'
+            for text in faults(called, page, *runs[0].said_of(called), columns, arguments.types):
+                fault(called, text)
+            if runs[0].words_of(called) != runs[1].words_of(called):
+                fault(called, 'not the same every time')
+        if any(runs[0].said_of(f'{name}#{len(pages) + 1}')):
+            fault(name, f'more pages than {len(pages)}')
+        counts = {row['pages'] for run in (together[0], runs[0]) for path, rows in run.rows.items() if path.rpartition('#')[0] == name or path == name for row in rows.values()}
+        if counts and counts != {str(len(pages))}:
+            fault(name, f'pages {" ".join(sorted(counts))}, not {len(pages)}')
+
     for name, text in found:
         print(f'{name}: {text}')
     print(f'{len(names)} cases, {len(found)} faults in {len({name for name, _ in found})} of them')

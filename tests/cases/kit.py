@@ -4,6 +4,7 @@ A truth is a dictionary, and truth.json holds one a file:
     rows        {channel: {pixels, min, max, mean}}, the exact rows of stats.csv, of the first page or frame
     width, height, depth, white, alpha   the columns, where the case says what they are
     error       kinds of error.csv of which one must come; says: a regular expression that the message must match
+    pages       a truth of each page, as --pages all gives them; `rows` are those of the file without it
     may_refuse  kinds of error that are as right as the rows
     later       the rows, or an error of kind `unsupported` until the type or the number of channels is read
 """

@@ -13,10 +13,11 @@ import bmp_cases
 import jpeg_cases
 import netpbm_cases
 import other_cases
+import page_cases
 import png_cases
 import tiff_cases
 
-MODULES = (tiff_cases, png_cases, jpeg_cases, netpbm_cases, bmp_cases, other_cases)
+MODULES = (tiff_cases, png_cases, jpeg_cases, netpbm_cases, bmp_cases, other_cases, page_cases)
 
 
 def main(folder):

@@ -3,6 +3,7 @@
 // Built twice. fuzz_image ends where the decoders begin: it is about the checks that come before them, and fast.
 // fuzz_decode goes on through the decoder of one format, of which GPUHIST_FORMAT names an extension; files of other
 // formats are left out, so that the search stays with it.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "decode/formats.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/pages.hpp"
 
 namespace {
 
@@ -37,14 +39,16 @@ const io::ImageFormat* sought() {
 struct DecoderReached {};
 #endif
 
-void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged) {
+void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, std::uint64_t page = 0) {
     io::DecodeOptions options;
+    options.page = page;
     options.max_pixels = 1 << 16;
     options.on_damaged = on_damaged;
     std::uint64_t foreseen = 0;
     options.admit = [&](std::uint64_t file, std::uint64_t pixels) {
         foreseen = file + pixels;
-        require(file == bytes.size() && pixels > 0 && pixels <= options.max_pixels * 32);
+        require((page == 0 ? file == bytes.size() : file <= bytes.size()) && pixels > 0 &&
+                pixels <= options.max_pixels * 32);
 #ifndef FUZZ_DECODER
         throw DecoderReached{};
 #endif
@@ -52,7 +56,7 @@ void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged) {
     try {
         const io::Image image = io::decode_image(bytes, "image", options);
         require(!image.pixels.empty() && image.pixels.total() <= options.max_pixels);
-        require(bytes.size() + image.pixels.total() * image.pixels.elemSize() <= foreseen);
+        require((page == 0 ? bytes.size() : 0) + image.pixels.total() * image.pixels.elemSize() <= foreseen);
         require(on_damaged == io::OnDamaged::accept || image.damage == io::Damage::none);
         require((image.damage == io::Damage::none) == image.cause.empty());
         io::view(image);
@@ -72,5 +76,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #endif
     decode(bytes, io::OnDamaged::error);
     decode(bytes, io::OnDamaged::accept);
+    try {
+        const auto found = io::probe_pages(bytes, "image");
+        require(!found->pages.empty() && found->pages.size() <= size);
+        for (std::uint64_t page = 1; page <= std::min<std::uint64_t>(4, found->pages.size() + 1); ++page)
+            decode(bytes, io::OnDamaged::accept, page);
+    } catch (const IoError&) {
+    }
     return 0;
 }

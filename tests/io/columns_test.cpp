@@ -77,8 +77,8 @@ TEST(Columns, KeepTheirPlaces) {
     const auto expect_first = [](ColumnFile file, const std::string& known) {
         EXPECT_EQ((joined(names_of(columns({}, file))) + ',').substr(0, known.size() + 1), known + ',');
     };
-    expect_first(ColumnFile::stats_csv, "path,width,height,depth,channel," + numbers + ",white,alpha,damage");
-    expect_first(ColumnFile::stats_json, "path,width,height,depth,channel," + numbers + ",white,alpha,damage");
+    expect_first(ColumnFile::stats_csv, "path,width,height,depth,channel," + numbers + ",white,alpha,damage,pages");
+    expect_first(ColumnFile::stats_json, "path,width,height,depth,channel," + numbers + ",white,alpha,damage,pages");
     for (const ColumnFile file : {ColumnFile::dataset_csv, ColumnFile::dataset_json})
         expect_first(file, "group,depth,channel,images," + numbers + ",mean_01,std_01,white");
 }
@@ -122,7 +122,7 @@ TEST(Columns, MakeEveryFile) {
     whole.summary.add(analysis);
     EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats_csv))));
     const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, rows, list));
-    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,white,alpha,damage,luma,channels");
+    EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,white,alpha,damage,pages,luma,channels");
     EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats_json), true));
     EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)),
               joined(names_of(columns(list, ColumnFile::dataset_csv))));
@@ -157,7 +157,7 @@ TEST(Columns, OnTheUnitScaleAreOverWhite) {
     EXPECT_EQ(unit_scale(3.0, std::nullopt), std::nullopt);
 }
 
-TEST(Columns, OfAnImageTellWhiteAlphaAndDamage) {
+TEST(Columns, OfAnImageTellWhiteAlphaDamageAndPages) {
     Analysis analysis = analyze({1, 2, 3, 4, 5, 6, 7, 8}, 4);
     analysis.white = 6;
     io::ImageInfo image{"x", 2, 1, Depth::u8};
@@ -165,17 +165,19 @@ TEST(Columns, OfAnImageTellWhiteAlphaAndDamage) {
         const std::string lines = io::stats_csv_rows(image, statistics(analysis));
         return lines.substr(lines.size() - 30);
     };
-    EXPECT_TRUE(last().ends_with(",255,,\n")) << last();  // where nothing is said, the depth's highest
+    EXPECT_TRUE(last().ends_with(",255,,,1\n")) << last();  // where nothing is said, the depth's highest
     image.white = 6;
     image.alpha = "premultiplied";
-    EXPECT_TRUE(last().ends_with(",6,premultiplied,\n")) << last();
+    EXPECT_TRUE(last().ends_with(",6,premultiplied,,1\n")) << last();
     image.alpha = "straight";
     image.damage = "truncated";
-    EXPECT_TRUE(last().ends_with(",6,straight,truncated\n")) << last();
+    image.pages = 7;
+    EXPECT_TRUE(last().ends_with(",6,straight,truncated,7\n")) << last();
     const auto json = nlohmann::json::parse(io::stats_json(image, statistics(analysis)));
     EXPECT_EQ(json["white"], 6);
     EXPECT_EQ(json["alpha"], "straight");
     EXPECT_EQ(json["damage"], "truncated");
+    EXPECT_EQ(json["pages"], 7);
     EXPECT_EQ(json["channels"][0]["clipped_high"], 0.5);  // red, 3 and 7
     EXPECT_EQ(json["channels"][5]["clipped_high"], 0.5);  // alpha, 4 and 8
     image.alpha = image.damage = "";

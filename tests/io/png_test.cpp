@@ -232,9 +232,19 @@ TEST(Png, ClaimsThatTheFileCannotHoldAreRefused) {
 TEST(Png, FramesOfAnAnimationAreCounted) {
     const Bytes data = deflated(with_filters(numbers(600), 10));
     EXPECT_EQ(decode_image(png_of(20, 10, 8, 2, {{"IDAT", data}}), "x").pages, 1U);
-    const Image image = decode_image(
-        png_of(20, 10, 8, 2, {{"acTL", {0, 0, 0, 12, 0, 0, 0, 0}}, {"IDAT", data}, {"fdAT", {0, 0, 0, 2, 1}}}), "x");
-    EXPECT_EQ(image.pages, 12U);
+    const auto control = [](unsigned char number) {
+        Bytes bytes{0, 0, 0, number, 0, 0, 0, 20, 0, 0, 0, 10};
+        bytes.resize(26);
+        return bytes;
+    };
+    const Image image = decode_image(png_of(20, 10, 8, 2,
+                                            {{"acTL", {0, 0, 0, 2, 0, 0, 0, 0}},
+                                             {"fcTL", control(0)},
+                                             {"IDAT", data},
+                                             {"fcTL", control(1)},
+                                             {"fdAT", {0, 0, 0, 2, 1}}}),
+                                     "x");
+    EXPECT_EQ(image.pages, 2U);
     EXPECT_EQ(image.pixels.size(), cv::Size(20, 10));
 }
 

@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "decode/formats.hpp"
+#include "gpuhist/io/formats.hpp"
 #include "support/image_files.hpp"
+#include "support/text_files.hpp"
 
 namespace {
 
@@ -102,6 +104,23 @@ TEST(Formats, OfThePageAreThoseOfTheList) {
             }
     EXPECT_EQ(written, known);
     EXPECT_EQ(known.size(), std::set<std::string>(known.begin(), known.end()).size());
+}
+
+/// The table of the page is that of the decoders: it is printed where it is not.
+TEST(Formats, WordsOfThePageAreThoseOfTheDecoders) {
+    const char* data = std::getenv("GPUHIST_DATA");
+    ASSERT_NE(data, nullptr) << "GPUHIST_DATA must name the folder data/ of the sources";
+    std::string table = "| format | samples | pages | decoder | read | refused by name |\n|---|---|---|---|---|---|\n";
+    for (const gpuhist::io::FormatInfo& format : gpuhist::io::list_formats()) {
+        std::string decoders;
+        for (const auto& library : format.decoders) decoders += (decoders.empty() ? "" : ", ") + library.name;
+        table += "| " + format.name + " | " + format.samples + " | " + format.pages + " | " +
+                 (decoders.empty() ? "gpuhist" : decoders) + " | " + format.read + " | " + format.refused + " |\n";
+        for (const std::string& text : {format.name, format.samples, format.pages, format.read, format.refused})
+            EXPECT_EQ(text.find('|'), text.npos) << text;
+    }
+    const std::string page = gpuhist::test::read_text(fs::path(data) / ".." / "io" / "README.md");
+    EXPECT_NE(page.find(table), page.npos) << table;
 }
 
 TEST(WalkFinds, TellsFromThePathAlone) {

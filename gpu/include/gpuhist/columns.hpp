@@ -26,6 +26,7 @@ struct ColumnRow {
     std::int64_t width = 0, height = 0;
     std::string_view alpha{}, damage{};               ///< empty: none
     const std::vector<std::string>* bands = nullptr;  ///< their names by place, where the file has such
+    std::uint64_t pages = 1;                          ///< of the file, of which the image is one
 
     // A set.
     std::string_view group{};

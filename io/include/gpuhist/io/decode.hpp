@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <opencv2/core/mat.hpp>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ namespace gpuhist::io {
 
 /// Answer to a file that is damaged or truncated.
 enum class OnDamaged { error, accept };
+
+struct FilePages;
 
 /// Options of decoding.
 struct DecodeOptions {
@@ -27,10 +30,15 @@ struct DecodeOptions {
     std::uint64_t max_pipe_bytes = std::uint64_t{1} << 32;  ///< a pipe that brings more is refused; 0: all are
     /// Function called again and again while a pipe is read, at least every 50 ms. What it throws comes out.
     std::function<void()> while_reading;
+    /// Page that is read, counted from 1; messages then name NAME#PAGE. 0: the first, or of an animated PNG the picture
+    /// that shows where nothing moves, which need not be a frame.
+    std::uint64_t page = 0;
+    std::shared_ptr<const FilePages> pages;  ///< of the same file, from `probe_pages`; null: they are looked for
 };
 
-/// Decodes an image: the file's own samples as stored, or an IoError that names the cause; of several pages the first.
-/// The table in io/README.md lists the formats, their variants that are read, and those that are refused. The result
+/// Decodes an image: the file's own samples as stored, or an IoError that names the cause; of several pages the
+/// one that is asked for. `list_formats()` has the formats, their variants that are read, and those that are refused.
+/// The result
 /// has 1, 3 or 4 samples a pixel; what they mean it says itself. Grey of fewer than 8 bits is expanded to 0 … 255, a
 /// palette becomes its colours, zero-is-white is inverted; the orientation of JPEG and TIFF is applied, as `cv::imread`
 /// does. A file counts as damaged where its codec or a checksum says so, as truncated where bytes are missing; `accept`
@@ -39,13 +47,14 @@ struct DecodeOptions {
 /// pixels than allowed or than the file can hold, damaged, truncated. Safe to call from several threads.
 Image decode_image(const std::vector<unsigned char>& bytes, const std::string& name, const DecodeOptions& options = {});
 
-/// `decode_image` of a file's bytes. The file is a regular one, or a named pipe if these are allowed; opening it waits
-/// for nobody. Its first bytes decide: where they belong to no format, or claim too many pixels, the rest is not read.
+/// `decode_image` of a file's bytes. The file is a regular one, or a named pipe if these are allowed and no page is
+/// asked for; opening it waits for nobody. Its first bytes decide: where they belong to no format, or claim too many
+/// pixels, the rest is not read. Of a TIFF that is not small, and of a page, only what it takes is read.
 /// Throws IoError as `read_bytes` too.
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
 
-/// Image from an open file of any kind, as standard input, which is read like a pipe from where it stands to its end.
-/// The descriptor stays the caller's. `name` is for messages.
+/// Image from an open file of any kind, as standard input, which is read like a pipe from where it stands to its end;
+/// of a page from a regular file, from its beginning. The descriptor stays the caller's. `name` is for messages.
 Image read_image(int descriptor, const std::string& name, const DecodeOptions& options = {});
 
 }  // namespace gpuhist::io

@@ -37,7 +37,8 @@ struct Image {
     Alpha alpha = Alpha::none;
     std::string format;            ///< of the file, with its article: "a PNG"
     std::string named;             ///< the format that its name's extension stands for, where that is another
-    std::uint64_t pages = 1;       ///< of the file; the pixels are those of the first
+    std::uint64_t pages = 1;       ///< of the file
+    std::uint64_t page = 0;        ///< which was asked for, from 1; 0: none, and the pixels are those of the first
     Damage damage = Damage::none;  ///< other than none only where DecodeOptions::on_damaged lets it pass
     std::string cause;             ///< then what is damaged, in words
 

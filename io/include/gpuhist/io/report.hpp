@@ -24,6 +24,7 @@ struct ImageInfo {
     const char* alpha = "";   ///< `straight` or `premultiplied`; empty without alpha
     const char* damage = "";  ///< `damaged` or `truncated`, of a file that was accepted all the same; else empty
     std::vector<std::string> bands{};  ///< their names by place, where the file has such: those of their rows
+    std::uint64_t pages = 1;           ///< of the file, of which the image is one
 };
 
 /// Results of one image.

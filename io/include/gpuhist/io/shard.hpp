@@ -45,6 +45,10 @@ struct Shard {
     Notes notes;                                 ///< on its inputs
 };
 
+/// Whether results are of a set: of several inputs, or of several pages where pages are measured (the option
+/// `--pages`). `whole` is the summary of all, `errors` the number of those that failed.
+bool is_set(const Shard& shard, const Summary& whole, std::uint64_t errors);
+
 /// Names of a shard's files: `part-K-of-N.json`, `part-K-of-N.stats.csv` and, where there are stored groups or runs of
 /// values too long for the first, the frequency file `part-K-of-N.values`.
 std::string shard_file_name(ShardId id);

@@ -1,0 +1,95 @@
+#include "files/window.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "files/failure.hpp"
+#include "files/regular_file.hpp"
+
+namespace gpuhist::io {
+namespace {
+
+constexpr std::uint64_t block = std::uint64_t{1} << 14;
+
+}  // namespace
+
+std::uint64_t modified_at(const struct stat& status) {
+    return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+}
+
+std::uint64_t FileWindow::modified() const {
+    return modified_at(status_);
+}
+
+void Bytes::load(std::uint64_t offset, std::uint64_t count) const {
+    window_->load(offset, count);
+}
+
+void Bytes::let_go() const {
+    if (window_) window_->let_go();
+}
+
+FileWindow::FileWindow(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {
+    if (fstat(descriptor_, &status_) != 0) throw system_failure(name_, "cannot be read", errno);
+    if (!S_ISREG(status_.st_mode)) fail(name_, kind_of(status_.st_mode));
+    size_ = static_cast<std::size_t>(status_.st_size);
+    if (size_ == 0) fail(name_, "empty: there are no bytes in it", IoError::Kind::truncated);
+    void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        fail(name_, "no addresses for its " + std::to_string(size_) + " bytes", IoError::Kind::memory);
+    memory_ = static_cast<unsigned char*>(memory);
+    there_.resize((size_ + block - 1) / block);
+}
+
+FileWindow::~FileWindow() {
+    munmap(memory_, size_);
+}
+
+void FileWindow::load(std::uint64_t offset, std::uint64_t count) {
+    if (count == 0) return;
+    const std::uint64_t end = (offset + count - 1) / block + 1;
+    for (std::uint64_t first = offset / block; first < end; ++first) {
+        if (there_[first]) continue;
+        std::uint64_t last = first;
+        for (; last < end && !there_[last]; ++last) there_[last] = true;
+        read(first * block, std::min<std::uint64_t>(size_, last * block) - first * block);
+        first = last;
+    }
+}
+
+void FileWindow::read(std::uint64_t offset, std::uint64_t count) {
+    held_ += count;
+    for (std::uint64_t done = 0; done < count;) {
+        const ssize_t part =
+            pread(descriptor_, memory_ + offset + done, count - done, static_cast<off_t>(offset + done));
+        if (part < 0 && errno == EINTR) continue;
+        if (part < 0 && error_ == 0) error_ = errno;
+        if (part <= 0) return;  // check() tells that the file is shorter
+        done += static_cast<std::uint64_t>(part);
+    }
+}
+
+void FileWindow::let_go() {
+    if (held_ <= kept) return;
+    madvise(memory_, size_, MADV_DONTNEED);
+    std::fill(there_.begin(), there_.end(), false);
+    held_ = 0;
+}
+
+void FileWindow::check() const {
+    if (error_ != 0) throw system_failure(name_, "cannot be read", error_);
+    struct stat now {};
+    if (fstat(descriptor_, &now) != 0) throw system_failure(name_, "cannot be read", errno);
+    const auto before = status_.st_size;
+    if (now.st_size != before)
+        fail(name_, std::string(now.st_size > before ? "grew" : "shrank") + " while it was read, from " +
+                        std::to_string(before) + " bytes to " + std::to_string(now.st_size));
+    if (modified_at(now) != modified_at(status_)) fail(name_, "was changed while it was read");
+}
+
+}  // namespace gpuhist::io
