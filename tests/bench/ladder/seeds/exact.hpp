@@ -38,7 +38,7 @@ Answer types(const Image& image);             ///< 8 times Σ of the next lanes'
 Answer utilization_tree(const Image& image);  ///< Σ, additions, steps of threads
 Answer utilization_loop(const Image& image);
 Answer members(const Image& image);          ///< Σ x · each of the members
-Answer grid_members(const Image& image);     ///< Σ, valid, not valid
+Answer grid_members(const Image& image);     ///< Σ, valid
 Answer tiles(const Image& image);            ///< Σ (Σ of 4)², Σ (Σ of 32)²
 Answer tile_votes(const Image& image);       ///< of tiles of 4, and of 32: ballot, all, any, four shuffles
 Answer four_times(const Image& image);       ///< 4 Σ

@@ -62,10 +62,10 @@ void members(const Call& call) {
     launch_plane(call, members_kernel, 6);
 }
 
-/// The grid as a group: its rank and size deal out the pixels. Whether it is valid, that is whether it can be
-/// synchronized, is in `valid`. Launch: any grid.
+/// The grid as a group: its rank and size deal out the pixels, and all of it waits before it says that it is valid.
+/// Launch: a cooperative one.
 __global__ void __launch_bounds__(many_threads)
-    grid_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer, Word* valid) {
+    grid_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     const cg::grid_group grid = cg::this_grid();
     Word sum = 0;
     for (std::int64_t i = static_cast<std::int64_t>(grid.thread_rank()); i < count;
@@ -73,16 +73,15 @@ __global__ void __launch_bounds__(many_threads)
         sum += pixels[i];
     sum = reduce_block(sum, Word{0}, Sum{});
     if (threadIdx.x == 0) atomicAdd(answer, sum);
-    if (grid.thread_rank() == 0) *valid = grid.is_valid();
+    grid.sync();
+    if (grid.thread_rank() == grid.size() - 1) answer[1] = grid.is_valid();
 }
 
 void grid_members(const Call& call) {
-    clear(call, call.answer, 3 * sizeof(Word));
+    clear(call, call.answer, 2 * sizeof(Word));
     const int blocks = blocks_for(grid_kernel, many_threads, 16 * call.image.samples());
-    const std::int64_t pixels = call.image.samples();
-    launch_cooperatively(call.stream, grid_kernel, blocks, many_threads, pixels_of(call), pixels, call.answer,
-                         call.answer + 1);
-    launch(call, grid_kernel, blocks, many_threads, pixels_of(call), std::int64_t{0}, call.answer, call.answer + 2);
+    launch_cooperatively(call.stream, grid_kernel, blocks, many_threads, pixels_of(call), call.image.samples(),
+                         call.answer);
 }
 
 /// Squares of the sums of tiles of 4, and of 32, said in groups whose size is known when the kernel runs: they have no
@@ -204,7 +203,9 @@ std::vector<Rung> group_rungs() {
         rung("group_members", "thread_group and thread_block: size, rank, indices, and sync in place of __syncthreads",
              exact::members, members)
             .with(&Rung::divisor, 4),
-        rung("group_grid", "the grid as a group: it is valid, and can wait for itself, in a cooperative launch only",
+        rung("group_grid",
+             "the grid as a group: its size and ranks deal out the pixels, and in a cooperative launch it waits for "
+             "itself",
              exact::grid_members, grid_members),
         rung("tiles_dynamic", "blocks cut into tiles of 32, and these into 4, while the kernel runs: shared memory",
              exact::tiles, tiles_dynamic)

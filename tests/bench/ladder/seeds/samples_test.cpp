@@ -118,7 +118,7 @@ TEST_F(SeedsTest, tree_with_its_guard_has_no_race) {
 TEST_F(SeedsRaceTest, tree_without_its_guard_on_purpose) {
     const Race race = race_in_tree(false);
     EXPECT_EQ(race.warps, 1024u);
-    EXPECT_LE(race.wrong, race.warps);
+    EXPECT_GT(race.wrong, 0u);
     RecordProperty("wrong", static_cast<int>(race.wrong));
 }
 
