@@ -13,20 +13,34 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-template <class Kernel>
-void launch_plane(const Call& call, Kernel kernel, std::size_t words) {
+constexpr int plane_pixels = plane_width * plane_height;
+
+/// Planes of the image, a pixel a thread: a block for each, or as many blocks as the GPU holds.
+template <class... Parameters>
+void launch_planes(const Call& call, void (*kernel)(Parameters...), std::size_t words, bool block_for_each) {
     clear(call, call.answer, words * sizeof(Word));
-    constexpr int pixels = plane_width * plane_height;
-    const std::int64_t blocks = (call.image.samples() + pixels - 1) / pixels;
+    const std::int64_t planes = (call.image.samples() + plane_pixels - 1) / plane_pixels;
+    const std::int64_t blocks =
+        block_for_each ? planes : std::min<std::int64_t>(planes, resident_blocks(kernel, plane_pixels));
     kernel<<<static_cast<unsigned>(blocks), dim3(plane_width, plane_height), 0, call.stream>>>(
         pixels_of(call), call.image.samples(), call.answer);
     LADDER_CUDA(cudaGetLastError());
 }
 
-/// A thread's pixel, by what the block's group says: blocks are planes, and threads are numbered row by row.
-__device__ unsigned pixel_of(const cg::thread_block& block, const std::uint8_t* pixels, std::int64_t count) {
-    const std::int64_t i = static_cast<std::int64_t>(block.group_index().x) * block.size() + block.thread_rank();
+/// A thread's pixel in a plane, by what the block's group says: threads are numbered row by row.
+__device__ unsigned pixel_of(const cg::thread_block& block, std::int64_t plane, const std::uint8_t* pixels,
+                             std::int64_t count) {
+    const std::int64_t i = plane * block.size() + block.thread_rank();
     return i < count ? pixels[i] : 0;
+}
+
+/// Planes that fall to a block: all its threads call `visit(their pixels)` together.
+template <class Visit>
+__device__ void for_each_plane(const cg::thread_block& block, const std::uint8_t* pixels, std::int64_t count,
+                               Visit visit) {
+    const std::int64_t planes = (count + plane_pixels - 1) / plane_pixels;
+    for (std::int64_t plane = blockIdx.x; plane < planes; plane += gridDim.x)
+        visit(pixel_of(block, plane, pixels, count));
 }
 
 template <int Words>
@@ -45,7 +59,7 @@ __global__ void members_kernel(const std::uint8_t* pixels, std::int64_t count, W
     __shared__ unsigned values[plane_width * plane_height];
     const cg::thread_block block = cg::this_thread_block();
     const cg::thread_group group = block;
-    const unsigned value = pixel_of(block, pixels, count);
+    const unsigned value = pixel_of(block, block.group_index().x, pixels, count);
     values[group.thread_rank()] = value;
     group.sync();
     const unsigned other = values[group.size() - 1 - group.thread_rank()];
@@ -59,7 +73,7 @@ __global__ void members_kernel(const std::uint8_t* pixels, std::int64_t count, W
 }
 
 void members(const Call& call) {
-    launch_plane(call, members_kernel, 6);
+    launch_planes(call, members_kernel, 6, true);
 }
 
 /// The grid as a group: its rank and size deal out the pixels, and all of it waits before it says that it is valid.
@@ -85,7 +99,8 @@ void grid_members(const Call& call) {
 }
 
 /// Squares of the sums of tiles of 4, and of 32, said in groups whose size is known when the kernel runs: they have no
-/// shuffles, and their threads meet in shared memory. Launch: a thread a pixel.
+/// shuffles, and their threads meet in shared memory. Syncs: the tile's pixels are there, and have been read. Launch:
+/// any grid of planes.
 __global__ void dynamic_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     __shared__ unsigned values[plane_width * plane_height];
     const cg::thread_block block = cg::this_thread_block();
@@ -99,16 +114,20 @@ __global__ void dynamic_kernel(const std::uint8_t* pixels, std::int64_t count, W
             for (unsigned k = 0; k < group.size(); ++k) sum += values[first + k];
         return sum * sum;
     };
-    values[rank] = pixel_of(block, pixels, count);
-    g4.sync();
-    const Word of_4 = sum_of(g4);
-    g32.sync();
-    const Word sums[] = {of_4, sum_of(g32)};
+    Word sums[2] = {};
+    for_each_plane(block, pixels, count, [&](unsigned value) {
+        values[rank] = value;
+        g4.sync();
+        sums[0] += sum_of(g4);
+        g32.sync();
+        sums[1] += sum_of(g32);
+        g32.sync();
+    });
     add_up(sums, answer);
 }
 
 void tiles_dynamic(const Call& call) {
-    launch_plane(call, dynamic_kernel, 2);
+    launch_planes(call, dynamic_kernel, 2, false);
 }
 
 /// Thread 0 of the tile gets the sum.
@@ -118,19 +137,22 @@ __device__ unsigned sum_down(const cg::thread_block_tile<Size, Parent>& tile, un
     return value;
 }
 
-/// The same tiles, of sizes that the compiler knows. Launch: a thread a pixel.
+/// The same tiles, of sizes that the compiler knows. Launch: any grid of planes.
 __global__ void static_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     const cg::thread_block block = cg::this_thread_block();
     const auto g32 = cg::tiled_partition<32>(block);
     const auto g4 = cg::tiled_partition<4>(g32);
-    const unsigned value = pixel_of(block, pixels, count);
-    const Word of_4 = sum_down(g4, value), of_32 = sum_down(g32, value);
-    const Word sums[] = {g4.thread_rank() == 0 ? of_4 * of_4 : 0, g32.thread_rank() == 0 ? of_32 * of_32 : 0};
+    Word sums[2] = {};
+    for_each_plane(block, pixels, count, [&](unsigned value) {
+        const Word of_4 = sum_down(g4, value), of_32 = sum_down(g32, value);
+        if (g4.thread_rank() == 0) sums[0] += of_4 * of_4;
+        if (g32.thread_rank() == 0) sums[1] += of_32 * of_32;
+    });
     add_up(sums, answer);
 }
 
 void tiles_static(const Call& call) {
-    launch_plane(call, static_kernel, 2);
+    launch_planes(call, static_kernel, 2, false);
 }
 
 /// A tile's votes, which its thread 0 adds up, and its shuffles, which count as many times as a thread's rank and one.
@@ -140,28 +162,32 @@ __device__ void ask_tile(const Tile& tile, unsigned value, Word* sums) {
     const unsigned ballot = tile.ballot(bright_pixel);
     const int all = tile.all(bright_pixel), any = tile.any(bright_pixel);
     const Word weight = tile.thread_rank() + 1;
-    sums[0] = first ? ballot : 0;
-    sums[1] = first ? static_cast<Word>(all) : 0;
-    sums[2] = first ? static_cast<Word>(any) : 0;
-    sums[3] = weight * tile.shfl(value, 1);
-    sums[4] = weight * tile.shfl_up(value, 1);
-    sums[5] = weight * tile.shfl_down(value, 1);
-    sums[6] = weight * tile.shfl_xor(value, 1);
+    if (first) {
+        sums[0] += ballot;
+        sums[1] += static_cast<Word>(all);
+        sums[2] += static_cast<Word>(any);
+    }
+    sums[3] += weight * tile.shfl(value, 1);
+    sums[4] += weight * tile.shfl_up(value, 1);
+    sums[5] += weight * tile.shfl_down(value, 1);
+    sums[6] += weight * tile.shfl_xor(value, 1);
 }
 
-/// Launch: a thread a pixel.
+/// Launch: any grid of planes.
 __global__ void tile_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     const cg::thread_block block = cg::this_thread_block();
     const auto g32 = cg::tiled_partition<32>(block);
-    const unsigned value = pixel_of(block, pixels, count);
-    Word sums[14];
-    ask_tile(cg::tiled_partition<4>(g32), value, sums);
-    ask_tile(g32, value, sums + 7);
+    const auto g4 = cg::tiled_partition<4>(g32);
+    Word sums[14] = {};
+    for_each_plane(block, pixels, count, [&](unsigned value) {
+        ask_tile(g4, value, sums);
+        ask_tile(g32, value, sums + 7);
+    });
     add_up(sums, answer);
 }
 
 void tile_votes(const Call& call) {
-    launch_plane(call, tile_kernel, 14);
+    launch_planes(call, tile_kernel, 14, false);
 }
 
 /// The article's reduce_cp: a tree in shared memory, and its last five steps by a tile's shuffles. `Xor`: every thread
