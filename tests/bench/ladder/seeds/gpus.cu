@@ -8,6 +8,7 @@
 #include <cstring>
 #include <cuda/atomic>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "bench/ladder/seeds/exact.hpp"
@@ -118,6 +119,14 @@ std::vector<int> first_gpus(int count) {
     return gpus;
 }
 
+/// Lets a GPU, the current one, use another's memory, if it can: also copies then take the link between them.
+void reach(int gpu, int other) {
+    static std::set<std::pair<int, int>> reached;  // CUDA calls a second time an error
+    int can = 0;
+    LADDER_CUDA(cudaDeviceCanAccessPeer(&can, gpu, other));
+    if (can && reached.insert({gpu, other}).second) LADDER_CUDA(cudaDeviceEnablePeerAccess(other, 0));
+}
+
 int attribute(cudaDeviceAttr which, int gpu) {
     int value = 0;
     LADDER_CUDA(cudaDeviceGetAttribute(&value, which, gpu));
@@ -176,11 +185,7 @@ GpuGroup::GpuGroup(int gpus, Meeting meeting) : meeting_(meeting) {
         Member& member = members_[k];
         member.gpu = all[k];
         const Current here(member.gpu);
-        if (meeting == Meeting::peer && k > 0) {
-            const cudaError_t status = cudaDeviceEnablePeerAccess(all.front(), 0);
-            if (status != cudaErrorPeerAccessAlreadyEnabled) LADDER_CUDA(status);
-            (void)cudaGetLastError();
-        }
+        if (k > 0) reach(member.gpu, all.front());
         LADDER_CUDA(cudaStreamCreateWithFlags(&member.stream, cudaStreamNonBlocking));
         void* memory = nullptr;
         LADDER_CUDA(cudaMalloc(&memory, (most_partials + 1) * sizeof(Word)));
