@@ -34,7 +34,7 @@ class Watch {
     unsigned looks_ = 0;
 };
 
-/// `1 << by` as the GPU shifts: 0 from 32 on, which the language leaves open.
+/// Shift of 1 as the GPU does it: 0 from 32 on, which the language leaves open.
 __device__ int one_shifted(unsigned by) {
     int result;
     asm("shl.b32 %0, 1, %1;" : "=r"(result) : "r"(by));

@@ -133,7 +133,7 @@ class BlockDecision {
 };
 static_assert(!std::is_constructible_v<BlockDecision, bool> && !std::is_default_constructible_v<BlockDecision>);
 
-/// Of the stretches of 256 pixels in which any is bright, the brightest pixels' sum: their tree, with its barriers,
+/// Stretches of 256 pixels with a bright one add up their brightest pixels: the tree for that, with its barriers,
 /// lies in the branch. Beside it how many pixels are bright, and in how many stretches all are. Launch: a thread a
 /// pixel.
 __global__ void __launch_bounds__(bright_stretch)

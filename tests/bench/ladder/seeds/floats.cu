@@ -40,7 +40,7 @@ __global__ void reduce(const float* numbers, std::int64_t count, float* sums) {
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-/// The same with an atomic a block: they come in any order, and the sum is another each time. Launch: any grid.
+/// Blocks add to one sum by atomics: they come in any order, and the sum is another each time. Launch: any grid.
 __global__ void reduce_atomic(const float* numbers, std::int64_t count, float* sum) {
     const float of_block = strided_sum(numbers, count);
     if (threadIdx.x == 0) atomicAdd(sum, of_block);
@@ -130,7 +130,7 @@ __global__ void fill_numbers(float* numbers, std::int64_t count, float number) {
     for (std::int64_t n = grid_rank(); n < count; n += grid_threads()) numbers[n] = number;
 }
 
-/// On the GPU's clock.
+/// Stopwatch on the GPU's clock.
 class Stopwatch {
   public:
     Stopwatch() {

@@ -137,7 +137,7 @@ __device__ unsigned sum_down(const cg::thread_block_tile<Size, Parent>& tile, un
     return value;
 }
 
-/// The same tiles, of sizes that the compiler knows. Launch: any grid of planes.
+/// Tiles of those sizes once more, which now the compiler knows. Launch: any grid of planes.
 __global__ void static_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     const cg::thread_block block = cg::this_thread_block();
     const auto g32 = cg::tiled_partition<32>(block);

@@ -15,9 +15,9 @@ namespace {
 __managed__ int source[listing_count];
 __managed__ int final_result[1] = {0};
 
-/// As there: each thread sums with the grid's stride, the block in shared memory with two barriers a step (the sums
-/// have been read; they have been written), and one atomic a block. Sums wrap at 32 bits. Launch: `listing_blocks`
-/// blocks of `listing_threads`.
+/// Kernel of the listing: each thread sums with the grid's stride, the block in shared memory with two barriers a step
+/// (the sums have been read; they have been written), and one atomic a block. Sums wrap at 32 bits. Launch:
+/// `listing_blocks` blocks of `listing_threads`.
 template <typename T>
 __global__ void sum_gpu(const T* input, std::int64_t count, int* output) {
     __shared__ int sum_per_block[listing_threads];

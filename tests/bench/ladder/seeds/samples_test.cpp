@@ -13,7 +13,7 @@ namespace {
 
 class SeedsTest : public OnGpu<testing::Test> {};
 class SeedsSpinTest : public OnGpu<testing::Test> {};
-/// What these tests show is a race, on purpose: compute-sanitizer's racecheck rightly objects, and tests/sanitize
+/// Tests that show a race, on purpose: compute-sanitizer's racecheck rightly objects, and tests/sanitize
 /// leaves them out by this name.
 class SeedsRaceTest : public OnGpu<testing::Test> {};
 

@@ -71,7 +71,7 @@ enum class FloatMethod {
 };
 /// The median of `repetitions`; `count` numbers on the GPU.
 FloatSum sum_of_floats(const float* numbers, std::int64_t count, FloatMethod method, int repetitions);
-/// On the GPU, `count` times `number`.
+/// Memory on the GPU with `count` times `number`.
 std::unique_ptr<float, cudaError_t (*)(void*)> numbers_on_gpu(std::int64_t count, float number);
 
 /// The table in constant memory, by the address of its symbol.
@@ -93,7 +93,7 @@ struct Listing {
 Listing print_listing(unsigned seed);
 inline constexpr int listing_count = 10'000'000;
 
-/// How the blocks of a barrier fared that is watched: who looked for so long in vain gave up.
+/// Blocks at a barrier that is watched: who looked for so long in vain gave up.
 struct Spin {
     int passed, gave_up;
 };
@@ -105,10 +105,10 @@ Spin spin_of_more_as_written(int blocks);
 Spin spin_unasked(int blocks);
 /// The most of these blocks that are resident.
 int spin_unasked_resident();
-/// What a cooperative launch of so many of these blocks says.
+/// Status of a cooperative launch of so many of these blocks.
 cudaError_t spin_cooperatively(int blocks);
 
-/// "Print a single line for the entire process", by the GPU to standard output: once, after a barrier of `blocks`.
+/// Line "Print a single line for the entire process", by the GPU to standard output: once, after a barrier of `blocks`.
 void print_one_line(int blocks);
 
 /// Every order in which the threads of the article's barrier can run, of few blocks of few threads.
@@ -116,7 +116,7 @@ struct SpinModel {
     int states;     ///< different ones that were reached
     bool can_hang;  ///< in one of them a thread looks for ever at a mask that stays incomplete
 };
-/// `after_clearing`: the block waits for its threads between clearing and setting.
+/// Model of so many; `after_clearing`: a block waits for its threads between clearing and setting.
 SpinModel explore_spin(int blocks, int threads, bool after_clearing);
 
 /// The current GPU, and others of this machine, as one: each has a part of the image and sums it, all meet at a barrier
@@ -137,9 +137,9 @@ class GpuGroup {
     /// they meet `meetings` times.
     std::vector<Word> sum(int meetings = 1, Word* answer = nullptr);
 
-    /// Why that cannot be, or empty.
+    /// Reason why that cannot be, or empty.
     static std::string obstacle(int gpus, Meeting meeting);
-    /// Of this machine.
+    /// Number of this machine's GPUs.
     static int count();
 
   private:
