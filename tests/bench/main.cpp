@@ -24,9 +24,11 @@ int main(int argc, char** argv) {
 #ifdef GPUHIST_HAS_CUDA
     gpuhist::bench::add_kernels(app);
     gpuhist::bench::add_ladder(app);
+    gpuhist::bench::add_seeds(app);
 #else
     add_missing(app, "kernels");
     add_missing(app, "ladder");
+    add_missing(app, "seeds");
 #endif
     gpuhist::bench::add_cpu(app);
     gpuhist::bench::add_startup(app);

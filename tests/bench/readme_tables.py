@@ -59,6 +59,7 @@ RUNGS = {
     "Votes": "vote",
     "Shuffles": "shuffle",
     "Visibility": "visibility",
+    "Seeds": "seeds",
 }
 
 

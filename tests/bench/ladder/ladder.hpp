@@ -8,6 +8,7 @@
 //     votes.cu        all, any, ballot: shortcuts, with and without
 //     shuffles.cu     values between lanes: broadcast, up, down, xor, and segments narrower than a warp
 //     visibility.cu   who sees which write when: between blocks, and between the GPU and the host
+//     seeds/          what else the articles show from which this began: seeds/seeds.hpp
 //     ladder.cuh      what their kernels share
 //     exact.cpp       the answers, by plain loops on the host
 //     rungs.cpp       the list of rungs; memory and pixels to run them on

@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "bench/ladder/cuda_test.hpp"
 #include "bench/ladder/exact.hpp"
 #include "bench/ladder/ladder.hpp"
 #include "support/codecs.hpp"
@@ -25,18 +26,6 @@ constexpr struct {
     std::int64_t width, height;
 } sizes[] = {{1, 1},  {7, 1},    {1, 31},    {17, 5},     {511, 1},     {512, 1},  {513, 1},
              {64, 9}, {1000, 3}, {4096, 16}, {1031, 103}, {4097, 1025}, {4096, 2}, {large_width, large_height}};
-
-void check(cudaError_t status) {
-    if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
-}
-
-/// Why nothing can run, or empty.
-std::string no_gpu() {
-    int count = 0;
-    const cudaError_t status = cudaGetDeviceCount(&count);
-    (void)cudaGetLastError();
-    return status != cudaSuccess ? cudaGetErrorString(status) : count == 0 ? "no GPU" : "";
-}
 
 const std::vector<std::uint8_t>& photograph() {
     static const std::vector<std::uint8_t> pixels = [] {
@@ -76,27 +65,6 @@ class Samples {
     };
     std::vector<unsigned char> host_;
     std::unique_ptr<unsigned char, Free> device_;
-};
-
-/// A GPU is there, and a stream that does not wait for the default one.
-template <class Base>
-class OnGpu : public Base {
-  protected:
-    void SetUp() override {
-        const std::string reason = no_gpu();
-        if (!reason.empty()) {
-            if (test::flag("GPUHIST_REQUIRE_CUDA")) FAIL() << "a GPU is required: " << reason;
-            GTEST_SKIP() << reason;
-        }
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-    }
-    void TearDown() override {
-        if (stream_) check(cudaStreamDestroy(stream_));
-        if (no_gpu().empty()) {
-            EXPECT_EQ(cudaGetLastError(), cudaSuccess);
-        }
-    }
-    cudaStream_t stream_ = nullptr;
 };
 
 const Rung& rung_named(const std::string& group, const std::string& name) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "bench/ladder/ladder.hpp"
+#include "bench/ladder/seeds/seeds.hpp"
 
 namespace gpuhist::bench::ladder {
 namespace {
@@ -78,7 +79,10 @@ const std::vector<Rung>& rungs() {
     static const std::vector<Rung> all = [] {
         std::vector<Rung> result;
         for (const auto& group :
-             {brightness_rungs(), histogram_rungs(), atomic_rungs(), vote_rungs(), shuffle_rungs(), visibility_rungs()})
+             {brightness_rungs(), histogram_rungs(), atomic_rungs(), vote_rungs(), shuffle_rungs(), visibility_rungs(),
+              seeds::divergence_rungs(), seeds::warp_rungs(), seeds::tree_rungs(), seeds::group_rungs(),
+              seeds::float_rungs(), seeds::memory_rungs(), seeds::atomic_rungs(), seeds::listing_rungs(),
+              seeds::barrier_rungs(), seeds::gpu_rungs()})
             result.insert(result.end(), group.begin(), group.end());
         return result;
     }();
