@@ -12,8 +12,8 @@ namespace gpuhist::core {
 /// −Σ p log2 p over the values that occur, ascending, by Neumaier's compensated sum.
 class Entropy {
   public:
-    explicit Entropy(const CountedSamples& samples) : samples_(static_cast<double>(samples.n)) {}
-    void accumulate(std::int64_t, std::uint64_t count) {
+    explicit Entropy(const Population& samples) : samples_(static_cast<double>(samples.n)) {}
+    void accumulate(double, std::uint64_t count) {
         const double p = static_cast<double>(count) / samples_, term = -p * std::log2(p), next = sum_ + term;
         lost_ += sum_ >= term ? sum_ - next + term : term - next + sum_;
         sum_ = next;

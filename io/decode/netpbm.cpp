@@ -91,7 +91,7 @@ void interpret(Header& header, std::string_view type) {
     const auto* known = std::find_if(std::begin(tuple_types), std::end(tuple_types),
                                      [&](const TupleType& tuple) { return tuple.name == type; });
     if (known == std::end(tuple_types)) {
-        if (header.channels != 1 && header.channels != 3 && header.channels != 4)
+        if (header.channels < 1 || header.channels > most_channels)
             header.unsupported = unsupported_channels(header.channels);
         header.samples = header.channels == 1 ? Samples::color : Samples::bands;
     } else if (known->channels != header.channels) {
