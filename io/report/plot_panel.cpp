@@ -230,6 +230,8 @@ PlotPanel value_panel(const Summary& set, const DepthSummary& part, Includes inc
     const DepthTraits& type = traits_of(part.depth);
     const auto show = [&](Range values) {
         if (type.floating) {
+            constexpr double most = std::numeric_limits<double>::max() / 4;  // an axis is as wide as a double can be
+            values = {std::clamp(values.lower, -most, most), std::clamp(values.upper, -most, most)};
             if (!std::isfinite(float_bins / (values.upper - values.lower))) values = closed(values.lower, values.lower);
         } else {
             values = {std::floor(values.lower), std::ceil(values.upper)};
