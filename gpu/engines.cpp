@@ -99,8 +99,8 @@ std::vector<GpuInfo> gpus() {
 
 std::unique_ptr<Engine> make_engine(std::string_view name, const EngineOptions& options) {
     if (name == "cpu" || (name == "auto" && !cuda::info().available))
-        return with_copy_depths(cpu::make(options), options);
-    if (name == "cuda" || name == "auto") return with_copy_depths(cuda::make(options), options);
+        return with_parts(with_copy_depths(cpu::make(options), options));
+    if (name == "cuda" || name == "auto") return with_parts(with_copy_depths(cuda::make(options), options));
     throw InvalidArgument("engine '" + std::string(name) + "': there are auto, cuda and cpu");
 }
 

@@ -20,6 +20,9 @@ int threads_of(const EngineOptions& options);
 /// depth.
 std::unique_ptr<Engine> with_copy_depths(std::unique_ptr<Engine> engine, const EngineOptions& options);
 
+/// Engine that measures images of any number of channels, by one that measures 1, 3 and 4.
+std::unique_ptr<Engine> with_parts(std::unique_ptr<Engine> engine);
+
 namespace cuda {
 std::unique_ptr<Engine> make(const EngineOptions& options);
 EngineInfo info();

@@ -53,10 +53,10 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--depth"}, "--depth is about the normalized image, " + why);
     if (const auto depth = options.normalization.depth;
         depth && traits_of(options.normalization.mode).real && !traits_of(*depth).floating)
-        throw Contradiction({"--depth", "--normalize"}, std::string("--depth ") + to_string(*depth) +
-                                                            " does not go with --normalize " +
-                                                            to_string(options.normalization.mode) +
-                                                            ", which writes floats: give --depth f32, or none");
+        throw Contradiction({"--depth", "--normalize"},
+                            std::string("--depth ") + to_string(*depth) + " does not go with --normalize " +
+                                to_string(options.normalization.mode) +
+                                ", which writes floats: give --depth f16, f32 or f64, or none");
     if (given("--lut-in") && (given("--link") || given("--lut-out")))
         throw Contradiction({"--lut-in", "--link", "--lut-out"},
                             "--lut-in brings a table: --link and --lut-out make one");

@@ -5,7 +5,6 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/encode.hpp"
-#include "gpuhist/io/opencv.hpp"
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::app {
@@ -26,14 +25,14 @@ std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::func
 }
 
 std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                           const io::PlotPanel& panel, const cv::Mat& normalized,
+                                           const io::PlotPanel& panel, const cv::Mat& normalized, Depth copy_depth,
                                            Samples samples) const {
     if (!writes.histogram && !writes.plot && !writes.normalized) return {};
     const Input& input = outcome.input;
     const std::string& stem = input.output_name;
     std::vector<std::pair<std::string, std::function<void(const std::string&)>>> files;
     const auto write_image = [&](const std::string& name, const cv::Mat& image, Samples of) {
-        const std::vector<unsigned char> bytes = io::encode_image(output_.path() / name, image, of);
+        const std::vector<unsigned char> bytes = io::encode_image(output_.path() / name, image, of, copy_depth);
         output_.write(name, bytes.data(), bytes.size());
     };
     if (writes.histogram)
@@ -54,7 +53,7 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
                 });
     }
     if (writes.normalized)
-        files.emplace_back(std::string(".normalized") + io::lossless_extension(io::view(normalized).depth, samples),
+        files.emplace_back(std::string(".normalized") + io::lossless_extension(copy_depth, samples),
                            [&](const std::string& name) { write_image(name, normalized, samples); });
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;

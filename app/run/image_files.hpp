@@ -22,10 +22,11 @@ class ImageFiles {
     ImageFiles(const Options& options, OutputDirectory& output, bool single)
         : options_(options), output_(output), single_(single) {}
 
-    /// Writes what is wanted of an image. Files that cannot be written are named in the outcome. Returns the suffixes
-    /// of those that were.
+    /// Writes what is wanted of an image; `copy_depth` is that of `normalized`. Files that cannot be written are named
+    /// in the outcome. Returns the suffixes of those that were.
     std::vector<std::string> write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                   const io::PlotPanel& panel, const cv::Mat& normalized, Samples samples) const;
+                                   const io::PlotPanel& panel, const cv::Mat& normalized, Depth copy_depth,
+                                   Samples samples) const;
 
   private:
     std::optional<Failure> attempt(const std::filesystem::path& path, const std::function<void()>& writer) const;

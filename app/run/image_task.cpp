@@ -45,15 +45,21 @@ void add(Outcome& outcome, std::vector<Remark> remarks) {
     std::move(remarks.begin(), remarks.end(), std::back_inserter(outcome.remarks));
 }
 
-/// Reason why the engine makes no normalised copy of an image, or nothing: it would take the fourth band for alpha, and
-/// bands have no luma.
+/// Reason why the engine makes no normalised copy of an image, or nothing: bands have no luma.
 std::string no_copy(const io::Image& file, const Normalization& normalization) {
-    const bool bands = file.samples == Samples::bands, fourth = file.pixels.channels() == 4;
-    if (file.samples == Samples::color_bands || (bands && fourth)) return "of four bands";
+    const bool bands = file.samples == Samples::bands || file.samples == Samples::color_bands;
     if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
         return std::string("by ") + to_string(normalization.mode) +
                " of bands together, which have no luma: give --channels separate";
     return {};
+}
+
+/// Memory of an analysis beside pixels and counts: of samples that are sorted, and of parts of an image, up to three
+/// channels and their copy, where it has other than 1, 3 or 4.
+std::uint64_t analysis_bytes(const ImageView& view) {
+    const std::uint64_t tables = traits_of(view.depth).counting == Counting::sorted ? sorting_bytes(view) : 0;
+    const bool parts = view.channels == 2 || view.channels > 4;
+    return tables + (parts ? 6 * static_cast<std::uint64_t>(view.pixels()) * sample_bytes(view.depth) : 0);
 }
 
 }  // namespace
@@ -81,16 +87,18 @@ struct Measurer::Image {
     io::Image file{};  ///< what was read
     ImageView view{};  ///< of its pixels
     cv::Mat normalized{};
+    Depth copy_depth{};  ///< of `normalized`
     AnalysisRequest request{};
     Analysis analysis{};
-    std::vector<FrequencyTable> values{};  ///< of f32, for a summary or a picture
+    std::vector<FrequencyTable> values{};  ///< for a summary, of f32 for a picture too
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
         const DepthTraits& depth = traits_of(view.depth);
-        const std::uint64_t counts = depth.floating ? bins : depth.values;
+        const std::uint64_t counts = depth.counting == Counting::bins ? bins : depth.values;
         const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
-        return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8;
+        return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8 +
+               analysis_bytes(view);
     }
 };
 
@@ -106,6 +114,7 @@ class Measurer::Images {
         const bool done = attempt(outcome, [&] {
             image.file = measurer_.read(outcome.input, image.writes.normalized, held_, share_, clock_);
             image.view = io::view(image.file);
+            if (const std::uint64_t more = analysis_bytes(image.view); more > 0) share_.require(share_.bytes() + more);
             add(outcome, remarks_on(image.file));
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
@@ -177,7 +186,9 @@ class Measurer::Images {
     }
 
     void count_values_of(Image& image) {
-        if (measurer_.pass_ == 2 || !traits_of(image.view.depth).floating) return;
+        const Counting counting = traits_of(image.view.depth).counting;
+        if (measurer_.pass_ == 2 || counting == Counting::values) return;
+        if (counting == Counting::sorted) return store_values_of(image);
         const bool drawn = image.writes.plot || measurer_.options_.table_of(image.outcome->input);
         if (!measurer_.summed_ && !(drawn && io::plot_needs_values(image.analysis, measurer_.options_.plots.range)))
             return;
@@ -191,6 +202,18 @@ class Measurer::Images {
             image.outcome->end = failure_of(error);  // of the file of values, which others need as well
         }
         share_.require(before);
+    }
+
+    /// Brings the values of a set's image to the file of values.
+    void store_values_of(Image& image) {
+        if (!measurer_.summed_) return;
+        clock_.enter(Stage::analyze);
+        try {
+            for (const ChannelAnalysis& channel : image.analysis.channels)
+                image.values.push_back(channel.values.merged(measurer_.values_));
+        } catch (const IoError& error) {
+            image.outcome->end = failure_of(error);  // of the file of values, which others need as well
+        }
     }
 
     void add_up(const Image& image) {
@@ -322,27 +345,33 @@ cv::Mat Measurer::copy_of(const io::Image& file, Depth depth) const {
     return image;
 }
 
-void Measurer::reduce(cv::Mat& copy, const io::Image& file) const {
+void Measurer::reduce(cv::Mat& copy, Depth depth, const io::Image& file) const {
     if (options_.copy_size == 0) return;
     const Sides sides{copy.cols, copy.rows}, wanted = reduced_sides(sides, options_.copy_size);
     if (wanted == sides) return;
     cv::Mat small(static_cast<int>(wanted.height), static_cast<int>(wanted.width), copy.type());
-    gpuhist::reduce(io::view(copy), io::mutable_view(small),
-                    file.alpha == io::Alpha::straight ? ReduceWeight::alpha : ReduceWeight::area, threads_of_copy_);
+    ImageView from = io::view(copy);
+    MutableImageView to = io::mutable_view(small);
+    from.depth = to.depth = depth;
+    gpuhist::reduce(from, to, file.alpha == io::Alpha::straight ? ReduceWeight::alpha : ReduceWeight::area,
+                    threads_of_copy_);
     copy = small;
 }
 
-cv::Mat Measurer::apply_luts(const io::Image& file) const {
-    const ImageView image = io::view(file);
+void Measurer::apply_luts(Image& image) const {
+    const io::Image& file = image.file;
+    const ImageView& view = image.view;
     if (file.samples == Samples::bands || file.samples == Samples::color_bands)
         throw InvalidArgument("there is no lookup table for bands");
-    for (const LutSet& tables : *luts_)
-        if (tables.depth == image.depth) {
-            cv::Mat normalized = copy_of(file, tables.copy_depth());
-            gpuhist::apply_luts(tables, image, io::mutable_view(normalized), threads_of_copy_, file.samples);
-            return normalized;
-        }
-    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(image.depth) + " images");
+    for (const LutSet& tables : *luts_) {
+        if (tables.depth != view.depth) continue;
+        image.copy_depth = tables.copy_depth();
+        image.normalized = copy_of(file, image.copy_depth);
+        MutableImageView output = io::mutable_view(image.normalized);
+        output.depth = image.copy_depth;
+        return gpuhist::apply_luts(tables, view, output, threads_of_copy_, file.samples);
+    }
+    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(view.depth) + " images");
 }
 
 /// The engine's task: to analyse the image, and to normalise it where that is asked.
@@ -355,7 +384,7 @@ Task Measurer::task_of(Image& image) const {
     image.request.range = options_.histogram.range;
     image.request.percentiles = options_.percentiles;
     job.request = image.request;
-    if (const DepthTraits& depth = traits_of(job.image.depth); depth.values == 0 && options_.histogram.bins == 0)
+    if (const DepthTraits& depth = traits_of(job.image.depth); depth.floating && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
                               " does not have: give --bins N");
     if (!image.writes.normalized || luts_) return task;
@@ -365,11 +394,13 @@ Task Measurer::task_of(Image& image) const {
         image.writes.normalized = false;
         return task;
     }
-    image.normalized = copy_of(image.file, normalized_depth(image.file.depth, options_.normalization));
+    image.copy_depth = normalized_depth(image.file.depth, options_.normalization);
+    image.normalized = copy_of(image.file, image.copy_depth);
     job.normalization = options_.normalization;
     if (image.file.samples == Samples::gray_alpha) job.normalization->joint = false;  // gray is all that there is
     job.output = io::mutable_view(image.normalized);
     job.output.order = job.image.order;
+    job.output.depth = image.copy_depth;
     return task;
 }
 
@@ -379,16 +410,16 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     const Writes& writes = image.writes;
     if (writes.normalized && luts_) {
         clock.enter(Stage::analyze);
-        image.normalized = apply_luts(image.file);
+        apply_luts(image);
     }
     if (writes.normalized) {
         clock.enter(Stage::analyze);
-        reduce(image.normalized, image.file);
+        reduce(image.normalized, image.copy_depth, image.file);
     }
     image.file.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
-        outcome.files = files_.write(outcome, writes, {}, {}, image.normalized, image.file.samples);
+        outcome.files = files_.write(outcome, writes, {}, {}, image.normalized, image.copy_depth, image.file.samples);
         return;
     }
 
@@ -416,7 +447,8 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
         panel.bands = result.info.bands;
     }
     clock.enter(Stage::write);
-    outcome.files = files_.write(outcome, writes, histogram, panel, image.normalized, image.file.samples);
+    outcome.files =
+        files_.write(outcome, writes, histogram, panel, image.normalized, image.copy_depth, image.file.samples);
     std::string written;
     for (const std::string& suffix : outcome.files)
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;

@@ -50,11 +50,11 @@ class Measurer {
                    StageClock& clock) const;
     Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
-    cv::Mat apply_luts(const io::Image& file) const;
+    void apply_luts(Image& image) const;
     /// Memory for a copy.
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
     /// Makes a normalised copy as small as it is wanted.
-    void reduce(cv::Mat& copy, const io::Image& file) const;
+    void reduce(cv::Mat& copy, Depth depth, const io::Image& file) const;
     std::uint64_t most_copies() const;
     void write_results(Image& image, StageClock& clock) const;
 

@@ -29,7 +29,7 @@ void make_copies_of(Depth depth, std::vector<LutSet>& tables, const std::string&
     for (LutSet& one : tables) {
         if (one.copy_depth() == depth) continue;
         const bool real = traits_of(one.mode).real;
-        if (real || !traits_of(one.depth).floating)
+        if (real || traits_of(one.depth).counting == Counting::values)
             throw UsageError(name + ": its " + to_string(one.mode) + " table of " + to_string(one.depth) +
                              " images makes copies of " + to_string(one.copy_depth()) + ": leave out --depth" +
                              (real ? "" : std::string(", or make the table with --depth ") + to_string(depth)));

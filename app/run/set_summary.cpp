@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t most_latest_bytes = std::size_t{48} << 20;
 
-bool has_floats(const Summary& summary) {
+bool has_tables(const Summary& summary) {
     return std::any_of(summary.depths().begin(), summary.depths().end(),
-                       [](const DepthSummary& depth) { return traits_of(depth.depth).floating; });
+                       [](const DepthSummary& depth) { return traits_of(depth.depth).counting != Counting::values; });
 }
 
 /// Summaries, at least one, as one; they are used up.
@@ -44,7 +44,7 @@ void SetSummary::add_to(const std::string& group, const Summary& images) {
 }
 
 void SetSummary::add(io::Group& group) {
-    if (!has_floats(group.summary)) return add_to(group.name, group.summary);
+    if (!has_tables(group.summary)) return add_to(group.name, group.summary);
     latest_bytes_ += group.summary.memory_bytes();
     latest_[group.name].push_back(std::move(group.summary));
     if (latest_bytes_ >= most_latest_bytes) settle();

@@ -3,40 +3,24 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <utility>
 
+#include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
 
 const char* to_string(Channel channel) {
-    switch (channel) {
-        case Channel::gray:
-            return "gray";
-        case Channel::red:
-            return "red";
-        case Channel::green:
-            return "green";
-        case Channel::blue:
-            return "blue";
-        case Channel::luma:
-            return "luma";
-        case Channel::alpha:
-            return "alpha";
-        case Channel::all:
-            return "all";
-        case Channel::c0:
-            return "c0";
-        case Channel::c1:
-            return "c1";
-        case Channel::c2:
-            return "c2";
-        case Channel::c3:
-            return "c3";
-    }
-    return "";
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all{"gray", "red", "green", "blue", "luma", "alpha", "all"};
+        for (int place = 0; band(place) <= Channel::c63; ++place) all.push_back("c" + std::to_string(place));
+        return all;
+    }();
+    const auto at = static_cast<std::size_t>(channel);
+    return at < names.size() ? names[at].c_str() : "";
 }
 
 const ChannelAnalysis* Analysis::find(Channel channel) const {
@@ -48,7 +32,7 @@ const ChannelAnalysis* Analysis::find(Channel channel) const {
 Analysis& Analysis::operator+=(const Analysis& other) {
     if (depth != other.depth || channels.size() != other.channels.size())
         throw InvalidArgument("analyses of different depth or channels cannot be merged");
-    if (traits_of(depth).values == 0)
+    if (traits_of(depth).counting == Counting::bins)
         throw InvalidArgument(std::string(to_string(depth)) +
                               " analyses cannot be merged: order statistics need the pixels");
     for (std::size_t c = 0; c < channels.size(); ++c)
@@ -58,6 +42,12 @@ Analysis& Analysis::operator+=(const Analysis& other) {
     for (std::size_t c = 0; c < channels.size(); ++c) {
         channels[c].pixels += other.channels[c].pixels;
         channels[c].masked += other.channels[c].masked;
+        channels[c].nan += other.channels[c].nan;
+        channels[c].infinite += other.channels[c].infinite;
+        channels[c].below += other.channels[c].below;
+        channels[c].above += other.channels[c].above;
+        channels[c].values.add(other.channels[c].values);
+        channels[c].values.settle();
         std::transform(channels[c].counts.begin(), channels[c].counts.end(), other.channels[c].counts.begin(),
                        channels[c].counts.begin(), std::plus<>());
     }
@@ -75,13 +65,16 @@ Analysis& Analysis::operator+=(const Analysis& other) {
 }
 
 void name_channels(Analysis& analysis, Samples samples) {
+    const auto named = [](const ChannelAnalysis& one) { return is_band(one.channel); };
+    const bool bands = samples == Samples::bands || samples == Samples::color_bands;
+    if (bands && std::any_of(analysis.channels.begin(), analysis.channels.end(), named)) return;
     const bool colors = analysis.find(Channel::red), alpha = analysis.find(Channel::alpha);
     const bool fits = samples == Samples::color || (samples == Samples::bands ? !analysis.find(Channel::c0) : alpha);
     if (!fits) throw InvalidArgument("an analysis whose channels are not those that an engine gives to such samples");
     const bool fourth = alpha && (samples == Samples::bands || samples == Samples::color_bands);
-    if (fourth && traits_of(analysis.depth).floating)
+    if (fourth && traits_of(analysis.depth).counting == Counting::bins)
         throw InvalidArgument(std::string("four samples, the last not alpha, of ") + to_string(analysis.depth) +
-                              ": not supported yet");
+                              ": an engine measures them where the view says what they are");
     const auto remove = [&](auto gone) {
         const auto gone_channel = [&](const ChannelAnalysis& one) { return gone(one.channel); };
         analysis.channels.erase(std::remove_if(analysis.channels.begin(), analysis.channels.end(), gone_channel),
@@ -141,11 +134,33 @@ void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::siz
     }
 }
 
+void core::set_apart_non_finite(ChannelAnalysis& channel) {
+    const auto take = [&](std::size_t first, std::size_t end) {
+        const auto begin = channel.counts.begin();
+        const std::uint64_t sum = std::accumulate(begin + static_cast<std::ptrdiff_t>(first),
+                                                  begin + static_cast<std::ptrdiff_t>(end), std::uint64_t{0});
+        std::fill(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end), 0);
+        return sum;
+    };
+    constexpr std::size_t minus = minus_infinity_code<Half>, plus = plus_infinity_code<Half>;
+    channel.below = take(minus, minus + 1);
+    channel.above = take(plus, plus + 1);
+    channel.infinite = channel.below + channel.above;
+    channel.nan = take(0, minus) + take(plus + 1, channel.counts.size());
+}
+
 void core::set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted) {
     for (ChannelAnalysis& channel : result.channels) {
         channel.pixels = pixels;
         channel.masked = pixels - counted;
     }
+}
+
+FrequencyTable core::values_of_pooled(const Analysis& analysis) {
+    FrequencyTable sum;
+    for (const ChannelAnalysis& channel : analysis.channels)
+        if (is_pooled(channel.channel)) sum.add(channel.values);
+    return sum;
 }
 
 void core::sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum) {

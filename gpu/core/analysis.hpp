@@ -41,19 +41,20 @@ inline std::uint64_t finite(const ChannelAnalysis& channel) {
     return counted(channel) - channel.nan - channel.infinite;
 }
 
-/// Range of the counts of a depth whose values are counted one by one.
-constexpr Range counted_range(const DepthTraits& traits) {
-    return {traits.lowest, traits.lowest + traits.values};
-}
-
 /// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is
 /// left out. Storage is reused.
 void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins);
+
+/// Takes NaN and ±Inf out of the counts of f16 codes, into fields of their own.
+void set_apart_non_finite(ChannelAnalysis& channel);
 
 /// Sets the numbers of samples of every channel: an image's pixels, and how many of them count.
 void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
 
 /// Counts of colours and bands, those there are, added up; `sum` is overwritten.
 void sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum);
+
+/// Sorted samples of colours and bands, those there are.
+FrequencyTable values_of_pooled(const Analysis& analysis);
 
 }  // namespace gpuhist::core

@@ -14,6 +14,12 @@ GPUHIST_HD inline double bin_edge(double lower, double upper, std::uint32_t bins
     return bin == bins ? upper : static_cast<double>(bin) * ((upper - lower) / bins) + lower;
 }
 
+/// The same edge for a range of any size, which may be wider than the largest double.
+inline double any_bin_edge(const Range& range, std::uint32_t bins, std::uint32_t bin) {
+    if (std::isfinite(range.upper - range.lower)) return bin_edge(range.lower, range.upper, bins, bin);
+    return 2 * bin_edge(range.lower / 2, range.upper / 2, bins, bin);
+}
+
 /// Bins of f32 samples: bin i holds v when edge(i) ≤ v < edge(i + 1), with the edges that are written beside the
 /// counts. The division estimates the bin, its neighbours' edges decide: as numpy.histogram in float64.
 struct FloatBins {
@@ -43,12 +49,12 @@ struct FloatBins {
     }
 };
 
-/// Range of f32 bins where none was given: the finite extremes; around a single value, a half to each side (more
-/// where that would vanish in double's resolution); [0, 1] where nothing is finite.
-GPUHIST_HD inline Range found_range(bool any_finite, float minimum, float maximum) {
+/// Range of bins where none was given, but of 8- and 16-bit integers: the finite extremes; around a single value, a
+/// half to each side (more where that would vanish in double's resolution); [0, 1] where nothing is finite.
+GPUHIST_HD inline Range found_range(bool any_finite, double minimum, double maximum) {
     if (!any_finite) return {0, 1};
     if (minimum < maximum) return {minimum, maximum};
-    const double half = fmax(0.5, fabs(static_cast<double>(minimum)) * 0x1p-25);
+    const double half = fmax(0.5, fabs(minimum) * 0x1p-25);
     return {minimum - half, minimum + half};
 }
 

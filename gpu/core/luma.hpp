@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "core/codes.hpp"
 #include "core/portable.hpp"
 
 namespace gpuhist::core {
@@ -17,9 +19,30 @@ GPUHIST_HD constexpr std::uint32_t luma(std::uint32_t red, std::uint32_t green, 
     return luma_weighted(luma_red * red + luma_green * green + luma_blue * blue);
 }
 
-/// f32: each product and sum rounded to float, from left to right.
+/// Floats: each product and sum rounded, from left to right.
 GPUHIST_HD constexpr float luma(float red, float green, float blue) {
     return (0.299f * red + 0.587f * green) + 0.114f * blue;
+}
+GPUHIST_HD constexpr double luma(double red, double green, double blue) {
+    return (0.299 * red + 0.587 * green) + 0.114 * blue;
+}
+
+/// Code of luma from the codes of colors. Of integers it is luma of the codes, since the weights add up to 1; of f16
+/// luma in float, rounded.
+template <class Sample>
+GPUHIST_HD inline Code<Sample> luma_code(Code<Sample> red, Code<Sample> green, Code<Sample> blue) {
+    if constexpr (std::is_same_v<Sample, Half>) {
+        const auto value = [](std::uint16_t code) { return to_float(sample_at<Half>(code)); };
+        return code_of(to_half(luma(value(red), value(green), value(blue))));
+    } else if constexpr (is_real<Sample>) {
+        return code_of(luma(sample_at<Sample>(red), sample_at<Sample>(green), sample_at<Sample>(blue)));
+    } else if constexpr (sizeof(Sample) <= 2) {
+        return static_cast<Code<Sample>>(luma(std::uint32_t{red}, std::uint32_t{green}, std::uint32_t{blue}));
+    } else {
+        return static_cast<Code<Sample>>((std::uint64_t{luma_red} * red + std::uint64_t{luma_green} * green +
+                                          std::uint64_t{luma_blue} * blue + 16384) >>
+                                         15);
+    }
 }
 
 }  // namespace gpuhist::core

@@ -22,14 +22,20 @@ void validate(const ImageView& image) {
     if (image.width > (std::int64_t{1} << 47) / image.height)
         refuse("image of " + std::to_string(image.width) + " x " + std::to_string(image.height) +
                ": at most 2^47 pixels keep the sums exact");
-    if (image.channels != 1 && image.channels != 3 && image.channels != 4)
-        refuse("image of " + std::to_string(image.channels) + " channels: 1, 3 or 4 are supported");
+    if (image.channels < 1 || image.channels > most_channels)
+        refuse("image of " + std::to_string(image.channels) + " channels: 1 to " + std::to_string(most_channels) +
+               " are supported");
     if (image.data == nullptr) refuse("image without pixels: data is null");
     if (reinterpret_cast<std::uintptr_t>(image.data) % bytes != 0)
         refuse(std::string("image data is not aligned to its samples (") + to_string(image.depth) + ")");
     if (image.height > 1 && (image.row_bytes < image.packed_row_bytes() || image.row_bytes % bytes != 0))
         refuse("row_bytes of " + std::to_string(image.row_bytes) + ": a row holds " +
                std::to_string(image.packed_row_bytes()) + " bytes, and rows start at whole samples");
+}
+
+void validate_swept(const ImageView& image) {
+    if (image.channels != 1 && image.channels != 3 && image.channels != 4)
+        refuse("image of " + std::to_string(image.channels) + " channels: 1, 3 or 4 are supported here");
 }
 
 void validate(const Range& range) {

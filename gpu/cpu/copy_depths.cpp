@@ -19,7 +19,7 @@ bool has_other_depth(const Job& job) {
 }
 
 bool needs_floats(const Job& job) {
-    return has_other_depth(job) && traits_of(job.image.depth).floating;
+    return has_other_depth(job) && traits_of(job.image.depth).counting == Counting::bins;
 }
 
 std::size_t samples_of(const Job& job) {
@@ -66,8 +66,8 @@ class CopyDepths final : public Engine {
     /// Samples of copies in f32 beyond which no further job joins the others.
     static constexpr std::size_t most_floats = std::size_t{1} << 24;
 
-    /// Has the engine do jobs that it can: of integers the analysis, from which the table follows, of floats the copy
-    /// in f32; and finishes them.
+    /// Has the engine do jobs that it can: of f32 the copy in f32, of others the analysis, from which all follows; and
+    /// finishes them.
     void run_some(Job* jobs, std::size_t count) {
         std::vector<Job> able;
         std::vector<Job*> asked;
@@ -104,7 +104,9 @@ class CopyDepths final : public Engine {
                 if (needs_floats(job)) {
                     cpu::convert_floats(workers_, able[i].output, job.output);
                 } else {
-                    normalizer_.apply_integers(workers_, job.image, *job.result, *job.normalization, job.output);
+                    const bool sorted = traits_of(job.image.depth).counting == Counting::sorted;
+                    const auto apply = sorted ? &cpu::Normalizer::apply_sorted : &cpu::Normalizer::apply_counted;
+                    (normalizer_.*apply)(workers_, job.image, *job.result, *job.normalization, job.output);
                     cpu::leave_out_luma(job.request, *job.result);
                 }
             } catch (...) {

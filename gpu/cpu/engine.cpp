@@ -4,11 +4,12 @@
 #include <thread>
 
 #include "core/validate.hpp"
+#include "cpu/counted_analysis.hpp"
 #include "cpu/float_analysis.hpp"
-#include "cpu/integer_analysis.hpp"
 #include "cpu/normalize.hpp"
 #include "cpu/simd/avx2.hpp"
 #include "cpu/simd/avx512.hpp"
+#include "cpu/sorted_analysis.hpp"
 #include "cpu/workers.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
@@ -23,6 +24,7 @@ int allowed_threads() {
 
 void validate_request(const ImageView& image, const AnalysisRequest& request) {
     core::validate(image, request);
+    core::validate_swept(image);
     if (image.memory != Memory::host)
         throw InvalidArgument("engine cpu: the image lies in device memory; copy it to the host or use engine cuda");
 }
@@ -37,10 +39,10 @@ class CpuEngine final : public Engine {
 
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
         validate_request(image, request);
-        if (traits_of(image.depth).floating)
+        if (traits_of(image.depth).counting == Counting::bins)
             analyze_floats(image, request, std::nullopt, result);
         else
-            integers_.analyze(workers_, image, request, result);
+            count(image, request, result);
     }
 
     void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
@@ -49,7 +51,7 @@ class CpuEngine final : public Engine {
         core::validate(normalization);
         core::validate_output(image, normalization, output);
         const NormalizeTraits& mode = traits_of(normalization.mode);
-        if (traits_of(image.depth).floating) {
+        if (traits_of(image.depth).counting == Counting::bins) {
             std::optional<Stretch> stretch;
             if (mode.needs == NormalizeNeeds::ranks) stretch = {normalization.low, normalization.high};
             analyze_floats(image, request, stretch, result);
@@ -58,12 +60,22 @@ class CpuEngine final : public Engine {
         }
         AnalysisRequest needed = request;
         needed.luma_histogram = needs_luma(request, normalization);
-        integers_.analyze(workers_, image, needed, result);
-        normalizer_.apply_integers(workers_, image, result, normalization, output);
+        count(image, needed, result);
+        if (traits_of(image.depth).counting == Counting::sorted)
+            normalizer_.apply_sorted(workers_, image, result, normalization, output);
+        else
+            normalizer_.apply_counted(workers_, image, result, normalization, output);
         leave_out_luma(request, result);
     }
 
   private:
+    /// Counts by value.
+    void count(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
+        if (traits_of(image.depth).counting == Counting::sorted)
+            sorted_.analyze(workers_, image, request, result);
+        else
+            counted_.analyze(workers_, image, request, result);
+    }
     void analyze_floats(const ImageView& image, const AnalysisRequest& request, const std::optional<Stretch>& stretch,
                         Analysis& result) {
         if (!floats_) floats_ = std::make_unique<FloatAnalyzer>();
@@ -76,7 +88,8 @@ class CpuEngine final : public Engine {
     }
 
     Workers workers_;
-    IntegerAnalyzer integers_;
+    CountedAnalyzer counted_;
+    SortedAnalyzer sorted_;
     std::unique_ptr<FloatAnalyzer> floats_;
     Normalizer normalizer_;
 };

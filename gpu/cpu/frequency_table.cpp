@@ -12,6 +12,7 @@
 #include "core/analysis.hpp"
 #include "core/float_keys.hpp"
 #include "core/validate.hpp"
+#include "cpu/bands.hpp"
 #include "cpu/planes.hpp"
 #include "dataset/frequency_table.hpp"
 #include "gpuhist/error.hpp"
@@ -96,7 +97,8 @@ void count(Pending& pending, std::uint32_t* scratch, const std::shared_ptr<Frequ
     const auto [lowest, highest] = extremes_loop(keys, pending.count);  // what lies below needs no passes
     distances_loop(keys, pending.count, lowest);
     const int bits = static_cast<int>(std::bit_width(highest - lowest));
-    sum.add(core::sorted_run(lowest, radix_sort(keys, scratch, pending.count, bits), pending.count, storage));
+    sum.add(
+        core::sorted_run(Depth::f32, lowest, radix_sort(keys, scratch, pending.count, bits), pending.count, storage));
     sum.settle();
     pending.count = 0;
 }
@@ -106,7 +108,19 @@ std::int64_t chunk_of(const ImageView& image) {
 }
 
 std::size_t rows_of(const ImageView& image) {
-    return static_cast<std::size_t>(core::rows_of_channels(image.channels));
+    return static_cast<std::size_t>(core::rows_of_channels(std::min(image.channels, 4)));
+}
+
+/// Tables of an image that has parts, or a fourth channel that is a band.
+std::vector<FrequencyTable> count_parts(const ImageView& image, const std::shared_ptr<FrequencyStorage>& storage,
+                                        const AnalysisRequest& request) {
+    std::vector<FrequencyTable> tables;
+    Part part;
+    const int bands = first_band(image);
+    if (bands > 0) tables = count_frequencies(part.of(image, 0, bands), storage, request);
+    for (int c = bands; c < image.channels; ++c)
+        tables.push_back(count_frequencies(part.of(image, c, 1), storage, request).front());
+    return tables;
 }
 
 template <class Source>
@@ -137,16 +151,22 @@ std::vector<FrequencyTable> count_pixels(const Source& source, const std::shared
 }  // namespace cpu
 
 std::size_t counting_bytes(const ImageView& image) {
-    return (cpu::rows_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t);
+    const std::size_t part = cpu::has_parts(image) ? static_cast<std::size_t>(3 * image.pixels()) * sizeof(float) : 0;
+    return (cpu::rows_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t) + part;
 }
 
 std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std::shared_ptr<FrequencyStorage>& storage,
                                               const AnalysisRequest& request, Samples samples) {
     core::validate(image, request);
-    if (!traits_of(image.depth).floating) throw InvalidArgument("counts of values are for f32 images");
+    if (traits_of(image.depth).counting != Counting::bins) throw InvalidArgument("counts of values are for f32 images");
     if (samples == Samples::gray_alpha && image.channels != 4)
         throw InvalidArgument("gray and alpha are four samples a pixel");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
+    if (cpu::has_parts(image)) {
+        ImageView parts = image;
+        if (samples == Samples::color_bands) parts.samples = samples;
+        return cpu::count_parts(parts, storage, request);
+    }
     auto tables =
         cpu::with_pixel_source(image, request, [&](const auto& source) { return cpu::count_pixels(source, storage); });
     // Counted are red green blue luma alpha, of one channel gray.

@@ -43,12 +43,13 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
                   });
 }
 
-// ---- integers: tables -----------------------------------------------------------------------------------------------
+// ---- counted by value: tables
+// -----------------------------------------------------------------------------------------------
 
 template <int channels, class In, class Out>
 void map_pixels(const In* in, Out* out, std::int64_t pixels, const std::array<const Out*, 4>& tables) {
     for (std::int64_t i = 0; i < pixels; ++i)
-        for (int c = 0; c < channels; ++c) out[i * channels + c] = tables[c][code_of(in[i * channels + c])];
+        for (int c = 0; c < channels; ++c) out[i * channels + c] = tables[c][core::place_of(in[i * channels + c])];
 }
 
 /// Looks every sample up in the table at its position.
@@ -67,6 +68,15 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
     });
 }
 
+/// Number of a table as a sample.
+template <class Out>
+Out written(float value) {
+    if constexpr (core::is_real<Out>)
+        return core::rounded_to<Out>(value);
+    else
+        return static_cast<Out>(value);
+}
+
 /// Maps an image by given tables.
 template <class In, class Out>
 void map_image(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
@@ -77,13 +87,70 @@ void map_image(Workers& workers, const LutSet& given, const ImageView& image, co
     for (int c = 0; c < image.channels; ++c) {
         Out* table = storage.data() + static_cast<std::size_t>(c) * values;
         tables[c] = table;
-        if (at[c] == Channel::alpha)
+        if (at[c] == Channel::alpha) {
             core::identity<In>(given.mode, table);
-        else
-            std::transform(given.find(at[c])->values.begin(), given.find(at[c])->values.end(), table,
-                           [](float value) { return static_cast<Out>(value); });
+            continue;
+        }
+        const core::CodeRange finite = core::finite_codes(image.depth);
+        for (std::size_t place = 0; place < values; ++place)
+            if (place >= finite.first && place <= finite.last)
+                table[place] = written<Out>(given.find(at[c])->values[place]);
+            else
+                table[place] =
+                    core::not_in_table<Out>(given.mode, core::sample_at<In>(static_cast<core::Code<In>>(place)));
     }
     map_image<In, Out>(workers, image, output, tables);
+}
+
+// ---- sorted: formulas, or ranks ------------------------------------------------------------------------------------
+
+/// Numbers of samples up to each value that occurs.
+template <class Code>
+class Ranks {
+  public:
+    explicit Ranks(const FrequencyTable& values) {
+        for (FrequencyReader reader(values.runs()); reader.next();) {
+            codes_.push_back(static_cast<Code>(reader.key()));
+            through_.push_back(reader.count() + (through_.empty() ? 0 : through_.back()));
+        }
+    }
+    std::uint64_t through(Code code) const {
+        const auto above = std::upper_bound(codes_.begin(), codes_.end(), code) - codes_.begin();
+        return above == 0 ? 0 : through_[static_cast<std::size_t>(above - 1)];
+    }
+
+  private:
+    std::vector<Code> codes_;
+    std::vector<std::uint64_t> through_;
+};
+
+/// Maps each channel by the mode's formula, given facts by position, which are absent where samples stay as they are;
+/// `ranks` are null where the mode needs none.
+template <class In, class Out>
+void map_sorted(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
+                const std::array<std::optional<core::RealFacts>, 4>& facts,
+                const std::array<const Ranks<core::Code<In>>*, 4>& ranks) {
+    core::with_mode(mode, [&](auto chosen) {
+        using Map = core::ValueMap<decltype(chosen), In, Out>;
+        std::array<std::optional<Map>, 4> maps;
+        for (int c = 0; c < image.channels; ++c)
+            if (facts[c]) maps[c].emplace(*facts[c]);
+        for_pairs<In, Out>(workers, image, output, [&](const In* in, Out* out, std::int64_t pixels) {
+            for (int c = 0; c < image.channels; ++c)
+                for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
+                    out[i] = maps[c] ? (*maps[c])(in[i], ranks[c] ? ranks[c]->through(core::code_of(in[i])) : 0)
+                                     : core::kept<Out>(mode, in[i]);
+        });
+    });
+}
+
+/// Maps an image by the numbers of given tables.
+template <class In, class Out>
+void map_sorted(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
+    const auto at = channels_at(image);
+    std::array<std::optional<core::RealFacts>, 4> facts;  // alpha stays
+    for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::real_facts_of(*given.find(at[c]));
+    map_sorted<In, Out>(workers, image, output, given.mode, facts, {});
 }
 
 // ---- f32 ------------------------------------------------------------------------------------------------------------
@@ -143,10 +210,41 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
     map_image<Sample, Out>(workers, image, output, tables);
 }
 
-void Normalizer::apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
-                                const Normalization& normalization, const MutableImageView& output) {
-    core::with_integer_copies(image.depth, output.depth, [&](auto sample, auto out) {
+void Normalizer::apply_counted(Workers& workers, const ImageView& image, const Analysis& analysis,
+                               const Normalization& normalization, const MutableImageView& output) {
+    core::with_copies<Counting::values>(image.depth, output.depth, [&](auto sample, auto out) {
         apply_luts<decltype(sample), decltype(out)>(workers, image, analysis, normalization, output);
+    });
+}
+
+void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
+                              const Normalization& normalization, const MutableImageView& output) {
+    const NormalizeTraits& mode = traits_of(normalization.mode);
+    const auto at = channels_at(image);
+    const int colors = std::min(image.channels, 3);
+    const bool joint = normalization.joint && image.channels >= 3;
+    std::array<FrequencyTable, 3> decide;
+    std::array<std::optional<core::RealFacts>, 4> facts;
+    for (int c = 0; c < colors; ++c) {
+        if (joint && c > 0) {
+            facts[c] = facts[0];
+            continue;
+        }
+        decide[c] = !joint               ? analysis.find(at[c])->values
+                    : mode.joint_by_luma ? analysis.find(Channel::luma)->values
+                                         : core::values_of_pooled(analysis);
+        const core::RealSamples samples(decide[c], {image.depth});
+        if (samples.n > 0) facts[c] = core::facts_of(samples, normalization);
+    }
+    core::with_copies<Counting::sorted>(image.depth, output.depth, [&](auto sample, auto out) {
+        using Sample = decltype(sample);
+        std::array<std::optional<Ranks<core::Code<Sample>>>, 3> ranks;
+        std::array<const Ranks<core::Code<Sample>>*, 4> used{};
+        for (int c = 0; c < colors && mode.needs == NormalizeNeeds::counts; ++c) {
+            if (!joint || c == 0) ranks[c].emplace(decide[c]);
+            used[c] = joint ? &*ranks[0] : &*ranks[c];
+        }
+        map_sorted<Sample, decltype(out)>(workers, image, output, normalization.mode, facts, used);
     });
 }
 
@@ -269,6 +367,7 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
     core::validate(tables);
     if (samples == Samples::bands || samples == Samples::color_bands)
         throw InvalidArgument("there is no lookup table for bands");
+    core::validate_swept(image);
     if (samples == Samples::gray_alpha) {
         if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples a pixel");
         return apply_luts(gray_for_colors(tables), image, output, threads);
@@ -283,12 +382,18 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
                                                   : "tables without one for colours: the image has them");
     if (threads < 1) throw InvalidArgument("tables: " + std::to_string(threads) + " threads: at least 1");
     cpu::Workers workers(threads);
-    if (traits_of(image.depth).floating)
-        cpu::map_floats(workers, tables, image, output);
-    else
-        core::with_integer_copies(image.depth, output.depth, [&](auto sample, auto out) {
-            cpu::map_image<decltype(sample), decltype(out)>(workers, tables, image, output);
-        });
+    switch (traits_of(image.depth).counting) {
+        case Counting::values:
+            return core::with_copies<Counting::values>(image.depth, output.depth, [&](auto sample, auto out) {
+                cpu::map_image<decltype(sample), decltype(out)>(workers, tables, image, output);
+            });
+        case Counting::bins:
+            return cpu::map_floats(workers, tables, image, output);
+        case Counting::sorted:
+            return core::with_copies<Counting::sorted>(image.depth, output.depth, [&](auto sample, auto out) {
+                cpu::map_sorted<decltype(sample), decltype(out)>(workers, tables, image, output);
+            });
+    }
 }
 
 }  // namespace gpuhist

@@ -18,8 +18,12 @@ class Normalizer {
   public:
     /// Writes the copy of an image whose values are counted one by one, of the output's depth. `analysis` has the luma
     /// row where that decides.
-    void apply_integers(Workers& workers, const ImageView& image, const Analysis& analysis,
-                        const Normalization& normalization, const MutableImageView& output);
+    void apply_counted(Workers& workers, const ImageView& image, const Analysis& analysis,
+                       const Normalization& normalization, const MutableImageView& output);
+
+    /// Writes the copy of an image whose samples were sorted, of the output's depth; `analysis` as above.
+    void apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
+                      const Normalization& normalization, const MutableImageView& output);
 
     /// Writes the copy of an f32 image that was analysed by a request; the analysis holds the nearest ranks where the
     /// mode needs them, and `floats` counts again where it needs counts.

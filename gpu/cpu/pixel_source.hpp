@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
+#include "core/codes.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/request.hpp"
 
@@ -48,16 +48,6 @@ void for_pieces(const BasicImageView<Void>& image, std::int64_t begin, std::int6
     }
 }
 
-/// Codes of an integer type: by them its samples are counted and looked up.
-template <class Sample>
-using Code = std::make_unsigned_t<Sample>;
-
-/// Code of a sample: its distance from the lowest value of its type.
-template <class Sample>
-constexpr Code<Sample> code_of(Sample sample) {
-    return static_cast<Code<Sample>>(sample - std::numeric_limits<Sample>::lowest());
-}
-
 /// Validity of which every pixel counts: the question compiles to nothing. Another one answers for pixel number p, row
 /// after row, and has `every` false.
 struct EveryPixel {
@@ -80,7 +70,7 @@ decltype(auto) with_pixel_source(const ImageView& image, const AnalysisRequest&,
 }
 
 /// Walk over those of the pixels [begin, end) that count. Where not all do, pieces are copies without the others, of at
-/// most `block_pixels`. `Sample` is float, or the type of codes, which unsigned samples are themselves.
+/// most `block_pixels`.
 template <class Sample, class Validity, class Piece>
 void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Piece& piece) {
     if constexpr (Validity::every) {
@@ -110,6 +100,27 @@ void for_blocks(const PixelSource<Validity>& source, std::int64_t begin, std::in
         for (std::int64_t done = 0; done < pixels; done += block_pixels)
             block(samples + done * source.image.channels, static_cast<int>(std::min(block_pixels, pixels - done)));
     });
+}
+
+/// Walk as `for_pieces`, over the samples' codes: of unsigned samples these themselves, of others copies, in pieces of
+/// at most `block_pixels`.
+template <class Sample, class Validity, class Piece>
+void for_codes(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Piece& piece) {
+    if constexpr (std::is_unsigned_v<Sample>) {
+        for_pieces<Sample>(source, begin, end, piece);
+    } else {
+        constexpr int most_channels = 4;
+        const int channels = source.image.channels;
+        alignas(64) core::Code<Sample> codes[block_pixels * most_channels];
+        for_pieces<Sample>(source, begin, end, [&](const Sample* samples, std::int64_t pixels) {
+            for (std::int64_t done = 0; done < pixels; done += block_pixels) {
+                const std::int64_t part = std::min(block_pixels, pixels - done);
+                for (std::int64_t i = 0; i < part * channels; ++i)
+                    codes[i] = core::code_of(samples[done * channels + i]);
+                piece(static_cast<const core::Code<Sample>*>(codes), part);
+            }
+        });
+    }
 }
 
 }  // namespace gpuhist::cpu

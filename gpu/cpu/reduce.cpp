@@ -10,11 +10,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "core/validate.hpp"
 #include "cpu/pixel_source.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/error.hpp"
+#include "normalize/depths.hpp"
 
 namespace gpuhist {
 namespace cpu {
@@ -48,23 +50,24 @@ constexpr std::int64_t short_rows = std::int64_t{1} << 16;
 
 template <class Sample>
 GPUHIST_SIMD void add_row(const Sample* row, std::int64_t samples, std::uint32_t* sums) {
-    for (std::int64_t i = 0; i < samples; ++i) sums[i] += row[i];
+    for (std::int64_t i = 0; i < samples; ++i) sums[i] += core::code_of(row[i]);
 }
 template <class Sample>
 GPUHIST_SIMD void add_row(const Sample* row, std::int64_t samples, std::uint32_t parts, std::uint64_t* sums) {
-    for (std::int64_t i = 0; i < samples; ++i) sums[i] += std::uint64_t{parts} * row[i];
+    for (std::int64_t i = 0; i < samples; ++i) sums[i] += std::uint64_t{parts} * core::code_of(row[i]);
 }
 GPUHIST_SIMD void add_sums(const std::uint32_t* row, std::int64_t samples, std::uint32_t parts, std::uint64_t* sums) {
     for (std::int64_t i = 0; i < samples; ++i) sums[i] += std::uint64_t{parts} * row[i];
 }
 
-/// Value a / b, halves rounded up.
+/// Sample whose code is a / b, halves rounded up.
 template <class Sample, class Sum>
 Sample rounded(Sum a, std::uint64_t b) {
-    return static_cast<Sample>((a + b / 2) / b);
+    return core::sample_at<Sample>(static_cast<core::Code<Sample>>((a + b / 2) / b));
 }
 
-/// Reducer of integers. All sums are below 2^63: samples have 16 bits, images fewer than 2^47 pixels.
+/// Reducer of integers of 8 or 16 bits, by their codes. All sums are below 2^63: samples have 16 bits, images fewer
+/// than 2^47 pixels.
 template <class Sample>
 class Areas {
   public:
@@ -117,8 +120,8 @@ class AlphaAreas {
         for_span(rows, whole, [&](std::int64_t y, std::uint64_t parts) {
             const Sample* pixel = row(y);
             for (std::uint64_t *sum = sums_.data(), *end = sum + 4 * pixels_; sum != end; sum += 4, pixel += 4) {
-                const std::uint64_t weight = parts * pixel[3];
-                for (int c = 0; c < 3; ++c) sum[c] += weight * pixel[c];
+                const std::uint64_t weight = parts * core::code_of(pixel[3]);
+                for (int c = 0; c < 3; ++c) sum[c] += weight * core::code_of(pixel[c]);
                 sum[3] += weight;
             }
         });
@@ -140,11 +143,11 @@ class AlphaAreas {
     std::vector<std::uint64_t> sums_;
 };
 
-/// Reducer of floats.
-template <ReduceWeight weighting>
-class FloatAreas {
+/// Reducer of any other samples, in double.
+template <class Sample, ReduceWeight weighting>
+class RealAreas {
   public:
-    FloatAreas(std::int64_t width, int channels)
+    RealAreas(std::int64_t width, int channels)
         : samples_(width * channels), channels_(channels), sums_(samples_), weights_(samples_) {}
 
     template <class Row>
@@ -152,32 +155,38 @@ class FloatAreas {
         std::fill(sums_.begin(), sums_.end(), 0.0);
         std::fill(weights_.begin(), weights_.end(), 0.0);
         for_span(rows, whole, [&](std::int64_t y, std::uint64_t parts) {
-            const float* const samples = row(y);
+            const Sample* const samples = row(y);
             const auto area = static_cast<double>(parts);
             for (std::int64_t i = 0; i < samples_; ++i) {
                 double weight = area;
                 if constexpr (weighting == ReduceWeight::alpha)
-                    if (i % 4 != 3) weight *= visible(samples[i / 4 * 4 + 3]);
-                const float v = samples[i];
+                    if (i % 4 != 3) weight *= visible(core::value_of(samples[i / 4 * 4 + 3]));
+                const double v = core::value_of(samples[i]);
                 sums_[i] += v == v && weight > 0 ? weight * v : 0;
                 weights_[i] += v == v ? weight : 0;
             }
         });
     }
-    void write(const Span& columns, std::uint64_t whole, std::uint64_t, float* out) const {
+    void write(const Span& columns, std::uint64_t whole, std::uint64_t, Sample* out) const {
         for (int c = channels_ - 1; c >= 0; --c) {
             double sum = 0, weights = 0;
             for_span(columns, whole, [&](std::int64_t x, std::uint64_t parts) {
                 sum += static_cast<double>(parts) * sums_[x * channels_ + c];
                 weights += static_cast<double>(parts) * weights_[x * channels_ + c];
             });
-            const bool unseen = weighting == ReduceWeight::alpha && c != 3 && !(visible(out[3]) > 0);
-            out[c] = weights > 0 ? static_cast<float>(sum / weights) : unseen ? 0 : NAN;
+            const bool unseen = weighting == ReduceWeight::alpha && c != 3 && !(visible(core::value_of(out[3])) > 0);
+            out[c] = written(weights > 0 ? sum / weights : unseen ? 0 : NAN);
         }
     }
 
   private:
-    static double visible(float alpha) { return alpha > 0 && alpha <= std::numeric_limits<float>::max() ? alpha : 0; }
+    static double visible(double alpha) { return alpha > 0 && std::isfinite(alpha) ? alpha : 0; }
+    static Sample written(double v) {
+        if constexpr (core::is_real<Sample>)
+            return core::rounded_to<Sample>(v);
+        else
+            return static_cast<Sample>(std::floor(v + 0.5));
+    }
 
     std::int64_t samples_;
     int channels_;
@@ -244,10 +253,9 @@ void reduce(const ImageView& image, const MutableImageView& output, ReduceWeight
     cpu::Workers workers(threads);
     with_depth(image.depth, [&](auto sample) {
         using Sample = decltype(sample);
-        using Area =
-            std::conditional_t<std::is_integral_v<Sample>, cpu::Areas<Sample>, cpu::FloatAreas<ReduceWeight::area>>;
-        using Alpha = std::conditional_t<std::is_integral_v<Sample>, cpu::AlphaAreas<Sample>,
-                                         cpu::FloatAreas<ReduceWeight::alpha>>;
+        constexpr bool narrow = !core::is_real<Sample> && sizeof(Sample) <= 2;
+        using Area = std::conditional_t<narrow, cpu::Areas<Sample>, cpu::RealAreas<Sample, ReduceWeight::area>>;
+        using Alpha = std::conditional_t<narrow, cpu::AlphaAreas<Sample>, cpu::RealAreas<Sample, ReduceWeight::alpha>>;
         if (weight == ReduceWeight::alpha)
             cpu::reduce_by<Sample, Alpha>(workers, image, output);
         else

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <string>
 #include <utility>
 
-#include "core/float_keys.hpp"
+#include "core/codes.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
@@ -21,8 +20,10 @@ constexpr int level_bits = 6;
 /// Bytes of a run in a storage that are read or written at a time.
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 constexpr std::uint64_t most_samples = std::uint64_t{1} << 62;
-/// Bytes of a value and its count: two numbers of 63 bits.
-constexpr int longest_value = 18;
+/// Bytes of a value and its count: numbers of 65 and 63 bits.
+constexpr int longest_value = 19;
+
+constexpr const char* beyond_type = "a key beyond those of finite values";
 
 [[noreturn]] void refuse(const char* what) {
     throw InvalidArgument(std::string("counts of values: ") + what);
@@ -54,7 +55,7 @@ struct FrequencyRun::Room {
 /// Goes through the values of one run.
 class FrequencyRunReader {
   public:
-    explicit FrequencyRunReader(const FrequencyRun& run) : run_(&run) {
+    explicit FrequencyRunReader(const FrequencyRun& run) : run_(&run), last_(core::finite_codes(run.depth()).last) {
         if (const std::byte* data = run.data()) {
             at_ = data;
             end_ = data + run.bytes();
@@ -65,13 +66,20 @@ class FrequencyRunReader {
     /// Throws InvalidArgument where the bytes are not those of a run.
     bool next() {
         if (at_ == end_ && !refill()) return false;
-        const std::uint64_t token = number(), key = next_key_ + (token >> 1);
-        if (key > 0xFFFFFFFFU) refuse("a key beyond those of floats");
-        key_ = static_cast<std::uint32_t>(key);
-        next_key_ = key + 1;
+        // The first number may have 65 bits: the lowest is kept apart.
+        const auto first = std::to_integer<std::uint64_t>(*at_++);
+        std::uint64_t step = first >> 1 & 63;
+        if (first >= 128) {
+            const std::uint64_t rest = number(true);
+            if (rest >> 58 != 0) refuse(beyond_type);
+            step |= rest << 6;
+        }
+        if (step > last_ || next_key_ > last_ - step) refuse(beyond_type);
+        key_ = next_key_ + step;
+        next_key_ = key_ + 1;
         count_ = 1;
-        if (token & 1) {
-            const std::uint64_t more = number();
+        if (first & 1) {
+            const std::uint64_t more = number(false);
             if (more >= most_samples) refuse("a count of 2^62 or more");
             count_ = more + 2;
         }
@@ -86,26 +94,29 @@ class FrequencyRunReader {
             visit(key_, count_);
             const std::byte* at = at_;  // beside what `visit` writes, which could be any member
             const std::byte* const stop = end_ - std::min(longest, end_ - at_);
+            const std::uint64_t last = last_;
             std::uint64_t next_key = next_key_, key = key_, count = count_;
             while (at < stop) {
-                const std::uint64_t token = number(at);
-                key = next_key + (token >> 1);
-                if (key > 0xFFFFFFFFU) refuse("a key beyond those of floats");
+                const auto first = std::to_integer<std::uint64_t>(*at++);
+                std::uint64_t step = first >> 1 & 63;
+                if (first >= 128) step |= number(at) << 6;
+                if (step > last || next_key > last - step) refuse(beyond_type);
+                key = next_key + step;
                 next_key = key + 1;
-                count = token & 1 ? number(at) + 2 : 1;
+                count = first & 1 ? number(at) + 2 : 1;
                 if (key >= end) break;
-                visit(static_cast<std::uint32_t>(key), count);
+                visit(key, count);
             }
             at_ = at;
             next_key_ = next_key;
-            key_ = static_cast<std::uint32_t>(key);
+            key_ = key;
             count_ = count;
             if (key >= end) return true;
             if (!next()) return false;
         }
         return true;
     }
-    std::uint32_t key() const { return key_; }
+    std::uint64_t key() const { return key_; }
     std::uint64_t count() const { return count_; }
 
   private:
@@ -130,14 +141,15 @@ class FrequencyRunReader {
         end_ = at_ + bytes;
         return true;
     }
-    std::uint64_t number() {
+    /// Number, or the rest of one, which is not 0.
+    std::uint64_t number(bool rest) {
         std::uint64_t value = 0;
         for (int shift = 0; shift < 63; shift += 7) {
             if (at_ == end_ && !refill()) refuse("a number that does not end");
             const auto byte = std::to_integer<std::uint64_t>(*at_++);
             value |= (byte & 127) << shift;
             if (byte < 128) {
-                if (byte == 0 && shift > 0) refuse("a number with a zero before it");
+                if (byte == 0 && (rest || shift > 0)) refuse("a number with a zero before it");
                 return value;
             }
         }
@@ -149,26 +161,36 @@ class FrequencyRunReader {
     const std::byte* end_ = nullptr;
     std::uint64_t read_ = 0;  ///< bytes of the run that are in the buffer or were
     std::unique_ptr<std::byte[]> buffer_;
-    std::uint64_t next_key_ = 0, count_ = 0;
-    std::uint32_t key_ = 0;
+    std::uint64_t last_;  ///< the highest key of the type
+    std::uint64_t next_key_ = 0, key_ = 0, count_ = 0;
 };
 
 /// Makes a run of values that come in ascending order.
 class FrequencyRunWriter {
   public:
     /// Run of no more than `most_bytes`.
-    FrequencyRunWriter(std::shared_ptr<FrequencyStorage> storage, std::uint64_t most_bytes)
-        : storage_(std::move(storage)), most_bytes_(most_bytes) {}
+    FrequencyRunWriter(Depth depth, std::shared_ptr<FrequencyStorage> storage, std::uint64_t most_bytes)
+        : storage_(std::move(storage)), most_bytes_(most_bytes) {
+        run_.depth_ = depth;
+    }
 
-    void add(std::uint32_t key, std::uint64_t count) {
+    void add(std::uint64_t key, std::uint64_t count) {
         if (bytes_.size() - used_ < longest_value) make_room();
-        std::byte* at = put((key - next_key_) << 1 | (count > 1 ? 1 : 0), bytes_.data() + used_);
+        const std::uint64_t step = key - next_key_;  // with the bit below it, it may have 65
+        std::byte* at = bytes_.data() + used_;
+        const std::uint64_t first = (step << 1 & 127) | (count > 1 ? 1 : 0);
+        if (step < 64) {
+            *at++ = static_cast<std::byte>(first);
+        } else {
+            *at++ = static_cast<std::byte>(first | 128);
+            at = put(step >> 6, at);
+        }
         if (count > 1) at = put(count - 2, at);
         used_ = static_cast<std::size_t>(at - bytes_.data());
         if (run_.values_++ == 0) run_.first_ = key;
         run_.last_ = key;
         run_.samples_ += count;
-        next_key_ = std::uint64_t{key} + 1;
+        next_key_ = key + 1;
     }
     /// Run of what was added, at least one value.
     FrequencyRun finish() {
@@ -211,37 +233,41 @@ class FrequencyRunWriter {
     FrequencyRun run_;
 };
 
-FrequencyRun::FrequencyRun(std::vector<std::byte> bytes)
-    : memory_(std::make_shared<const std::vector<std::byte>>(std::move(bytes))), bytes_(memory_->size()) {
+FrequencyRun::FrequencyRun(std::vector<std::byte> bytes, Depth depth)
+    : memory_(std::make_shared<const std::vector<std::byte>>(std::move(bytes))),
+      bytes_(memory_->size()),
+      depth_(depth) {
     check();
 }
 
-FrequencyRun::FrequencyRun(std::shared_ptr<FrequencyStorage> storage, std::uint64_t place, std::uint64_t bytes)
-    : room_(std::make_shared<Room>(std::move(storage), place, bytes)), bytes_(bytes) {
+FrequencyRun::FrequencyRun(std::shared_ptr<FrequencyStorage> storage, std::uint64_t place, std::uint64_t bytes,
+                           Depth depth)
+    : room_(std::make_shared<Room>(std::move(storage), place, bytes)), bytes_(bytes), depth_(depth) {
     check();
 }
 
 /// Finds what is not known of bytes that came from outside.
 void FrequencyRun::check() {
-    constexpr std::uint32_t minus_zero = 0x7FFFFFFF;
+    const core::CodeRange finite = core::finite_codes(depth_);
+    const std::uint64_t minus_zero = (std::uint64_t{1} << (8 * sample_bytes(depth_) - 1)) - 1;
     FrequencyRunReader reader(*this);
     for (; reader.next(); ++values_) {
         if (values_ == 0) first_ = reader.key();
         last_ = reader.key();
-        if (!std::isfinite(highest())) refuse("a value that is not finite");
-        if (last_ == minus_zero) refuse("zero with a sign");
+        if (last_ < finite.first) refuse("a value that is not finite");
+        if (traits_of(depth_).floating && last_ == minus_zero) refuse("zero with a sign");
         samples_ += reader.count();
         if (samples_ >= most_samples) refuse("2^62 samples or more");
     }
     if (values_ == 0) refuse("a run without values");
 }
 
-float FrequencyRun::lowest() const {
-    return core::key_float(first_);
+double FrequencyRun::lowest() const {
+    return core::value_at(depth_, first_);
 }
 
-float FrequencyRun::highest() const {
-    return core::key_float(last_);
+double FrequencyRun::highest() const {
+    return core::value_at(depth_, last_);
 }
 
 std::uint64_t FrequencyRun::place() const {
@@ -251,33 +277,54 @@ std::uint64_t FrequencyRun::place() const {
 // ----------------------------------------------------------------------------------------------------- FrequencyReader
 
 /// Counts of neighbouring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
-/// for each key would take several times as long.
+/// for each key would take several times as long. Keys of 64 bits lie so far apart that a window would hold one: of
+/// these runs are a heap.
 struct FrequencyReader::Window {
     static constexpr std::uint32_t keys = 4096;
 
     std::vector<FrequencyRunReader> runs;  ///< each at its first value that is not taken in
+    bool apart = false;                    ///< `runs` are a heap, the least key first
     std::array<std::uint64_t, keys> counts{};
     std::array<std::uint64_t, keys / 64> there{};  ///< a bit for each key with a count
     std::size_t word = there.size();               ///< in `there`: what comes next
-    std::uint32_t base = 0;
+    std::uint64_t base = 0;
 
     explicit Window(const std::vector<FrequencyRun>& all) {
         runs.reserve(all.size());
         for (const FrequencyRun& run : all) {
+            if (run.depth() != all.front().depth()) refuse("runs of several depths");
+            apart = sample_bytes(run.depth()) > 4;
             runs.emplace_back(run);
             if (!runs.back().next()) runs.pop_back();
         }
+        if (apart) std::make_heap(runs.begin(), runs.end(), later);
+    }
+    static bool later(const FrequencyRunReader& a, const FrequencyRunReader& b) { return a.key() > b.key(); }
+    /// Takes the least key off the heap, and its samples in all runs. False where there is none.
+    bool take_least(std::uint64_t& key, std::uint64_t& count) {
+        if (runs.empty()) return false;
+        key = runs.front().key();
+        count = 0;
+        do {
+            std::pop_heap(runs.begin(), runs.end(), later);
+            count += runs.back().count();
+            if (runs.back().next())
+                std::push_heap(runs.begin(), runs.end(), later);
+            else
+                runs.pop_back();
+        } while (!runs.empty() && runs.front().key() == key);
+        return true;
     }
     /// Goes on to the next window with values. False where there is none.
     bool fill() {
         if (runs.empty()) return false;
-        std::uint32_t least = ~0U;
+        std::uint64_t least = ~std::uint64_t{0};
         for (const FrequencyRunReader& run : runs) least = std::min(least, run.key());
         base = least / keys * keys;
         for (std::size_t i = 0; i < runs.size();) {
             FrequencyRunReader& run = runs[i];
-            const bool more = run.next_below(std::uint64_t{base} + keys, [&](std::uint32_t key, std::uint64_t count) {
-                const std::uint32_t at = key - base;
+            const bool more = run.next_below(base + keys, [&](std::uint64_t key, std::uint64_t count) {
+                const std::uint64_t at = key - base;
                 counts[at] += count;
                 there[at / 64] |= std::uint64_t{1} << at % 64;
             });
@@ -293,18 +340,19 @@ struct FrequencyReader::Window {
     }
 };
 
-FrequencyReader::FrequencyReader(const std::vector<FrequencyRun>& runs) : window_(std::make_unique<Window>(runs)) {}
+FrequencyReader::FrequencyReader(const std::vector<FrequencyRun>& runs)
+    : window_(std::make_unique<Window>(runs)), depth_(runs.empty() ? Depth::f32 : runs.front().depth()) {}
 FrequencyReader::~FrequencyReader() = default;
 FrequencyReader::FrequencyReader(FrequencyReader&&) noexcept = default;
 FrequencyReader& FrequencyReader::operator=(FrequencyReader&&) noexcept = default;
 
 bool FrequencyReader::next() {
     Window& window = *window_;
+    if (window.apart) return window.take_least(key_, count_);
     for (;; ++window.word) {
         if (window.word >= window.there.size() && !window.fill()) return false;
         if (std::uint64_t& bits = window.there[window.word]; bits != 0) {
-            const auto at =
-                static_cast<std::uint32_t>(64 * window.word) + static_cast<std::uint32_t>(std::countr_zero(bits));
+            const std::uint64_t at = 64 * window.word + static_cast<std::uint64_t>(std::countr_zero(bits));
             bits &= bits - 1;
             key_ = window.base + at;
             count_ = std::exchange(window.counts[at], 0);
@@ -313,8 +361,8 @@ bool FrequencyReader::next() {
     }
 }
 
-float FrequencyReader::value() const {
-    return core::key_float(key_);
+double FrequencyReader::value() const {
+    return core::value_at(depth_, key_);
 }
 
 // ----------------------------------------------------------------------------------------------------- FrequencyTable
@@ -326,7 +374,7 @@ namespace {
 FrequencyRun merge(const std::vector<FrequencyRun>& runs, const std::shared_ptr<FrequencyStorage>& storage) {
     std::uint64_t bytes = 0;
     for (const FrequencyRun& run : runs) bytes += run.bytes();
-    FrequencyRunWriter writer(storage, bytes);
+    FrequencyRunWriter writer(runs.front().depth(), storage, bytes);
     for (FrequencyReader reader(runs); reader.next();) writer.add(reader.key(), reader.count());
     return writer.finish();
 }
@@ -390,9 +438,11 @@ bool operator==(const FrequencyTable& a, const FrequencyTable& b) {
 
 namespace core {
 
-FrequencyRun sorted_run(std::uint32_t first, const std::uint32_t* distances, std::size_t n,
+template <class Key>
+FrequencyRun sorted_run(Depth depth, Key first, const Key* distances, std::size_t n,
                         const std::shared_ptr<FrequencyStorage>& storage) {
-    FrequencyRunWriter writer(storage, 5 * n);  // a step of 33 bits and more; 5 bytes a sample hold its count too
+    // A step of 33 bits and more, or of 65; as many bytes a sample hold its count too.
+    FrequencyRunWriter writer(depth, storage, (sizeof(Key) > 4 ? 10 : 5) * n);
     for (std::size_t i = 0; i < n;) {
         const std::size_t start = i;
         do ++i;
@@ -401,21 +451,32 @@ FrequencyRun sorted_run(std::uint32_t first, const std::uint32_t* distances, std
     }
     return writer.finish();
 }
+template FrequencyRun sorted_run(Depth, std::uint32_t, const std::uint32_t*, std::size_t,
+                                 const std::shared_ptr<FrequencyStorage>&);
+template FrequencyRun sorted_run(Depth, std::uint64_t, const std::uint64_t*, std::size_t,
+                                 const std::shared_ptr<FrequencyStorage>&);
 
-bool plausible(const FrequencyTable& frequencies, std::uint64_t n, float minimum, float maximum) {
-    if (frequencies.runs().empty()) return n == 0;
+bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n) {
     std::uint64_t samples = 0;
-    float lowest = frequencies.runs().front().lowest(), highest = lowest;
     for (const FrequencyRun& run : frequencies.runs()) {
-        if (run.samples() > n - samples) return false;
+        if (run.depth() != depth || run.samples() > n - samples) return false;
         samples += run.samples();
-        lowest = std::min(lowest, run.lowest());
-        highest = std::max(highest, run.highest());
     }
-    return samples == n && lowest == minimum && highest == maximum;
+    return samples == n;
 }
 
-float OrderedValues::at_rank(std::uint64_t rank) {
+Range extremes_of(const FrequencyTable& frequencies) {
+    Range all{frequencies.runs().front().lowest(), frequencies.runs().front().highest()};
+    for (const FrequencyRun& run : frequencies.runs())
+        all = {std::min(all.lower, run.lowest()), std::max(all.upper, run.highest())};
+    return all;
+}
+
+bool has_extremes(const FrequencyTable& frequencies, double minimum, double maximum) {
+    return frequencies.runs().empty() || extremes_of(frequencies) == Range{minimum, maximum};
+}
+
+double OrderedValues::at_rank(std::uint64_t rank) {
     if (through_ > 0 && rank < through_ - reader_.count()) {
         reader_ = FrequencyReader(runs_);
         through_ = 0;

@@ -1,4 +1,4 @@
-// Frequencies of float values: how they come together, and what is read from them.
+// Frequencies of values: how they come together, and what is read from them.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,24 @@
 
 namespace gpuhist::core {
 
-/// Run with a count for each of n > 0 keys, given by their distances from the first, ascending.
-FrequencyRun sorted_run(std::uint32_t first, const std::uint32_t* distances, std::size_t n,
+/// Run with a count for each of n > 0 keys of a depth's values, given by their distances from the first, ascending.
+template <class Key>
+FrequencyRun sorted_run(Depth depth, Key first, const Key* distances, std::size_t n,
                         const std::shared_ptr<FrequencyStorage>& storage);
 
-/// Verdict on a table: whether n finite samples between these extremes can give it.
-bool plausible(const FrequencyTable& frequencies, std::uint64_t n, float minimum, float maximum);
+/// Verdict on a table: whether it has n samples, all of this depth.
+bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n);
+/// Verdict on a table that has samples: whether these are its extremes.
+bool has_extremes(const FrequencyTable& frequencies, double minimum, double maximum);
+/// Lowest and highest value of a table with a run at least.
+Range extremes_of(const FrequencyTable& frequencies);
 
 /// Samples in ascending order.
 class OrderedValues {
   public:
     explicit OrderedValues(const FrequencyTable& frequencies) : runs_(frequencies.runs()), reader_(runs_) {}
     /// Value at a zero-based rank among the samples. Fast where ranks ascend.
-    float at_rank(std::uint64_t rank);
+    double at_rank(std::uint64_t rank);
 
   private:
     const std::vector<FrequencyRun>& runs_;

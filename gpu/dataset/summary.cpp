@@ -15,6 +15,7 @@
 
 #include "core/analysis.hpp"
 #include "core/bins.hpp"
+#include "core/codes.hpp"
 #include "core/power_sums.hpp"
 #include "core/validate.hpp"
 #include "dataset/frequency_table.hpp"
@@ -67,6 +68,11 @@ bool empty(const FrequencyTable& table) {
     return table.runs().empty() && table.minus_infinite == 0 && table.plus_infinite == 0;
 }
 
+/// Range of a depth whose samples are counted by value: none where they are sorted.
+std::optional<Range> whole_range(const DepthTraits& traits) {
+    return traits.counting == Counting::values ? std::optional(counted_range(traits)) : std::nullopt;
+}
+
 /// Findings that are about to be added. The counts stay where they are, those in `summary` are not looked at: an
 /// image's may be megabytes a channel.
 struct Findings {
@@ -84,7 +90,7 @@ Findings findings_of(const DepthSummary& summary) {
     return findings;
 }
 
-void validate_floats(const Findings& findings, std::size_t at, const std::string& name) {
+void validate_bins(const Findings& findings, std::size_t at, const std::string& name) {
     const DepthSummary& summary = findings.summary;
     const ChannelSummary& channel = summary.channels[at];
     const Counts& counts = *findings.counts[at];
@@ -104,7 +110,8 @@ void validate_floats(const Findings& findings, std::size_t at, const std::string
         refuse(name + ": extremes that are none");
     const FrequencyTable& frequencies = *findings.frequencies[at];
     if (summary.values_counted
-            ? !core::plausible(frequencies, finite(channel), channel.minimum, channel.maximum) ||
+            ? !core::plausible(frequencies, summary.depth, finite(channel)) ||
+                  !core::has_extremes(frequencies, channel.minimum, channel.maximum) ||
                   frequencies.minus_infinite > channel.infinite ||
                   frequencies.plus_infinite != channel.infinite - frequencies.minus_infinite ||
                   (counted && (frequencies.minus_infinite > channel.below || frequencies.plus_infinite > channel.above))
@@ -116,14 +123,28 @@ void validate_floats(const Findings& findings, std::size_t at, const std::string
     if (!core::plausible(channel.power_sums, finite(channel))) refuse(name + ": power sums beyond those of floats");
 }
 
-void validate_integers(const Findings& findings, std::size_t at, const std::string& name) {
+/// Depths whose samples are counted by value.
+void validate_counted(const Findings& findings, std::size_t at, const std::string& name) {
     const ChannelSummary& channel = findings.summary.channels[at];
-    if (findings.counts[at]->size() != traits_of(findings.summary.depth).values)
-        refuse(name + ": not one count for each value");
-    if (!adds_up(*findings.counts[at], {}, channel.samples)) refuse(name + ": the counts do not add up to the samples");
-    if (channel.nan || channel.infinite || channel.below || channel.above || channel.minimum != 0 ||
-        channel.maximum != 0 || !(channel.power_sums == PowerSums{}) || !empty(*findings.frequencies[at]))
-        refuse(name + ": integer samples have neither NaN nor power sums nor counts of values");
+    const DepthTraits& traits = traits_of(findings.summary.depth);
+    const Counts& counts = *findings.counts[at];
+    const FrequencyTable& values = *findings.frequencies[at];
+    const bool sorted = traits.counting == Counting::sorted;
+    if (counts.size() != traits.values) refuse(name + ": not one count for each value");
+    if (channel.below > channel.infinite || channel.above != channel.infinite - channel.below)
+        refuse(name + ": infinite samples are below or above all others");
+    if (channel.nan > channel.samples || channel.infinite > channel.samples - channel.nan)
+        refuse(name + ": more NaN or infinite samples than there can be");
+    if (sorted ? !core::plausible(values, traits.depth, finite(channel)) : !adds_up(counts, {}, finite(channel)))
+        refuse(name + ": the counts do not add up to the samples");
+    const core::CodeRange codes = core::finite_codes(traits.depth);
+    for (std::size_t code = 0; traits.floating && code < counts.size(); ++code)
+        if (counts[code] != 0 && (code < codes.first || code > codes.last))
+            refuse(name + ": a count of a value that is not finite");
+    if ((!traits.floating && (channel.nan || channel.infinite)) || channel.minimum != 0 || channel.maximum != 0 ||
+        !(channel.power_sums == PowerSums{}) || (!sorted && !empty(values)) || values.minus_infinite != 0 ||
+        values.plus_infinite != 0)
+        refuse(name + ": samples that are counted by value have no power sums, and integers no NaN");
 }
 
 void validate(const Findings& findings) {
@@ -131,9 +152,11 @@ void validate(const Findings& findings) {
     const std::string depth = to_string(summary.depth);
     if (summary.channels.empty()) refuse(depth + ": no channel");
     const DepthTraits& traits = traits_of(summary.depth);
-    if (!traits.floating && (summary.range != core::counted_range(traits) || summary.upper_closed ||
-                             summary.detail != Detail::full || summary.values_counted))
-        refuse(depth + ": the range is that of the type, the detail full, and values are not counted");
+    const bool bins = traits.counting == Counting::bins, sorted = traits.counting == Counting::sorted;
+    if (!bins && (summary.range != whole_range(traits) || summary.upper_closed || summary.detail != Detail::full ||
+                  summary.values_counted != sorted))
+        refuse(depth +
+               ": the range is that of the type, the detail full, and values are counted where they are sorted");
     if (summary.range) core::validate(*summary.range);
     if (!summary.range && summary.upper_closed) refuse(depth + ": no range, so none that is closed");
     if (summary.white && !(std::isfinite(*summary.white) && *summary.white > 0))
@@ -148,7 +171,7 @@ void validate(const Findings& findings) {
         last = static_cast<int>(channel.channel);
         if (channel.images == 0 || channel.samples < channel.images || channel.samples > most_samples)
             refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
-        traits.floating ? validate_floats(findings, at, name) : validate_integers(findings, at, name);
+        bins ? validate_bins(findings, at, name) : validate_counted(findings, at, name);
     }
     const int colors = (summary.find(Channel::red) != nullptr) + (summary.find(Channel::green) != nullptr) +
                        (summary.find(Channel::blue) != nullptr);
@@ -165,7 +188,8 @@ DepthSummary summary_of(const Analysis& image) {
     DepthSummary summary;
     summary.depth = image.depth;
     summary.white = image.white != 0 ? std::optional(image.white) : std::nullopt;
-    summary.range = image.range;
+    const DepthTraits& traits = traits_of(image.depth);
+    if (traits.counting != Counting::sorted) summary.range = image.range;
     summary.upper_closed = image.upper_closed;
     summary.detail = image.detail;
     for (const ChannelAnalysis& found : image.channels) {
@@ -173,11 +197,11 @@ DepthSummary summary_of(const Analysis& image) {
         channel.channel = found.channel;
         channel.images = 1;
         channel.samples = core::counted(found);
-        if (traits_of(image.depth).floating) {
-            channel.nan = found.nan;
-            channel.infinite = found.infinite;
-            channel.below = found.below;
-            channel.above = found.above;
+        channel.nan = found.nan;
+        channel.infinite = found.infinite;
+        channel.below = found.below;
+        channel.above = found.above;
+        if (traits.counting == Counting::bins) {
             channel.minimum = found.minimum + 0.0F;  // -0 equals 0 and would be told apart in a file
             channel.maximum = found.maximum + 0.0F;
             if (found.nan > channel.samples || found.infinite > channel.samples - found.nan)
@@ -282,7 +306,7 @@ void join(std::vector<DepthSummary>& depths, const Findings& more) {
         if (sum.range) {
             channel.counts.resize(more.counts[i]->size());
             add_counts(channel.counts, *more.counts[i]);
-        } else {
+        } else if (traits_of(sum.depth).counting == Counting::bins) {
             channel.below = channel.above = 0;
         }
     }
@@ -306,7 +330,9 @@ Analysis as_analysis(const DepthSummary& summary) {
         channel.channel = summed.channel;
         channel.pixels = summed.samples;
         channel.counts = summed.counts;
+        if (traits_of(summary.depth).counting == Counting::sorted) channel.values = summed.values;
         channel.nan = summed.nan;
+        channel.infinite = summed.infinite;
         channel.below = summed.below;
         channel.above = summed.above;
         analysis.channels.push_back(std::move(channel));
@@ -342,7 +368,7 @@ struct Reading {
 };
 
 void read_frequencies(const ChannelSummary& channel, const Reading& reading) {
-    std::map<std::uint64_t, float> at_rank;  // that percentiles are made of
+    std::map<std::uint64_t, double> at_rank;  // that percentiles are made of
     const std::uint64_t n = finite(channel);
     if (reading.numbers)
         core::set_percentiles(*reading.numbers, *reading.percentiles, n,
@@ -353,7 +379,7 @@ void read_frequencies(const ChannelSummary& channel, const Reading& reading) {
         through += reader.count();
         for (; wanted != at_rank.end() && wanted->first < through; ++wanted) wanted->second = reader.value();
         if (!reading.column) continue;
-        const std::uint32_t bin = (*reading.bins)(reader.value());
+        const std::uint32_t bin = (*reading.bins)(static_cast<float>(reader.value()));
         std::uint64_t& count = bin == core::FloatBins::below   ? reading.column->below
                                : bin == core::FloatBins::above ? reading.column->above
                                                                : reading.column->counts[bin];
@@ -382,6 +408,12 @@ bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
            options.range.value_or(*summary.range) == *summary.range;
 }
 
+/// Row of a channel whose samples are counted by value.
+Statistics counted_row(const ChannelSummary& channel, const DepthSummary& summary, const Percentiles& percentiles) {
+    const core::CountedChannel counted{channel.counts, channel.values, channel.samples, channel.nan, channel.infinite};
+    return core::from_counts(channel.channel, summary.depth, counted, summary.white, percentiles);
+}
+
 /// Rows of a depth and, where there are `options`, its histogram.
 SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* options,
                           const Percentiles& percentiles) {
@@ -397,7 +429,10 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
     if (const ChannelSummary* alpha = summary.find(Channel::alpha)) channels.push_back(alpha);
 
     std::optional<core::FloatBins> bins;
-    if (options && summary.values_counted && !counted_so(summary, *options)) {
+    const bool by_value = traits_of(summary.depth).counting != Counting::bins;
+    if (options && by_value) {
+        found.histogram = gpuhist::histogram(as_analysis(summary), *options);
+    } else if (options && summary.values_counted && !counted_so(summary, *options)) {
         std::tie(found.histogram, bins) = frequency_histogram(summary, *options);
     } else if (options && summary.range) {
         found.histogram = gpuhist::histogram(as_analysis(summary), *options);
@@ -407,9 +442,8 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
     in_parallel(channels.size(), [&](std::size_t i) {
         const ChannelSummary& channel = *channels[i];
         SummaryRow& row = found.rows[i] = {summary.depth, channel.images, {}, summary.white};
-        if (!traits_of(summary.depth).floating) {
-            row.statistics =
-                core::from_counts(channel.channel, summary.depth, channel.counts, summary.white, percentiles);
+        if (by_value) {
+            row.statistics = counted_row(channel, summary, percentiles);
             return;
         }
         Statistics& numbers = row.statistics;
@@ -444,6 +478,17 @@ void core::add_extremes(ChannelSummary& sum, const ChannelSummary& more) {
     sum.infinite += more.infinite;
 }
 
+std::optional<Range> DepthSummary::extremes(const ChannelSummary& channel) const {
+    if (finite(channel) == 0) return std::nullopt;
+    if (traits_of(depth).counting == Counting::bins) return Range{channel.minimum, channel.maximum};
+    if (traits_of(depth).counting == Counting::sorted) return core::extremes_of(channel.values);
+    const auto some = [](std::uint64_t count) { return count != 0; };
+    const auto first = std::find_if(channel.counts.begin(), channel.counts.end(), some);
+    const auto end = std::find_if(channel.counts.rbegin(), channel.counts.rend(), some).base();
+    return Range{core::value_at(depth, static_cast<std::uint64_t>(first - channel.counts.begin())),
+                 core::value_at(depth, static_cast<std::uint64_t>(end - channel.counts.begin() - 1))};
+}
+
 void core::add(ChannelSummary& sum, const ChannelSummary& more) {
     add_channel(sum, more);
     sum.counts.resize(more.counts.size());
@@ -472,7 +517,8 @@ const ChannelSummary* DepthSummary::find(Channel channel) const {
 
 Summary::Summary(std::vector<DepthSummary> depths) : depths_(std::move(depths)) {
     for (std::size_t i = 0; i < depths_.size(); ++i) {
-        if (i > 0 && depths_[i - 1].depth >= depths_[i].depth) refuse("depths are in the order u8 u16 f32, each once");
+        if (i > 0 && depths_[i - 1].depth >= depths_[i].depth)
+            refuse("depths are in the order " + depth_names(", ") + ", each once");
         validate(findings_of(depths_[i]));
     }
 }
@@ -482,11 +528,12 @@ void Summary::add(const Analysis& image, const std::vector<FrequencyTable>& valu
         refuse("counts of values of " + std::to_string(values.size()) + " channels, the image has " +
                std::to_string(image.channels.size()));
     DepthSummary one = summary_of(image);
-    one.values_counted = !values.empty();
+    const bool sorted = traits_of(image.depth).counting == Counting::sorted;
+    one.values_counted = !values.empty() || sorted;
     Findings findings = findings_of(one);
     for (std::size_t i = 0; i < image.channels.size(); ++i) {
         findings.counts[i] = &image.channels[i].counts;
-        if (one.values_counted) findings.frequencies[i] = &values[i];
+        if (one.values_counted) findings.frequencies[i] = values.empty() ? &image.channels[i].values : &values[i];
     }
     validate(findings);
     check_room(find(image.depth), one);
@@ -543,8 +590,8 @@ std::vector<SummaryRow> Summary::rgb_rows(Depth depth) const {
         ChannelSummary sum = color;
         if (gray) core::add(sum, *gray);
         SummaryRow& row = rows.emplace_back(SummaryRow{depth, sum.images, {}, summary->white});
-        if (!traits_of(depth).floating) {
-            row.statistics = core::from_counts(color.channel, depth, sum.counts, summary->white, Percentiles());
+        if (traits_of(depth).counting != Counting::bins) {
+            row.statistics = counted_row(sum, *summary, Percentiles());
             continue;
         }
         row.statistics.channel = color.channel;
@@ -557,6 +604,7 @@ std::vector<SummaryRow> Summary::rgb_rows(Depth depth) const {
 std::optional<Histogram> Summary::histogram(Depth depth, const HistogramOptions& options) const {
     const DepthSummary* summary = find(depth);
     if (!summary) return std::nullopt;
+    if (traits_of(depth).counting != Counting::bins) return gpuhist::histogram(as_analysis(*summary), options);
     if (!summary->values_counted || counted_so(*summary, options))
         return summary->range ? std::optional(gpuhist::histogram(as_analysis(*summary), options)) : std::nullopt;
     Histogram histogram;

@@ -3,11 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "core/bins.hpp"
 #include "core/portable.hpp"
+#include "normalize/depths.hpp"
 #include "normalize/facts.hpp"
 
 namespace gpuhist::core {
@@ -47,19 +47,38 @@ struct EqualizeMode {
         }
     };
 
+    /// Of more than 16 bits in whole numbers, of f16 and f64 in double: a float has too few digits for their ranks.
     template <typename Out>
     struct Scaled {
-        static constexpr std::uint32_t top = std::is_floating_point_v<Out> ? 1 : std::numeric_limits<Out>::max();
+        static constexpr bool in_float = std::is_same_v<Out, float> || (!is_real<Out> && sizeof(Out) <= 2);
+        static constexpr std::uint32_t top = is_real<Out> ? 1 : static_cast<std::uint32_t>(top_code<Out>);
         std::uint64_t skipped;  ///< samples of the lowest value
+        std::uint64_t others;
         float scale;
         explicit Scaled(const IntegerFacts& facts)
-            : skipped(facts.lowest_samples), scale(equalize_scale(facts.samples, skipped, top)) {}
+            : skipped(facts.lowest_samples),
+              others(facts.samples - skipped),
+              scale(equalize_scale(facts.samples, skipped, top)) {}
         Out operator()(std::uint32_t, std::uint64_t through) const {
             const std::uint64_t cumulative = through > skipped ? through - skipped : 0;
-            if constexpr (std::is_floating_point_v<Out>)
+            if constexpr (!in_float)
+                return from_ratio<Out>(cumulative, others);
+            else if constexpr (is_real<Out>)
                 return equalize(cumulative, scale);
             else
-                return static_cast<Out>(equalize(cumulative, scale, top));
+                return sample_at<Out>(static_cast<Code<Out>>(equalize(cumulative, scale, top)));
+        }
+    };
+
+    struct RealMap {
+        std::uint64_t skipped, others;
+        explicit RealMap(const RealFacts& facts)
+            : skipped(facts.lowest_samples), others(facts.samples - facts.lowest_samples) {}
+        static bool keeps(const RealFacts& facts) { return facts.samples == facts.lowest_samples; }
+        double operator()(double v, std::uint64_t through) const {
+            if (v != v) return v;
+            if (std::isinf(v)) return v < 0 ? 0 : 1;
+            return through > skipped ? static_cast<double>(through - skipped) / static_cast<double>(others) : 0;
         }
     };
 

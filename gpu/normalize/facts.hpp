@@ -7,17 +7,23 @@
 //         explicit Table(const IntegerFacts&);
 //         operator()(code, through)          // the code written for a code, or a real number; `through`: samples of
 //                                            // codes up to this one
-//     template <typename Out> struct Scaled  // for integers whose copy has another depth, host only; not where the
-//                                            // copy holds real numbers
+//     template <typename Out> struct Scaled  // for integers whose copy has another depth, and of 32 bits, host only;
+//     not
+//                                            // where the copy holds real numbers
 //         explicit Scaled(const IntegerFacts&);
 //         Out operator()(code, through)
-//     struct FloatMap                        // for floats
+//     struct FloatMap                        // for f32
 //         static bool keeps(const FloatFacts&);  // whether samples stay as they are
 //         explicit FloatMap(const FloatFacts&);
 //         float operator()(float) const;
+//     struct RealMap                         // for f16 and f64, and of what holds real numbers all but 8 and 16 bits;
+//     host
+//         static bool keeps(const RealFacts&);
+//         explicit RealMap(const RealFacts&);
+//         double operator()(double, through) const;  // not rounded yet
 //
-// Both are trivially copyable. The GPU has ways of its own, which are faster, for a Table that derives from Line, for a
-// FloatMap that derives from Quotient, and for floats where the mode needs counts.
+// Tables and FloatMaps are trivially copyable. The GPU has ways of its own, which are faster, for a Table that derives
+// from Line, for a FloatMap that derives from Quotient, and for floats where the mode needs counts.
 //
 // A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
 // of `all_normalize_modes`; the file is named in normalize/modes.hpp.
@@ -46,6 +52,14 @@ struct FloatFacts {
                                ///< of the bins
     double mean = 0, std = 1;
     const float* table = nullptr;  ///< `counts`: a value a bin; null: samples stay as they are
+};
+
+/// Facts about finite samples counted by value, at least one.
+struct RealFacts {
+    double low = 0, high = 0;          ///< the extremes; `ranks`: the values at the two nearest ranks
+    std::uint64_t samples = 0;         ///< all
+    std::uint64_t lowest_samples = 0;  ///< of the lowest value
+    MeanStd mean_std{};
 };
 
 /// Quotient (v − low) / divisor as a float: what a FloatMap may derive from. Where a mode lets the divisor be 0, all

@@ -28,12 +28,11 @@ std::uint32_t code_of_rank(const std::vector<std::uint64_t>& counts, std::uint64
 
 }  // namespace
 
-IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, std::int64_t lowest,
-                      const Normalization& normalization) {
-    const CountedSamples samples(counts, lowest);
+IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, const Normalization& normalization) {
+    const CountedSamples samples(counts, {depth});
     const auto some = [](std::uint64_t count) { return count > 0; };
     IntegerFacts facts;
-    facts.lowest = static_cast<double>(lowest);
+    facts.lowest = traits_of(depth).lowest;
     facts.samples = samples.n;
     facts.low = static_cast<std::uint32_t>(std::find_if(counts.begin(), counts.end(), some) - counts.begin());
     facts.high = static_cast<std::uint32_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), some) - 1);
@@ -54,6 +53,37 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, std::int64_t low
     return facts;
 }
 
+RealFacts facts_of(const RealSamples& samples, const Normalization& normalization) {
+    RealFacts facts{samples.lowest, samples.highest, samples.n, 0, {}};
+    const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
+    const std::uint64_t low = nearest_rank(normalization.low, samples.n),
+                        high = nearest_rank(normalization.high, samples.n);
+    RealMoments moments(samples);
+    std::uint64_t through = 0;
+    samples.each([&](double value, std::uint64_t count) {
+        if (through == 0) facts.lowest_samples = count;
+        if (ranks && through < low) facts.low = value;
+        if (ranks && through < high) facts.high = value;
+        through += count;
+        moments.accumulate(value, count);
+    });
+    Statistics row;
+    moments.finish(row);
+    facts.mean_std = {*row.mean, *row.std};
+    return facts;
+}
+
+IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
+    const double lowest = traits_of(depth).lowest;
+    if (traits_of(depth).floating) return {};
+    return {lowest,
+            static_cast<std::uint32_t>(facts.low - lowest),
+            static_cast<std::uint32_t>(facts.high - lowest),
+            facts.samples,
+            facts.lowest_samples,
+            facts.mean_std};
+}
+
 void FloatPopulation::add(const ChannelAnalysis& row) {
     if (core::finite(row) == 0) return;
     minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
@@ -72,15 +102,23 @@ FloatFacts facts_of(const LutSet::Lut& lut) {
     return {lut.lower, lut.upper, lut.mean, lut.std, lut.values.empty() ? nullptr : lut.values.data()};
 }
 
+RealFacts real_facts_of(const LutSet::Lut& lut) {
+    return {lut.lower, lut.upper, 0, 0, {lut.mean, lut.std}};
+}
+
 namespace {
 
 [[noreturn]] void refuse(const std::string& what) {
     throw InvalidArgument("tables: " + what);
 }
 
-void validate_integers(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
+std::string no_ranks(Depth depth) {
+    return std::string("equalize of ") + to_string(depth) + " goes by each image's own ranks, and has no table";
+}
+
+void validate_counted(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
     const DepthTraits& copies = traits_of(tables.copy_depth());
-    const bool real = traits_of(tables.mode).real;
+    const bool real = traits_of(tables.mode).real || (traits_of(tables.depth).floating && copies.floating);
     const std::size_t values = traits_of(tables.depth).values;
     if (lut.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
     for (const float value : lut.values)
@@ -91,10 +129,10 @@ void validate_integers(const LutSet& tables, const LutSet::Lut& lut, const std::
                     : copies.floating ? "from 0 to 1"
                                       : "a whole number within the depth"));
     if (lut.lower != 0 || lut.upper != 0 || lut.mean != 0 || lut.std != 1)
-        refuse("'" + name + "' has numbers that are for f32");
+        refuse("'" + name + "' has numbers that are for f32, u32, s32 and f64");
 }
 
-void validate_floats(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
+void validate_formula(const LutSet& tables, const LutSet::Lut& lut, const std::string& name) {
     const NormalizeNeeds needs = traits_of(tables.mode).needs;
     const bool mean_std = needs == NormalizeNeeds::mean_std, counts = needs == NormalizeNeeds::counts;
     const bool range = counts || needs == NormalizeNeeds::extremes || needs == NormalizeNeeds::ranks;
@@ -104,6 +142,8 @@ void validate_floats(const LutSet& tables, const LutSet::Lut& lut, const std::st
     if (!std::isfinite(lut.mean) || !std::isfinite(lut.std) || lut.std < 0 ||
         (!mean_std && (lut.mean != 0 || lut.std != 1)))
         refuse("'" + name + "' has a mean and a std that are none");
+    const bool bins = traits_of(tables.depth).counting == Counting::bins;
+    if (counts && !bins) refuse(no_ranks(tables.depth));
     const std::size_t values = counts && lut.lower < lut.upper ? equalize_float_bins : 0;
     if (lut.values.size() != values) refuse("'" + name + "' has not " + std::to_string(values) + " values");
     for (const float value : lut.values)
@@ -112,11 +152,17 @@ void validate_floats(const LutSet& tables, const LutSet::Lut& lut, const std::st
 
 }  // namespace
 
+void validate_copies(Depth depth, Depth copies) {
+    if (traits_of(depth).counting == Counting::values && sample_bytes(copies) > 2 && copies != Depth::f32)
+        refuse(std::string("they hold numbers in single precision, too few digits for copies of ") + to_string(copies));
+}
+
 void validate(const LutSet& tables) {
     Normalization normalization;
     normalization.mode = tables.mode;
     normalization.depth = tables.copies;
     validate(normalization);
+    validate_copies(tables.depth, tables.copy_depth());
     int last = -1;
     for (const LutSet::Lut& lut : tables.luts) {
         const std::string name = to_string(lut.channel);
@@ -126,7 +172,10 @@ void validate(const LutSet& tables) {
         if (!known) refuse("'" + name + "' has no place in " + (tables.joint ? "joint" : "separate") + " tables");
         if (static_cast<int>(lut.channel) <= last) refuse("'" + name + "' comes twice or out of order");
         last = static_cast<int>(lut.channel);
-        traits_of(tables.depth).floating ? validate_floats(tables, lut, name) : validate_integers(tables, lut, name);
+        if (traits_of(tables.depth).counting == Counting::values)
+            validate_counted(tables, lut, name);
+        else
+            validate_formula(tables, lut, name);
     }
     if (tables.luts.empty()) refuse("there is none");
     const auto missing = [&](Channel channel) { return tables.find(channel) == nullptr; };
@@ -138,13 +187,23 @@ void validate(const LutSet& tables) {
 
 namespace {
 
+/// Table's values in single precision; 0 for samples that are not finite.
+template <class Out>
+std::vector<float> kept_table(Depth depth, const std::vector<Out>& table) {
+    std::vector<float> values(table.size());
+    const core::CodeRange finite = core::finite_codes(depth);
+    for (std::size_t code = finite.first; code <= finite.last; ++code)
+        values[code] = static_cast<float>(core::value_of(table[code]));
+    return values;
+}
+
 /// Table as it is kept: of counts of a depth whose values are counted one by one.
 std::vector<float> table_of(Depth depth, const std::vector<std::uint64_t>& counts, const Normalization& normalization) {
-    std::vector<float> values(counts.size());
-    core::with_integer_copies(depth, normalized_depth(depth, normalization), [&](auto sample, auto out) {
+    std::vector<float> values;
+    core::with_copies<Counting::values>(depth, normalized_depth(depth, normalization), [&](auto sample, auto out) {
         std::vector<decltype(out)> table(counts.size());
         core::fill_table<decltype(sample)>(counts, normalization, table.data());
-        std::copy(table.begin(), table.end(), values.begin());
+        values = kept_table(depth, table);
     });
     return values;
 }
@@ -155,7 +214,7 @@ void fill_table(const ChannelSummary& channel, LutSet::Lut& lut) {
     const core::FloatBins equal(lut.lower, lut.upper, core::equalize_float_bins, true);
     std::vector<std::uint64_t> counts(equal.bins);
     for (FrequencyReader frequencies(channel.values.runs()); frequencies.next();)
-        counts[equal(frequencies.value())] += frequencies.count();
+        counts[equal(static_cast<float>(frequencies.value()))] += frequencies.count();
     lut.values.resize(equal.bins);
     if (core::fill_equalize_table(counts.data(), lut.values.data())) return;
     lut.values.clear();
@@ -199,6 +258,30 @@ LutSet::Lut float_lut(Channel name, const ChannelSummary& channel, const Channel
     return lut;
 }
 
+/// Numbers in the formula for samples that are sorted.
+LutSet::Lut sorted_lut(Channel name, Depth depth, const ChannelSummary& channel, const Normalization& normalization) {
+    LutSet::Lut lut;
+    lut.channel = name;
+    if (channel.values.runs().empty()) return lut;
+    const core::RealFacts facts = core::facts_of(core::RealSamples(channel.values, {depth}), normalization);
+    switch (traits_of(normalization.mode).needs) {
+        case NormalizeNeeds::nothing:
+            break;
+        case NormalizeNeeds::extremes:
+        case NormalizeNeeds::ranks:
+            lut.lower = facts.low;
+            lut.upper = facts.high;
+            break;
+        case NormalizeNeeds::counts:
+            core::refuse(core::no_ranks(depth));
+        case NormalizeNeeds::mean_std:
+            lut.mean = facts.mean_std.mean;
+            lut.std = facts.mean_std.std;
+            break;
+    }
+    return lut;
+}
+
 std::vector<std::uint64_t> sum_of_counts(const std::vector<const ChannelAnalysis*>& channels) {
     std::vector<std::uint64_t> counts(channels.front()->counts.size());
     for (const ChannelAnalysis* channel : channels)
@@ -206,17 +289,31 @@ std::vector<std::uint64_t> sum_of_counts(const std::vector<const ChannelAnalysis
     return counts;
 }
 
+/// Facts about the samples, counted by value, that decide about a channel; absent where none is finite.
+std::optional<core::RealFacts> facts_by_value(Depth depth, const std::vector<const ChannelAnalysis*>& decide,
+                                              const Normalization& normalization) {
+    FrequencyTable values;
+    for (const ChannelAnalysis* channel : decide) values.add(channel->values);
+    const std::vector<std::uint64_t> counts = sum_of_counts(decide);
+    if (traits_of(depth).counting == Counting::values && !traits_of(depth).floating) {
+        if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; })) return {};
+        const core::IntegerFacts facts = core::facts_of(counts, depth, normalization);
+        return core::RealFacts{
+            facts.lowest + facts.low, facts.lowest + facts.high, facts.samples, facts.lowest_samples, {}};
+    }
+    const core::RealSamples samples(counts, values, {depth});
+    if (samples.n == 0) return {};
+    return core::facts_of(samples, normalization);
+}
+
 /// Verdict on the samples that decide about a channel: whether they are of one value, so that the channel stays as it
 /// is; not where none is finite.
 bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
                   const std::vector<OrderStatistic>& order, const Normalization& normalization) {
     const NormalizeNeeds needs = traits_of(normalization.mode).needs;
-    if (!traits_of(image.depth).floating) {
-        std::uint64_t samples = 0;
-        for (const ChannelAnalysis* channel : decide) samples += core::counted(*channel);
-        if (samples == 0) return false;
-        const core::IntegerFacts facts = core::facts_of(sum_of_counts(decide), 0, normalization);
-        return facts.low == facts.high;
+    if (traits_of(image.depth).counting != Counting::bins) {
+        const auto facts = facts_by_value(image.depth, decide, normalization);
+        return facts && facts->low == facts->high;
     }
     core::FloatPopulation own, all;
     for (const ChannelAnalysis* channel : decide) own.add(*channel);
@@ -236,15 +333,15 @@ bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis
 bool fills_range(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
                  const std::vector<OrderStatistic>&, const Normalization& normalization) {
     const NormalizeNeeds needs = traits_of(normalization.mode).needs;
-    if (traits_of(image.depth).floating) {
-        if (needs != NormalizeNeeds::extremes) return false;
+    const DepthTraits& traits = traits_of(image.depth);
+    if (needs != NormalizeNeeds::extremes && (needs != NormalizeNeeds::ranks || traits.floating)) return false;
+    if (traits.counting == Counting::bins) {
         core::FloatPopulation own;
         for (const ChannelAnalysis* channel : decide) own.add(*channel);
         return own.finite != 0 && own.minimum == 0 && own.maximum == 1;
     }
-    if (needs != NormalizeNeeds::extremes && needs != NormalizeNeeds::ranks) return false;
-    const core::IntegerFacts facts = core::facts_of(sum_of_counts(decide), 0, normalization);
-    return facts.low == 0 && facts.high + 1 == decide.front()->counts.size();
+    const auto facts = facts_by_value(image.depth, decide, normalization);
+    return facts && facts->low == traits.lowest && facts->high == traits.highest;
 }
 
 /// Channels of which a verdict on the samples that decide about them is true: each about itself, or of a joint
@@ -282,7 +379,8 @@ const LutSet::Lut* LutSet::find(Channel channel) const {
 LutSet make_luts(const Summary& summary, Depth depth, const Normalization& normalization) {
     core::validate(normalization);
     const NormalizeTraits& mode = traits_of(normalization.mode);
-    const bool floating = traits_of(depth).floating;
+    const Counting counting = traits_of(depth).counting;
+    const bool floating = counting == Counting::bins;
     const std::string these = std::string("tables of ") + to_string(depth) + " images: ";
     const DepthSummary* found = summary.find(depth);
     if (!found) throw InvalidArgument(these + "the summary has none");
@@ -304,10 +402,13 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
         if (is_color(channel.channel) || channel.channel == Channel::luma || channel.channel == Channel::gray)
             core::add_extremes(extremes, channel);
 
+    core::validate_copies(depth, normalized_depth(depth, normalization));
     LutSet tables{depth, normalization.mode, normalization.joint, {}, normalization.depth};
     const auto add = [&](Channel name, const ChannelSummary& channel) {
-        tables.luts.push_back(floating ? float_lut(name, channel, extremes, normalization)
-                                       : LutSet::Lut{name, table_of(depth, channel.counts, normalization)});
+        tables.luts.push_back(counting == Counting::bins ? float_lut(name, channel, extremes, normalization)
+                              : counting == Counting::sorted
+                                  ? sorted_lut(name, depth, channel, normalization)
+                                  : LutSet::Lut{name, table_of(depth, channel.counts, normalization)});
     };
     if (!colors) {
         add(Channel::gray, *gray);
@@ -330,14 +431,13 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
 bool LutSet::leaves_all() const {
     if (traits_of(mode).real) return false;
     std::vector<float> same;
-    core::with_integer_copies(depth, copy_depth(), [&](auto sample, auto out) {
+    core::with_copies<Counting::values>(depth, copy_depth(), [&](auto sample, auto out) {
         std::vector<decltype(out)> table(traits_of(depth).values);
         core::identity<decltype(sample)>(mode, table.data());
-        same.assign(table.begin(), table.end());
+        same = kept_table(depth, table);
     });
-    return std::all_of(luts.begin(), luts.end(), [&](const Lut& lut) {
-        return traits_of(depth).floating ? lut.lower == lut.upper : lut.values == same;
-    });
+    return std::all_of(luts.begin(), luts.end(),
+                       [&](const Lut& lut) { return same.empty() ? lut.lower == lut.upper : lut.values == same; });
 }
 
 std::vector<Channel> unchanged_channels(const Analysis& image, const Normalization& normalization) {

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "core/portable.hpp"
+#include "normalize/depths.hpp"
 #include "normalize/facts.hpp"
 
 namespace gpuhist::core {
@@ -55,17 +56,24 @@ struct MinmaxMode {
         std::uint32_t low, high;
         explicit Scaled(const IntegerFacts& facts) : low(facts.low), high(facts.high) {}
         Out operator()(std::uint32_t code, std::uint64_t) const {
-            const std::uint64_t above = std::clamp(code, low, high) - low, width = high - low;
-            if constexpr (std::is_floating_point_v<Out>)
-                return static_cast<Out>(static_cast<double>(above) / static_cast<double>(width));
-            else
-                return static_cast<Out>((2 * above * std::numeric_limits<Out>::max() + width) / (2 * width));
+            return from_ratio<Out>(std::clamp(code, low, high) - low, high - low);
         }
     };
 
     struct FloatMap : Quotient {
         GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : Quotient{facts.low, facts.high - facts.low} {}
         GPUHIST_HD static bool keeps(const FloatFacts& facts) { return !(facts.low < facts.high); }
+    };
+
+    struct RealMap {
+        double low, divisor;
+        bool wide;  ///< the extremes' distance passes the largest double
+        explicit RealMap(const RealFacts& facts)
+            : low(facts.low), divisor(facts.high - facts.low), wide(!std::isfinite(divisor)) {
+            if (wide) divisor = facts.high / 2 - facts.low / 2;
+        }
+        static bool keeps(const RealFacts& facts) { return !(facts.low < facts.high); }
+        double operator()(double v, std::uint64_t) const { return (wide ? v / 2 - low / 2 : v - low) / divisor; }
     };
 };
 

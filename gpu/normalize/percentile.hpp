@@ -21,6 +21,14 @@ struct PercentileMode {
         GPUHIST_HD static float written(float quotient) { return quotient < 0 ? 0 : quotient > 1 ? 1 : quotient; }
         GPUHIST_HD float operator()(float v) const { return written(Quotient::operator()(v)); }
     };
+
+    struct RealMap : MinmaxMode::RealMap {
+        using MinmaxMode::RealMap::RealMap;
+        double operator()(double v, std::uint64_t through) const {
+            const double quotient = MinmaxMode::RealMap::operator()(v, through);
+            return quotient < 0 ? 0 : quotient > 1 ? 1 : quotient;
+        }
+    };
 };
 
 }  // namespace gpuhist::core

@@ -9,8 +9,11 @@
 namespace gpuhist::core {
 
 /// (v − mean) / std; 0 where std is 0, NaN staying NaN.
+GPUHIST_HD inline double exact_zscore(double v, double mean, double std) {
+    return std > 0 ? (v - mean) / std : v != v ? v : 0.0;
+}
 GPUHIST_HD inline float zscore(double v, double mean, double std) {
-    return static_cast<float>(std > 0 ? (v - mean) / std : v != v ? v : 0.0);
+    return static_cast<float>(exact_zscore(v, mean, std));
 }
 
 struct ZscoreMode {
@@ -30,6 +33,13 @@ struct ZscoreMode {
         GPUHIST_HD explicit FloatMap(const FloatFacts& facts) : Quotient{facts.mean, facts.std} {}
         GPUHIST_HD static bool keeps(const FloatFacts&) { return false; }
         GPUHIST_HD float operator()(float v) const { return zscore(v, low, divisor); }
+    };
+
+    struct RealMap {
+        MeanStd mean_std;
+        explicit RealMap(const RealFacts& facts) : mean_std(facts.mean_std) {}
+        static bool keeps(const RealFacts&) { return false; }
+        double operator()(double v, std::uint64_t) const { return exact_zscore(v, mean_std.mean, mean_std.std); }
     };
 };
 

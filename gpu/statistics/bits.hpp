@@ -10,13 +10,15 @@
 namespace gpuhist::core {
 
 /// Bits from the lowest to the highest that varies: those that are set in some values and not in all. Negative values
-/// are in two's complement of the type's width, which the number of counts tells.
+/// are in two's complement of the type's width.
 class EffectiveBits {
   public:
-    explicit EffectiveBits(const CountedSamples& samples) : of_type_(std::bit_ceil(samples.counts.size()) - 1) {}
-    void accumulate(std::int64_t value, std::uint64_t) {
-        ever_ |= static_cast<std::uint64_t>(value);
-        always_ &= static_cast<std::uint64_t>(value);
+    explicit EffectiveBits(const Population& samples)
+        : of_type_((std::uint64_t{1} << 8 * sample_bytes(samples.depth)) - 1) {}
+    void accumulate(double value, std::uint64_t) {
+        const auto bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+        ever_ |= bits;
+        always_ &= bits;
     }
     void finish(Statistics& row) const {
         const std::uint64_t varying = ever_ & ~always_ & of_type_;

@@ -37,28 +37,25 @@ constexpr std::uint8_t of_image = 1 | 2, of_set = 4 | 8, everywhere = 15;  // bi
 constexpr const char *every = "every image and set", *finite = "channels with a finite sample",
                      *varied = "channels whose finite samples differ", *one_white = "sets of one white";
 
-/// Names of the depths that are floating, or of those that are not.
-std::string names(bool floating) {
-    return list_depths([&](const DepthTraits& depth) { return depth.floating == floating ? depth.name : ""; }, " ",
+/// Names of the depths whose samples are counted in bins of no values.
+std::string names_in_bins() {
+    return list_depths([](const DepthTraits& depth) { return depth.counting == Counting::bins ? depth.name : ""; }, " ",
                        " ");
 }
-std::string highest_values() {
-    const auto highest = [](const DepthTraits& depth) {
-        return std::to_string(static_cast<std::int64_t>(depth.highest)) + (depth.floating ? " of floats" : "");
-    };
-    return list_depths(highest, ", ");
-}
+
 ColumnValue text_of(std::string_view text) {
     if (text.empty()) return {};
     return text;
 }
 
 // Texts about the depths follow from their table.
-const std::string types = "Type of the samples: " + depth_names(" or ") + ".";
-const std::string integers = names(false), countable = integers + "; of " + names(true) + " sets";
-const std::string nan_source = "numpy.isnan; 0 of " + integers, inf_source = "numpy.isinf; 0 of " + integers;
-const std::string what_is_white = "What stands for white: " + highest_values() + ", or as the file or --white says.";
-const std::string of_white = integers + ", sets of one white";
+const std::string types = "Sample type: " + depth_names(" or ") + ".";
+const char* const integers = "integers";
+const std::string by_value = "all but " + names_in_bins(), countable = by_value + "; of " + names_in_bins() + " sets";
+const std::string nan_source = "numpy.isnan; 0 of integers", inf_source = "numpy.isinf; 0 of integers";
+const char* const what_is_white =
+    "What stands for white: the highest of the type, 1 of floats, or as the file or --white says.";
+const std::string of_white = "integers, sets of one white";
 
 using Type = ColumnType;
 
@@ -94,7 +91,7 @@ const Column before_percentiles[] = {
      statistic<&Statistics::min>},
     {"max", "sample value", Type::number, "The highest finite sample.", "numpy.max", finite, everywhere, true, 0,
      statistic<&Statistics::max>},
-    {"mean", "sample value", Type::number, "sum x / n, exact, rounded once (floats: to about 1e-15 of their spread).",
+    {"mean", "sample value", Type::number, "sum x / n, exact, rounded once (f32: to about 1e-15 of their spread).",
      "numpy.mean to rounding", finite, everywhere, true, 0, statistic<&Statistics::mean>},
     {"std", "sample value", Type::number,
      "Standard deviation of the population, sqrt(n sum x^2 - (sum x)^2) / n, from exact integers.",
@@ -109,7 +106,7 @@ const Column before_percentiles[] = {
      "scipy.stats.kurtosis; not ImageMagick (sample form)", varied, everywhere, true, 0,
      statistic<&Statistics::kurtosis>},
     {"entropy", "bits", Type::number, "-sum p log2 p, one bin per possible value.",
-     "scikit-image, libvips, Pillow a channel; not ImageMagick (over log2 of the bins used)", integers.c_str(),
+     "scikit-image, libvips, Pillow a channel; not ImageMagick (over log2 of the bins used)", by_value.c_str(),
      everywhere, true, 0, statistic<&Statistics::entropy>},
 };
 
@@ -127,7 +124,7 @@ const Column any_percentile = {
 
 const Column after_percentiles[] = {
     {"clipped_low", "fraction", Type::number, "Fraction of the samples at the type's lowest value.", "gpuhist",
-     integers.c_str(), everywhere, true, 0, statistic<&Statistics::clipped_low>},
+     integers, everywhere, true, 0, statistic<&Statistics::clipped_low>},
     {"clipped_high", "fraction", Type::number, "Fraction of the samples at white or over it.", "gpuhist",
      of_white.c_str(), everywhere, true, 0, statistic<&Statistics::clipped_high>},
     {"unique", "values", Type::integer, "Different values that occur.", "numpy.unique", countable.c_str(), everywhere,
@@ -136,13 +133,13 @@ const Column after_percentiles[] = {
      "Span of the bits set in some values and not in all (or & ~and), inclusive; 0 of a constant channel. 12-bit data "
      "in "
      "16 bits: 12, low or shifted left.",
-     "gpuhist", integers.c_str(), everywhere, true, 0, statistic<&Statistics::effective_bits>},
+     "gpuhist", integers, everywhere, true, 0, statistic<&Statistics::effective_bits>},
     {"mean_01", "fraction", Type::number, "mean over white.", "torchvision's normalize", one_white, of_set, true, 0,
      on_unit_scale<&Statistics::mean>},
     {"std_01", "fraction", Type::number, "std over white.", "torchvision's normalize", one_white, of_set, true, 0,
      on_unit_scale<&Statistics::std>},
-    {"white", "sample value", Type::number, what_is_white.c_str(), "the decoder", "every image; sets of one white",
-     everywhere, false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
+    {"white", "sample value", Type::number, what_is_white, "the decoder", "every image; sets of one white", everywhere,
+     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
     {"alpha", "none", Type::text, "straight or premultiplied: how the file stores it.", "the decoder",
      "images with alpha", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
     {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",

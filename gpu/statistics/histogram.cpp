@@ -1,13 +1,17 @@
 #include "gpuhist/histogram.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "core/analysis.hpp"
 #include "core/bins.hpp"
+#include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "core/validate.hpp"
 #include "gpuhist/error.hpp"
+#include "statistics/counted_samples.hpp"
 
 namespace gpuhist {
 namespace {
@@ -31,19 +35,125 @@ Histogram::Column gather(const ChannelAnalysis& channel, std::int64_t lowest, st
     return column;
 }
 
+/// Bins over a range, of which the upper end may be in the last, filled by values that ascend.
+class AscendingBins {
+  public:
+    AscendingBins(const DepthTraits& traits, const Range& range, bool closed, std::vector<std::uint64_t>& counts)
+        : whole_(!traits.floating),
+          closed_(closed),
+          range_(range),
+          counts_(counts),
+          bins_(static_cast<std::uint32_t>(counts.size())),
+          lower_(whole_ ? halves(range.lower) : 0),
+          width_(whole_ ? halves(range.upper) - lower_ : 1) {}
+
+    void add(double value, std::uint64_t count, std::uint64_t& below, std::uint64_t& above) {
+        if (value < range_.lower)
+            below += count;
+        else if (value > range_.upper || (value == range_.upper && !closed_))
+            above += count;
+        else
+            counts_[bin_of(value)] += count;
+    }
+
+  private:
+    /// Twice a number that is whole, or lies midway between two.
+    static std::int64_t halves(double value) { return static_cast<std::int64_t>(2 * value); }
+    std::uint32_t bin_of(double value) {
+        if (whole_) {
+            const core::i128 bin = static_cast<core::i128>(halves(value) - lower_) * bins_ / width_;
+            return static_cast<std::uint32_t>(std::min<core::i128>(bin, bins_ - 1));
+        }
+        while (bin_ + 1 < bins_ && value >= core::any_bin_edge(range_, bins_, bin_ + 1)) ++bin_;
+        return bin_;
+    }
+
+    bool whole_, closed_;
+    Range range_;
+    std::vector<std::uint64_t>& counts_;
+    std::uint32_t bins_, bin_ = 0;
+    std::int64_t lower_, width_;  ///< in halves
+};
+
+/// Lowest and highest finite sample of all channels.
+std::optional<Range> extremes_of(const Analysis& analysis) {
+    std::optional<Range> all;
+    const auto add = [&](double lowest, double highest) {
+        if (!all) all = {lowest, highest};
+        all = {std::min(all->lower, lowest), std::max(all->upper, highest)};
+    };
+    for (const ChannelAnalysis& channel : analysis.channels) {
+        for (const FrequencyRun& run : channel.values.runs()) add(run.lowest(), run.highest());
+        const auto some = [](std::uint64_t count) { return count != 0; };
+        const auto first = std::find_if(channel.counts.begin(), channel.counts.end(), some);
+        if (first == channel.counts.end()) continue;
+        const auto last = std::find_if(channel.counts.rbegin(), channel.counts.rend(), some).base() - 1;
+        add(core::value_at(analysis.depth, static_cast<std::uint64_t>(first - channel.counts.begin())),
+            core::value_at(analysis.depth, static_cast<std::uint64_t>(last - channel.counts.begin())));
+    }
+    return all;
+}
+
+void validate_whole(const DepthTraits& traits, const Range& range) {
+    const double limit = 0x1p53;  // whole doubles beyond may stand for their neighbours
+    if (range.lower != std::floor(range.lower) || range.upper != std::floor(range.upper) ||
+        std::abs(range.lower) > limit || std::abs(range.upper) > limit)
+        throw InvalidArgument(std::string("range for ") + traits.name + " samples: the bounds must be whole numbers");
+}
+
+/// Number of bins where each is to hold one whole number.
+std::uint32_t bin_a_value(const Range& range) {
+    if (range.upper - range.lower > core::max_bins)
+        throw InvalidArgument("one bin per value over this range: more than " + std::to_string(core::max_bins) +
+                              " bins");
+    return static_cast<std::uint32_t>(range.upper - range.lower);
+}
+
+/// Histogram of samples that are sorted, and of f16.
+Histogram histogram_by_value(const Analysis& analysis, const HistogramOptions& options) {
+    Histogram result;
+    const DepthTraits& traits = traits_of(analysis.depth);
+    if (options.bins == 0 && traits.floating)
+        throw InvalidArgument(std::string("one bin per value needs samples that are integers, these are ") +
+                              traits.name);
+    const std::optional<Range> all = extremes_of(analysis);
+    const bool closed = !options.range && options.bins != 0;
+    if (options.range)
+        result.range = *options.range;
+    else if (options.bins == 0)
+        result.range = all ? Range{all->lower, all->upper + 1} : Range{0, 1};
+    else if (all && all->lower == all->upper && !traits.floating)
+        result.range = {all->lower - 0.5, all->upper + 0.5};
+    else
+        result.range = core::found_range(all.has_value(), all ? all->lower : 0, all ? all->upper : 0);
+    core::validate(result.range);
+    if (!traits.floating && options.range) validate_whole(traits, result.range);
+    const std::uint32_t bins = options.bins ? options.bins : bin_a_value(result.range);
+    for (const ChannelAnalysis& channel : analysis.channels) {
+        const core::RealSamples samples(channel.counts, channel.values, {analysis.depth});
+        Histogram::Column& column = result.columns.emplace_back();
+        column = {channel.channel, std::vector<std::uint64_t>(bins), channel.below, channel.above, channel.nan};
+        AscendingBins filled(traits, result.range, closed, column.counts);
+        samples.each([&](double value, std::uint64_t count) { filled.add(value, count, column.below, column.above); });
+    }
+    return result;
+}
+
 }  // namespace
 
 double Histogram::edge(std::size_t bin) const {
     const std::size_t bins = columns.empty() ? 1 : columns.front().counts.size();
-    return core::bin_edge(range.lower, range.upper, static_cast<std::uint32_t>(bins), static_cast<std::uint32_t>(bin));
+    return core::any_bin_edge(range, static_cast<std::uint32_t>(bins), static_cast<std::uint32_t>(bin));
 }
 
 Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
     Histogram result;
     const DepthTraits& traits = traits_of(analysis.depth);
-    if (traits.values == 0) {
+    if (options.bins > core::max_bins && traits.counting != Counting::bins)
+        throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));
+    if (traits.counting == Counting::bins) {
         if (options.bins == 0)
-            throw InvalidArgument(std::string("one bin per value needs 8- or 16-bit samples, these are ") +
+            throw InvalidArgument(std::string("one bin per value needs samples that are integers, these are ") +
                                   traits.name);
         result.range = analysis.range;
         for (const ChannelAnalysis& channel : analysis.channels) {
@@ -55,21 +165,14 @@ Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
         return result;
     }
 
-    if (options.bins > core::max_bins)
-        throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));
-    result.range = options.range.value_or(core::counted_range(traits));
+    if (traits.counting == Counting::sorted || traits.floating) return histogram_by_value(analysis, options);
+    result.range = options.range.value_or(counted_range(traits));
     core::validate(result.range);
-    const double limit = 0x1p53;  // whole doubles beyond may stand for their neighbours
-    if (result.range.lower != std::floor(result.range.lower) || result.range.upper != std::floor(result.range.upper) ||
-        std::abs(result.range.lower) > limit || std::abs(result.range.upper) > limit)
-        throw InvalidArgument("range for 8- and 16-bit samples: the bounds must be whole numbers");
+    validate_whole(traits, result.range);
     const auto lower = static_cast<std::int64_t>(result.range.lower),
                upper = static_cast<std::int64_t>(result.range.upper);
-    if (options.bins == 0 && upper - lower > core::max_bins)
-        throw InvalidArgument("one bin per value over this range: more than " + std::to_string(core::max_bins) +
-                              " bins");
+    const auto bins = options.bins ? options.bins : bin_a_value(result.range);
     const auto lowest = static_cast<std::int64_t>(traits.lowest);
-    const auto bins = options.bins ? options.bins : static_cast<std::uint32_t>(upper - lower);
     for (const ChannelAnalysis& channel : analysis.channels)
         if (!channel.counts.empty()) result.columns.push_back(gather(channel, lowest, lower, upper, bins));
     return result;

@@ -18,7 +18,7 @@ namespace gpuhist::core {
 /// Mean and std with the bits of `mean_std`, for up to 2^62 samples of 16 bits. Host only.
 MeanStd wide_mean_std(std::uint64_t n, i128 sum, u128 sum_squares);
 
-/// Mean, std, skewness and kurtosis of counted samples. Higher moments are summed about a whole number next to the
+/// Mean, std, skewness and kurtosis of counted integers. Higher moments are summed about a whole number next to the
 /// mean: sums stay exact, and the shift to the mean is at most 1/2.
 class Moments {
   public:
@@ -36,6 +36,39 @@ class Moments {
     std::int64_t pivot_;
     i128 deviation_;  ///< Σ(x − pivot)
     i128 cubes_ = 0, fourths_ = 0;
+};
+
+// ---- any other counted samples --------------------------------------------------------------------------------------
+
+/// Mean, std, skewness and kurtosis of samples by value: the mean of their exact sum, the others of compensated sums of
+/// powers of the distances from it, in the order of the values. So nothing but the samples shows in them.
+class RealMoments {
+  public:
+    explicit RealMoments(const RealSamples& samples);
+    void accumulate(double value, std::uint64_t count) {
+        const double d = (value * whole_ - mean_ * whole_) * unit_[0] * unit_[1];
+        double term = static_cast<double>(count);
+        for (Sum& sum : sums_) sum.add(term *= d);
+    }
+    void finish(Statistics& row) const;
+
+  private:
+    /// Neumaier's sum.
+    struct Sum {
+        double sum = 0, lost = 0;
+        void add(double term) {
+            const double next = sum + term;
+            lost += std::fabs(sum) >= std::fabs(term) ? sum - next + term : term - next + sum;
+            sum = next;
+        }
+    };
+
+    std::uint64_t n_;
+    double mean_;
+    double whole_ = 1;  ///< 1/2 where distances pass the largest double
+    int exponent_ = 0;  ///< distances are below 2^exponent · whole
+    double unit_[2];    ///< together 2^-exponent, which need not be a double
+    Sum sums_[4];
 };
 
 // ---- floats ---------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ namespace {
 
 /// a + (b − a) · t, from the nearer end, as numpy.percentile interpolates.
 double interpolate(double a, double b, double t) {
+    if (!std::isfinite(b - a)) return a * (1 - t) + b * t;
     return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
 }
 
@@ -123,16 +124,23 @@ void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
     });
 }
 
+CountedPercentiles::CountedPercentiles(const Population& samples) : list_(samples.percentiles), n_(samples.n) {
+    if (!list_) return;
+    Statistics none;
+    set_percentiles(none, *list_, n_, [&](std::uint64_t rank) {
+        values_.emplace_back(rank, 0);
+        return 0;
+    });
+    std::sort(values_.begin(), values_.end());
+    values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
+}
+
 void CountedPercentiles::finish(Statistics& row) const {
-    if (!samples_.percentiles) return;
-    // Ranks mostly ascend, so that one walk over the counts serves them all.
-    const std::vector<std::uint64_t>& counts = samples_.counts;
-    std::size_t at = 0;
-    std::uint64_t cumulative = counts[0];
-    set_percentiles(row, *samples_.percentiles, samples_.n, [&](std::uint64_t rank) {
-        if (rank < cumulative - counts[at]) cumulative = counts[at = 0];
-        while (cumulative <= rank) cumulative += counts[++at];
-        return static_cast<double>(samples_.lowest + static_cast<std::int64_t>(at));
+    if (!list_) return;
+    set_percentiles(row, *list_, n_, [&](std::uint64_t rank) {
+        return std::lower_bound(values_.begin(), values_.end(), rank,
+                                [](const auto& value, std::uint64_t wanted) { return value.first < wanted; })
+            ->second;
     });
 }
 

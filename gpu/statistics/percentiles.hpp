@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "core/float_keys.hpp"
@@ -99,11 +100,18 @@ void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
 /// Percentiles of counted samples.
 class CountedPercentiles {
   public:
-    explicit CountedPercentiles(const CountedSamples& samples) : samples_(samples) {}
+    explicit CountedPercentiles(const Population& samples);
+    void accumulate(double value, std::uint64_t count) {
+        for (through_ += count; next_ < values_.size() && values_[next_].first < through_; ++next_)
+            values_[next_].second = value;
+    }
     void finish(Statistics& row) const;
 
   private:
-    const CountedSamples& samples_;
+    const Percentiles* list_;
+    std::uint64_t n_, through_ = 0;
+    std::vector<std::pair<std::uint64_t, double>> values_;  ///< at the ranks that are needed, ascending
+    std::size_t next_ = 0;                                  ///< of these, whose value is not known yet
 };
 
 }  // namespace gpuhist::core

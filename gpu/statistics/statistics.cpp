@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <type_traits>
 
 #include "core/analysis.hpp"
 #include "statistics/bits.hpp"
@@ -15,19 +14,22 @@
 namespace gpuhist {
 namespace {
 
-using FromCounts = std::tuple<core::Extremes, core::Unique, core::Clipped, core::EffectiveBits, core::Moments,
-                              core::Entropy, core::CountedPercentiles>;
-
-/// Runs each statistic of the list over the samples.
 template <class... Each>
-void run(std::type_identity<std::tuple<Each...>>, const core::CountedSamples& samples, Statistics& row) {
-    std::tuple<Each...> statistics{Each(samples)...};
-    const auto show = [](auto& statistic, std::int64_t value, std::uint64_t count) {
-        if constexpr (requires { statistic.accumulate(value, count); }) statistic.accumulate(value, count);
-    };
-    samples.each(
-        [&](std::int64_t value, std::uint64_t count) { (show(std::get<Each>(statistics), value, count), ...); });
-    (std::get<Each>(statistics).finish(row), ...);
+struct List {};
+
+/// Statistics of all samples, `Moments` being their kind's, and of integers alone.
+template <class Moments>
+using OfAll = List<core::Extremes, core::Unique, Moments, core::Entropy, core::CountedPercentiles>;
+using OfIntegers = List<core::Clipped, core::EffectiveBits>;
+
+/// Runs each statistic of the lists over the samples.
+template <class Samples, class... Each, class... More>
+void run(List<Each...>, List<More...>, const Samples& samples, Statistics& row) {
+    std::tuple<Each..., More...> statistics{Each(samples)..., More(samples)...};
+    samples.each([&](auto value, std::uint64_t count) {
+        std::apply([&](auto&... each) { (each.accumulate(value, count), ...); }, statistics);
+    });
+    std::apply([&](const auto&... each) { (each.finish(row), ...); }, statistics);
 }
 
 /// Row in which nothing is known yet but the percentiles' names.
@@ -40,13 +42,27 @@ Statistics empty_row(Channel channel, const Percentiles& percentiles) {
 
 }  // namespace
 
-Statistics core::from_counts(Channel channel, Depth depth, const std::vector<std::uint64_t>& counts,
-                             std::optional<double> white, const Percentiles& percentiles) {
-    Statistics row = empty_row(channel, percentiles);
+Statistics core::from_counts(Channel name, Depth depth, const CountedChannel& channel, std::optional<double> white,
+                             const Percentiles& percentiles) {
+    const DepthTraits& traits = traits_of(depth);
+    Statistics row = empty_row(name, percentiles);
     row.unique = 0;
-    const CountedSamples samples(counts, static_cast<std::int64_t>(traits_of(depth).lowest), &percentiles, white);
-    row.pixels = samples.n;
-    if (samples.n > 0) run(std::type_identity<FromCounts>{}, samples, row);
+    row.pixels = channel.samples;
+    row.nan = channel.nan;
+    row.inf = channel.infinite;
+    const Population population{depth, &percentiles, white};
+    if (traits.counting == Counting::values && !traits.floating) {
+        const CountedSamples samples(channel.counts, population);
+        row.pixels = samples.n;
+        if (samples.n > 0) run(OfAll<Moments>{}, OfIntegers{}, samples, row);
+        return row;
+    }
+    const RealSamples samples(channel.counts, channel.values, population);
+    if (samples.n == 0) return row;
+    if (traits.floating)
+        run(OfAll<RealMoments>{}, List<>{}, samples, row);
+    else
+        run(OfAll<RealMoments>{}, OfIntegers{}, samples, row);
     return row;
 }
 
@@ -89,23 +105,32 @@ Statistics all_from_floats(const Analysis& analysis, const Percentiles& percenti
 }  // namespace
 
 std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles) {
-    const bool floating = traits_of(analysis.depth).floating;
+    const Counting counting = traits_of(analysis.depth).counting;
     std::vector<Statistics> rows;
     const std::optional<double> white = analysis.white > 0 ? std::optional(analysis.white) : std::nullopt;
     const auto add = [&](const ChannelAnalysis& found) {
-        if (found.counts.empty()) return;
-        rows.push_back(floating ? from_floats(found, analysis.detail, percentiles)
-                                : core::from_counts(found.channel, analysis.depth, found.counts, white, percentiles));
+        if (counting != Counting::sorted && found.counts.empty()) return;
+        if (counting == Counting::bins) return rows.push_back(from_floats(found, analysis.detail, percentiles));
+        const core::CountedChannel channel{found.counts, found.values, core::counted(found), found.nan, found.infinite};
+        rows.push_back(core::from_counts(found.channel, analysis.depth, channel, white, percentiles));
     };
     for (const ChannelAnalysis& channel : analysis.channels)
         if (channel.channel != Channel::alpha) add(channel);
     if (core::has_pooled(analysis.channels)) {
-        if (floating) {
+        if (counting == Counting::bins) {
             rows.push_back(all_from_floats(analysis, percentiles));
         } else {
-            std::vector<std::uint64_t> counts;
-            core::sum_of_pooled(analysis, counts);
-            rows.push_back(core::from_counts(Channel::all, analysis.depth, counts, white, percentiles));
+            ChannelAnalysis all;
+            all.channel = Channel::all;
+            all.values = core::values_of_pooled(analysis);
+            core::sum_of_pooled(analysis, all.counts);
+            for (const ChannelAnalysis& channel : analysis.channels) {
+                if (!core::is_pooled(channel.channel)) continue;
+                all.pixels += core::counted(channel);
+                all.nan += channel.nan;
+                all.infinite += channel.infinite;
+            }
+            add(all);
         }
     }
     if (const ChannelAnalysis* alpha = analysis.find(Channel::alpha)) add(*alpha);

@@ -20,18 +20,10 @@ void add(ChannelFacts& sum, const ChannelFacts& more) {
 
 ChannelFacts facts_of(const DepthSummary& depth, const ChannelSummary& channel) {
     ChannelFacts facts{channel.images, channel.samples, channel.nan, channel.infinite, {}, {}};
-    if (traits_of(depth.depth).floating) {
-        if (channel.samples == channel.nan + channel.infinite) return facts;
-        facts.minimum = channel.minimum;
-        facts.maximum = channel.maximum;
-        return facts;
+    if (const auto extremes = depth.extremes(channel)) {
+        facts.minimum = extremes->lower;
+        facts.maximum = extremes->upper;
     }
-    const auto occurs = [](std::uint64_t count) { return count != 0; };
-    const auto& counts = channel.counts;
-    const double lowest = traits_of(depth.depth).lowest;
-    facts.minimum = lowest + static_cast<double>(std::find_if(counts.begin(), counts.end(), occurs) - counts.begin());
-    facts.maximum =
-        lowest + static_cast<double>(std::find_if(counts.rbegin(), counts.rend(), occurs).base() - counts.begin() - 1);
     return facts;
 }
 

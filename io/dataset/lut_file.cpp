@@ -64,7 +64,13 @@ std::vector<std::string_view> split(std::string_view line) {
 
 /// Name of the column that names the rows.
 const char* first_column(const LutSet& tables) {
-    return traits_of(tables.depth).floating ? "number" : "value";
+    return traits_of(tables.depth).counting == Counting::values ? "value" : "number";
+}
+
+/// Name of the row of a code: an integer's value; of f16 the code.
+std::string row_of_code(Depth depth, std::uint32_t code) {
+    const DepthTraits& traits = traits_of(depth);
+    return std::to_string((traits.floating ? 0 : static_cast<std::int64_t>(traits.lowest)) + code);
 }
 
 class TablesReader {
@@ -128,13 +134,16 @@ class TablesReader {
             tables.copies = static_cast<Depth>(take(copies_start, depths));
             if (traits_of(tables.mode).real && !traits_of(*tables.copies).floating)
                 refuse(std::string(to_string(tables.mode)) + " makes no copies of " + to_string(*tables.copies));
+            if (traits_of(tables.depth).counting == Counting::values && sample_bytes(*tables.copies) > 2 &&
+                *tables.copies != Depth::f32)
+                refuse(std::string("a table of ") + to_string(tables.depth) + " makes no copies of " +
+                       to_string(*tables.copies) + ", for which it has too few digits");
         }
         if (!line_.empty()) refuse("more than is wanted there: " + quoted(line_));
         read_header(tables);
         const DepthTraits& traits = traits_of(tables.depth);
-        if (traits.floating) read_float_rows(tables);
-        const auto lowest = static_cast<std::int64_t>(traits.lowest);
-        for (std::int64_t code = 0; code < traits.values; ++code) read_row(tables, lowest + code);
+        if (traits.counting != Counting::values) read_formula_rows(tables);
+        for (std::uint32_t code = 0; code < traits.values; ++code) read_row(tables, row_of_code(tables.depth, code));
         next();
         return tables;
     }
@@ -186,8 +195,9 @@ class TablesReader {
         if (!(number >= 0 && number <= 1)) refuse(quoted(field) + " is no number from 0 to 1");
     }
 
-    /// Rows of a table of floats, held to what validate() of the library asks, so that messages name the line.
-    void read_float_rows(LutSet& tables) {
+    /// Rows of a table of samples that are not counted by value, held to what validate() of the library asks, so that
+    /// messages name the line.
+    void read_formula_rows(LutSet& tables) {
         const auto read = [&](const char* name, auto member) {
             const auto fields = row_of(tables, name);
             for (std::size_t i = 0; i < tables.luts.size(); ++i) read_number(fields[i + 1], tables.luts[i].*member);
@@ -201,11 +211,22 @@ class TablesReader {
                 if (lut.std < 0) refuse("a std is not below 0");
             return;
         }
-        read("lower", &LutSet::Lut::lower);
-        read("upper", &LutSet::Lut::upper);
+        const bool single = traits_of(tables.depth).counting == Counting::bins;
+        const auto read_end = [&](const char* name, double LutSet::Lut::*member) {
+            if (!single) return read(name, member);
+            const auto fields = row_of(tables, name);
+            for (std::size_t i = 0; i < tables.luts.size(); ++i) {
+                float number = 0;
+                read_number(fields[i + 1], number);
+                tables.luts[i].*member = number;
+            }
+        };
+        read_end("lower", &LutSet::Lut::lower);
+        read_end("upper", &LutSet::Lut::upper);
         for (const LutSet::Lut& lut : tables.luts)
             if (lut.lower > lut.upper) refuse("an upper value is not below the lower one");
         if (needs != NormalizeNeeds::counts) return;
+        if (!single) refuse("there are no tables of such");
         for (std::size_t bin = 0; bin < float_bins; ++bin) {
             const auto fields = row_of(tables, std::to_string(bin));
             for (std::size_t i = 0; i < tables.luts.size(); ++i) {
@@ -219,14 +240,14 @@ class TablesReader {
         }
     }
 
-    void read_row(LutSet& tables, std::int64_t value) {
-        const auto fields = row_of(tables, std::to_string(value));
+    void read_row(LutSet& tables, const std::string& name) {
+        const auto fields = row_of(tables, name);
         const DepthTraits& traits = traits_of(tables.copy_depth());
         const auto lowest = static_cast<std::int64_t>(traits.lowest), top = static_cast<std::int64_t>(traits.highest);
         for (std::size_t i = 0; i < tables.luts.size(); ++i) {
             const std::string_view field = fields[i + 1];
             const char* end = field.data() + field.size();
-            if (traits_of(tables.mode).real) {
+            if (traits_of(tables.mode).real || (traits.floating && traits_of(tables.depth).floating)) {
                 read_number(field, tables.luts[i].values.emplace_back());
             } else if (traits.floating) {
                 read_fraction(field, tables.luts[i].values.emplace_back());
@@ -266,20 +287,24 @@ std::string luts_csv(const std::vector<LutSet>& tables) {
         };
         row(first_column(one), [](const LutSet::Lut& lut) { return std::string(to_string(lut.channel)); });
         const DepthTraits& traits = traits_of(one.depth);
-        const std::int64_t first = traits.floating ? 0 : static_cast<std::int64_t>(traits.lowest);
+        const bool by_value = traits.counting == Counting::values, single = traits.counting == Counting::bins;
         const NormalizeNeeds needs = traits_of(one.mode).needs;
-        if (traits.floating && needs == NormalizeNeeds::mean_std) {
+        if (!by_value && needs == NormalizeNeeds::mean_std) {
             row("mean", [](const LutSet::Lut& lut) { return io::shortest(lut.mean); });
             row("std", [](const LutSet::Lut& lut) { return io::shortest(lut.std); });
-        } else if (traits.floating && needs != NormalizeNeeds::nothing) {
-            row("lower", [](const LutSet::Lut& lut) { return shortest_float(lut.lower); });
-            row("upper", [](const LutSet::Lut& lut) { return shortest_float(lut.upper); });
+        } else if (!by_value && needs != NormalizeNeeds::nothing) {
+            const auto end = [&](double value) {
+                return single ? shortest_float(static_cast<float>(value)) : io::shortest(value);
+            };
+            row("lower", [&](const LutSet::Lut& lut) { return end(lut.lower); });
+            row("upper", [&](const LutSet::Lut& lut) { return end(lut.upper); });
         }
-        const std::size_t values = !traits.floating ? traits.values : needs == NormalizeNeeds::counts ? float_bins : 0;
+        const std::size_t values = by_value ? traits.values : needs == NormalizeNeeds::counts ? float_bins : 0;
         for (std::size_t code = 0; code < values; ++code)
-            row(std::to_string(first + static_cast<std::int64_t>(code)), [&](const LutSet::Lut& lut) {
-                return lut.values.empty() ? std::string() : shortest_float(lut.values[code]);
-            });
+            row(by_value ? row_of_code(one.depth, static_cast<std::uint32_t>(code)) : std::to_string(code),
+                [&](const LutSet::Lut& lut) {
+                    return lut.values.empty() ? std::string() : shortest_float(lut.values[code]);
+                });
     }
     return checksum_line(lines) + '\n' + lines;
 }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 8";
+constexpr const char* format = "gpuhist part 9";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
 
@@ -56,7 +56,8 @@ Json stored_value(const StoredGroups& stored, const FrequencyFile* file) {
         Json list = Json::array();
         for (const StoredSummary& part : parts) {
             Json runs = Json::array();
-            for (const FrequencyRun& run : part.runs) runs.push_back(place_value(run.place(), run.bytes(), file));
+            for (const FrequencyRun& run : part.runs)
+                runs.push_back(Json::array({to_string(run.depth()), place_value(run.place(), run.bytes(), file)}));
             list.push_back(Json::array({place_value(part.place, part.bytes, file), std::move(runs)}));
         }
         groups.push_back(Json{{"group", byte_string(name)}, {"at", std::move(list)}});
@@ -80,8 +81,9 @@ StoredGroups read_stored(const JsonReader& list, const FrequencyFiles& files, Re
             const auto [place, bytes] = read_place(part[std::size_t{0}], files, limits);
             StoredSummary stored{place, bytes, {}};
             for (std::size_t r = 0; r < runs.size(); ++r) {
-                if (runs[r].is_text()) runs[r].refuse("a place is wanted");
-                stored.runs.push_back(read_run(runs[r], files, limits));
+                const JsonReader run = runs[r];
+                if (run.size() != 2 || run[1].is_text()) run.refuse("a depth and a place are wanted");
+                stored.runs.push_back(read_run(run[1], depth_named(run[std::size_t{0}]), files, limits));
             }
             groups.add(name, std::move(stored));
         }

@@ -142,19 +142,19 @@ Json values_value(const FrequencyTable& values, const FrequencyFile* file) {
 
 }  // namespace
 
-FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
+FrequencyRun read_run(const JsonReader& value, Depth depth, const FrequencyFiles& files, ReadLimits& limits) {
     try {
-        if (value.is_text()) return FrequencyRun(read_base64(value));
+        if (value.is_text()) return FrequencyRun(read_base64(value), depth);
         if (files.known) {
             const auto known = files.known->find(value[std::size_t{0}].whole());
             if (known != files.known->end()) {
-                if (known->second.bytes() != value[1].whole())
-                    value.refuse("another run of values begins there, of another length");
+                if (known->second.bytes() != value[1].whole() || known->second.depth() != depth)
+                    value.refuse("another run of values begins there, of another length or depth");
                 return known->second;
             }
         }
         const auto [place, bytes] = read_place(value, files, limits);
-        FrequencyRun run(files.runs, place, bytes);
+        FrequencyRun run(files.runs, place, bytes, depth);
         if (files.known) files.known->emplace(place, run);
         return run;
     } catch (const InvalidArgument& error) {
@@ -164,13 +164,13 @@ FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files, Read
 
 namespace {
 
-FrequencyTable read_values(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
+FrequencyTable read_values(const JsonReader& value, Depth depth, const FrequencyFiles& files, ReadLimits& limits) {
     value.members({"minus_infinite", "plus_infinite", "runs"});
     FrequencyTable values(files.new_runs);
     values.minus_infinite = value["minus_infinite"].whole();
     values.plus_infinite = value["plus_infinite"].whole();
     const JsonReader runs = value["runs"];
-    for (std::size_t i = 0; i < runs.size(); ++i) values.add(read_run(runs[i], files, limits));
+    for (std::size_t i = 0; i < runs.size(); ++i) values.add(read_run(runs[i], depth, files, limits));
     return values;
 }
 
@@ -179,15 +179,20 @@ Json channel_value(const DepthSummary& summary, const ChannelSummary& channel, c
                {"images", whole_number(channel.images)},
                {"samples", whole_number(channel.samples)},
                {"counts", runs(channel.counts)}};
-    if (!traits_of(summary.depth).floating) return value;
-    value["nan"] = whole_number(channel.nan);
-    value["infinite"] = whole_number(channel.infinite);
-    value["below"] = whole_number(channel.below);
-    value["above"] = whole_number(channel.above);
-    value["minimum"] = static_cast<double>(channel.minimum);
-    value["maximum"] = static_cast<double>(channel.maximum);
-    value["power_sums"] = Json::array();
-    for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
+    const DepthTraits& traits = traits_of(summary.depth);
+    if (traits.floating) {
+        value["nan"] = whole_number(channel.nan);
+        value["infinite"] = whole_number(channel.infinite);
+        value["below"] = whole_number(channel.below);
+        value["above"] = whole_number(channel.above);
+    }
+    if (traits.counting == Counting::bins) {
+        value["minimum"] = static_cast<double>(channel.minimum);
+        value["maximum"] = static_cast<double>(channel.maximum);
+        value["power_sums"] = Json::array();
+        for (const PowerSums::Integer& sum : channel.power_sums.sums) value["power_sums"].push_back(hexadecimal(sum));
+    }
+    if (traits.counting == Counting::values) return value;
     value["values"] = summary.values_counted ? values_value(channel.values, file) : Json(nullptr);
     return value;
 }
@@ -213,31 +218,51 @@ ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bi
     channel.images = value["images"].whole();
     channel.samples = value["samples"].whole();
     channel.counts = read_runs(value["counts"], bins, limits);
-    if (!traits_of(depth).floating) {
-        value.members({"channel", "images", "samples", "counts"});
-        return channel;
+    const DepthTraits& traits = traits_of(depth);
+    if (traits.floating) {
+        channel.nan = value["nan"].whole();
+        channel.infinite = value["infinite"].whole();
+        channel.below = value["below"].whole();
+        channel.above = value["above"].whole();
     }
-    value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "minimum", "maximum",
-                   "power_sums", "values"});
-    channel.nan = value["nan"].whole();
-    channel.infinite = value["infinite"].whole();
-    channel.below = value["below"].whole();
-    channel.above = value["above"].whole();
-    channel.minimum = read_float(value["minimum"]);
-    channel.maximum = read_float(value["maximum"]);
-    const JsonReader sums = value["power_sums"];
-    if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
-    for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
+    switch (traits.counting) {
+        case Counting::values:
+            if (traits.floating)
+                value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above"});
+            else
+                value.members({"channel", "images", "samples", "counts"});
+            return channel;
+        case Counting::sorted:
+            if (traits.floating)
+                value.members(
+                    {"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "values"});
+            else
+                value.members({"channel", "images", "samples", "counts", "values"});
+            break;
+        case Counting::bins:
+            value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "minimum",
+                           "maximum", "power_sums", "values"});
+            channel.minimum = read_float(value["minimum"]);
+            channel.maximum = read_float(value["maximum"]);
+            const JsonReader sums = value["power_sums"];
+            if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
+            for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
+            break;
+    }
     if (const JsonReader values = value["values"]; !values.is_null())
-        channel.values = read_values(values, files, limits);
+        channel.values = read_values(values, depth, files, limits);
     return channel;
 }
+
+}  // namespace
 
 Depth depth_named(const JsonReader& value) {
     for (const DepthTraits& traits : all_depths)
         if (value.text() == traits.name) return traits.depth;
     value.refuse("'" + value.text() + "' is not known here");
 }
+
+namespace {
 
 DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits) {
     DepthSummary summary;
@@ -246,7 +271,7 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files, Re
     if (const JsonReader white = value["white"]; !white.is_null()) summary.white = white.number();
     const DepthTraits& traits = traits_of(summary.depth);
     std::size_t bins = traits.values;
-    if (traits.floating) {
+    if (traits.counting == Counting::bins) {
         value.members({"depth", "white", "bins", "range", "upper_closed", "detail", "channels"});
         bins = value["bins"].whole(most_bins);
         summary.upper_closed = value["upper_closed"].truth();
@@ -254,14 +279,14 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files, Re
         if (const JsonReader range = value["range"]; !range.is_null()) summary.range = read_range(range);
     } else {
         value.members({"depth", "white", "channels"});
-        summary.range = Range{traits.lowest, traits.lowest + traits.values};
+        if (traits.counting == Counting::values) summary.range = counted_range(traits);
     }
     const JsonReader channels = value["channels"];
     constexpr int most = channel_names - 1;  // `all` is none
     if (channels.size() > most) channels.refuse("there are at most " + std::to_string(most) + " channels");
     for (std::size_t i = 0; i < channels.size(); ++i)
         summary.channels.push_back(read_channel(channels[i], summary.depth, bins, files, limits));
-    if (!traits.floating) return summary;
+    if (traits.counting == Counting::values) return summary;
     const auto counted = [&](std::size_t i) { return !channels[i]["values"].is_null(); };
     for (std::size_t i = 0; i < channels.size(); ++i)
         if (counted(i) != counted(0)) channels[i]["values"].refuse("values are counted in all channels or in none");
@@ -275,7 +300,7 @@ Json summary_value(const Summary& summary, const FrequencyFile* file) {
     Json depths = Json::array();
     for (const DepthSummary& one : summary.depths()) {
         Json value{{"depth", to_string(one.depth)}, {"white", one.white ? Json(*one.white) : Json(nullptr)}};
-        if (traits_of(one.depth).floating) {
+        if (traits_of(one.depth).counting == Counting::bins) {
             value["bins"] = one.channels.front().counts.size();
             value["range"] = one.range ? Json::array({one.range->lower, one.range->upper}) : Json(nullptr);
             value["upper_closed"] = one.upper_closed;

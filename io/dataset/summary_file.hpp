@@ -44,8 +44,11 @@ Json place_value(std::uint64_t place, std::uint64_t bytes, const FrequencyFile* 
 std::pair<std::uint64_t, std::uint64_t> read_place(const JsonReader& value, const FrequencyFiles& files,
                                                    ReadLimits& limits);
 
-/// Reads a run of values: Base64, or a place, which is checked where `files.known` has none there.
-FrequencyRun read_run(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits);
+/// Reads a run of a depth's values: Base64, or a place, which is checked where `files.known` has none there.
+FrequencyRun read_run(const JsonReader& value, Depth depth, const FrequencyFiles& files, ReadLimits& limits);
+
+/// Depth of a name.
+Depth depth_named(const JsonReader& value);
 
 /// Reads it back. Throws IoError naming the place.
 Summary read_summary(const JsonReader& value, const FrequencyFiles& files, ReadLimits& limits);

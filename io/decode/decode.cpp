@@ -243,6 +243,21 @@ bool wants_window(int descriptor) {
 
 }  // namespace
 
+namespace {
+
+/// cv::transpose, and of pixels that are too large for it.
+void transpose(const cv::Mat& pixels, cv::Mat& turned) {
+    constexpr std::size_t most = 32;
+    const std::size_t bytes = pixels.elemSize();
+    if (bytes <= most) return cv::transpose(pixels, turned);
+    for (int y = 0; y < pixels.rows; ++y)
+        for (int x = 0; x < pixels.cols; ++x)
+            std::memcpy(turned.ptr(x) + static_cast<std::size_t>(y) * bytes,
+                        pixels.ptr(y) + static_cast<std::size_t>(x) * bytes, bytes);
+}
+
+}  // namespace
+
 cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int type) const {
     cv::Mat image;
     image.allocator = options.allocator;
@@ -263,7 +278,7 @@ void EncodedImage::put_upright(cv::Mat& pixels, std::uint64_t orientation) const
     if (orientation >= 5) {
         cv::Mat turned =
             allocate(static_cast<std::uint64_t>(pixels.cols), static_cast<std::uint64_t>(pixels.rows), pixels.type());
-        cv::transpose(pixels, turned);
+        transpose(pixels, turned);
         pixels = turned;
     }
     constexpr int none = 2, across = 1, down = 0, both = -1;

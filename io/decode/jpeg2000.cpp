@@ -66,7 +66,6 @@ std::string unsupported_components(const Bytes& file, std::uint64_t codestream, 
         return std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000";
     const auto first = file.number(codestream + 42, 1, Endian::big).value_or(0);
     const std::uint64_t bits = (first & 127) + 1;
-    if ((first & 128) != 0) return with("of signed samples");
     if (!palette && (bits < 8 || bits > 16)) return with("of " + std::to_string(bits) + " bits a sample");
     for (std::uint64_t i = 0; i < count; ++i) {
         if (file.number(codestream + 42 + 3 * i, 1, Endian::big) != first)
@@ -205,8 +204,8 @@ Image decode(const EncodedImage& file) {
         file.refuse(std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000");
     for (unsigned i = 0; i < count; ++i) {
         const auto& one = from->comps[i];
-        if (one.sgnd || one.prec != first.prec || one.prec < 8 || one.prec > 16)
-            file.refuse(with("whose palette is of " + std::to_string(one.prec) + " bits or signed"));
+        if (one.sgnd != first.sgnd || one.prec != first.prec || one.prec < 8 || one.prec > 16)
+            file.refuse(with("whose palette is of " + std::to_string(one.prec) + " bits, or signed in part"));
         if (!one.data || one.w != file.probe.width || one.h != file.probe.height)
             file.refuse("damaged: the JPEG 2000 file's channels are not all there", IoError::Kind::damaged);
         const bool alpha = (count == 2 || count == 4) && i == count - 1;
@@ -215,17 +214,16 @@ Image decode(const EncodedImage& file) {
                              (alpha ? " is not" : " is") + " alpha"));
     }
     Image image;
-    image.depth = first.prec > 8 ? Depth::u16 : Depth::u8;
-    image.white = (1 << first.prec) - 1;
+    image.depth = first.sgnd ? (first.prec > 8 ? Depth::s16 : Depth::s8) : first.prec > 8 ? Depth::u16 : Depth::u8;
+    image.white = (1 << (first.prec - (first.sgnd ? 1 : 0))) - 1;
     if (count == 2) image.samples = Samples::gray_alpha;
     if (count == 2 || count == 4)
         image.alpha = from->comps[count - 1].alpha == 2 ? Alpha::premultiplied : Alpha::straight;
     const int channels = count == 2 ? 4 : static_cast<int>(count);
     image.pixels = file.allocate(file.probe.height, file.probe.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
-    if (image.depth == Depth::u8)
-        store<std::uint8_t>(*from, image.pixels);
-    else
-        store<std::uint16_t>(*from, image.pixels);
+    with_depth(image.depth, [&](auto sample) {
+        if constexpr (std::is_integral_v<decltype(sample)>) store<decltype(sample)>(*from, image.pixels);
+    });
     return image;
 }
 
@@ -240,9 +238,9 @@ const ImageFormat jpeg2000_format{"a JPEG 2000 file",
                                   decode,
                                   {"JPEG 2000",
                                    {"OpenJPEG"},
-                                   "u8, u16; 9 to 15 bits as u16 unscaled",
+                                   "u8, s8, u16, s16; 9 to 15 bits as u16 and s16 unscaled",
                                    "",
                                    "1 to 4 components; palettes; alpha by cdef",
-                                   "signed, subsampled, under 8 bits, other spaces than sRGB and gray"}};
+                                   "subsampled, under 8 bits, other spaces than sRGB and gray"}};
 
 }  // namespace gpuhist::io

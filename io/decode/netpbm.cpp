@@ -91,7 +91,7 @@ void interpret(Header& header, std::string_view type) {
     const auto* known = std::find_if(std::begin(tuple_types), std::end(tuple_types),
                                      [&](const TupleType& tuple) { return tuple.name == type; });
     if (known == std::end(tuple_types)) {
-        if (header.channels != 1 && header.channels != 3 && header.channels != 4)
+        if (header.channels < 1 || header.channels > most_channels)
             header.unsupported = unsupported_channels(header.channels);
         header.samples = header.channels == 1 ? Samples::color : Samples::bands;
     } else if (known->channels != header.channels) {
@@ -433,8 +433,8 @@ const ImageFormat pam_format{
      "u8, u16; maxima of 1 to 65535 as stored, which are white",
      "images that follow each other",
      "BLACKANDWHITE (0 and 1), GRAYSCALE, RGB, each with alpha too; another type of 1 sample is "
-     "gray, of 3 or 4 bands",
-     "other numbers of samples"},
+     "gray, of 2 to 64 bands",
+     "more samples"},
     find_pages};
 const ImageFormat pfm_format{"a PFM",
                              {".pfm"},

@@ -22,9 +22,12 @@ using Kind = IoError::Kind;
 
 struct ChannelInfo {
     std::string_view name;
-    std::uint64_t type = 0;  ///< 0: u32, 1: half, 2: float
+    std::uint64_t type = 0;  ///< as below
     bool subsampled = false;
 };
+
+/// Types of a channel's samples.
+enum : std::uint64_t { whole_numbers, halves, floats };
 
 /// What the first part's header says.
 struct Header {
@@ -109,15 +112,18 @@ std::string list(const std::vector<ChannelInfo>& channels) {
     return names;
 }
 
-/// What the channels are, in the order of their names; nothing where an image has no such. One or three that are not
-/// the colors together are bands with names.
+/// What the channels are, in the order of their names; nothing where an image has no such. Others than the colors
+/// together, and without alpha, are bands with names.
 std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
     const std::string names = list(channels);
     if (names == "B G R" || names == "A B G R" || names == "Y") return Samples::color;
     if (names == "A Y") return Samples::gray_alpha;
-    const bool alpha = channels.size() > 1 && channels.front().name == "A";
-    if (!alpha && (channels.size() == 1 || channels.size() == 3)) return Samples::bands;
-    return std::nullopt;
+    const auto has = [&](std::string_view name) {
+        return std::any_of(channels.begin(), channels.end(), [&](const auto& one) { return one.name == name; });
+    };
+    const bool alpha = channels.size() > 1 && has("A"), colors = has("R") && has("G") && has("B");
+    if (alpha || colors || channels.size() > most_channels) return std::nullopt;
+    return Samples::bands;
 }
 
 /// Name of a channel's row.
@@ -129,6 +135,13 @@ std::string row_name(std::string_view channel) {
     return std::string(channel);
 }
 
+/// Depth that holds all channels' samples exactly: their own where it is one.
+Depth depth_of_channels(const std::vector<ChannelInfo>& channels) {
+    if (channels.front().type == whole_numbers) return Depth::u32;
+    const bool all = std::all_of(channels.begin(), channels.end(), [](const auto& one) { return one.type == halves; });
+    return all ? Depth::f16 : Depth::f32;
+}
+
 std::string unsupported(const Bytes& file, const Header& header) {
     const bool deep = (file.number(4, 4, Endian::little).value_or(0) & 0x800) != 0;
     if (deep || header.type.starts_with("deep")) return "a deep OpenEXR file is not supported: gpuhist reads flat ones";
@@ -137,10 +150,14 @@ std::string unsupported(const Bytes& file, const Header& header) {
     };
     if (any([](const ChannelInfo& channel) { return channel.subsampled; }))
         return "an OpenEXR file of subsampled channels (" + list(header.channels) + ") is not supported";
-    if (any([](const ChannelInfo& channel) { return channel.type == 0; })) return unsupported_depth("u32");
+    const auto is_whole = [](const ChannelInfo& channel) { return channel.type == whole_numbers; };
+    if (any(is_whole) && !std::all_of(header.channels.begin(), header.channels.end(), is_whole))
+        return "an OpenEXR file of channels of whole numbers and of floats (" + list(header.channels) +
+               ") is not supported: gpuhist reads those of one kind";
     if (!samples_of(header.channels))
         return "an OpenEXR file of the channels " + list(header.channels) +
-               " is not supported: gpuhist reads one, three without A, R G B A, and Y A";
+               " is not supported: gpuhist reads R G B, R G B A, Y A, one, and up to " + std::to_string(most_channels) +
+               " without A that are not all of R G B";
     return {};
 }
 
@@ -176,7 +193,7 @@ class Chunks {
         const auto parts = [](std::uint64_t length, std::uint64_t part) { return (length + part - 1) / part; };
         across_ = parts(header.width, columns_);
         count_ = saturating_product(across_, parts(header.height, rows_));
-        for (const ChannelInfo& channel : header.channels) pixel_bytes_ += channel.type == 1 ? 2 : 4;
+        for (const ChannelInfo& channel : header.channels) pixel_bytes_ += channel.type == halves ? 2 : 4;
     }
 
     std::uint64_t count() const { return count_; }
@@ -320,19 +337,21 @@ void find_pages(const Bytes& whole, PageList& list) {
     } while (multipart);
 }
 
-/// Slices of the matrix; halves become floats, exactly.
-Imf::FrameBuffer frame_buffer(const Header& header, bool bands, const Imath::Box2i& window, cv::Mat& pixels) {
+/// Slices of the matrix; halves beside floats become floats, exactly.
+Imf::FrameBuffer frame_buffer(const Header& header, bool bands, const Imath::Box2i& window, Depth depth,
+                              cv::Mat& pixels) {
     Imf::FrameBuffer buffer;
+    const Imf::PixelType type = depth == Depth::u32 ? Imf::UINT : depth == Depth::f16 ? Imf::HALF : Imf::FLOAT;
     for (const ChannelInfo& channel : header.channels) {
         const std::string name(channel.name);
         const auto at = static_cast<std::size_t>(&channel - header.channels.data());
         const std::size_t place = bands ? at : name == "Y" ? 0 : std::strcspn("BGRA", name.c_str());
         // The library counts from the window's origin, which is not the matrix's.
         const auto base = reinterpret_cast<std::intptr_t>(pixels.data) +
-                          static_cast<std::intptr_t>(place * sizeof(float)) -
+                          static_cast<std::intptr_t>(place * sample_bytes(depth)) -
                           window.min.x * static_cast<std::intptr_t>(pixels.elemSize()) -
                           window.min.y * static_cast<std::intptr_t>(pixels.step[0]);
-        buffer.insert(name, Imf::Slice(Imf::FLOAT, reinterpret_cast<char*>(base), pixels.elemSize(), pixels.step[0]));
+        buffer.insert(name, Imf::Slice(type, reinterpret_cast<char*>(base), pixels.elemSize(), pixels.step[0]));
     }
     return buffer;
 }
@@ -341,15 +360,16 @@ Imf::FrameBuffer frame_buffer(const Header& header, bool bands, const Imath::Box
 Image decode(const EncodedImage& file) {
     const Header header = *read_header(file.bytes);
     Image image;
-    image.depth = Depth::f32;
-    image.white = 1;
+    image.depth = depth_of_channels(header.channels);
+    image.white = traits_of(image.depth).highest;
     image.samples = samples_of(header.channels).value_or(Samples::color);
     const int channels = image.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels.size());
     if (header.channels.front().name == "A") image.alpha = Alpha::premultiplied;
     if (image.samples == Samples::bands)
         for (const ChannelInfo& channel : header.channels) image.bands.push_back(row_name(channel.name));
-    image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(CV_32F, channels));
-    image.pixels.setTo(0);
+    image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
+    for (int y = 0; y < image.pixels.rows; ++y)
+        std::memset(image.pixels.ptr(y), 0, static_cast<std::size_t>(image.pixels.cols) * image.pixels.elemSize());
     const auto words = [](const std::exception& error) { return " (OpenEXR: \"" + std::string(error.what()) + "\")"; };
     std::string damage;
     const auto note = [&](std::uint64_t row, const std::string& what) {
@@ -371,7 +391,7 @@ Image decode(const EncodedImage& file) {
         Imf::InputPart part(parts, 0);
         image.pages = static_cast<std::uint64_t>(parts.parts());
         const Imath::Box2i window = part.header().dataWindow();
-        part.setFrameBuffer(frame_buffer(header, image.samples == Samples::bands, window, image.pixels));
+        part.setFrameBuffer(frame_buffer(header, image.samples == Samples::bands, window, image.depth, image.pixels));
         for (std::uint64_t y = 0; y < header.height; ++y) {
             if (!sound[y]) continue;
             try {
@@ -387,30 +407,36 @@ Image decode(const EncodedImage& file) {
         file.refuse("damaged: the OpenEXR file's header" + words(error), Kind::damaged);
     }
     if (!damage.empty()) file.report(image, damage);
-    if (image.samples == Samples::gray_alpha)
+    if (image.samples == Samples::gray_alpha) {
+        const std::size_t bytes = sample_bytes(image.depth);
         for (int y = 0; y < image.pixels.rows; ++y) {
-            auto* pixel = image.pixels.ptr<float>(y);
-            for (int x = 0; x < image.pixels.cols; ++x, pixel += 4) pixel[1] = pixel[2] = pixel[0];
+            unsigned char* pixel = image.pixels.ptr(y);
+            for (int x = 0; x < image.pixels.cols; ++x, pixel += 4 * bytes) {
+                std::memcpy(pixel + bytes, pixel, bytes);
+                std::memcpy(pixel + 2 * bytes, pixel, bytes);
+            }
         }
+    }
     return image;
 }
 
 }  // namespace
 
-const ImageFormat openexr_format{"an OpenEXR file",
-                                 {".exr"},
-                                 16,
-                                 matches,
-                                 inspect,
-                                 decode,
-                                 {"OpenEXR",
-                                  {"OpenEXR"},
-                                  "f32; half as f32, exactly",
-                                  "parts, of which the first is read",
-                                  "R G B, R G B A, Y, Y A; one channel or three others, under their own names; rows, "
-                                  "tiles (the first level), the data "
-                                  "window; alpha premultiplied",
-                                  "deep, subsampled (Y RY BY), u32, other sets of channels, parts after the first"},
-                                 find_pages};
+const ImageFormat openexr_format{
+    "an OpenEXR file",
+    {".exr"},
+    16,
+    matches,
+    inspect,
+    decode,
+    {"OpenEXR",
+     {"OpenEXR"},
+     "f16, f32, u32; halves beside floats as f32, exactly",
+     "parts, of which the first is read",
+     "R G B, R G B A, Y, Y A; any others without A that are not all of R G B, under their own names; rows, "
+     "tiles (the first level), the data "
+     "window; alpha premultiplied",
+     "deep, subsampled (Y RY BY), u32 beside floats, other sets of channels, parts after the first"},
+    find_pages};
 
 }  // namespace gpuhist::io

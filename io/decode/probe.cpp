@@ -51,7 +51,7 @@ std::string unsupported_depth(const std::string& depth) {
 }
 
 std::string unsupported_channels(std::uint64_t count) {
-    return std::to_string(count) + " channels are not supported: gpuhist reads 1, 3 or 4";
+    return std::to_string(count) + " channels are not supported: gpuhist reads 1 to " + std::to_string(most_channels);
 }
 
 const ImageFormat* format_named(std::string_view name) {

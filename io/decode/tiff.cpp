@@ -133,13 +133,15 @@ const ImageFormat tiff_format{
     decode,
     {"TIFF, BigTIFF",
      {"libtiff", "libdeflate", "zlib", "zstd", "liblzma"},
-     "u8, u16, f32; 9 to 15 bits as u16 unscaled, white 2^bits - 1; 1 to 7 bits as 0 to 255",
+     "whole numbers of 8, 16 and 32 bits with a sign or without, floats of 16, 32 and 64; 9 to 15 bits as u16 "
+     "unscaled, "
+     "white 2^bits - 1; 1 to 7 bits as 0 to 255",
      "directories without overviews, thumbnails and masks",
      "strips, tiles, planes, both byte orders, predictors, fill orders, missing lengths: no difference; palettes as "
-     "u8, "
-     "or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, bands; alpha as stored; YCbCr, LogLuv "
+     "u8, or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, bands; alpha as stored; YCbCr, "
+     "LogLuv "
      "and JPEG as RGB; CMYK of 8 bits by the formula of cv::imread; CCITT, LZW, WebP",
-     "other depths, mixed depths, 2 or more than 4 samples, bands of f32 with RGB or 4 of them, Lab, CFA, other inks, "
+     "other depths, mixed depths, more than 64 samples, bands beside alpha, Lab, CFA, other inks, "
      "old JPEG, JPEG 2000, LERC and unknown compressions, sparse strips and tiles, floats whose zero is white"},
     find_pages};
 

@@ -185,25 +185,39 @@ void TiffLayout::read_samples() {
         unsupported = "samples of different depths in a pixel are not supported";
     } else if (differ(formats) || format < format_uint || format > 6) {
         unsupported = "samples of the format " + std::to_string(format) + " or of several are not supported";
-    } else if (!(whole && bits <= 16) && !(format == format_float && bits == 32)) {
+    } else if (!(whole && (bits <= 16 || bits == 32)) &&
+               !(format == format_int && (bits == 8 || bits == 16 || bits == 32)) &&
+               !(format == format_float && (bits == 16 || bits == 32 || bits == 64))) {
         const char* prefix = whole ? "u" : format == format_int ? "s" : format == format_float ? "f" : "complex ";
         unsupported = unsupported_depth(prefix + std::to_string(bits));
-    } else if (samples > 4) {
+    } else if (samples > most_channels) {
         unsupported = unsupported_channels(samples);
     } else if (bits == 0) {
         damaged = "the TIFF has samples of no bits";
     }
-    depth = format == format_float ? Depth::f32 : bits > 8 ? Depth::u16 : Depth::u8;
-    white = format == format_float ? 1.0
-            : bits > 8             ? static_cast<double>((1U << std::min(bits, std::uint64_t{16})) - 1)
-                                   : 255.0;
+    constexpr Depth wholes[]{Depth::u8, Depth::u16, Depth::u32}, integers[]{Depth::s8, Depth::s16, Depth::s32},
+        floats[]{Depth::f16, Depth::f32, Depth::f64};
+    const std::size_t size = bits <= 8 ? 0 : bits <= 16 ? 1 : 2;
+    depth = format == format_float ? floats[bits <= 16   ? 0
+                                            : bits <= 32 ? 1
+                                                         : 2]
+            : format == format_int ? integers[size]
+                                   : wholes[size];
+    white = traits_of(depth).highest;
+    if (depth == Depth::u16) white = static_cast<double>((1U << bits) - 1);
 }
 
 void TiffLayout::read_type() {
     const std::uint64_t extra = directory.value(tag::extra_samples, 0);
+    const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
     const auto alpha_of = [](std::uint64_t kind) {
         if (kind == extra_premultiplied) return Alpha::premultiplied;
         return kind == extra_straight || kind == extra_straight_of_corel ? Alpha::straight : Alpha::none;
+    };
+    const auto any_alpha = [&] {
+        for (std::uint64_t i = 0; i < std::min(kinds.count(), samples); ++i)
+            if (alpha_of(kinds[i]) != Alpha::none) return true;
+        return false;
     };
     const auto counted = [&] { return std::to_string(samples) + " samples a pixel"; };
     channels = samples;
@@ -211,24 +225,25 @@ void TiffLayout::read_type() {
         case photometric_white_is_zero:
         case photometric_black_is_zero:
             zero_is_white = photometric == photometric_white_is_zero;
-            if (samples == 2) {
+            if (samples == 2 && alpha_of(extra) != Alpha::none) {
                 alpha = alpha_of(extra);
                 meaning = Samples::gray_alpha;
                 channels = 4;
-                if (alpha == Alpha::none) unsupported = unsupported_channels(2);
-            } else if (samples > 2) {
+            } else if (samples > 1) {
                 meaning = Samples::bands;
-                const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
-                for (std::uint64_t i = 0; i < std::min(kinds.count(), samples); ++i)
-                    if (alpha_of(kinds[i]) != Alpha::none) unsupported = "bands beside alpha are not supported";
+                if (any_alpha()) unsupported = "bands beside alpha are not supported";
                 if (zero_is_white) unsupported = "several bands whose zero is white are not supported";
             }
-            if (zero_is_white && depth == Depth::f32) unsupported = "f32 whose zero is white is not supported";
+            if (zero_is_white && traits_of(depth).floating)
+                unsupported = std::string(to_string(depth)) + " whose zero is white is not supported";
             break;
         case photometric_rgb:
             if (samples == 4) {
                 alpha = alpha_of(extra);
                 meaning = alpha == Alpha::none ? Samples::color_bands : Samples::color;
+            } else if (samples > 4) {
+                meaning = Samples::color_bands;
+                if (any_alpha()) unsupported = "colors and bands beside alpha are not supported";
             } else if (samples != 3) {
                 damaged = "the TIFF has RGB of " + counted();
             }
@@ -236,8 +251,8 @@ void TiffLayout::read_type() {
         case photometric_palette:
             if (samples != 1) {
                 unsupported = "a palette and further samples are not supported";
-            } else if (depth == Depth::f32) {
-                damaged = "the TIFF has a palette of indices that are f32";
+            } else if (depth != Depth::u8 && depth != Depth::u16) {
+                damaged = std::string("the TIFF has a palette of indices that are ") + to_string(depth);
             } else {
                 read_palette();
             }
@@ -246,12 +261,12 @@ void TiffLayout::read_type() {
             finish = Finish::cmyk;
             meaning = Samples::bands;
             white = 255;
-            if (samples != 4 || bits != 8)
+            if (samples != 4 || depth != Depth::u8 || bits != 8)
                 unsupported = "CMYK of " + std::to_string(bits) + " bits and " + counted() + " is not supported";
             if (directory.value(tag::ink_set, 1) != 1) unsupported = "inks that are not CMYK are not supported";
             break;
         case photometric_ycbcr: {
-            if (samples != 3 || bits != 8) {
+            if (samples != 3 || depth != Depth::u8 || bits != 8) {
                 unsupported = "YCbCr of " + std::to_string(bits) + " bits and " + counted() + " is not supported";
                 break;
             }
@@ -338,8 +353,9 @@ void TiffLayout::read_compression() {
         unsupported = "the compression " + name + " is not supported: convert the TIFF first";
     } else if (is_ccitt(compression) && (bits != 1 || samples != 1)) {
         damaged = "the TIFF has the compression " + name + ", which is for samples of one bit";
-    } else if (images && bits != 8) {
-        unsupported = "the compression " + name + " of " + std::to_string(bits) + "-bit samples is not supported";
+    } else if (images && (bits != 8 || depth == Depth::s8)) {
+        unsupported = "the compression " + name + " of " + std::to_string(bits) + "-bit samples" +
+                      (depth == Depth::s8 ? " with a sign" : "") + " is not supported";
     } else if (compression == compression::webp ? planar || photometric != photometric_rgb
                                                 : images && (palette || (planar && rgb_of_jpeg()))) {
         unsupported = "the compression " + name + " of such samples is not supported";
@@ -348,8 +364,8 @@ void TiffLayout::read_compression() {
     reversed = directory.value(tag::fill_order, 1) == 2;
     predictor = directory.value(tag::predictor, predictor_none);
     if (predictor == predictor_none || !unsupported.empty()) return;
-    const bool fits = predictor == predictor_horizontal ? bits == 8 || bits == 16 || bits == 32
-                                                        : predictor == predictor_float && depth == Depth::f32;
+    const bool fits = predictor == predictor_horizontal ? bits == 8 || bits == 16 || bits == 32 || bits == 64
+                                                        : predictor == predictor_float && traits_of(depth).floating;
     if (!has_predictor(compression)) {
         unsupported = "the predictor " + std::to_string(predictor) + " and the compression " + name +
                       " are not supported together";

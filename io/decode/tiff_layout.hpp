@@ -82,7 +82,7 @@ struct TiffLayout {
     std::vector<float> ycbcr_coefficients() const;
     std::vector<float> reference_black_white() const;
     /// Bytes that a pixel takes in memory, those of strips and tiles as large as the image included.
-    std::uint64_t pixel_bytes() const { return std::clamp<std::uint64_t>(2 * channels * sample_bytes(depth), 1, 16); }
+    std::uint64_t pixel_bytes() const { return std::max<std::uint64_t>(2 * channels * sample_bytes(depth), 1); }
     /// Bits of a sample as it is decoded.
     std::uint64_t decoded_bits() const { return finish == Finish::log_luv ? 32 : bits; }
     /// Value of the color map as it is measured; `channel` 0 is red.

@@ -59,9 +59,7 @@ unsigned char* TiffSamples::in_place(const TiffPiece& piece) const {
 
 void TiffSamples::put(const TiffPiece& piece, unsigned char* from) {
     if (layout_.chroma_across * layout_.chroma_down != 1) return put_chroma(piece, from);
-    if (layout_.depth == Depth::f32) return put_rows<float>(piece, from);
-    if (layout_.depth == Depth::u16) return put_rows<std::uint16_t>(piece, from);
-    put_rows<std::uint8_t>(piece, from);
+    with_depth(layout_.depth, [&](auto sample) { put_rows<decltype(sample)>(piece, from); });
 }
 
 template <class Sample>
@@ -83,11 +81,12 @@ void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
                 unpack(from, count, bits, indices.data());
             for (std::uint64_t x = 0; x < count; ++x)
                 for (unsigned channel = 0; channel < 3; ++channel)
-                    to[3 * x + channel] = static_cast<Sample>(colors_[3U * indices[x] + channel]);
+                    if constexpr (std::is_integral_v<Sample>)
+                        to[3 * x + channel] = static_cast<Sample>(colors_[3U * indices[x] + channel]);
             continue;
         }
         auto* samples = reinterpret_cast<Sample*>(from);
-        if constexpr (!std::is_same_v<Sample, float>) {
+        if constexpr (std::is_integral_v<Sample>) {
             if (packed) {
                 samples = unpacked.data();
                 unpack(from, count, bits, samples);
@@ -95,8 +94,9 @@ void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
                     for (std::uint64_t i = 0; i < count; ++i) samples[i] = expanded_[samples[i]];
             }
             if (layout_.zero_is_white && piece.plane == 0) {
-                const auto white = static_cast<Sample>(layout_.white);
-                for (std::uint64_t i = 0; i < count; i += in_row) samples[i] = static_cast<Sample>(white - samples[i]);
+                // Of the type's ends each becomes the other.
+                const auto ends = static_cast<Sample>(layout_.white + traits_of(layout_.depth).lowest);
+                for (std::uint64_t i = 0; i < count; i += in_row) samples[i] = static_cast<Sample>(ends - samples[i]);
             }
         }
         if (layout_.meaning == Samples::gray_alpha) {

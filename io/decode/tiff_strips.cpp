@@ -231,8 +231,10 @@ void to_native(unsigned char* row, std::uint64_t count, Endian endian) {
         std::memcpy(&value, row + i * sizeof value, sizeof value);
         if constexpr (sizeof value == 2)
             value = __builtin_bswap16(value);
-        else
+        else if constexpr (sizeof value == 4)
             value = __builtin_bswap32(value);
+        else
+            value = __builtin_bswap64(value);
         std::memcpy(row + i * sizeof value, &value, sizeof value);
     }
 }
@@ -257,14 +259,23 @@ void sum_up(unsigned char* row, std::uint64_t count, std::uint64_t step) {
     if (step == 2) sum_up<Number, 2>(row, count);
     if (step == 3) sum_up<Number, 3>(row, count);
     if (step == 4) sum_up<Number, 4>(row, count);
+    if (step <= 4) return;
+    std::vector<Number> sums(step);
+    for (std::uint64_t i = 0; i < count; ++i) {
+        Number value;
+        std::memcpy(&value, row + i * sizeof value, sizeof value);
+        sums[i % step] = value = static_cast<Number>(sums[i % step] + value);
+        std::memcpy(row + i * sizeof value, &value, sizeof value);
+    }
 }
 
 /// The predictor of floating point: a row holds the first bytes of all samples, then the second ones, as differences.
-void join_bytes(unsigned char* row, std::uint64_t count, std::uint64_t step, std::vector<unsigned char>& spare) {
-    sum_up<std::uint8_t>(row, count * 4, step);
-    spare.assign(row, row + count * 4);
+void join_bytes(unsigned char* row, std::uint64_t count, std::uint64_t bytes, std::uint64_t step,
+                std::vector<unsigned char>& spare) {
+    sum_up<std::uint8_t>(row, count * bytes, step);
+    spare.assign(row, row + count * bytes);
     for (std::uint64_t i = 0; i < count; ++i)
-        for (std::uint64_t byte = 0; byte < 4; ++byte) row[4 * i + 3 - byte] = spare[byte * count + i];
+        for (std::uint64_t byte = 0; byte < bytes; ++byte) row[bytes * i + bytes - 1 - byte] = spare[byte * count + i];
 }
 
 class OwnCodec : public TiffCodec {
@@ -275,21 +286,23 @@ class OwnCodec : public TiffCodec {
     std::string decode(std::uint64_t, const TiffPiece& piece, unsigned char* to) override {
         std::string wrong = decompress(piece, to);
         const std::uint64_t bits = layout_.bits;
-        if (bits != 16 && bits != 32 && layout_.predictor == 1) return wrong;
+        if (bits != 16 && bits != 32 && bits != 64 && layout_.predictor == 1) return wrong;
         const std::uint64_t step = layout_.planar ? 1 : layout_.samples;
         const std::uint64_t count = layout_.piece_width * step;
         const Endian endian = layout_.directory.endian();
         for (unsigned char* row = to; row < to + piece.bytes; row += piece.row_bytes) {
             if (layout_.predictor == 3) {
-                join_bytes(row, count, step, spare_);
+                join_bytes(row, count, bits / 8, step, spare_);
                 continue;
             }
             if (bits == 16) to_native<std::uint16_t>(row, count, endian);
             if (bits == 32) to_native<std::uint32_t>(row, count, endian);
+            if (bits == 64) to_native<std::uint64_t>(row, count, endian);
             if (layout_.predictor == 1) continue;
             if (bits == 8) sum_up<std::uint8_t>(row, count, step);
             if (bits == 16) sum_up<std::uint16_t>(row, count, step);
             if (bits == 32) sum_up<std::uint32_t>(row, count, step);
+            if (bits == 64) sum_up<std::uint64_t>(row, count, step);
         }
         return wrong;
     }

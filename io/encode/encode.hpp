@@ -16,6 +16,7 @@ std::vector<unsigned char> encode_png(const cv::Mat& image, Samples samples, con
 std::vector<unsigned char> encode_drawing(const cv::Mat& image, const std::string& name);
 
 /// TIFF of any samples and depth, without compression. Throws IoError.
-std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, const std::string& name);
+/// `u32`: samples of CV_32S are without a sign.
+std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, const std::string& name, bool u32);
 
 }  // namespace gpuhist::io

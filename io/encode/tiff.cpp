@@ -55,13 +55,19 @@ toff_t size_of(thandle_t handle) {
 
 }  // namespace
 
-std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, const std::string& name) {
+std::vector<unsigned char> encode_tiff(const cv::Mat& samples_of_image, Samples samples, const std::string& name,
+                                       bool u32) {
+    // OpenCV moves no channels of half precision, but of words.
+    const int type = samples_of_image.depth();
+    const cv::Mat image(samples_of_image.rows, samples_of_image.cols,
+                        CV_MAKETYPE(type == CV_16F ? CV_16U : type, samples_of_image.channels()), samples_of_image.data,
+                        samples_of_image.step[0]);
     const bool gray_alpha = samples == Samples::gray_alpha;
     const bool colors = samples == Samples::color_bands || (samples == Samples::color && image.channels() > 2);
     const int channels = gray_alpha ? 2 : image.channels();
     // Where each sample of the file's row comes from: colours stand there in the order R, G, B.
     std::vector<int> from_to = gray_alpha ? std::vector<int>{0, 0, 3, 1} : std::vector<int>{2, 0, 1, 1, 0, 2};
-    if (colors && channels == 4) from_to.insert(from_to.end(), {3, 3});
+    for (int c = 3; colors && c < channels; ++c) from_to.insert(from_to.end(), {c, c});
     const bool moved = gray_alpha || colors;
     cv::Mat row(1, image.cols, CV_MAKETYPE(image.depth(), channels));
     MemoryFile file;
@@ -87,12 +93,16 @@ std::vector<unsigned char> encode_tiff(const cv::Mat& image, Samples samples, co
     const bool alpha = gray_alpha || samples == Samples::color;
     const std::vector<std::uint16_t> kinds(static_cast<std::size_t>(extra),
                                            alpha ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED);
-    const bool floating = image.depth() == CV_32F || image.depth() == CV_64F;
+    const bool floating = type == CV_16F || type == CV_32F || type == CV_64F;
+    const bool unsigned_integers = type == CV_8U || type == CV_16U || u32;
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(image.cols));
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(image.rows));
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<int>(image.elemSize1() * 8));
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, channels);
-    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, floating ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT,
+                 floating            ? SAMPLEFORMAT_IEEEFP
+                 : unsigned_integers ? SAMPLEFORMAT_UINT
+                                     : SAMPLEFORMAT_INT);
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colors ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     if (extra > 0) TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, extra, kinds.data());

@@ -17,18 +17,32 @@
 namespace gpuhist::io {
 namespace {
 
+constexpr double most_bins = 1 << 24;
+
 /// Bins asked for, as far as the depth can: floats in those they were counted in where these are all there is or
 /// their range was given, integers over whole numbers.
 HistogramOptions possible(const DepthSummary& found, HistogramOptions options) {
-    if (traits_of(found.depth).floating) {
+    const DepthTraits& traits = traits_of(found.depth);
+    if (traits.counting == Counting::bins) {
         if (found.range && (!found.upper_closed || !found.values_counted))
             options = {static_cast<std::uint32_t>(found.channels.front().counts.size()), std::nullopt};
         if (options.bins == 0) options.bins = HistogramOptions{}.bins;
         if (options.range && !std::isfinite(options.bins / (options.range->upper - options.range->lower)))
             options.range.reset();
+    } else if (traits.floating) {
+        if (options.bins == 0) options.bins = HistogramOptions{}.bins;
     } else if (options.range && (options.range->lower != std::floor(options.range->lower) ||
                                  options.range->upper != std::floor(options.range->upper))) {
         options.range.reset();
+    }
+    if (traits.counting == Counting::sorted && options.bins == 0) {  // a bin a value is not for values far apart
+        Range all = options.range.value_or(Range{0, 0});
+        for (const ChannelSummary& channel : found.channels)
+            if (const auto own = found.extremes(channel); own && !options.range)
+                all = all.upper == all.lower
+                          ? Range{own->lower, own->upper + 1}
+                          : Range{std::min(all.lower, own->lower), std::max(all.upper, own->upper + 1)};
+        if (all.upper - all.lower > most_bins) options.bins = HistogramOptions{}.bins;
     }
     return options;
 }

@@ -134,7 +134,8 @@ Range closed(double lower, double upper) {
         const double half = std::max(0.5, std::abs(lower) * 0x1p-25);
         return {lower - half, lower + half};
     }
-    return {lower, std::nextafter(upper, std::numeric_limits<double>::infinity())};
+    const double above = std::nextafter(upper, std::numeric_limits<double>::infinity());
+    return {lower, std::isfinite(above) ? above : upper};
 }
 
 /// Ranks of the 0.1th and the 99.9th percentile among n, the inner ones where they are between two; of very few values
@@ -206,38 +207,80 @@ void leave_out_infinite(Histogram::Column& column, std::uint64_t minus, std::uin
     column.above -= std::min(column.above, plus);
 }
 
-/// Panel of those channels of floats, whose values were counted, without rows.
-PlotPanel float_panel(const Summary& set, const DepthSummary& part, Includes includes, const PlotRange& range) {
+/// Extent from percentile 0.1 to 99.9 of each channel, in the order of `part.channels`.
+std::vector<Extent> inner_extents(const Summary& set, const DepthSummary& part) {
+    std::vector<Extent> extents;
+    if (traits_of(part.depth).counting != Counting::values) {
+        for (const ChannelSummary& channel : part.channels) extents.push_back(inner_extent(channel.values));
+        return extents;
+    }
+    const std::vector<SummaryRow> rows = set.numbers(part.depth, {}, Percentiles({0.1, 99.9})).rows;
+    for (const ChannelSummary& channel : part.channels) {
+        Extent& extent = extents.emplace_back();
+        for (const SummaryRow& row : rows)
+            if (row.statistics.channel == channel.channel && row.statistics.percentile(0.1))
+                extent = {*row.statistics.percentile(0.1), *row.statistics.percentile(99.9)};
+    }
+    return extents;
+}
+
+/// Panel of those channels of floats, or of integers that are sorted, whose values were counted, without rows.
+PlotPanel value_panel(const Summary& set, const DepthSummary& part, Includes includes, const PlotRange& range) {
     PlotPanel panel;
+    const DepthTraits& type = traits_of(part.depth);
     const auto show = [&](Range values) {
-        if (!std::isfinite(float_bins / (values.upper - values.lower))) values = closed(values.lower, values.lower);
-        panel.histogram = *set.histogram(part.depth, {float_bins, values});
+        if (type.floating) {
+            constexpr double most = std::numeric_limits<double>::max() / 4;  // an axis is as wide as a double can be
+            values = {std::clamp(values.lower, -most, most), std::clamp(values.upper, -most, most)};
+            if (!std::isfinite(float_bins / (values.upper - values.lower))) values = closed(values.lower, values.lower);
+        } else {
+            values = {std::floor(values.lower), std::ceil(values.upper)};
+        }
+        // Of fewer whole numbers each has a bin.
+        const bool few = !type.floating && values.upper - values.lower < float_bins;
+        const auto bins = few ? static_cast<std::uint32_t>(values.upper - values.lower) : float_bins;
+        panel.histogram = *set.histogram(part.depth, {bins, values});
+    };
+    const auto show_all = [&](const Extent& extent) {
+        if (!extent.any())
+            show({0, 1});
+        else if (type.floating)
+            show(closed(extent.lower, extent.upper));
+        else
+            show({extent.lower, std::floor(extent.upper) + 1});
     };
     const auto extent_of = [&](const auto& one) {
         Extent extent;
-        for (const ChannelSummary& channel : part.channels)
-            if (includes(channel.channel) && gives_range(channel.channel) && channel.values.samples() > 0)
-                extent.add(one(channel));
+        for (std::size_t i = 0; i < part.channels.size(); ++i) {
+            const ChannelSummary& channel = part.channels[i];
+            if (includes(channel.channel) && gives_range(channel.channel) && part.extremes(channel)) extent.add(one(i));
+        }
         return extent;
     };
     if (range.kind == PlotRange::Kind::given) {
         show(range.values);
     } else {
-        const Extent all = extent_of([](const ChannelSummary& channel) {
-            return Extent{channel.minimum, channel.maximum};
+        const Extent all = extent_of([&](std::size_t i) {
+            const Range extremes = *part.extremes(part.channels[i]);
+            return Extent{extremes.lower, extremes.upper};
         });
-        show(all.any() ? closed(all.lower, all.upper) : Range{0, 1});
-        if (range.kind == PlotRange::Kind::automatic && may_be_stretched(panel.histogram.columns, includes)) {
-            const Extent inner = extent_of([](const ChannelSummary& channel) { return inner_extent(channel.values); });
-            if (2 * (inner.upper - inner.lower) < all.upper - all.lower) {
-                show(closed(inner.lower, inner.upper));
+        show_all(all);
+        if (range.kind == PlotRange::Kind::automatic && panel.histogram.columns.front().counts.size() == float_bins &&
+            may_be_stretched(panel.histogram.columns, includes)) {
+            const std::vector<Extent> extents = inner_extents(set, part);
+            const Extent inner = extent_of([&](std::size_t i) { return extents[i]; });
+            if (inner.upper - inner.lower < all.upper / 2 - all.lower / 2) {
+                show_all(inner);
                 panel.values = "value (p0.1 to p99.9)";
             }
         }
     }
     for (Histogram::Column& column : panel.histogram.columns)
-        if (const ChannelSummary* channel = part.find(column.channel))
-            leave_out_infinite(column, channel->values.minus_infinite, channel->values.plus_infinite);
+        if (const ChannelSummary* channel = part.find(column.channel)) {
+            const bool bins = type.counting == Counting::bins;
+            leave_out_infinite(column, bins ? channel->values.minus_infinite : channel->below,
+                               bins ? channel->values.plus_infinite : channel->above);
+        }
     return panel;
 }
 
@@ -292,7 +335,7 @@ bool is_of_colors(Channel channel) {
 }  // namespace
 
 bool plot_needs_values(const Analysis& image, const PlotRange& range) {
-    if (!traits_of(image.depth).floating || !any_finite(image)) return false;
+    if (traits_of(image.depth).counting != Counting::bins || !any_finite(image)) return false;
     return range.kind == PlotRange::Kind::given || !has_plot_bins(image) ||
            (range.kind == PlotRange::Kind::automatic && may_be_stretched(image.channels, all_channels));
 }
@@ -302,14 +345,18 @@ PlotPanel plot_panel(const Analysis& image, std::vector<Statistics> rows, const 
     check(range);
     const DepthTraits& type = traits_of(image.depth);
     PlotPanel panel;
-    if (!type.floating) {
+    if (type.counting == Counting::sorted || (type.counting == Counting::values && type.floating)) {
+        Summary set;
+        set.add(image);
+        panel = value_panel(set, *set.find(image.depth), all_channels, range);
+    } else if (!type.floating) {
         panel =
             whole_panel(type, image.channels, image.white > 0 ? std::optional(image.white) : std::nullopt, all_channels,
                         range, [&](const HistogramOptions& options) { return histogram(image, options); });
     } else if (!values.empty() && plot_needs_values(image, range)) {
         Summary set;
         set.add(image, values);
-        panel = float_panel(set, *set.find(image.depth), all_channels, range);
+        panel = value_panel(set, *set.find(image.depth), all_channels, range);
     } else {
         const auto bins = image.channels.empty() ? 1 : image.channels.front().counts.size();
         panel = counted_panel(histogram(image, {static_cast<std::uint32_t>(bins), std::nullopt}), image.channels);
@@ -337,10 +384,10 @@ std::vector<PlotPanel> plot_panels(const Summary& set, Depth depth, const std::v
         if (!first) continue;
         PlotPanel panel;
         const auto make = [&](const HistogramOptions& options) { return *set.histogram(depth, options); };
-        if (!type.floating)
+        if (type.counting == Counting::values && !type.floating)
             panel = whole_panel(type, part->channels, part->white, includes, range, make);
-        else if (part->values_counted)
-            panel = float_panel(set, *part, includes, range);
+        else if (part->values_counted || type.counting == Counting::values)
+            panel = value_panel(set, *part, includes, range);
         else if (part->range)
             panel =
                 counted_panel(make({static_cast<std::uint32_t>(first->counts.size()), std::nullopt}), part->channels);

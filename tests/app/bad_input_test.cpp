@@ -117,9 +117,9 @@ TEST_F(BadInput, MorePixelsThanAllowed) {
     expect_refused("large.png", {"17 x 16", "more than the 256 allowed"}, {"--max-pixels", "256"});
 }
 
-TEST_F(BadInput, DepthThatIsNotSupported) {
-    save("double.tiff", cv::Mat(8, 8, CV_64FC1, cv::Scalar(0.5)));
-    expect_refused("double.tiff", {"64"});
+TEST_F(BadInput, FormatThatIsNotRead) {
+    write_text(at("fits.tiff"), "SIMPLE  =                    T");
+    expect_refused("fits.tiff", {"FITS"});
 }
 
 TEST_F(BadInput, FullBinsOfFloats) {

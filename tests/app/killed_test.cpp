@@ -64,6 +64,10 @@ const std::vector<Killed::Mode>& Killed::modes() {
         {"values_in_a_file",
          [](const Killed& test) { test.save_floats("set", 60, CV_32FC1); },
          {"set", "--write", "stats", "--group-by", "dir", "--memory", "1M"}},
+        {"every_depth",
+         [](const Killed& test) { test.save_depths("set", 120); },
+         {"set", "--write", "stats,histogram,normalized", "--channels", "separate", "--group-by", "dir", "--memory",
+          "1M"}},
         {"shard",
          [](const Killed& test) {
              test.make_tree("dir", 250);

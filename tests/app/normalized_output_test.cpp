@@ -242,7 +242,7 @@ TEST_F(Command, DepthAndSizeWithoutEffectAreRefused) {
                          "--depth u8 does not go with --normalize zscore, which writes floats"));
     EXPECT_TRUE(contains(said({"--depth", "u8", "--write", "stats"}), "--depth is about the normalized image"));
     EXPECT_TRUE(contains(said({"--size", "8", "--write", "stats"}), "--size is about the normalized image"));
-    EXPECT_TRUE(contains(said({"--depth", "8"}), "'8' is none of u8, u16, f32"));
+    EXPECT_TRUE(contains(said({"--depth", "8"}), "'8' is none of u8, s8, u16, s16, u32, s32, f16, f32, f64"));
     said({"--size", "0"});
     EXPECT_EQ(run({"x.png", "-q", "--depth", "f32", "--normalize", "zscore"}).code, all_done);
 }

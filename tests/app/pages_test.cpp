@@ -125,15 +125,15 @@ TEST_F(PagesOfFiles, HaveFilesOfTheirOwn) {
         for (const char* end : {".histogram.csv", ".histogram.png", ".normalized.png"})
             expected.push_back(stem + std::string(end));
     EXPECT_EQ(files_below("out"), expected);
-    const cv::Mat copy = cv::imread(at("out/s.tif.p2.normalized.png").string(), cv::IMREAD_UNCHANGED);
+    const cv::Mat copy = load("out/s.tif.p2.normalized.png");
     EXPECT_EQ(copy.at<uchar>(0), 0);
     EXPECT_EQ(copy.at<uchar>(1), 255);
     // One table for all pages of a stack.
     ASSERT_EQ(
         run({"set/s.tif", "--pages", "all", "-q", "-o", "linked", "--link", "dataset", "--normalize", "minmax"}).code,
         all_done);
-    EXPECT_EQ(cv::imread(at("linked/s.tif.p1.normalized.png").string(), cv::IMREAD_UNCHANGED).at<uchar>(0), 0);
-    EXPECT_EQ(cv::imread(at("linked/s.tif.p2.normalized.png").string(), cv::IMREAD_UNCHANGED).at<uchar>(1), 255);
+    EXPECT_EQ(load("linked/s.tif.p1.normalized.png").at<uchar>(0), 0);
+    EXPECT_EQ(load("linked/s.tif.p2.normalized.png").at<uchar>(1), 255);
 }
 
 TEST_F(PagesOfFiles, FailOneByOne) {

@@ -1,6 +1,8 @@
 // Runs shared out to several machines, and what their shards merge to.
 //
 // Environment: GPUHIST_PROGRAM, the program; GPUHIST_EXAMPLES, the folder of examples, whose scripts are run.
+#include <set>
+
 #include "support/directory.hpp"
 
 namespace {
@@ -19,6 +21,27 @@ TEST_F(Directory, PartsOfARunMergeToTheSameBytes) {
     expect_same_files("merged", "whole");
     EXPECT_EQ(run({"dir", "--shard", "4/3"}).code, usage_error);
     EXPECT_EQ(run({"dir", "--shard", "1/2", "--write", "normalized"}).code, usage_error);
+}
+
+TEST_F(Directory, PartsOfEveryDepthMergeToTheSameBytes) {
+    save_depths("dir", 108);
+    const Names words{"dir", "-q", "--group-by", "dir", "--write", "stats,histogram,plot"};
+    const auto with = [&](Names more) {
+        more.insert(more.begin(), words.begin(), words.end());
+        return run(more);
+    };
+    const Outcome whole = with({"-o", "whole"});
+    ASSERT_EQ(whole.code, all_done) << whole.err;
+    for (const char* part : {"2/3", "1/3", "3/3"}) EXPECT_EQ(with({"-o", "parts", "--shard", part}).code, all_done);
+    EXPECT_EQ(run({"merge", "-q", "-o", "merged", "parts"}).code, all_done);
+    for (const char* file : {"stats.csv", "dataset.csv", "dataset.json", "dataset.histogram.png"})
+        EXPECT_EQ(read_text(at("merged") / file), read_text(at("whole") / file)) << file;
+    const auto rows = table(read_text(at("whole/dataset.csv")));
+    std::set<std::string> depths, channels;
+    for (const auto& row : rows) depths.insert(row.at("depth")), channels.insert(row.at("channel"));
+    EXPECT_EQ(depths, (std::set<std::string>{"u8", "s8", "u16", "s16", "u32", "s32", "f16", "f32", "f64"}));
+    EXPECT_EQ(channels, (std::set<std::string>{"gray", "red", "green", "blue", "luma", "all", "c0", "c1", "c2", "c3",
+                                               "c4", "c5"}));
 }
 
 TEST_F(Directory, PercentileColumnsAreThoseOfEveryFileAndPart) {

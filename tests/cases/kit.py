@@ -14,7 +14,7 @@ import os
 
 import numpy as np
 
-WHITE = {'u8': 255, 'u16': 65535, 'f32': 1.0}
+WHITE = {'u8': 255, 'u16': 65535, 'u32': 2**32 - 1, 's8': 127, 's16': 32767, 's32': 2**31 - 1, 'f16': 1.0, 'f32': 1.0, 'f64': 1.0}
 DEPTH = {'B': 'u8', 'H': 'u16', 'f': 'f32', 'b': 's8', 'h': 's16', 'I': 'u32', 'i': 's32', 'e': 'f16', 'd': 'f64'}
 
 
@@ -60,6 +60,10 @@ def luma(a):
     red, green, blue = (a[..., i] for i in range(3))
     if a.dtype.kind in 'iu':
         return row((9798 * red.astype(np.int64) + 19235 * green.astype(np.int64) + 3735 * blue.astype(np.int64) + 16384) >> 15)
+    if a.dtype.char in 'ed':  # f16: in float, rounded; f64: each step rounded
+        one = np.float32 if a.dtype.char == 'e' else np.float64
+        red, green, blue = (v.astype(one) for v in (red, green, blue))
+        return row(((one('0.299') * red + one('0.587') * green) + one('0.114') * blue).astype(a.dtype))
     red, green, blue = (v.astype(np.float64) for v in (red, green, blue))
     return {**row(0.299 * red + 0.587 * green + 0.114 * blue), 'near': float(np.nanmax(np.abs(a)) * 1e-6)}
 
@@ -80,11 +84,8 @@ def named(a, names, white=None, alpha=None):
     truth = {'rows': rows, 'width': width, 'height': height, 'depth': depth, 'white': WHITE.get(depth) if white is None else white}
     if 'alpha' in names:
         truth['alpha'] = alpha or 'straight'
-    no_alpha = 'alpha' not in names
-    if depth not in WHITE or channels > 4 or no_alpha and (channels == 2 or channels == 4 and depth == 'f32'):
+    if 'alpha' in names and channels > 4:
         truth['later'] = True
-    if depth not in WHITE:
-        del truth['white']
     return truth
 
 

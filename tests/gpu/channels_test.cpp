@@ -178,8 +178,10 @@ TEST_F(Channels, OfOtherSamplesAreRefused) {
     }
     refused(4, Depth::f32, Samples::bands);
     refused(4, Depth::f32, Samples::color_bands);
-    Analysis twice = analyze(Picture({9, 7, 3, Depth::u8}, packed, Content::random), Samples::bands);
-    EXPECT_THROW(name_channels(twice, Samples::bands), InvalidArgument);
+    Analysis named = analyze(Picture({9, 7, 3, Depth::u8}, packed, Content::random), Samples::bands);
+    const Analysis before = named;
+    name_channels(named, Samples::bands);
+    EXPECT_TRUE(named == before);
 }
 
 // ---- sets ---------------------------------------------------------------------------------------------------------

@@ -106,8 +106,7 @@ TEST_P(EngineContract, small_refuses_views_that_break_their_rules) {
     refuses("negative height", [](ImageView& v) { v.height = -1; });
     refuses("beyond counting", [](ImageView& v) { v.width = v.height = std::int64_t{1} << 40; });
     refuses("0 channels", [](ImageView& v) { v.channels = 0; });
-    refuses("2 channels", [](ImageView& v) { v.channels = 2; });
-    refuses("5 channels", [](ImageView& v) { v.channels = 5; });
+    refuses("65 channels", [](ImageView& v) { v.channels = 65; });
     refuses("null", [](ImageView& v) { v.data = nullptr; });
     refuses("misaligned", [&](ImageView& v) { v.data = pixels + 1; });
     refuses("rows overlap", [](ImageView& v) { v.row_bytes = 58; });

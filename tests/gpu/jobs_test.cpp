@@ -172,7 +172,7 @@ TEST_P(JobsTest, small_a_bad_one_fails_alone) {
         [](Job& job) { job.image.width = -5; },
         [](Job& job) { job.image.width = job.image.height = std::int64_t{1} << 40; },
         [](Job& job) { job.image.row_bytes = 1; },
-        [](Job& job) { job.image.channels = 2; },
+        [](Job& job) { job.image.channels = 65; },
         [](Job& job) { job.request.bins = 0; },
         [](Job& job) { job.output.width = 9; },
         [](Job& job) { job.output.data = nullptr; },

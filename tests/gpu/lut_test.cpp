@@ -251,8 +251,9 @@ TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
     EXPECT_EQ(changed(minmax, "1.5", "-1.5"), "my.csv: line 4: an upper value is not below the lower one");
     EXPECT_EQ(changed(minmax, "1.5", "1e39"), "my.csv: line 4: '1e39' is no number in single precision");
     EXPECT_EQ(changed(minmax, "1.5", "1,5"), "my.csv: line 4: 3 fields, the header has 2");
-    EXPECT_EQ(message(minmax + "0,1\n"),
-              "my.csv: line 5: '# gpuhist tables: depth ' and one of u8, u16, f32 are wanted");
+    EXPECT_EQ(
+        message(minmax + "0,1\n"),
+        "my.csv: line 5: '# gpuhist tables: depth ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64 are wanted");
     const std::string zscore = head + "zscore, channels joint\nnumber,gray\nmean,-2.5\nstd,0\n";
     EXPECT_EQ(message(zscore), "no error");
     EXPECT_EQ(changed(zscore, "std,0", "std,-1"), "my.csv: line 4: a std is not below 0");
@@ -406,7 +407,9 @@ TEST_F(TablesTest, FilesAreReadStrictly) {
         return message(text.replace(at, from.size(), to));
     };
     EXPECT_EQ(message(""), "my.csv: line 1: '# gpuhist tables: depth …' is wanted, and the file ends");
-    EXPECT_EQ(changed("u8", "u9"), "my.csv: line 1: '# gpuhist tables: depth ' and one of u8, u16, f32 are wanted");
+    EXPECT_EQ(
+        changed("u8", "u9"),
+        "my.csv: line 1: '# gpuhist tables: depth ' and one of u8, s8, u16, s16, u32, s32, f16, f32, f64 are wanted");
     EXPECT_EQ(changed("minmax", "min"), "my.csv: line 1: ', mode ' and one of " + mode_names() + " are wanted");
     EXPECT_EQ(changed("joint", "joint, more"), "my.csv: line 1: more than is wanted there: ', more'");
     EXPECT_EQ(changed("value,gray", "value,grey"),

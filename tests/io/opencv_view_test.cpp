@@ -90,11 +90,9 @@ TYPED_TEST(OpenCvViewTest, rows_without_gaps) {
 
 TYPED_TEST(OpenCvViewTest, what_is_no_image_is_refused_by_name) {
     const std::string name = MatrixKind<TypeParam>::name;
-    for (int type : {CV_8SC1, CV_16SC1, CV_32SC1, CV_64FC1, CV_16FC1})
-        EXPECT_EQ(this->refusal(this->matrix(2, 2, type)), name + " of depth " + cv::depthToString(CV_MAT_DEPTH(type)) +
-                                                               ": gpuhist reads CV_8U, CV_16U and CV_32F");
-    EXPECT_EQ(this->refusal(this->matrix(2, 2, CV_8UC2)), name + " of 2 channels: gpuhist reads 1, 3 or 4");
-    EXPECT_EQ(this->refusal(this->matrix(2, 2, CV_8UC(5))), name + " of 5 channels: gpuhist reads 1, 3 or 4");
+    for (const int type : {CV_8SC1, CV_16SC1, CV_32SC1, CV_64FC1, CV_16FC1, CV_8UC2, CV_8UC(64)})
+        EXPECT_EQ(this->refusal(this->matrix(2, 2, type)), "");
+    EXPECT_EQ(this->refusal(this->matrix(2, 2, CV_8UC(65))), name + " of 65 channels: gpuhist reads 1 to 64");
     EXPECT_EQ(this->refusal(TypeParam()), name + ": an image has two dimensions and pixels");
 }
 

@@ -216,7 +216,7 @@ TEST(Jpeg2000, WhatIsNotReadIsNamed) {
         changed[at] = value;
         return failure(changed);
     };
-    EXPECT_TRUE(contains(with(siz + 42, 0x87), "of signed samples is not supported"));
+    EXPECT_TRUE(contains(with(siz + 42, 0x87), "whose samples are of several depths is not supported"));
     EXPECT_TRUE(contains(with(siz + 42, 6), "of 7 bits a sample is not supported"));
     EXPECT_TRUE(contains(with(siz + 45, 11), "whose samples are of several depths is not supported"));
     EXPECT_TRUE(contains(with(siz + 46, 2), "of subsampled channels is not supported"));

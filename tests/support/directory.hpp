@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <random>
 #include <sstream>
 
+#include "gpuhist/io/encode.hpp"
+#include "gpuhist/io/opencv.hpp"
 #include "support/command.hpp"
 
 namespace command {
@@ -63,6 +66,26 @@ class Directory : public Command {
             images.push_back(image);
         }
         return images;
+    }
+
+    /// TIFF images of every depth, of 1 to 6 channels and random bits.
+    void save_depths(const std::string& root, int count) const {
+        std::mt19937 random(5);
+        for (int i = 0; i < count; ++i) {
+            const gpuhist::DepthTraits& traits =
+                gpuhist::all_depths[static_cast<std::size_t>(i) % std::size(gpuhist::all_depths)];
+            const int channels = std::array{1, 3, 5, 1, 2, 6}[static_cast<std::size_t>(i / 9) % 6];
+            cv::Mat image(20 + i % 7, 31, CV_MAKETYPE(gpuhist::io::opencv_depth(traits.depth), channels));
+            for (std::size_t at = 0; at < image.total() * image.elemSize(); ++at)
+                image.data[at] = static_cast<unsigned char>(random());
+            const gpuhist::Samples samples = channels == 2 || channels == 5 ? gpuhist::Samples::bands
+                                             : channels == 6                ? gpuhist::Samples::color_bands
+                                                                            : gpuhist::Samples::color;
+            const std::string name =
+                root + "/" + std::to_string(i % 2) + "/" + std::to_string(i) + traits.name + ".tiff";
+            fs::create_directories(at(name).parent_path());
+            gpuhist::io::write_image(at(name), image, samples, traits.depth);
+        }
     }
 
     /// Directories of a few images of every kind each, and a list that goes through them in no order.

@@ -109,6 +109,7 @@ void validate(const Views& views, const AnalysisRequest& request, const Normaliz
     if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
     for (std::int64_t i = 0; i < views.count; ++i) {
         core::validate(views.images[i], request);
+        core::validate_swept(views.images[i]);
         if (!normalization) continue;
         core::validate(*normalization);
         core::validate_output(views.images[i], *normalization, views.outputs[i]);

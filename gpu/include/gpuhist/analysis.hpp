@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "gpuhist/frequency_table.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/request.hpp"
 
@@ -13,11 +14,16 @@ namespace gpuhist {
 
 /// Channel of the results. `luma` is the brightness computed per pixel; `all` is colours and bands together (not gray,
 /// luma, alpha) as one population and is derived by `statistics()`, never counted. Bands, samples that are no colours,
-/// are `c0 c1 …` by place, and stay the last.
-enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all, c0, c1, c2, c3 };
+/// are `c0 c1 …` by place up to c63, of which `band` gives each, and stay the last.
+enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all, c0, c1, c2, c3, c63 = c0 + 63 };
 
 /// Number of channels that have a name.
-inline constexpr int channel_names = static_cast<int>(Channel::c3) + 1;
+inline constexpr int channel_names = static_cast<int>(Channel::c63) + 1;
+
+/// Band by place, from 0 to 63.
+constexpr Channel band(int place) {
+    return static_cast<Channel>(static_cast<int>(Channel::c0) + place);
+}
 
 constexpr bool is_color(Channel channel) {
     return channel >= Channel::red && channel <= Channel::blue;
@@ -75,43 +81,56 @@ struct FloatMoments {
     }
 };
 
-/// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan + masked == pixels.
+/// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan + masked == pixels,
+/// where those of samples that are sorted are in `values`.
 struct ChannelAnalysis {
     Channel channel = Channel::gray;
-    std::uint64_t pixels = 0;           ///< samples of the image
-    std::uint64_t masked = 0;           ///< those of pixels that do not count, and are in nothing else; so far none
-    std::vector<std::uint64_t> counts;  ///< integers: one per value of the depth, ascending; f32: `bins` over the range
+    std::uint64_t pixels = 0;  ///< samples of the image
+    std::uint64_t masked = 0;  ///< those of pixels that do not count, and are in nothing else; so far none
+    /// Counting::values: one per value of the depth, ascending, of f16 in the order of FrequencyRun's keys;
+    /// f32: `bins` over the range; Counting::sorted: none.
+    std::vector<std::uint64_t> counts;
+    FrequencyTable values;  ///< Counting::sorted: the finite samples
 
-    // f32 only, zero otherwise. ±Inf are counted in `above` and `below` too: they lie outside every range.
+    // Floats only, zero otherwise. ±Inf are counted in `above` and `below` too: they lie outside every range.
     std::uint64_t nan = 0;
     std::uint64_t infinite = 0;  ///< samples that are +Inf or -Inf
     std::uint64_t below = 0;     ///< samples under range.lower, -Inf included
     std::uint64_t above = 0;     ///< samples at or over range.upper, +Inf included
-    float minimum = 0;           ///< of the finite samples; 0 when there is none
+
+    // f32 only, zero otherwise.
+    float minimum = 0;  ///< of the finite samples; 0 when there is none
     float maximum = 0;
     FloatMoments moments;
     std::vector<OrderStatistic> order_statistics;  ///< ascending ranks, those that `statistics()` needs
 
     friend bool operator==(const ChannelAnalysis& a, const ChannelAnalysis& b) {
         return a.channel == b.channel && a.pixels == b.pixels && a.masked == b.masked && a.counts == b.counts &&
-               a.nan == b.nan && a.infinite == b.infinite && a.below == b.below && a.above == b.above &&
-               a.minimum == b.minimum && a.maximum == b.maximum && a.moments == b.moments &&
+               a.values == b.values && a.nan == b.nan && a.infinite == b.infinite && a.below == b.below &&
+               a.above == b.above && a.minimum == b.minimum && a.maximum == b.maximum && a.moments == b.moments &&
                a.order_statistics == b.order_statistics;
     }
 };
+
+/// Range of the counts of a depth whose samples are counted one bin a value: all finite values; of others none.
+constexpr Range counted_range(const DepthTraits& traits) {
+    if (traits.counting != Counting::values) return {};
+    if (traits.floating) return {-65536, 65536};
+    return {traits.lowest, traits.lowest + traits.values};
+}
 
 /// Findings in one image, or in several merged. A value type.
 struct Analysis {
     Depth depth = Depth::u8;
     /// `gray`; or `red green blue luma`, then `alpha` where there is one; others by `name_channels`.
     std::vector<ChannelAnalysis> channels;
-    std::optional<Brightness> brightness;  ///< integers; not of bands
+    std::optional<Brightness> brightness;  ///< 8- and 16-bit integers; not of bands
     /// Value that stands for white. Engines take the depth's highest; the caller may set another. 0: several images
     /// were merged, of different whites.
     double white = traits_of(Depth::u8).highest;
-    Range range;                   ///< that `counts` cover: all values of integers, or the f32 range
+    Range range;                   ///< that `counts` cover: all values, or the f32 range; [0, 0) where there are none
     bool upper_closed = false;     ///< f32, range found rather than given: upper itself is in the last bin
-    Detail detail = Detail::full;  ///< f32: how much was found out; integers: full
+    Detail detail = Detail::full;  ///< f32: how much was found out; others: full
     std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`, ascending ranks
 
     /// Findings in a channel, or null.
@@ -131,8 +150,9 @@ struct Analysis {
 
 /// Gives the channels of an image that an engine measured the names that its samples ask for, and removes those that it
 /// does not have. `gray_alpha`: red becomes `gray`, `alpha` stays. `bands`: by place `c0 c1 …`, without luma and
-/// brightness. `color_bands`: alpha becomes `c3`. Throws InvalidArgument, the analysis unchanged, for another number of
-/// samples, and for `color_bands` and four `bands` of f32, whose pooled order statistics lack the fourth.
+/// brightness. `color_bands`: alpha becomes `c3`. Bands that have their names are left. Throws InvalidArgument, the
+/// analysis unchanged, for another number of samples, and for `color_bands` and four `bands` of f32 whose view did not
+/// say so: their pooled order statistics lack the fourth.
 void name_channels(Analysis& analysis, Samples samples);
 
 }  // namespace gpuhist

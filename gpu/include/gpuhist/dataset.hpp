@@ -27,18 +27,19 @@ struct PowerSums {
 };
 
 /// Channel of all images of a depth. Nothing vanishes: where there are counts,
-/// Σ counts + below + above + nan == samples.
+/// Σ counts + below + above + nan == samples; of depths that are sorted, those in `values` instead of Σ counts.
 struct ChannelSummary {
     Channel channel = Channel::gray;
     std::uint64_t images = 0;
     std::uint64_t samples = 0;          ///< at most 2^60
-    std::vector<std::uint64_t> counts;  ///< u8: 256, u16: 65536, one per value; f32: bins over the depth's range
+    std::vector<std::uint64_t> counts;  ///< as in ChannelAnalysis; f32: bins over the depth's range
 
-    // f32 only, zero otherwise; as in ChannelAnalysis. Without a common range `below` and `above` are zero.
+    // Floats only, zero otherwise; as in ChannelAnalysis. f32 without a common range: `below` and `above` are zero.
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;
+    // f32 only, zero otherwise.
     float minimum = 0, maximum = 0;  ///< of the finite samples; 0 when there is none
     PowerSums power_sums;            ///< of brief analyses k = 1 and 2 alone, the rest zero
-    FrequencyTable values;           ///< frequencies, where they came with all images
+    FrequencyTable values;           ///< f32: frequencies, where they came with all images; Counting::sorted: always
 
     friend bool operator==(const ChannelSummary& a, const ChannelSummary& b) {
         return a.channel == b.channel && a.images == b.images && a.samples == b.samples && a.counts == b.counts &&
@@ -53,15 +54,17 @@ struct DepthSummary {
     Depth depth = Depth::u8;
     /// Value that stands for white in all images, over 0; absent where they have several.
     std::optional<double> white = traits_of(Depth::u8).highest;
-    std::optional<Range> range;    ///< that `counts` cover: [0, 256), [0, 65536); f32: the images' range where all were
-                                   ///< counted in the same bins, else absent, and there are no counts
-    bool upper_closed = false;     ///< f32: as in Analysis
-    Detail detail = Detail::full;  ///< f32: brief where any image's was; 8 and 16 bits: full
-    bool values_counted = false;   ///< f32: FrequencyTable came with all images; 8 and 16 bits: false
+    std::optional<Range> range;  ///< that `counts` cover: all values; f32: the images' range where all were counted in
+                                 ///< the same bins; else absent, and there are no counts
+    bool upper_closed = false;   ///< f32: as in Analysis
+    Detail detail = Detail::full;  ///< f32: brief where any image's was; others: full
+    bool values_counted = false;   ///< f32: FrequencyTable came with all images; Counting::sorted: true; others: false
     std::vector<ChannelSummary> channels;  ///< in the order of `Channel`, never `all`
 
     /// Findings of a channel, or null.
     const ChannelSummary* find(Channel channel) const;
+    /// Lowest and highest finite sample of one of its channels; absent where there is none.
+    std::optional<Range> extremes(const ChannelSummary& channel) const;
 
     friend bool operator==(const DepthSummary& a, const DepthSummary& b) {
         return a.depth == b.depth && a.white == b.white && a.range == b.range && a.upper_closed == b.upper_closed &&
@@ -91,9 +94,11 @@ class Summary {
     /// promise.
     explicit Summary(std::vector<DepthSummary> depths);
 
-    /// Adds an image; one of f32 with what `count_frequencies` says of it, without which the summary's f32 images have
-    /// neither percentiles nor, unless all were counted over one range, a histogram. Throws InvalidArgument, the
-    /// summary unchanged, for findings that no engine gives or more than 2^60 samples in a channel.
+    /// Adds an image; of samples that are sorted with `values` in place of its own tables where they are given, which
+    /// may lie in a storage then; one of f32 with what `count_frequencies` says of it, without which the summary's f32
+    /// images have neither percentiles nor, unless all were counted over one range, a histogram. Throws
+    /// InvalidArgument, the summary unchanged, for findings that no engine gives or more than 2^60 samples in a
+    /// channel.
     void add(const Analysis& image, const std::vector<FrequencyTable>& values = {});
     /// Adds all images of another summary. Throws as `add`.
     void merge(const Summary& other);
@@ -109,7 +114,7 @@ class Summary {
     std::uint64_t memory_bytes() const;
 
     /// Rows of each depth: `gray red green blue luma c0 c1 … all alpha`, those there are; `all` is the depth's colours
-    /// and bands together, where they are more than one. Without a white for all, `clipped_high` is absent. u8 and u16:
+    /// and bands together, where they are more than one. Without a white for all, `clipped_high` is absent. But of f32
     /// every number is that of one image of all these pixels, bit for bit. f32: mean, std, skewness and kurtosis come
     /// from the exact power sums; percentiles, those of one image of all pixels, bit for bit, and `unique` from the
     /// frequencies, where there are such. They are read once for each row, from where they lie: what the

@@ -1,4 +1,5 @@
-/// Frequencies of f32 values: how often each occurs. From them the order statistics of a whole set are read.
+/// Frequencies of values: how often each occurs. From them follow the order statistics of a set of f32 images, and
+/// every number of samples that are sorted.
 #pragma once
 
 #include <cstddef>
@@ -32,21 +33,23 @@ class FrequencyStorage {
 ///
 /// Encoding: each value is two numbers of 7 bits a byte, the lowest first, 128 being added where more follow:
 /// 2 · (its key − the least that it can be) + (1 where it occurs more than once), and then, if it does, how often less
-/// 2. Keys are the places of values among all floats in their order: of a float with the bits b, b | 2^31, of a
-/// negative one ~b; −0 counts as +0.
+/// 2. Keys are the places of values among all of the type in their order: of a float with the bits b, b with the
+/// highest bit set, of a negative one ~b; −0 counts as +0; of an integer its distance from the lowest.
 class FrequencyRun {
   public:
-    /// Takes encoded bytes. Throws InvalidArgument where they are not so written.
-    explicit FrequencyRun(std::vector<std::byte> bytes);
+    /// Takes encoded bytes of values of a depth. Throws InvalidArgument where they are not so written.
+    explicit FrequencyRun(std::vector<std::byte> bytes, Depth depth = Depth::f32);
     /// Takes room in a storage that holds encoded bytes; it is given back with the last copy. Throws InvalidArgument
     /// where they are not so written, and what reading throws.
-    FrequencyRun(std::shared_ptr<FrequencyStorage> storage, std::uint64_t place, std::uint64_t bytes);
+    FrequencyRun(std::shared_ptr<FrequencyStorage> storage, std::uint64_t place, std::uint64_t bytes,
+                 Depth depth = Depth::f32);
 
+    Depth depth() const { return depth_; }
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t values() const { return values_; }    ///< different values; at least one
     std::uint64_t samples() const { return samples_; }  ///< the counts together; below 2^62
-    float lowest() const;
-    float highest() const;
+    double lowest() const;
+    double highest() const;
     /// Bytes, where they lie in memory; else null, and they lie at `place` of a FrequencyStorage.
     const std::byte* data() const { return memory_ ? memory_->data() : nullptr; }
     std::uint64_t place() const;
@@ -61,12 +64,13 @@ class FrequencyRun {
     std::shared_ptr<const std::vector<std::byte>> memory_;
     std::shared_ptr<Room> room_;
     std::uint64_t bytes_ = 0, values_ = 0, samples_ = 0;
-    std::uint32_t first_ = 0, last_ = 0;  ///< keys
+    std::uint64_t first_ = 0, last_ = 0;  ///< keys
+    Depth depth_ = Depth::f32;
 };
 
-/// Frequency table of one f32 channel, NaN left out: a count for each value that occurs, in runs that came together.
-/// With a storage, runs of 64 KiB and more lie there; without, all are in memory: 1 to 5 bytes a value, and more where
-/// it occurs often. A value type: copies share the runs.
+/// Frequency table of one channel, NaN left out: a count for each value that occurs, in runs that came together, all of
+/// one depth. With a storage, runs of 64 KiB and more lie there; without, all are in memory: 1 to 5 bytes a value, of
+/// f64 to 10, and more where it occurs often. A value type: copies share the runs.
 class FrequencyTable {
   public:
     static constexpr std::size_t most_memory_bytes = std::size_t{5} << 20;  ///< of memory_bytes(), with a storage
@@ -112,26 +116,32 @@ class FrequencyReader {
     /// Goes on to the first value, or the next. False, and then for ever, where there is none. Throws what the storages
     /// throw, and InvalidArgument where their bytes changed.
     bool next();
-    float value() const;
-    std::uint32_t key() const { return key_; }      ///< as in FrequencyRun
+    double value() const;
+    std::uint64_t key() const { return key_; }      ///< as in FrequencyRun
     std::uint64_t count() const { return count_; }  ///< samples of this value
 
   private:
     struct Window;
     std::unique_ptr<Window> window_;
-    std::uint32_t key_ = 0;
+    Depth depth_ = Depth::f32;
+    std::uint64_t key_ = 0;
     std::uint64_t count_ = 0;
 };
 
 /// Frequency tables of the channels that an analysis of the image has, named by `name_channels`, in its order: of the
 /// samples that an analysis by the request sees. Counted on the calling thread,
 /// with `counting_bytes(image)` of memory beside the result. Throws InvalidArgument for a view or a request that breaks
-/// its rules, for a view that is not f32 or lies in device memory, and what `storage` throws.
+/// its rules, for a view that is not f32 or lies in device memory (samples that are sorted have their table in the
+/// analysis), and what `storage` throws.
 std::vector<FrequencyTable> count_frequencies(const ImageView& image,
                                               const std::shared_ptr<FrequencyStorage>& storage = nullptr,
                                               const AnalysisRequest& request = {}, Samples samples = Samples::color);
 
-/// Memory that count_frequencies takes beside its result: at most 24 MiB.
+/// Memory that count_frequencies takes beside its result: at most 24 MiB; of other than 1, 3 or 4 channels three of
+/// these more.
 std::size_t counting_bytes(const ImageView& image);
+
+/// Memory that an analysis of samples that are sorted takes at most, the tables in its result included.
+std::size_t sorting_bytes(const ImageView& image);
 
 }  // namespace gpuhist

@@ -12,8 +12,10 @@ namespace gpuhist {
 
 /// Bins that a written histogram shows.
 struct HistogramOptions {
-    std::uint32_t bins = 256;    ///< equal bins over the range; 0: one per value (8 and 16 bits)
-    std::optional<Range> range;  ///< absent: [0, 256) or [0, 65536); f32: the one analysed
+    std::uint32_t bins = 256;    ///< equal bins over the range; 0: one per value (integers)
+    std::optional<Range> range;  ///< absent: 8- and 16-bit integers: all values of the type; f32: the one analysed;
+                                 ///< others: from the lowest to the highest finite sample of all channels, which is in
+                                 ///< the last bin
 };
 
 /// Histogram of equal bins over one range, a column a channel.
@@ -30,10 +32,10 @@ struct Histogram {
     double edge(std::size_t bin) const;
 };
 
-/// Histogram of an analysis. Bin of v: floor((v − lower) N / (upper − lower)), in exact integers for 8 and 16 bits,
-/// whose range bounds must be whole numbers. For f32 the analysis was already made with bins and range, channel by
-/// channel, and `options` must agree with it.
-/// Throws InvalidArgument: lower ≥ upper, bounds not finite, bins over 2^24, full bins of f32.
+/// Histogram of an analysis. Bin of v: floor((v − lower) N / (upper − lower)), in exact arithmetic for integers, whose
+/// range bounds must be whole numbers; of floats that which begins at or below v and ends over it. For f32 the analysis
+/// was already made with bins and range, channel by channel, and `options` must agree with it. Throws InvalidArgument:
+/// lower ≥ upper, bounds not finite, bins over 2^24, one bin per value of floats.
 Histogram histogram(const Analysis& analysis, const HistogramOptions& options = {});
 
 }  // namespace gpuhist

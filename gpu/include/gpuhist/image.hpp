@@ -8,19 +8,32 @@
 
 namespace gpuhist {
 
-/// Type of one sample: unsigned integers of 8 or 16 bits, or IEEE single precision.
-enum class Depth : std::uint8_t { u8, u16, f32 };
+/// Type of one sample: whole numbers without and with a sign, of 8, 16 or 32 bits, and IEEE numbers of half, single and
+/// double precision.
+enum class Depth : std::uint8_t { u8, s8, u16, s16, u32, s32, f16, f32, f64 };
+
+/// Sample of half precision, by its bits. The language has no such type yet.
+struct Half {
+    std::uint16_t bits;
+};
+
+/// Ways in which the samples of a depth are counted.
+enum class Counting : std::uint8_t {
+    values,  ///< in a bin for each value that the type has, ascending
+    bins,    ///< in equal bins over a range, moments and order statistics beside them
+    sorted   ///< by sorting: a count for each value that occurs
+};
 
 /// Order of the colours in a 3- or 4-channel pixel; alpha, where there is one, is last.
 enum class ChannelOrder : std::uint8_t { bgr, rgb };
 
-/// Meaning of a pixel's samples. Engines measure all of them as `color`; `name_channels` gives the channels their
-/// names.
+/// Meaning of a pixel's samples. Engines measure 1, 3 and 4 of them as `color`, and `name_channels` gives the channels
+/// their names; other numbers are bands, or the colours and bands where the view says so, and have their names at once.
 enum class Samples : std::uint8_t {
     color,       ///< 1: gray; 3: the colours; 4: the colours and alpha
     gray_alpha,  ///< 4: blue = green = red = gray, and alpha
-    bands,       ///< 1, 3 or 4 that are no colours, by place in ChannelOrder::rgb
-    color_bands  ///< 4: the colours, and a band that is no alpha
+    bands,       ///< 1 to 64 that are no colours, by place, of 3 and 4 in ChannelOrder::rgb
+    color_bands  ///< 4 to 64: the colours, and bands that are no alpha
 };
 
 /// Memory in which the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.
@@ -32,15 +45,22 @@ struct DepthTraits {
     const char* name;        ///< in files and messages
     std::size_t bytes;       ///< of one sample
     bool floating;           ///< IEEE numbers, which may be NaN and infinite
-    std::uint32_t values;    ///< different values, where each is counted in a bin of its own; else 0
+    Counting counting;       ///< how samples are counted
+    std::uint32_t values;    ///< Counting::values: bins, each of one value; else 0
     double lowest, highest;  ///< what a normalized copy is stretched to: the type's values, of floats 0 to 1
     Depth real;              ///< of copies that hold real numbers, see NormalizeTraits::real
 };
 
 inline constexpr DepthTraits all_depths[] = {
-    {Depth::u8, "u8", 1, false, 256, 0, 255, Depth::f32},
-    {Depth::u16, "u16", 2, false, 65536, 0, 65535, Depth::f32},
-    {Depth::f32, "f32", 4, true, 0, 0, 1, Depth::f32},
+    {Depth::u8, "u8", 1, false, Counting::values, 256, 0, 255, Depth::f32},
+    {Depth::s8, "s8", 1, false, Counting::values, 256, -128, 127, Depth::f32},
+    {Depth::u16, "u16", 2, false, Counting::values, 65536, 0, 65535, Depth::f32},
+    {Depth::s16, "s16", 2, false, Counting::values, 65536, -32768, 32767, Depth::f32},
+    {Depth::u32, "u32", 4, false, Counting::sorted, 0, 0, 4294967295.0, Depth::f64},
+    {Depth::s32, "s32", 4, false, Counting::sorted, 0, -2147483648.0, 2147483647.0, Depth::f64},
+    {Depth::f16, "f16", 2, true, Counting::values, 65536, 0, 1, Depth::f32},
+    {Depth::f32, "f32", 4, true, Counting::bins, 0, 0, 1, Depth::f32},
+    {Depth::f64, "f64", 8, true, Counting::sorted, 0, 0, 1, Depth::f64},
 };
 
 /// Row of a depth. A value outside the enumeration is not allowed.
@@ -54,10 +74,22 @@ constexpr decltype(auto) with_depth(Depth depth, Function&& function) {
     switch (depth) {
         case Depth::u8:
             return function(std::uint8_t{});
+        case Depth::s8:
+            return function(std::int8_t{});
         case Depth::u16:
             return function(std::uint16_t{});
+        case Depth::s16:
+            return function(std::int16_t{});
+        case Depth::u32:
+            return function(std::uint32_t{});
+        case Depth::s32:
+            return function(std::int32_t{});
+        case Depth::f16:
+            return function(Half{});
         case Depth::f32:
             return function(float{});
+        case Depth::f64:
+            return function(double{});
     }
     __builtin_unreachable();
 }
@@ -85,10 +117,13 @@ std::string list_depths(const Name& name, const char* last = " and ", const char
     return list.empty() ? held : list + last + held;
 }
 
-/// Names of all depths in a sentence: `u8, u16 and f32`.
+/// Names of all depths in a sentence: `u8, s8, … and f64`.
 inline std::string depth_names(const char* last = " and ") {
     return list_depths([](const DepthTraits& depth) { return depth.name; }, last);
 }
+
+/// Channels that an image may have.
+inline constexpr int most_channels = 64;
 
 /// View of interleaved pixels, row after row. It owns nothing: the pixels must outlive the call it is passed to.
 /// A region of interest is a view of its own: `data` moved to its first pixel, the parent's `row_bytes` kept.
@@ -97,18 +132,21 @@ struct BasicImageView {
     Void* data = nullptr;        ///< first sample; aligned to the sample's size
     std::int64_t width = 0;      ///< pixels in a row, at least 1
     std::int64_t height = 0;     ///< rows, at least 1
-    int channels = 1;            ///< 1 (grey), 3 (colour) or 4 (colour and alpha)
+    int channels = 1;            ///< 1 (grey), 3 (colour), 4 (colour and alpha), or up to 64 bands
     Depth depth = Depth::u8;     ///< type of a sample
     std::int64_t row_bytes = 0;  ///< bytes from one row to the next, at least a row's samples, a multiple of a sample
     ChannelOrder order = ChannelOrder::bgr;
     Memory memory = Memory::host;
+    /// Meaning of other than 1, 3 or 4 channels, and of a fourth that is a band, without which f32 has no order
+    /// statistics of all, and copies take it for alpha.
+    Samples samples = Samples::color;
 
     std::int64_t pixels() const { return width * height; }
     std::int64_t packed_row_bytes() const { return width * channels * static_cast<std::int64_t>(sample_bytes(depth)); }
     /// A view to write to is also a view to read.
     template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
     operator BasicImageView<Other>() const {
-        return {data, width, height, channels, depth, row_bytes, order, memory};
+        return {data, width, height, channels, depth, row_bytes, order, memory, samples};
     }
 };
 

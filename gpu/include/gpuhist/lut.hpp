@@ -17,14 +17,14 @@ struct LutSet {
     /// Table of one channel, or of the colours together.
     struct Lut {
         Channel channel = Channel::gray;  ///< joint: `gray`, and `all` for the colours; else `gray red green blue`
-        /// u8 and u16: 256 or 65536; whole numbers within the copies' depth, of f32 copies numbers from 0 to 1, of
-        /// zscore any finite ones. f32: of equalize, where lower < upper, 65536 from 0 to 1, one for each equal bin
-        /// from `lower` to `upper`; else none.
+        /// 8 and 16 bits: 256 or 65536, of f16 for finite samples alone, the others having 0; whole numbers within the
+        /// copies' depth, of floating copies numbers from 0 to 1, of zscore and f16 any finite ones. f32: of equalize,
+        /// where lower < upper, 65536 from 0 to 1, one for each equal bin from `lower` to `upper`; else none.
         std::vector<float> values;
-        /// f32 but for zscore: of minmax and percentile the values that become 0 and 1, of equalize the ends of the
-        /// bins. Where both are the same, samples stay as they are.
-        float lower = 0, upper = 0;
-        double mean = 0, std = 1;  ///< f32, zscore
+        /// f32, u32, s32 and f64 but for zscore: of minmax and percentile the values that become the ends of the
+        /// copies' range, of equalize the ends of the bins. Where both are the same, samples stay as they are.
+        double lower = 0, upper = 0;
+        double mean = 0, std = 1;  ///< f32, u32, s32 and f64, zscore
         friend bool operator==(const Lut& a, const Lut& b) {
             return a.channel == b.channel && a.values == b.values && a.lower == b.lower && a.upper == b.upper &&
                    a.mean == b.mean && a.std == b.std;
@@ -53,8 +53,10 @@ struct LutSet {
 /// of all their pixels; f32 by the same formulas, with the mean and std of the summary. Tables of u8 and u16 are for
 /// copies of the normalisation's depth, those of f32 may be given another one. Grey images among colours count
 /// as R = G = B, and have the same table: separate tables are refused there. Bands and alpha make none. Throws
-/// InvalidArgument for that, a normalisation out of bounds, a depth of which the summary has no image, or none but of
-/// bands, joint equalisation where luma was not counted, and percentile and equalize of f32 without frequencies.
+/// InvalidArgument for that, a normalisation out of bounds, equalize of u32, s32 and f64, which goes by an image's own
+/// ranks, copies of 8- and 16-bit images in u32, s32 or f64, of which tables hold too few digits, a depth of which the
+/// summary has no image, or none but of bands, joint equalisation where luma was not counted, and percentile and
+/// equalize of f32 without frequencies.
 LutSet make_luts(const Summary& summary, Depth depth, const Normalization& normalization);
 
 /// Channels that a normalisation leaves as they are because the samples that decide about them are of one value: of a

@@ -9,27 +9,30 @@
 
 namespace gpuhist {
 
-/// Modes of normalisation. With lo and hi the chosen extremes, top the type's highest value (1 for f32), n the number
-/// of samples:
-///   minmax      (v − lo) · top / (hi − lo), lo and hi the smallest and largest value; 8 and 16 bits exact in integers,
-///               halves rounded up. As cv::normalize(NORM_MINMAX) but for exact halves.
+/// Modes of normalisation. With lo and hi the chosen extremes, top the type's highest value (1 for floats), n the
+/// number of samples; what is said of v and top holds for signed integers of their distances from the lowest value:
+///   minmax      (v − lo) · top / (hi − lo), lo and hi the smallest and largest value; integers exact, halves rounded
+///   up;
+///               floats in double, rounded once. As cv::normalize(NORM_MINMAX) but for exact halves.
 ///   percentile  the minmax formula between two nearest-rank percentiles (smallest v with cum(v) ≥ ceil(q n), at least
 ///               1), clamped; where the two are equal the image is left as it is.
 ///   equalize    i0 the first non-empty bin, scale = top / (n − h[i0]) in float,
 ///               rint(float(Σ h[i0+1..v]) · scale); bit for bit cv::equalizeHist on 8-bit grey. Joint: the table of the
 ///               luma histogram on every channel. f32: 65536 equal bins over the finite range of colours and luma,
-///               result in [0, 1]; a population within one bin is left as it is.
-///   zscore      (v − mean) / std in double, rounded to f32; std is the population's.
+///               result in [0, 1]; a population within one bin is left as it is. u32, s32: Σ · top / (n − h[i0]) in
+///               whole numbers, halves rounded up; f16, f64: Σ / (n − h[i0]) in double.
+///   zscore      (v − mean) / std in double, rounded to f32, of u32, s32 and f64 not at all; std is the population's.
 /// A constant channel is left as it is (zscore: becomes 0), and so is one without a finite sample. NaN stays NaN; ±Inf
 /// follow the formula in IEEE arithmetic.
 ///
-/// Copies of another depth than these, of all modes but zscore (`Normalization::depth`):
-///   8 and 16 bits to each other  the same formulas with the other type's top, at once: nothing is rounded twice
-///   8 and 16 bits to f32         minmax and percentile as of f32 samples of these values; equalize
-///                                float(Σ h[i0+1..v]) · (1 / (n − h[i0])), at most 1
-///   f32 to 8 and 16 bits         the copy in f32, brought to the depth
-/// What is left as it is, and alpha, is brought to the depth: v · top / (top of v's type), to 8 and 16 bits with halves
-/// rounded up; f32 samples have top 1, are clamped to [0, 1] before, ±Inf too, and NaN becomes 0.
+/// Copies of another depth than these (`Normalization::depth`), zscore's of other floats:
+///   integers to each other  the same formulas with the other type's top, at once: nothing is rounded twice
+///   integers to floats      minmax and percentile as of floats of these values; equalize to f32
+///                           float(Σ h[i0+1..v]) · (1 / (n − h[i0])), at most 1, to f16 and f64 as theirs
+///   f32 to others           the copy in f32, brought to the depth
+///   f16 and f64 to others   the number in double, brought to the depth
+/// What is left as it is, and alpha, is brought to the depth: v · top / (top of v's type), to integers with halves
+/// rounded up; floats have top 1, are clamped to [0, 1] before, ±Inf too, and NaN becomes the lowest value.
 enum class NormalizeMode : std::uint8_t { minmax, percentile, equalize, zscore };
 
 /// Findings from which a mode's table follows.
@@ -81,11 +84,11 @@ struct Normalization {
     double low = 1;  ///< percentile: in percent, 0 ≤ low < high ≤ 100, resolved to 1e-6 percent
     double high = 99;
     bool joint = true;  ///< one table for all colour channels, so that colours keep their hue; false: one a channel
-    std::optional<Depth> depth{};  ///< of the copy; absent: the mode's. zscore: f32, if any
+    std::optional<Depth> depth{};  ///< of the copy; absent: the mode's. zscore: floats
 };
 
-/// Depth of the normalised image where none is asked for: that of the input, f32 for zscore. Alpha is then copied
-/// (zscore: converted to f32).
+/// Depth of the normalised image where none is asked for: that of the input; for zscore f32, of u32, s32 and f64 f64.
+/// Alpha is then copied (zscore: converted).
 constexpr Depth normalized_depth(Depth input, NormalizeMode mode) {
     return traits_of(mode).real ? traits_of(input).real : input;
 }

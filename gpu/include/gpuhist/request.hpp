@@ -18,7 +18,7 @@ struct Range {
 };
 
 /// Detail in which f32 images are analysed. `brief` leaves out what costs most: order statistics (median and
-/// percentiles) and the third and fourth moments (skewness and kurtosis). For 8 and 16 bits all follow from the counts.
+/// percentiles) and the third and fourth moments (skewness and kurtosis). Of other depths all follow from the counts.
 /// A stretch between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full
 /// whatever is asked.
 enum class Detail : std::uint8_t { brief, full };
@@ -50,16 +50,16 @@ class Percentiles {
     std::size_t size_ = 0;
 };
 
-/// Request for an analysis. Images of 8 and 16 bits are always counted one bin per value, and `bins` and `range` do not
+/// Request for an analysis. All images but those of f32 are always counted by value, and `bins` and `range` do not
 /// matter to them: any histogram follows from those counts afterwards (`histogram()`).
 struct AnalysisRequest {
     bool luma_histogram = true;    ///< false: of luma only `Analysis::brightness`, and no `luma` channel
-                                   ///< (8 and 16 bits; f32 ignores it)
+                                   ///< (f32 ignores it)
     std::uint32_t bins = 256;      ///< f32: equal bins over the range, 1 to 2^24
     std::optional<Range> range;    ///< f32: absent means the finite minimum and maximum over all rows, with the
                                    ///< maximum counted in the last bin
-    Detail detail = Detail::full;  ///< f32; 8 and 16 bits ignore it
-    Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of 8 and 16 bits any follow
+    Detail detail = Detail::full;  ///< f32; others ignore it
+    Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of others any follow
 
     friend bool operator==(const AnalysisRequest& a, const AnalysisRequest& b) {
         return a.luma_histogram == b.luma_histogram && a.bins == b.bins && a.range == b.range && a.detail == b.detail &&

@@ -20,16 +20,16 @@ struct Percentile {
 };
 
 /// Row of `stats.csv`: the numbers of one channel, in units of the stored values unless said otherwise. Absent means
-/// undefined: no finite sample, a constant channel (skewness, kurtosis), one sample (std_sample), or f32, where a
-/// column is for u8 and u16 alone (columns.hpp); or not found out: unique of one f32 image, skewness, kurtosis and
-/// percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
+/// undefined: no finite sample, a constant channel (skewness, kurtosis), one sample (std_sample), or floats, where a
+/// column is for integers alone (columns.hpp); or not found out: entropy and unique of one f32 image, skewness,
+/// kurtosis and percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
 struct Statistics {
     Channel channel = Channel::gray;
     std::uint64_t pixels = 0;  ///< samples of this row; of `all`, those of colours and bands together
     std::uint64_t nan = 0;
     std::uint64_t inf = 0;
     std::optional<double> min, max;
-    std::optional<double> mean;           ///< Σx / n, rounded once (8 and 16 bits)
+    std::optional<double> mean;           ///< Σx / n, rounded once (f32: nearly)
     std::optional<double> std;            ///< population: sqrt(n Σx² − (Σx)²) / n
     std::optional<double> std_sample;     ///< with n − 1
     std::optional<double> skewness;       ///< g1 = m3 / m2^1.5, population

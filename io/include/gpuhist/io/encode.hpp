@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <opencv2/core/mat.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,15 +72,18 @@ FileWriter whole_file_writer();
 /// be removed.
 const std::string& temporary_prefix();
 
-/// Extension of the format that keeps every sample of an image: `.png`, or `.tiff` for floats and bands.
+/// Extension of the format that keeps every sample of an image: `.png` for u8 and u16, `.tiff` for others and for
+/// bands.
 const char* lossless_extension(Depth depth, Samples samples = Samples::color);
 
-/// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for these and 32F), without loss. Bands
-/// need .tiff. Throws IoError where that fails. Safe to call from several threads.
+/// Encodes in the format of the path's extension (.png for 8U and 16U, .tiff for any), without loss. Bands need .tiff.
+/// `depth` says what the matrix's does not: 32S may be u32. Throws IoError where that fails. Safe to call from several
+/// threads.
 std::vector<unsigned char> encode_image(const std::filesystem::path& path, const cv::Mat& image,
-                                        Samples samples = Samples::color);
+                                        Samples samples = Samples::color, std::optional<Depth> depth = std::nullopt);
 
 /// Encodes, and writes with `write_file`.
-void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples = Samples::color);
+void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples = Samples::color,
+                 std::optional<Depth> depth = std::nullopt);
 
 }  // namespace gpuhist::io

@@ -50,6 +50,7 @@ struct Image {
 inline ImageView view(const Image& image) {
     ImageView found = view(image.pixels);
     found.depth = image.depth;
+    found.samples = image.samples;
     if (image.samples == Samples::bands) found.order = ChannelOrder::rgb;
     return found;
 }

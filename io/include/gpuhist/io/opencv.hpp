@@ -13,8 +13,9 @@
 
 namespace gpuhist::io {
 
-/// OpenCV's numbers of the depths, in the order of `Depth`.
-inline constexpr int opencv_depths[] = {CV_8U, CV_16U, CV_32F};
+/// OpenCV's numbers of the depths, in the order of `Depth`. It has none of u32: as CV_32S its bits are carried, and the
+/// view's depth is set by who knows it.
+inline constexpr int opencv_depths[] = {CV_8U, CV_8S, CV_16U, CV_16S, CV_32S, CV_32S, CV_16F, CV_32F, CV_64F};
 static_assert(sizeof opencv_depths / sizeof opencv_depths[0] == sizeof all_depths / sizeof all_depths[0]);
 
 constexpr int opencv_depth(Depth depth) {
@@ -24,7 +25,7 @@ constexpr int opencv_depth(Depth depth) {
 /// Depth of a matrix whose `depth()` this is; absent where gpuhist does not read it.
 constexpr std::optional<Depth> depth_of(int opencv_depth_number) {
     for (const DepthTraits& traits : all_depths)
-        if (opencv_depth(traits.depth) == opencv_depth_number) return traits.depth;
+        if (traits.depth != Depth::u32 && opencv_depth(traits.depth) == opencv_depth_number) return traits.depth;
     return std::nullopt;
 }
 
@@ -41,14 +42,16 @@ BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory mem
     view.memory = memory;
     const std::optional<Depth> depth = depth_of(image.depth());
     if (!depth)
-        throw InvalidArgument(
-            std::string(name) + " of depth " + cv::depthToString(image.depth()) + ": gpuhist reads " +
-            list_depths([](const DepthTraits& traits) { return cv::depthToString(opencv_depth(traits.depth)); }));
+        throw InvalidArgument(std::string(name) + " of depth " + cv::depthToString(image.depth()) + ": gpuhist reads " +
+                              list_depths([](const DepthTraits& traits) {
+                                  return traits.depth == Depth::u32 ? ""
+                                                                    : cv::depthToString(opencv_depth(traits.depth));
+                              }));
     view.depth = *depth;
     if (image.empty()) throw InvalidArgument(std::string(name) + ": an image has two dimensions and pixels");
-    if (view.channels != 1 && view.channels != 3 && view.channels != 4)
+    if (view.channels > most_channels)
         throw InvalidArgument(std::string(name) + " of " + std::to_string(view.channels) +
-                              " channels: gpuhist reads 1, 3 or 4");
+                              " channels: gpuhist reads 1 to " + std::to_string(most_channels));
     return view;
 }
 template <class Void>
@@ -62,7 +65,8 @@ using if_gpu_mat = std::enable_if_t<std::is_same_v<GpuMat, cv::cuda::GpuMat>, Re
 }  // namespace detail
 
 /// View of the pixels of a matrix (channels B, G, R, A, as OpenCV keeps them), region of interest included. The matrix
-/// must outlive the view. Throws InvalidArgument for depths other than those above and for 2 channels or more than 4.
+/// must outlive the view. Throws InvalidArgument for depths other than those above and for more than 64
+/// channels; other than 1, 3 and 4 are bands.
 inline ImageView view(const cv::Mat& image) {
     return detail::host_view<const void>(image);
 }

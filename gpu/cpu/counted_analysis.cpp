@@ -1,10 +1,11 @@
-#include "cpu/integer_analysis.hpp"
+#include "cpu/counted_analysis.hpp"
 
 #include <algorithm>
 #include <array>
 #include <type_traits>
 
 #include "core/analysis.hpp"
+#include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "core/luma.hpp"
 #include "cpu/pixel_source.hpp"
@@ -14,6 +15,8 @@
 namespace gpuhist::cpu {
 namespace {
 
+using core::Code;
+
 static_assert(round_pixels <= std::int64_t{1} << 31, "the sum of as many squares below 2^32 stays below 2^63");
 
 /// Interleaved channels, then luma.
@@ -22,29 +25,47 @@ constexpr int max_tables = 5;
 
 // ---- luma of a block ----------------------------------------------------------------------------------------------
 
-template <int channels, class Sample>
-[[gnu::always_inline]] inline void luma_loop(const Sample* samples, int pixels, ChannelOrder order, Sample* out) {
+/// Codes of luma of pixels of type `Sample`.
+template <class Sample, int channels>
+[[gnu::always_inline]] inline void luma_loop(const Code<Sample>* codes, int pixels, ChannelOrder order,
+                                             Code<Sample>* out) {
     const Positions at(order);
     for (int i = 0; i < pixels; ++i)
-        out[i] = static_cast<Sample>(core::luma(std::uint32_t{samples[i * channels + at.red]},
-                                                std::uint32_t{samples[i * channels + at.green]},
-                                                std::uint32_t{samples[i * channels + at.blue]}));
+        out[i] = core::luma_code<Sample>(codes[i * channels + at.red], codes[i * channels + at.green],
+                                         codes[i * channels + at.blue]);
 }
-GPUHIST_SIMD void luma_block(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order,
-                             std::uint8_t* out) {
+template <class Sample>
+[[gnu::always_inline]] inline void luma_loops(const Code<Sample>* codes, int pixels, int channels, ChannelOrder order,
+                                              Code<Sample>* out) {
+    channels == 3 ? luma_loop<Sample, 3>(codes, pixels, order, out) : luma_loop<Sample, 4>(codes, pixels, order, out);
+}
+GPUHIST_SIMD void luma_of_bytes(const std::uint8_t* codes, int pixels, int channels, ChannelOrder order,
+                                std::uint8_t* out) {
     static const bool wide = avx2::supported();
-    const int done = wide ? avx2::luma(samples, pixels, channels, order, out) : 0;
-    samples += done * channels, pixels -= done, out += done;
-    channels == 3 ? luma_loop<3>(samples, pixels, order, out) : luma_loop<4>(samples, pixels, order, out);
+    const int done = wide ? avx2::luma(codes, pixels, channels, order, out) : 0;
+    luma_loops<std::uint8_t>(codes + done * channels, pixels - done, channels, order, out + done);
 }
-GPUHIST_SIMD void luma_block(const std::uint16_t* samples, int pixels, int channels, ChannelOrder order,
-                             std::uint16_t* out) {
-    channels == 3 ? luma_loop<3>(samples, pixels, order, out) : luma_loop<4>(samples, pixels, order, out);
+GPUHIST_SIMD void luma_of_words(const std::uint16_t* codes, int pixels, int channels, ChannelOrder order,
+                                std::uint16_t* out) {
+    luma_loops<std::uint16_t>(codes, pixels, channels, order, out);
+}
+GPUHIST_SIMD void luma_of_halves(const std::uint16_t* codes, int pixels, int channels, ChannelOrder order,
+                                 std::uint16_t* out) {
+    luma_loops<Half>(codes, pixels, channels, order, out);
+}
+template <class Sample>
+void luma_block(const Code<Sample>* codes, int pixels, int channels, ChannelOrder order, Code<Sample>* out) {
+    if constexpr (core::is_real<Sample>)
+        luma_of_halves(codes, pixels, channels, order, out);
+    else if constexpr (sizeof(Sample) == 1)
+        luma_of_bytes(codes, pixels, channels, order, out);
+    else
+        luma_of_words(codes, pixels, channels, order, out);
 }
 
 // ---- sums of a block ----------------------------------------------------------------------------------------------
 
-using Sums = IntegerAnalyzer::Sums;
+using Sums = CountedAnalyzer::Sums;
 
 template <class Sample>
 [[gnu::always_inline]] inline void sum_loop(const Sample* luma, int pixels, Sums& sums) {
@@ -95,41 +116,44 @@ void count_block(const Sample* samples, const Sample* brightness, int pixels, Co
 }
 
 /// Counts the pixels [begin, end); without a luma table their brightness goes to `sums`.
-template <int channels, class Counter, class Sample, class Source>
+template <int channels, class Sample, class Counter, class Source>
 void count_pixels(const Source& source, std::int64_t begin, std::int64_t end, bool luma,
                   Counter* const (&tables)[max_tables], Sums& sums) {
-    for_blocks<Sample>(source, begin, end, [&](const Sample* samples, int pixels) {
-        sums.pixels += static_cast<std::uint64_t>(pixels);
-        if constexpr (channels == 1) {
-            count_block<1, false>(samples, samples, pixels, tables);
-        } else {
-            alignas(64) Sample brightness[block_pixels];
-            luma_block(samples, pixels, channels, source.image.order, brightness);
-            if (luma) {
-                count_block<channels, true>(samples, brightness, pixels, tables);
+    for_codes<Sample>(source, begin, end, [&](const Code<Sample>* codes, std::int64_t all) {
+        sums.pixels += static_cast<std::uint64_t>(all);
+        for (std::int64_t done = 0; done < all; done += block_pixels, codes += block_pixels * channels) {
+            const int pixels = static_cast<int>(std::min(block_pixels, all - done));
+            if constexpr (channels == 1) {
+                count_block<1, false>(codes, codes, pixels, tables);
             } else {
-                count_block<channels, false>(samples, brightness, pixels, tables);
-                sum_block(brightness, pixels, sums);
+                alignas(64) Code<Sample> brightness[block_pixels];
+                luma_block<Sample>(codes, pixels, channels, source.image.order, brightness);
+                if (luma) {
+                    count_block<channels, true>(codes, brightness, pixels, tables);
+                } else {
+                    count_block<channels, false>(codes, brightness, pixels, tables);
+                    sum_block(brightness, pixels, sums);
+                }
             }
         }
     });
 }
 
-template <class Counter, class Sample, class Source>
+template <class Sample, class Counter, class Source>
 void count_pixels(const Source& source, std::int64_t begin, std::int64_t end, bool luma,
                   Counter* const (&tables)[max_tables], Sums& sums) {
     switch (source.image.channels) {
         case 1:
-            return count_pixels<1, Counter, Sample>(source, begin, end, luma, tables, sums);
+            return count_pixels<1, Sample>(source, begin, end, luma, tables, sums);
         case 3:
-            return count_pixels<3, Counter, Sample>(source, begin, end, luma, tables, sums);
+            return count_pixels<3, Sample>(source, begin, end, luma, tables, sums);
         case 4:
-            return count_pixels<4, Counter, Sample>(source, begin, end, luma, tables, sums);
+            return count_pixels<4, Sample>(source, begin, end, luma, tables, sums);
     }
 }
 
-/// Counts u8 pixels by avx512.hpp.
-template <class Source>
+/// Counts pixels of 8 bits by avx512.hpp.
+template <class Sample, class Source>
 void count_gathered(const Source& source, std::int64_t begin, std::int64_t end, bool luma,
                     std::uint32_t* const (&tables)[max_tables], Sums& sums, avx512::Scratch& scratch) {
     const ImageView& image = source.image;
@@ -141,7 +165,7 @@ void count_gathered(const Source& source, std::int64_t begin, std::int64_t end, 
         if (image.channels >= 3 && !luma) sum_block(scratch.planes[luma_table], filled, sums);
         filled = 0;
     };
-    for_pieces<std::uint8_t>(source, begin, end, [&](const std::uint8_t* samples, std::int64_t pixels) {
+    for_codes<Sample>(source, begin, end, [&](const std::uint8_t* samples, std::int64_t pixels) {
         sums.pixels += static_cast<std::uint64_t>(pixels);
         while (pixels > 0) {
             const int part = static_cast<int>(std::min<std::int64_t>(pixels, avx512::gathered_pixels - filled));
@@ -174,12 +198,13 @@ Brightness brightness_of(const std::vector<std::uint64_t>& counts) {
 }  // namespace
 
 template <class Sample, class Source>
-void IntegerAnalyzer::run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result) {
-    constexpr int values = Table<Sample>::values, copies = Table<Sample>::copies;
+void CountedAnalyzer::run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result) {
+    using Table = gpuhist::cpu::Table<Code<Sample>>;
+    constexpr int values = Table::values, copies = Table::copies;
     const ImageView& image = source.image;
     const bool luma = request.luma_histogram && image.channels >= 3;
     core::lay_out(result, image, luma, values);
-    result.range = core::counted_range(traits_of(image.depth));
+    result.range = counted_range(traits_of(image.depth));
 
     // Counts to which each table goes: interleaved channels, then luma.
     std::uint64_t* totals[max_tables] = {};
@@ -208,32 +233,32 @@ void IntegerAnalyzer::run(Workers& workers, const Source& source, const Analysis
 
     if (copies == 1 && image.pixels() < serial_pixels) {  // large tables, few pixels: no gathering
         Sums sums;
-        count_pixels<std::uint64_t, Sample>(source, 0, image.pixels(), luma, totals, sums);
+        count_pixels<Sample>(source, 0, image.pixels(), luma, totals, sums);
         add(sums);
     } else {
-        const std::size_t worker_size = max_tables * Table<Sample>::size;
+        const std::size_t worker_size = max_tables * Table::size;
         const std::size_t size = worker_size * (image.pixels() < serial_pixels ? 1 : workers.threads());
         if (tables_.size() < size) tables_.resize(size);
         sums_.assign(workers.threads(), {});
-        constexpr bool bytes = std::is_same_v<Sample, std::uint8_t>;
+        constexpr bool bytes = sizeof(Sample) == 1;
         const bool gathers = bytes && avx512::supported();
         if (gathers) scratch_.resize(workers.threads());
         const auto count = [&](int worker, std::int64_t begin, std::int64_t end) {
             std::uint32_t* tables[max_tables];
-            for (int t = 0; t < max_tables; ++t)
-                tables[t] = tables_.data() + worker * worker_size + t * Table<Sample>::size;
+            for (int t = 0; t < max_tables; ++t) tables[t] = tables_.data() + worker * worker_size + t * Table::size;
             if constexpr (bytes)
-                if (gathers) return count_gathered(source, begin, end, luma, tables, sums_[worker], scratch_[worker]);
-            count_pixels<std::uint32_t, Sample>(source, begin, end, luma, tables, sums_[worker]);
+                if (gathers)
+                    return count_gathered<Sample>(source, begin, end, luma, tables, sums_[worker], scratch_[worker]);
+            count_pixels<Sample>(source, begin, end, luma, tables, sums_[worker]);
         };
         const auto gather = [&](int used) {
             for (int worker = 0; worker < used; ++worker) {
                 for (int t = 0; t < max_tables; ++t) {
                     if (!totals[t]) continue;
-                    std::uint32_t* table = tables_.data() + worker * worker_size + t * Table<Sample>::size;
+                    std::uint32_t* table = tables_.data() + worker * worker_size + t * Table::size;
                     for (int copy = 0; copy < copies; ++copy)
                         for (int v = 0; v < values; ++v) totals[t][v] += table[copy * values + v];
-                    std::fill_n(table, Table<Sample>::size, 0u);
+                    std::fill_n(table, Table::size, 0u);
                 }
                 add(sums_[worker]);
                 sums_[worker] = {};
@@ -243,7 +268,9 @@ void IntegerAnalyzer::run(Workers& workers, const Source& source, const Analysis
     }
 
     core::set_pixels(result, static_cast<std::uint64_t>(image.pixels()), pixels);
-    if (image.channels == 1) {
+    if constexpr (core::is_real<Sample>) {
+        for (ChannelAnalysis& channel : result.channels) core::set_apart_non_finite(channel);
+    } else if (image.channels == 1) {
         result.brightness = brightness_of(result.channels[0].counts);
     } else if (luma) {
         result.brightness = brightness_of(result.channels[3].counts);
@@ -254,12 +281,11 @@ void IntegerAnalyzer::run(Workers& workers, const Source& source, const Analysis
     }
 }
 
-void IntegerAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
+void CountedAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                               Analysis& result) {
     with_pixel_source(image, request, [&](const auto& source) {
         with_depth(image.depth, [&](auto sample) {
-            if constexpr (std::is_integral_v<decltype(sample)>)
-                run<Code<decltype(sample)>>(workers, source, request, result);
+            if constexpr (sizeof(sample) <= 2) run<decltype(sample)>(workers, source, request, result);
         });
     });
 }

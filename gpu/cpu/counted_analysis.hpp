@@ -1,4 +1,4 @@
-// 8- and 16-bit images: one count per value, and the brightness sums.
+// Images whose values are counted one by one, those of 8 and 16 bits: a count per value, and the brightness sums.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace gpuhist::cpu {
 
 /// Analyser of images whose values are counted one by one. Owns its workspace and reuses it.
-class IntegerAnalyzer {
+class CountedAnalyzer {
   public:
     /// Counts an image as a request wants it.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);

@@ -1,0 +1,122 @@
+// Codes of samples: unsigned integers, as wide as these, in the order of the values. By them samples are counted,
+// sorted and looked up.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "core/half.hpp"
+#include "core/portable.hpp"
+#include "gpuhist/image.hpp"
+
+namespace gpuhist::core {
+
+template <std::size_t bytes>
+using UnsignedOf = std::conditional_t<
+    bytes == 1, std::uint8_t,
+    std::conditional_t<bytes == 2, std::uint16_t, std::conditional_t<bytes == 4, std::uint32_t, std::uint64_t>>>;
+
+/// Type of a sample's code.
+template <class Sample>
+using Code = UnsignedOf<sizeof(Sample)>;
+
+/// Verdict on a sample's type: whether it is IEEE numbers.
+template <class Sample>
+inline constexpr bool is_real = std::is_floating_point_v<Sample> || std::is_same_v<Sample, Half>;
+
+/// Place of a sample among all of its type. Integers: the distance from the lowest; floats: in the order of their
+/// values, −0 right below +0, negative NaN first and positive ones last.
+template <class Sample>
+GPUHIST_HD inline Code<Sample> place_of(Sample sample) {
+    constexpr auto top = static_cast<Code<Sample>>(Code<Sample>{1} << (8 * sizeof(Sample) - 1));
+    Code<Sample> bits;
+    memcpy(&bits, &sample, sizeof bits);
+    if constexpr (is_real<Sample>)
+        return static_cast<Code<Sample>>(bits & top ? ~bits : bits | top);
+    else if constexpr (std::is_signed_v<Sample>)
+        return static_cast<Code<Sample>>(bits ^ top);
+    else
+        return bits;
+}
+/// Sample at a place.
+template <class Sample>
+GPUHIST_HD inline Sample sample_at(Code<Sample> place) {
+    constexpr auto top = static_cast<Code<Sample>>(Code<Sample>{1} << (8 * sizeof(Sample) - 1));
+    if constexpr (is_real<Sample>)
+        place = static_cast<Code<Sample>>(place & top ? place ^ top : ~place);
+    else if constexpr (std::is_signed_v<Sample>)
+        place = static_cast<Code<Sample>>(place ^ top);
+    Sample sample;
+    memcpy(&sample, &place, sizeof sample);
+    return sample;
+}
+
+/// Code of a sample: its place, but that −0 counts as +0.
+template <class Sample>
+GPUHIST_HD inline Code<Sample> code_of(Sample sample) {
+    const Code<Sample> place = place_of(sample);
+    if constexpr (is_real<Sample>) {
+        constexpr auto minus_zero = static_cast<Code<Sample>>(std::numeric_limits<Code<Sample>>::max() / 2);
+        return static_cast<Code<Sample>>(place + (place == minus_zero ? 1 : 0));
+    } else {
+        return place;
+    }
+}
+
+/// Codes of the infinite numbers: finite ones lie between.
+template <class Sample>
+inline constexpr Code<Sample> minus_infinity_code = 0;
+template <>
+inline constexpr std::uint16_t minus_infinity_code<Half> = 0x03FF;
+template <>
+inline constexpr std::uint32_t minus_infinity_code<float> = 0x007FFFFF;
+template <>
+inline constexpr std::uint64_t minus_infinity_code<double> = 0x000FFFFFFFFFFFFF;
+template <class Sample>
+inline constexpr Code<Sample> plus_infinity_code = static_cast<Code<Sample>>(~minus_infinity_code<Sample>);
+
+/// Value of a sample: exact, since none has more digits than a double.
+template <class Sample>
+GPUHIST_HD inline double value_of(Sample sample) {
+    if constexpr (std::is_same_v<Sample, Half>)
+        return to_float(sample);
+    else
+        return static_cast<double>(sample);
+}
+
+/// Depth of a sample's type.
+template <class Sample>
+constexpr Depth depth_of() {
+    Depth found{};
+    for (const DepthTraits& traits : all_depths)
+        with_depth(traits.depth, [&](auto sample) {
+            if constexpr (std::is_same_v<decltype(sample), Sample>) found = traits.depth;
+        });
+    return found;
+}
+
+/// Value of a depth's code.
+inline double value_at(Depth depth, std::uint64_t code) {
+    return with_depth(depth, [&](auto sample) {
+        using Sample = decltype(sample);
+        return value_of(sample_at<Sample>(static_cast<Code<Sample>>(code)));
+    });
+}
+
+/// Codes of a depth's finite samples, first and last.
+struct CodeRange {
+    std::uint64_t first, last;
+};
+inline CodeRange finite_codes(Depth depth) {
+    return with_depth(depth, [](auto sample) -> CodeRange {
+        using Sample = decltype(sample);
+        if constexpr (is_real<Sample>)
+            return {minus_infinity_code<Sample> + std::uint64_t{1}, plus_infinity_code<Sample> - std::uint64_t{1}};
+        else
+            return {0, std::numeric_limits<Code<Sample>>::max()};
+    });
+}
+
+}  // namespace gpuhist::core

@@ -1,0 +1,44 @@
+// Sums of doubles without rounding. Host only.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "core/wide.hpp"
+
+namespace gpuhist::core {
+
+/// Sum of up to 2^62 finite doubles of any size, in units of 2^-1074: exact, so that no order shows in it.
+class ExactSum {
+  public:
+    /// Adds a value `count` times.
+    void add(double value, std::uint64_t count) {
+        const auto bits = std::bit_cast<std::uint64_t>(value);
+        const std::uint64_t exponent = bits >> 52 & 0x7FF, fraction = bits & ((std::uint64_t{1} << 52) - 1);
+        const u128 product = static_cast<u128>(exponent == 0 ? fraction : fraction | std::uint64_t{1} << 52) * count;
+        const std::uint64_t shift = exponent == 0 ? 0 : exponent - 1;
+        const unsigned part = shift % 64;
+        const u128 low = product << part;
+        std::uint64_t* to = (bits >> 63 ? below_ : above_).data() + shift / 64;
+        std::uint64_t carry = add_word(*to, static_cast<std::uint64_t>(low), 0);
+        carry = add_word(*++to, static_cast<std::uint64_t>(low >> 64), carry);
+        carry = add_word(*++to, part == 0 ? 0 : static_cast<std::uint64_t>(product >> (128 - part)), carry);
+        while (carry != 0) carry = add_word(*++to, 0, carry);
+    }
+    /// Mean of n > 0 values, rounded once.
+    double mean(std::uint64_t n) const { return ratio(Wide<words>(above_) - Wide<words>(below_), n, -1074); }
+
+  private:
+    static constexpr int words = 35;  ///< 2^(1024 + 1074 + 62), a sign, and the words that `add` writes
+
+    static std::uint64_t add_word(std::uint64_t& to, std::uint64_t word, std::uint64_t carry) {
+        const u128 sum = static_cast<u128>(to) + word + carry;
+        to = static_cast<std::uint64_t>(sum);
+        return static_cast<std::uint64_t>(sum >> 64);
+    }
+
+    std::array<std::uint64_t, words> above_{}, below_{};  ///< magnitudes of positive and of negative values
+};
+
+}  // namespace gpuhist::core

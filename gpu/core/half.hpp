@@ -1,0 +1,61 @@
+// Half precision: exact to float and double, and back with one rounding, to the nearest, ties to even.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "core/portable.hpp"
+#include "gpuhist/image.hpp"
+
+namespace gpuhist::core {
+
+/// Float of the same value. A loop over it is vectorised.
+GPUHIST_HD inline float to_float(Half half) {
+    const std::uint32_t magnitude = half.bits & 0x7FFFu, sign = std::uint32_t{half.bits} << 16 & 0x80000000u;
+    // Digits and exponent as those of a float that is too small by 2^112: a product, which is exact, mends subnormal
+    // numbers too. NaN and infinity keep the highest exponent.
+    std::uint32_t bits = magnitude << 13;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    value *= 0x1p112f;
+    memcpy(&bits, &value, sizeof bits);
+    bits = magnitude >= 0x7C00u ? 0x7F800000u | magnitude << 13 : bits;
+    bits |= sign;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/// Half nearest to a float; infinite from 65520 on.
+GPUHIST_HD inline Half to_half(float value) {
+    std::uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
+    // Normal numbers: the exponent is counted from another place, and the digits that go are rounded.
+    const std::uint32_t normal = (magnitude - (112u << 23) + 0x0FFFu + (magnitude >> 13 & 1u)) >> 13;
+    // Subnormal ones: a sum whose last digit is theirs.
+    float small;
+    memcpy(&small, &magnitude, sizeof small);
+    small += 0.5f;
+    std::uint32_t subnormal;
+    memcpy(&subnormal, &small, sizeof subnormal);
+    subnormal -= 0x3F000000u;
+    std::uint32_t half = magnitude < 0x38800000u ? subnormal : normal;
+    half = magnitude >= 0x477FF000u ? 0x7C00u : half;
+    half = magnitude > 0x7F800000u ? 0x7E00u | (magnitude >> 13 & 0x3FFu) : half;
+    return {static_cast<std::uint16_t>(half | sign)};
+}
+
+/// Half nearest to a double. What lies between is rounded once: to a float that is odd in its last digit where it is
+/// not exact, and from that.
+inline Half to_half(double value) {
+    const auto single = static_cast<float>(value);
+    const double rounded = single;
+    if (rounded == value || value != value) return to_half(single);
+    auto bits = std::bit_cast<std::uint32_t>(single);
+    if (std::fabs(rounded) > std::fabs(value)) --bits;  // towards zero
+    return to_half(std::bit_cast<float>(bits | 1));
+}
+
+}  // namespace gpuhist::core

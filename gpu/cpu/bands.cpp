@@ -1,0 +1,220 @@
+#include "cpu/bands.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/analysis.hpp"
+#include "core/bins.hpp"
+#include "core/validate.hpp"
+#include "engines.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist {
+namespace cpu {
+namespace {
+
+/// Copies samples of some bytes, which lie so far apart.
+template <std::size_t bytes>
+void copy_samples(const std::byte* from, std::size_t from_step, std::byte* to, std::size_t to_step,
+                  std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i, from += from_step, to += to_step) std::memcpy(to, from, bytes);
+}
+
+void copy_row(const std::byte* from, std::size_t from_step, std::byte* to, std::size_t to_step, std::int64_t pixels,
+              int channels, std::size_t bytes) {
+    const auto copy = bytes == 1   ? copy_samples<1>
+                      : bytes == 2 ? copy_samples<2>
+                      : bytes == 4 ? copy_samples<4>
+                                   : copy_samples<8>;
+    for (int c = 0; c < channels; ++c, from += bytes, to += bytes) copy(from, from_step, to, to_step, pixels);
+}
+
+}  // namespace
+
+MutableImageView Part::like(const ImageView& image, int channels, Depth depth) {
+    MutableImageView view{nullptr, image.width, image.height, channels, depth, 0, image.order, image.memory};
+    view.row_bytes = view.packed_row_bytes();
+    memory_.resize(static_cast<std::size_t>(view.row_bytes * view.height));
+    view.data = memory_.data();
+    view_ = view;
+    return view;
+}
+
+const ImageView& Part::of(const ImageView& image, int first, int channels) {
+    const MutableImageView part = like(image, channels, image.depth);
+    const std::size_t bytes = sample_bytes(image.depth), step = bytes * static_cast<std::size_t>(image.channels);
+    const auto* from = static_cast<const std::byte*>(image.data) + bytes * static_cast<std::size_t>(first);
+    for (std::int64_t y = 0; y < image.height; ++y)
+        copy_row(from + y * image.row_bytes, step, memory_.data() + y * part.row_bytes,
+                 bytes * static_cast<std::size_t>(channels), image.width, channels, bytes);
+    return view_;
+}
+
+void Part::put(const MutableImageView& output, int first) const {
+    const std::size_t bytes = sample_bytes(output.depth), step = bytes * static_cast<std::size_t>(output.channels);
+    auto* to = static_cast<std::byte*>(output.data) + bytes * static_cast<std::size_t>(first);
+    for (std::int64_t y = 0; y < output.height; ++y)
+        copy_row(memory_.data() + y * view_.row_bytes, bytes * static_cast<std::size_t>(view_.channels),
+                 to + y * output.row_bytes, step, output.width, view_.channels, bytes);
+}
+
+namespace {
+
+/// Extremes of the finite samples of f32 analyses.
+struct Found {
+    bool any = false;
+    float minimum = 0, maximum = 0;
+
+    void add(const Analysis& analysis) {
+        for (const ChannelAnalysis& channel : analysis.channels) {
+            if (core::finite(channel) == 0) continue;
+            minimum = any ? std::min(minimum, channel.minimum) : channel.minimum;
+            maximum = any ? std::max(maximum, channel.maximum) : channel.maximum;
+            any = true;
+        }
+    }
+};
+
+/// Counts samples at the upper end of the range in the last bin, with which it was not closed.
+void close_range(Analysis& analysis) {
+    for (ChannelAnalysis& channel : analysis.channels) {
+        const std::uint64_t plus_infinite = channel.infinite - channel.below;  // nothing finite lies below
+        channel.counts.back() += channel.above - plus_infinite;
+        channel.above = plus_infinite;
+    }
+}
+
+class PartsEngine final : public Engine {
+  public:
+    explicit PartsEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+
+    std::string_view name() const override { return engine_->name(); }
+
+    void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
+        if (by_parts(image, false))
+            analyze_parts(image, request, result);
+        else
+            engine_->analyze(image, request, result);
+    }
+
+    void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
+                   const MutableImageView& output, Analysis& result) override {
+        if (!by_parts(image, true)) return engine_->normalize(image, request, normalization, output, result);
+        core::validate(normalization);
+        core::validate_output(image, normalized_depth(image.depth, normalization), output);
+        if (normalization.joint && traits_of(normalization.mode).joint_by_luma)
+            throw InvalidArgument(std::string(to_string(normalization.mode)) +
+                                  " of bands together goes by luma, which they have not: separate tables");
+        analyze_parts(image, request, result);
+        if (normalization.joint) return normalize_as_one(image, request, normalization, output);
+        for (int c = 0; c < image.channels; ++c) {
+            const MutableImageView copy = copy_.like(image, 1, output.depth);
+            engine_->normalize(part_.of(image, c, 1), request, normalization, copy, of_part_);
+            copy_.put(output, c);
+        }
+    }
+
+    void run(Job* jobs, std::size_t count) override {
+        for (std::size_t begin = 0, end; begin < count; begin = end) {
+            const bool parts = by_parts(jobs[begin]);
+            for (end = begin + 1; end < count && by_parts(jobs[end]) == parts;) ++end;
+            if (parts)
+                Engine::run(jobs + begin, end - begin);
+            else
+                engine_->run(jobs + begin, end - begin);
+        }
+    }
+
+  private:
+    /// Verdict on an image: four channels are swept at once, but that a fourth band has no part in f32's order
+    /// statistics of all colors, nor in normalisations, which take it for alpha.
+    static bool by_parts(const ImageView& image, bool normalized) {
+        const bool fourth =
+            image.channels == 4 && (image.samples == Samples::bands || image.samples == Samples::color_bands);
+        return cpu::has_parts(image) || (fourth && (normalized || traits_of(image.depth).counting == Counting::bins));
+    }
+    static bool by_parts(const Job& job) { return by_parts(job.image, job.normalization.has_value()); }
+
+    static void validate(const ImageView& image, const AnalysisRequest& request) {
+        core::validate(image, request);
+        const std::string samples = "image of " + std::to_string(image.channels) + " channels: ";
+        if (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4))
+            throw InvalidArgument(samples +
+                                  "gray and alpha are four samples a pixel, colors and bands more than three");
+        if (image.memory != Memory::host)
+            throw InvalidArgument(samples + "in device memory gpuhist measures 1, 3 and 4, and of f32 no fourth band");
+    }
+
+    /// Calls visit(part, first channel) for the colors, and for each band.
+    template <class Visit>
+    void each_part(const ImageView& image, const Visit& visit) {
+        const int bands = cpu::first_band(image);
+        if (bands > 0) visit(part_.of(image, 0, bands), 0);
+        for (int c = bands; c < image.channels; ++c) visit(part_.of(image, c, 1), c);
+    }
+
+    void analyze_parts(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
+        validate(image, request);
+        const bool bins = traits_of(image.depth).counting == Counting::bins;
+        AnalysisRequest asked = request;
+        if (bins && !request.range) asked.range = range_of(image, request);
+        Analysis whole;
+        each_part(image, [&](const ImageView& part, int first) {
+            engine_->analyze(part, asked, of_part_);
+            if (bins && !request.range) close_range(of_part_);
+            if (first == 0) {
+                std::swap(whole, of_part_);
+                if (part.channels == 1) whole.channels.front().channel = band(0);
+                return;
+            }
+            whole.channels.push_back(std::move(of_part_.channels.front()));
+            whole.channels.back().channel = band(first);
+        });
+        if (cpu::first_band(image) == 0) whole.brightness.reset();
+        whole.upper_closed = bins && !request.range;
+        if (whole.detail == Detail::full && bins) {
+            engine_->analyze(as_one(image), asked, of_part_);
+            whole.pooled_order_statistics = std::move(of_part_.channels.front().order_statistics);
+        }
+        result = std::move(whole);
+    }
+
+    /// Range over all parts.
+    Range range_of(const ImageView& image, const AnalysisRequest& request) {
+        AnalysisRequest brief = request;
+        brief.detail = Detail::brief;
+        brief.bins = 1;
+        Found found;
+        each_part(image, [&](const ImageView& part, int) {
+            engine_->analyze(part, brief, of_part_);
+            found.add(of_part_);
+        });
+        return core::found_range(found.any, found.minimum, found.maximum);
+    }
+
+    static ImageView as_one(const ImageView& image) { return cpu::as_one_channel(image); }
+
+    /// Writes a copy by one table of all channels: as of one channel that has all samples.
+    void normalize_as_one(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
+                          const MutableImageView& output) {
+        engine_->normalize(as_one(image), request, normalization, cpu::as_one_channel(output), of_part_);
+    }
+
+    const std::unique_ptr<Engine> engine_;
+    cpu::Part part_, copy_;
+    Analysis of_part_;
+};
+
+}  // namespace
+}  // namespace cpu
+
+std::unique_ptr<Engine> with_parts(std::unique_ptr<Engine> engine) {
+    return std::make_unique<cpu::PartsEngine>(std::move(engine));
+}
+
+}  // namespace gpuhist

@@ -1,0 +1,119 @@
+#include "cpu/sorted_analysis.hpp"
+
+#include <oneapi/tbb/parallel_sort.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/analysis.hpp"
+#include "core/luma.hpp"
+#include "cpu/pixel_source.hpp"
+#include "dataset/frequency_table.hpp"
+
+namespace gpuhist::cpu {
+namespace {
+
+/// Pixels whose codes are sorted at a time: each such part becomes a run.
+constexpr std::int64_t part_pixels = std::int64_t{1} << 22;
+
+/// Codes of one row of a part, as many as pixels count.
+template <class Sample, class Source>
+std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t end, Channel row,
+                       core::Code<Sample>* codes) {
+    const int channels = source.image.channels;
+    const Positions at(source.image.order);
+    std::size_t filled = 0;
+    for_pieces<Sample>(source, begin, end, [&](const Sample* samples, std::int64_t pixels) {
+        core::Code<Sample>* const to = codes + filled;
+        filled += static_cast<std::size_t>(pixels);
+        if (row == Channel::luma) {
+            for (std::int64_t i = 0; i < pixels; ++i, samples += channels)
+                to[i] = core::luma_code<Sample>(core::code_of(samples[at.red]), core::code_of(samples[at.green]),
+                                                core::code_of(samples[at.blue]));
+            return;
+        }
+        samples += row == Channel::red     ? at.red
+                   : row == Channel::green ? at.green
+                   : row == Channel::blue  ? at.blue
+                   : row == Channel::alpha ? 3
+                                           : 0;
+        for (std::int64_t i = 0; i < pixels; ++i) to[i] = core::code_of(samples[i * channels]);
+    });
+    return filled;
+}
+
+}  // namespace
+
+template <class Sample, class Source>
+void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result) {
+    using Code = core::Code<Sample>;
+    const ImageView& image = source.image;
+    core::lay_out(result, image, request.luma_histogram, 0);
+    auto& codes = [&]() -> auto& {
+        if constexpr (sizeof(Code) == 8)
+            return longs_;
+        else
+            return words_;
+    }
+    ();
+    const std::int64_t part = std::min(part_pixels, image.pixels());
+    if (codes.size() < static_cast<std::size_t>(part)) codes.resize(static_cast<std::size_t>(part));
+    const core::CodeRange finite = core::finite_codes(image.depth);
+    std::uint64_t counted = 0;
+    for (std::int64_t begin = 0; begin < image.pixels(); begin += part) {
+        const std::int64_t end = std::min(begin + part, image.pixels());
+        std::size_t found = 0;
+        for (ChannelAnalysis& channel : result.channels) {
+            found = find_codes<Sample>(source, begin, end, channel.channel, codes.data());
+            Code* const last = codes.data() + found;
+            if (workers.threads() > 1 && end - begin >= serial_pixels)
+                workers.among([&] { tbb::parallel_sort(codes.data(), last); });
+            else
+                std::sort(codes.data(), last);
+            // What is not finite lies at the ends.
+            Code* const first = std::lower_bound(codes.data(), last, static_cast<Code>(finite.first));
+            Code* const stop = std::upper_bound(first, last, static_cast<Code>(finite.last));
+            if constexpr (core::is_real<Sample>) {
+                const auto infinite = [&](Code* from, Code* to, Code code) {
+                    const auto [low, high] = std::equal_range(from, to, code);
+                    return static_cast<std::uint64_t>(high - low);
+                };
+                const std::uint64_t minus = infinite(codes.data(), first, core::minus_infinity_code<Sample>),
+                                    plus = infinite(stop, last, core::plus_infinity_code<Sample>);
+                channel.below += minus;
+                channel.above += plus;
+                channel.infinite += minus + plus;
+                channel.nan += static_cast<std::uint64_t>(first - codes.data() + (last - stop)) - minus - plus;
+            }
+            if (first == stop) continue;
+            channel.values.add(
+                core::sorted_run(image.depth, Code{0}, first, static_cast<std::size_t>(stop - first), nullptr));
+            channel.values.settle();
+        }
+        counted += found;
+    }
+    core::set_pixels(result, static_cast<std::uint64_t>(image.pixels()), counted);
+}
+
+void SortedAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
+                             Analysis& result) {
+    with_pixel_source(image, request, [&](const auto& source) {
+        with_depth(image.depth, [&](auto sample) {
+            if constexpr (traits_of(core::depth_of<decltype(sample)>()).counting == Counting::sorted)
+                run<decltype(sample)>(workers, source, request, result);
+        });
+    });
+}
+
+}  // namespace gpuhist::cpu
+
+namespace gpuhist {
+
+std::size_t sorting_bytes(const ImageView& image) {
+    const auto pixels = static_cast<std::size_t>(image.pixels()), bytes = sample_bytes(image.depth);
+    const std::size_t a_value = bytes > 4 ? 10 : 5;  // in a run whose writer has up to twice as much
+    return std::min<std::size_t>(cpu::part_pixels, pixels) * (bytes + 2 * a_value) +
+           static_cast<std::size_t>(image.channels + 1) * pixels * a_value;
+}
+
+}  // namespace gpuhist
