@@ -82,8 +82,8 @@ TEST_F(Distrust, AListOfBadInputsIsCheckedToo) {
     for (const char* file : {"0.png", "1.png", "2.png"}) write_text(at(std::string("dir/") + file), "no");
     interrupt(words, "out/gpuhist.journal");
     const std::string name = "out/gpuhist.bad.partial", bad = read_text(at(name));
-    ASSERT_TRUE(contains(bad, "0\n1\n2\n"));
-    write_text(at(name), "0\n1\n3\n" + bad.substr(6));
+    ASSERT_TRUE(contains(bad, "0 0\n1 0\n2 0\n"));
+    write_text(at(name), "0 0\n1 0\n3 0\n" + bad.substr(12));
     const Outcome outcome = run(resumed(words));
     EXPECT_EQ(outcome.code, output_failed);
     EXPECT_TRUE(contains(outcome.err, name + ": is not what the checkpoint says of it")) << outcome.err;

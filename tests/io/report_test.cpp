@@ -68,9 +68,9 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
 }
 
 TEST(Report, RowsAreExact) {
-    const auto line = [](const std::string& fields) {  // and an empty field for each further column
+    const auto line = [](const std::string& fields) {  // and an empty field for each further column but the last, pages
         const auto commas = static_cast<std::size_t>(std::count(fields.begin(), fields.end(), ','));
-        return fields + std::string(number_of_columns() - 1 - commas, ',') + '\n';
+        return fields + std::string(number_of_columns() - 2 - commas, ',') + ",1\n";
     };
     const ImageInfo image{"photo.jpg", 4, 3, Depth::u8};
     EXPECT_EQ(stats_csv_rows(image, {full_row()}),
@@ -161,7 +161,7 @@ TEST(Report, JsonParsesBack) {
             EXPECT_EQ(value.get<double>(), std::strtod(cells[i].c_str(), nullptr)) << name;
         ++i;
     }
-    for (const char* of_image : {"white", "alpha", "damage"}) {
+    for (const char* of_image : {"white", "alpha", "damage", "pages"}) {
         ASSERT_LT(i, columns.size());
         EXPECT_EQ(columns[i++], of_image);
         EXPECT_TRUE(json.contains(of_image));
