@@ -3,11 +3,13 @@
 // Environment: GPUHIST_PROGRAM, the program.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <array>
 
 #include <algorithm>
 #include <cstdlib>
@@ -99,7 +101,7 @@ class Merge : public testing::Test {
             image.width = 4;
             image.height = 3;
             image.channels = i % 4 == 0 ? 1 : i % 4 == 1 ? 4 : 3;
-            image.depth = static_cast<Depth>(i % 3);
+            image.depth = std::array{Depth::u8, Depth::u16, Depth::f32}[static_cast<std::size_t>(i % 3)];
             image.row_bytes = image.packed_row_bytes();
             if (i % 5 != 3) {
                 input.images.push_back(engine->analyze(image));
@@ -338,7 +340,7 @@ TEST_F(Merge, DamagedPartsAreRefused) {
     fs::remove(at("2/part-1-of-3.json"));
     write_three();
     change("2/part-2-of-3.json", "gpuhist part 9", "gpuhist part 8");
-    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 7', which another version of gpuhist wrote"),
+    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 8', which another version of gpuhist wrote"),
               std::string::npos);
 }
 

@@ -141,7 +141,7 @@ TEST_P(AnalysisTest, small_engine_and_result_reused) {
         shape.width = 1 + static_cast<std::int64_t>(bits % 300 >> (bits >> 60));
         shape.height = 1 + static_cast<std::int64_t>((bits >> 10) % 60);
         shape.channels = std::array{1, 3, 4}[(bits >> 20) % 3];
-        shape.depth = static_cast<Depth>((bits >> 24) % 3);
+        shape.depth = std::array{Depth::u8, Depth::u16, Depth::f32}[(bits >> 24) % 3];
         shape.order = static_cast<ChannelOrder>((bits >> 28) % 2);
         const std::vector<Content> contents = contents_of(shape.depth);
         const Content content = contents[(bits >> 30) % contents.size()];

@@ -24,7 +24,7 @@ TEST_P(StreamBehaviorTest, small_analyser_and_results_reused) {
         shape.width = 1 + static_cast<std::int64_t>(bits % 300 >> (bits >> 60));
         shape.height = 1 + static_cast<std::int64_t>((bits >> 10) % 60);
         shape.channels = std::array{1, 3, 4}[(bits >> 20) % 3];
-        shape.depth = static_cast<Depth>((bits >> 24) % 3);
+        shape.depth = std::array{Depth::u8, Depth::u16, Depth::f32}[(bits >> 24) % 3];
         shape.order = static_cast<ChannelOrder>((bits >> 28) % 2);
         AnalysisRequest request;
         request.luma_histogram = bits >> 40 & 1;

@@ -69,7 +69,7 @@ TEST_P(StreamRefusalTest, small_plans) {
     };
     for (int channels : {-1, 0, 2, 5})
         refused_plan("a number of channels", [&](StreamPlan& plan) { plan.channels = channels; });
-    refused_plan("a depth", [](StreamPlan& plan) { plan.depth = static_cast<Depth>(3); });
+    refused_plan("a depth", [](StreamPlan& plan) { plan.depth = static_cast<Depth>(std::size(all_depths)); });
     refused_plan("no bins", [](StreamPlan& plan) { plan.bins = 0; });
     refused_plan("too many bins", [](StreamPlan& plan) { plan.bins = (1u << 24) + 1; });
     for (int gpu : {-1, 9999}) {

@@ -135,15 +135,19 @@ Bytes file_of(const Exr& o) {
     return file;
 }
 
-/// Holds an image against the samples, its channels being these of the file's.
+/// Holds an image against the samples, its channels being these of the file's: halves where all channels have them.
 void expect_samples(const Image& image, const Exr& o, const std::vector<int>& channels) {
-    ASSERT_EQ(image.pixels.type(), CV_32FC(static_cast<int>(channels.size())));
+    const bool halves =
+        std::all_of(o.channels.begin(), o.channels.end(), [](const Channel& one) { return one.type == 1; });
+    ASSERT_EQ(image.pixels.type(), CV_MAKETYPE(halves ? CV_16F : CV_32F, static_cast<int>(channels.size())));
+    cv::Mat pixels;
+    image.pixels.convertTo(pixels, CV_32F);
     ASSERT_EQ(image.pixels.size(), cv::Size(o.width, o.height));
     for (int y = 0; y < o.height; ++y)
         for (int x = 0; x < o.width; ++x)
             for (std::size_t c = 0; c < channels.size(); ++c)
-                ASSERT_EQ(image.pixels.ptr<float>(y, x)[c], sample(channels[c], x, y)) << x << ' ' << y << ' ' << c;
-    EXPECT_EQ(image.depth, Depth::f32);
+                ASSERT_EQ(pixels.ptr<float>(y, x)[c], sample(channels[c], x, y)) << x << ' ' << y << ' ' << c;
+    EXPECT_EQ(image.depth, halves ? Depth::f16 : Depth::f32);
     EXPECT_EQ(image.white, 1);
 }
 
@@ -183,16 +187,23 @@ TEST(OpenExr, ChannelsAreThoseThatAreThere) {
 
 TEST(OpenExr, OthersThanTheColorsTogetherKeepTheirNames) {
     const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> cases{
-        {{"R"}, {"red"}},           {{"G"}, {"green"}},
-        {{"B"}, {"blue"}},          {{"A"}, {"alpha"}},
-        {{"depth.Z"}, {"depth.Z"}}, {{"left.B", "left.G", "left.R"}, {"left.B", "left.G", "left.R"}}};
+        {{"R"}, {"red"}},
+        {{"G"}, {"green"}},
+        {{"B"}, {"blue"}},
+        {{"A"}, {"alpha"}},
+        {{"U", "V"}, {"U", "V"}},
+        {{"depth.Z"}, {"depth.Z"}},
+        {{"left.B", "left.G", "left.R"}, {"left.B", "left.G", "left.R"}}};
     for (const auto& [channels, names] : cases) {
         const Exr exr{named(channels)};
         const Image image = decode_image(file_of(exr), "x");
         EXPECT_EQ(image.samples, Samples::bands);
         EXPECT_EQ(image.bands, names);
         EXPECT_EQ(image.alpha, channels.front() == "A" ? Alpha::premultiplied : Alpha::none);
-        expect_samples(image, exr, channels.size() == 1 ? std::vector<int>{0} : std::vector<int>{0, 1, 2});
+        expect_samples(image, exr,
+                       channels.size() == 1   ? std::vector<int>{0}
+                       : channels.size() == 2 ? std::vector<int>{0, 1}
+                                              : std::vector<int>{0, 1, 2});
     }
 }
 

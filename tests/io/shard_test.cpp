@@ -74,7 +74,7 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 7"; }),
         "p: its format is 'gpuhist part 7', which another version of gpuhist wrote, while this one reads 'gpuhist part "
-        "8': run this shard again, or merge with that version");
+        "9': run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
               "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 9\"'");
     const std::string good = shard_json(small_part());
