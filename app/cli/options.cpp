@@ -190,7 +190,7 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
     for (const DepthTraits& traits : all_depths) depths.emplace_back(traits.name, traits.depth);
     add_choice(grammar, app, "--depth", options.normalization.depth, depths,
                "Depth of the copies: " + listed(depths) +
-                   ", of which floats are 0 to 1\n[the image's; zscore: f32, of u32, s32 and f64 f64]",
+                   "; floats 0 to 1\n[the image's; zscore: f32, of u32, s32 and f64 f64]",
                "TYPE");
     add_number(app, "--size", options.copy_size, std::int64_t{1}, most_side,
                "Make copies smaller, after the table: so many pixels on the\nlongest side, each the average of an area",

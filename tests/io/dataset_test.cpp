@@ -304,7 +304,7 @@ TEST(PoolFile, IsReadStrictly) {
     EXPECT_EQ(changed("[9,1]", "[9]"), "my.json/0/channels/0/counts/1: a run of counts that does not fit there");
     EXPECT_EQ(changed("gray", "all"), "my.json/0/channels/0/channel: 'all' is not known here");
     EXPECT_EQ(changed("gray", "red"), "my.json: summary: u8: red, green and blue come together");
-    EXPECT_EQ(changed("gray", "c4"), "my.json/0/channels/0/channel: 'c4' is not known here");
+    EXPECT_EQ(changed("gray", "c64"), "my.json/0/channels/0/channel: 'c64' is not known here");
     EXPECT_EQ(changed("255.0", "0"), "my.json: summary: u8: white is a finite number over 0");
     EXPECT_EQ(changed("255.0", "\"255\""), "my.json/0/white: a number is wanted");
     EXPECT_EQ(changed("\"white\":255.0,", ""), "my.json/0: 'white' is missing");

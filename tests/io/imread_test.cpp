@@ -162,7 +162,10 @@ TEST_F(Imread, TheTestsCodecsAgree) {
                 const cv::Mat image = picture(37, 53, CV_MAKETYPE(depth, count));
                 SCOPED_TRACE(extension + std::string(" ") + cv::typeToString(image.type()));
                 EXPECT_TRUE(same(cv::imdecode(encode(extension, image), cv::IMREAD_UNCHANGED), image));
-                if (extension == std::string(".png") || extension == std::string(".tiff")) {
+                // OpenCV's TIFF of three floats is LogLuv, which keeps no bits.
+                const bool exact =
+                    depth != CV_32F && (extension == std::string(".png") || extension == std::string(".tiff"));
+                if (exact) {
                     EXPECT_TRUE(same(gpuhist::test::decode(by_opencv(extension, image)), image));
                 }
             }

@@ -237,7 +237,7 @@ TEST(Jpeg, SeveralPicturesAreCounted) {
             Bytes file = with(one, 2, mpf(big_endian, attributes, claimed));
             const Image image =
                 decode_image(with(file, file.size(), one), "x");  // the second picture follows the first
-            EXPECT_TRUE(same(image.pixels, by_opencv(one)));
+            EXPECT_TRUE(same(image.pixels, pixels_of(one)));
             return image.pages;
         };
         EXPECT_EQ(pages({first, disparity}, 2), 2U);
