@@ -87,10 +87,8 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
     add_text(
         app, "--pages", [&](const std::string& text) { options.inputs.pages = parse_pages(text); },
         "Measure pages, each as an image FILE#N: all, or numbers and\nranges as 1,3-5,9-; they are a set, as images of "
-        "a directory.\nOf "
-        "a TIFF directories but overviews, thumbnails and masks;\nframes of animated WebP and PNG, as they are shown; "
-        "images\nin "
-        "a netpbm file [the first of each file]",
+        "a directory.\nOf a TIFF directories but overviews, thumbnails and masks;\nframes of animated WebP and PNG, as "
+        "they are shown; images\nin a netpbm file [the first of each file]",
         "PAGES");
     add_number(app, "--max-pixels", options.decode.max_pixels, std::uint64_t{1}, many,
                "Refuse images of more pixels [1073741824]");
@@ -132,9 +130,8 @@ void add_picture_options(Grammar& grammar, CLI::App& app, Options& options) {
     add_text(
         app, "--plot-range", [&](const std::string& text) { options.plots.range = parse_plot_range(text); },
         "auto [default]: of integers the bits in use; of floats the\nfinite values, or percentiles 0.1 to 99.9 where "
-        "few "
-        "outliers\nwould take half of the picture; full: of the type; or LO,HI.\nWhat lies outside is counted at the "
-        "edges",
+        "few outliers\nwould take half of the picture; full: of the type; or LO,HI.\nWhat lies outside is counted at "
+        "the edges",
         "RANGE");
     app.add_flag("--log", options.plots.options.log_counts, "Draw histograms with logarithmic counts");
     add_text(

@@ -14,7 +14,7 @@ GPUHIST_HD inline double bin_edge(double lower, double upper, std::uint32_t bins
     return bin == bins ? upper : static_cast<double>(bin) * ((upper - lower) / bins) + lower;
 }
 
-/// The same edge for a range of any size, which may be wider than the largest double.
+/// Lower edge of a bin as above, in a range of any size, which may be wider than the largest double.
 inline double any_bin_edge(const Range& range, std::uint32_t bins, std::uint32_t bin) {
     if (std::isfinite(range.upper - range.lower)) return bin_edge(range.lower, range.upper, bins, bin);
     return 2 * bin_edge(range.lower / 2, range.upper / 2, bins, bin);

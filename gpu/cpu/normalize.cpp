@@ -43,8 +43,7 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
                   });
 }
 
-// ---- counted by value: tables
-// -----------------------------------------------------------------------------------------------
+// ---- counted by value: tables ---------------------------------------------------------------------------------------
 
 template <int channels, class In, class Out>
 void map_pixels(const In* in, Out* out, std::int64_t pixels, const std::array<const Out*, 4>& tables) {

@@ -47,7 +47,8 @@ struct EqualizeMode {
         }
     };
 
-    /// Of more than 16 bits in whole numbers, of f16 and f64 in double: a float has too few digits for their ranks.
+    /// Map for copies of another depth. Ranks become more than 16 bits in whole numbers, f16 and f64 in double: a float
+    /// has too few digits for them.
     template <typename Out>
     struct Scaled {
         static constexpr bool in_float = std::is_same_v<Out, float> || (!is_real<Out> && sizeof(Out) <= 2);

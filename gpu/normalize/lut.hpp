@@ -23,7 +23,7 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, con
 
 /// Facts that a normalisation needs of other samples counted by value, at least one.
 RealFacts facts_of(const RealSamples& samples, const Normalization& normalization);
-/// The same of integers, in codes.
+/// Facts of integers, in codes.
 IntegerFacts codes_of(const RealFacts& facts, Depth depth);
 
 /// Calls use(sample, out), values of the types that an image and its copy hold, where samples are counted so.

@@ -94,7 +94,7 @@ void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
                     for (std::uint64_t i = 0; i < count; ++i) samples[i] = expanded_[samples[i]];
             }
             if (layout_.zero_is_white && piece.plane == 0) {
-                // Of the type's ends each becomes the other.
+                // Ends of the type change places.
                 const auto ends = static_cast<Sample>(layout_.white + traits_of(layout_.depth).lowest);
                 for (std::uint64_t i = 0; i < count; i += in_row) samples[i] = static_cast<Sample>(ends - samples[i]);
             }

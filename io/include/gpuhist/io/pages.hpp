@@ -1,4 +1,5 @@
-/// Pages of image files: directories of a TIFF, frames of an animation, images of a netpbm file.
+/// Pages of image files: directories of a TIFF, frames of an animation, images of a netpbm file, pictures of an
+/// MPO.
 #pragma once
 
 #include <cstdint>
