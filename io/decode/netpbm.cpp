@@ -173,7 +173,8 @@ Header header_at(const Bytes& file, std::uint64_t at) {
 void find_pages(const Bytes& file, PageList& list) {
     for (std::uint64_t at = 0;;) {
         const Header header = header_at(file, at);
-        if (at > 0 && (!header.complete || header.width == 0 || header.height == 0)) return;
+        const bool last = !header.complete || header.width == 0 || header.height == 0;  // nothing can follow it
+        if (at > 0 && last) return;
         PageFacts& page = list.pages.emplace_back();
         page.width = header.width;
         page.height = header.height;
@@ -181,7 +182,7 @@ void find_pages(const Bytes& file, PageList& list) {
         page.place = at;
         page.problem = header.damaged.empty() ? header.unsupported : header.damaged;
         page.length = file.size() - at;
-        if (header.text || !file.has(header.data, header.bytes())) return;
+        if (last || header.text || !file.has(header.data, header.bytes())) return;
         const std::uint64_t next = header.data + header.bytes();
         file.let_go();
         if (!file.has(next, 3)) return;

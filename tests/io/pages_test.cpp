@@ -235,6 +235,17 @@ TEST_F(Pages, OfANetpbmFileFollowEachOther) {
     EXPECT_EQ(failure(file, 5), "x#5: there is no page 5: the file has 4 pages");
 }
 
+TEST_F(Pages, OfANetpbmFileEndWhereAHeaderDoes) {
+    const std::string one = "P5 1 1 255\nz", pam = "P7\nWIDTH 11\nHEIGHT 8\nDEPTH 3\nMAXVAL 255\n";
+    for (const std::string& text : {std::string("P7\n"), pam, std::string("P5 1"), std::string("P5 0 3 255\nabc")}) {
+        EXPECT_EQ(probe_pages(Bytes(text.begin(), text.end()), "x")->pages.size(), 1U) << text;
+        const std::string after = one + text;
+        EXPECT_EQ(probe_pages(Bytes(after.begin(), after.end()), "x")->pages.size(), 1U) << text;
+    }
+    const Bytes file(pam.begin(), pam.end());
+    EXPECT_EQ(failure(file, 1), "x#1: truncated: the file ends inside its header");
+}
+
 TEST_F(Pages, AFormatWithoutPagesHasOne) {
     const Bytes jpeg = test::encode(".jpg", cv::Mat(8, 8, CV_8UC1, cv::Scalar(7)));
     EXPECT_EQ(page_of(jpeg, 1).pixels.at<uchar>(0), 7);
