@@ -1,10 +1,8 @@
 // Files of lookup tables: whatever the bytes, an IoError or tables that read back and can be applied.
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <string_view>
 
 #include "gpuhist/error.hpp"
@@ -20,11 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (io::parse_luts(io::luts_csv(all), "tables") != all) std::abort();
     for (const LutSet& tables : all) {
-        const std::array<std::uint16_t, 6> whole{0, 255, 7, 65535, 256, 13};
-        const std::array<float, 6> floats{0, -1e38F, 0.5F, std::numeric_limits<float>::infinity(), 256, std::nanf("")};
-        std::array<float, 6> normalized{};
+        // Bytes of 2 x 1 pixels of 4 channels of the widest type, as samples of any type.
+        alignas(double) std::array<unsigned char, 64> pixels{};
+        for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<unsigned char>(37 * i + size);
+        std::array<double, 8> normalized{};
         ImageView image;
-        image.data = tables.depth == Depth::f32 ? static_cast<const void*>(floats.data()) : whole.data();
+        image.data = pixels.data();
         image.width = 2;
         image.height = 1;
         image.channels = tables.find(Channel::red) ? 3 : 1;
