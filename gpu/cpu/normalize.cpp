@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -27,16 +28,27 @@ std::array<Channel, 4> channels_at(const ImageView& image) {
     return {Channel::red, Channel::green, Channel::blue, Channel::alpha};
 }
 
-/// Calls body(in, out, pixels) for pieces of rows, from all workers.
-template <class In, class Out, class Body>
-void for_pairs(Workers& workers, const ImageView& image, const MutableImageView& output, const Body& body) {
+/// View of the same memory whose samples are bytes.
+template <class Void>
+BasicImageView<Void> bytes_of(BasicImageView<Void> image) {
+    image.channels *= static_cast<int>(sample_bytes(image.depth));
+    image.depth = Depth::u8;
+    return image;
+}
+
+/// Calls body(in, out, pixels) for pieces of rows, from all workers. It knows no types, so that it is compiled once and
+/// not for each pair of depths.
+void for_pairs(Workers& workers, const ImageView& image, const MutableImageView& output,
+               const std::function<void(const void* in, void* out, std::int64_t pixels)>& body) {
+    const ImageView from = bytes_of(image);
+    const MutableImageView to = bytes_of(output);
     workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int, std::int64_t begin, std::int64_t end) {
-                      for_pieces<const In>(image, begin, end, [&](const In* in, std::int64_t pixels) {
+                      for_pieces<const std::byte>(from, begin, end, [&](const std::byte* in, std::int64_t pixels) {
                           // The output's rows may be packed where the input's are not, and the other way round.
-                          for_pieces<Out>(output, begin, begin + pixels, [&](Out* out, std::int64_t part) {
+                          for_pieces<std::byte>(to, begin, begin + pixels, [&](std::byte* out, std::int64_t part) {
                               body(in, out, part);
-                              in += part * image.channels;
+                              in += part * from.channels;
                           });
                           begin += pixels;
                       });
@@ -45,25 +57,54 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
 
 // ---- counted by value: tables ---------------------------------------------------------------------------------------
 
-template <int channels, class In, class Out>
-void map_pixels(const In* in, Out* out, std::int64_t pixels, const std::array<const Out*, 4>& tables) {
-    for (std::int64_t i = 0; i < pixels; ++i)
-        for (int c = 0; c < channels; ++c) out[i * channels + c] = tables[c][core::place_of(in[i * channels + c])];
+/// Brings a table from the order of its samples' places into that of their bits.
+template <class In, class Out>
+void order_by_bits(Out* table) {
+    constexpr std::size_t half = std::size_t{1} << (8 * sizeof(In) - 1);
+    if constexpr (!std::is_unsigned_v<In>) std::swap_ranges(table, table + half, table + half);
+    if constexpr (core::is_real<In>) std::reverse(table + half, table + 2 * half);
 }
 
-/// Looks every sample up in the table at its position.
-template <class In, class Out>
+template <int channels, class In, class Out>
+void map_pixels(const void* in, void* out, std::int64_t pixels, const std::array<const void*, 4>& tables) {
+    const In* from = static_cast<const In*>(in);
+    Out* to = static_cast<Out*>(out);
+    for (std::int64_t i = 0; i < pixels; ++i)
+        for (int c = 0; c < channels; ++c)
+            to[i * channels + c] = static_cast<const Out*>(tables[c])[from[i * channels + c]];
+}
+
+/// Calls use(bits) with an unsigned integer of a sample's size.
+template <class Use>
+void with_bits(Depth depth, const Use& use) {
+    switch (sample_bytes(depth)) {
+        case 1:
+            return use(std::uint8_t{});
+        case 2:
+            return use(std::uint16_t{});
+        case 4:
+            return use(std::uint32_t{});
+        case 8:
+            return use(std::uint64_t{});
+    }
+}
+
+/// Looks the bits of every sample, of which there are 8 or 16, up in the table at its position.
 void map_image(Workers& workers, const ImageView& image, const MutableImageView& output,
-               const std::array<const Out*, 4>& tables) {
-    for_pairs<In, Out>(workers, image, output, [&](const In* in, Out* out, std::int64_t pixels) {
-        switch (image.channels) {
-            case 1:
-                return map_pixels<1>(in, out, pixels, tables);
-            case 3:
-                return map_pixels<3>(in, out, pixels, tables);
-            case 4:
-                return map_pixels<4>(in, out, pixels, tables);
-        }
+               const std::array<const void*, 4>& tables) {
+    with_bits(output.depth, [&](auto to) {
+        using Out = decltype(to);
+        const auto map = [&]<class In>(In) {
+            const auto run = image.channels == 1   ? &map_pixels<1, In, Out>
+                             : image.channels == 3 ? &map_pixels<3, In, Out>
+                                                   : &map_pixels<4, In, Out>;
+            for_pairs(workers, image, output,
+                      [&](const void* in, void* out, std::int64_t pixels) { run(in, out, pixels, tables); });
+        };
+        if (sample_bytes(image.depth) == 1)
+            map(std::uint8_t{});
+        else
+            map(std::uint16_t{});
     });
 }
 
@@ -82,23 +123,23 @@ void map_image(Workers& workers, const LutSet& given, const ImageView& image, co
     const std::size_t values = traits_of(image.depth).values;
     const auto at = channels_at(image);
     std::vector<Out> storage(static_cast<std::size_t>(image.channels) * values);
-    std::array<const Out*, 4> tables{};
+    std::array<const void*, 4> tables{};
+    const core::CodeRange finite = core::finite_codes(image.depth);
     for (int c = 0; c < image.channels; ++c) {
         Out* table = storage.data() + static_cast<std::size_t>(c) * values;
         tables[c] = table;
-        if (at[c] == Channel::alpha) {
+        if (at[c] == Channel::alpha)
             core::identity<In>(given.mode, table);
-            continue;
-        }
-        const core::CodeRange finite = core::finite_codes(image.depth);
-        for (std::size_t place = 0; place < values; ++place)
-            if (place >= finite.first && place <= finite.last)
-                table[place] = written<Out>(given.find(at[c])->values[place]);
-            else
-                table[place] =
-                    core::not_in_table<Out>(given.mode, core::sample_at<In>(static_cast<core::Code<In>>(place)));
+        else
+            for (std::size_t place = 0; place < values; ++place)
+                if (place >= finite.first && place <= finite.last)
+                    table[place] = written<Out>(given.find(at[c])->values[place]);
+                else
+                    table[place] =
+                        core::not_in_table<Out>(given.mode, core::sample_at<In>(static_cast<core::Code<In>>(place)));
+        order_by_bits<In>(table);
     }
-    map_image<In, Out>(workers, image, output, tables);
+    map_image(workers, image, output, tables);
 }
 
 // ---- sorted: formulas, or ranks ------------------------------------------------------------------------------------
@@ -134,7 +175,9 @@ void map_sorted(Workers& workers, const ImageView& image, const MutableImageView
         std::array<std::optional<Map>, 4> maps;
         for (int c = 0; c < image.channels; ++c)
             if (facts[c]) maps[c].emplace(*facts[c]);
-        for_pairs<In, Out>(workers, image, output, [&](const In* in, Out* out, std::int64_t pixels) {
+        for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
+            const In* in = static_cast<const In*>(from);
+            Out* out = static_cast<Out*>(to);
             for (int c = 0; c < image.channels; ++c)
                 for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
                     out[i] = maps[c] ? (*maps[c])(in[i], ranks[c] ? ranks[c]->through(core::code_of(in[i])) : 0)
@@ -166,7 +209,9 @@ void map_floats(Workers& workers, const ImageView& image, const MutableImageView
         std::array<std::optional<Map>, 4> maps;
         for (int c = 0; c < image.channels; ++c)
             if (facts[c] && !Map::keeps(*facts[c])) maps[c].emplace(*facts[c]);
-        for_pairs<float, Out>(workers, image, output, [&](const float* in, Out* out, std::int64_t pixels) {
+        for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
+            const float* in = static_cast<const float*>(from);
+            Out* out = static_cast<Out*>(to);
             for (int c = 0; c < image.channels; ++c)
                 for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
                     out[i] = core::to_depth<Out>(maps[c] ? (*maps[c])(in[i]) : in[i]);
@@ -190,23 +235,29 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
     const auto at = channels_at(image);
     tables_.resize(4 * values * sizeof(Out));
     Out* const storage = reinterpret_cast<Out*>(tables_.data());
-    std::array<const Out*, 4> tables{};
+    std::array<const void*, 4> tables{};
     const bool joint = normalization.joint && image.channels >= 3;
-    if (joint && traits_of(normalization.mode).joint_by_luma) {
-        core::fill_table<Sample>(analysis.find(Channel::luma)->counts, normalization, storage);
-    } else if (joint) {
-        core::sum_of_pooled(analysis, counts_);
-        core::fill_table<Sample>(counts_, normalization, storage);
+    if (joint) {
+        if (!traits_of(normalization.mode).joint_by_luma) core::sum_of_pooled(analysis, counts_);
+        core::fill_table<Sample>(
+            traits_of(normalization.mode).joint_by_luma ? analysis.find(Channel::luma)->counts : counts_, normalization,
+            storage);
+        order_by_bits<Sample>(storage);
     }
     for (int c = 0; c < image.channels; ++c) {
-        Out* table = storage + (joint && c < 3 ? 0 : c * values);
+        if (joint && c < 3) {
+            tables[c] = storage;
+            continue;
+        }
+        Out* table = storage + c * values;
         if (at[c] == Channel::alpha)
             core::identity<Sample>(normalization.mode, table);
-        else if (!joint)
+        else
             core::fill_table<Sample>(analysis.find(at[c])->counts, normalization, table);
+        order_by_bits<Sample>(table);
         tables[c] = table;
     }
-    map_image<Sample, Out>(workers, image, output, tables);
+    map_image(workers, image, output, tables);
 }
 
 void Normalizer::apply_counted(Workers& workers, const ImageView& image, const Analysis& analysis,
@@ -327,8 +378,10 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
 void convert_floats(Workers& workers, const ImageView& image, const MutableImageView& output) {
     with_depth(output.depth, [&](auto sample) {
         using Out = decltype(sample);
-        for_pairs<float, Out>(workers, image, output, [&](const float* in, Out* out, std::int64_t pixels) {
-            std::transform(in, in + pixels * image.channels, out, [](float v) { return core::to_depth<Out>(v); });
+        for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
+            const float* in = static_cast<const float*>(from);
+            std::transform(in, in + pixels * image.channels, static_cast<Out*>(to),
+                           [](float v) { return core::to_depth<Out>(v); });
         });
     });
 }
