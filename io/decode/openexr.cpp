@@ -256,7 +256,10 @@ void inspect(const Bytes& file, Probe& probe) {
         return;
     }
     probe.unsupported = unsupported(file, *header);
-    if (probe.unsupported.empty()) inspect_size(file, *header, probe);
+    if (!probe.unsupported.empty()) return;
+    probe.pixel_bytes = std::max<std::uint64_t>(4, header->channels.size()) *
+                        static_cast<std::uint64_t>(sample_bytes(depth_of_channels(header->channels)));
+    inspect_size(file, *header, probe);
 }
 
 /// Bytes that run lengths stand for: a count below 0 of literals, or one more than a count of one byte.

@@ -185,6 +185,17 @@ TEST(OpenExr, ChannelsAreThoseThatAreThere) {
     expect_samples(decode_image(file_of(mixed), "x"), mixed, {0, 1, 2});
 }
 
+TEST(OpenExr, MemoryOfManyBandsIsAskedFor) {
+    std::vector<std::string> names;
+    for (char name = 'C'; name <= 'Z'; ++name) names.emplace_back(1, name);
+    gpuhist::io::DecodeOptions options;
+    std::uint64_t asked = 0;
+    options.admit = [&](std::uint64_t, std::uint64_t pixels) { asked = pixels; };
+    const Image image = decode_image(file_of(Exr{named(names)}), "x", options);
+    EXPECT_EQ(image.pixels.channels(), 24);
+    EXPECT_EQ(asked, image.pixels.total() * image.pixels.elemSize());
+}
+
 TEST(OpenExr, OthersThanTheColorsTogetherKeepTheirNames) {
     const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> cases{
         {{"R"}, {"red"}},
