@@ -90,8 +90,12 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
         "a directory.\nOf a TIFF directories but overviews, thumbnails and masks;\nframes of animated WebP and PNG, as "
         "they are shown; images\nin a netpbm file [the first of each file]",
         "PAGES");
-    add_number(app, "--max-pixels", options.decode.max_pixels, std::uint64_t{1}, many,
-               "Refuse images of more pixels [1073741824]");
+    const auto parse_most = [&](const std::string& text) {
+        options.decode.max_pixels = options.max_pixels_in_strips =
+            parse_number<std::uint64_t>("--max-pixels", text, 1, many);
+    };
+    add_text(app, "--max-pixels", parse_most,
+             "Refuse images of more pixels [1073741824; of those that are\nread in strips 68719476736]", "N");
     const Choices<io::OnDamaged> on_damaged{{"error", io::OnDamaged::error}, {"accept", io::OnDamaged::accept}};
     add_choice(grammar, app, "--on-damaged", options.decode.on_damaged, on_damaged,
                "Of damaged or truncated files: error [default], or accept\nwhat is there, which the column damage says",

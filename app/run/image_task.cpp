@@ -91,6 +91,10 @@ struct Measurer::Image {
     AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< for a summary, of f32 for a picture too
+    Analysis strip{};                      ///< of the strip that was measured last
+    std::string engine{};                  ///< that measured strips; empty where the image is in memory whole
+
+    bool in_strips() const { return !engine.empty(); }
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
@@ -112,9 +116,13 @@ class Measurer::Images {
         if (measurer_.pass_ == 2 && !image.writes.normalized) return;
         clock_.enter(Stage::read);
         const bool done = attempt(outcome, [&] {
-            image.file = measurer_.read(outcome.input, image.writes.normalized, held_, share_, clock_);
-            image.view = io::view(image.file);
-            if (const std::uint64_t more = analysis_bytes(image.view); more > 0) share_.require(share_.bytes() + more);
+            if (!spare_.empty()) {
+                image.analysis = std::move(spare_.back());
+                spare_.pop_back();
+            }
+            measurer_.read(image, held_, share_, clock_);
+            const std::uint64_t more = image.in_strips() ? 0 : analysis_bytes(image.view);
+            if (more > 0) share_.require(share_.bytes() + more);
             add(outcome, remarks_on(image.file));
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
@@ -122,10 +130,6 @@ class Measurer::Images {
         if (!done) return;
         const bool small = EnginePool::is_small(image.view);
         if (!small) finish();
-        if (!spare_.empty()) {
-            image.analysis = std::move(spare_.back());
-            spare_.pop_back();
-        }
         held_ += image.bytes(measurer_.options_.histogram.bins);
         waiting_.push_back(std::move(image));
         if (!small || held_ >= most_held) finish();
@@ -165,24 +169,35 @@ class Measurer::Images {
     void analyze() {
         std::vector<Task> tasks;
         std::vector<Image*> images;
-        for (Image& image : waiting_)
+        for (Image& image : waiting_) {
+            if (image.in_strips()) {  // they were measured as they came
+                image.outcome->engine = image.engine;
+                attempt(*image.outcome, [&] { name(image); });
+                continue;
+            }
             attempt(*image.outcome, [&] {
                 tasks.push_back(measurer_.task_of(image));
                 images.push_back(&image);
             });
+        }
         measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
         for (std::size_t i = 0; i < tasks.size(); ++i) {
             Image& image = *images[i];
             image.outcome->engine = tasks[i].engine;
             attempt(*image.outcome, [&] {
                 if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
-                name_channels(image.analysis, image.file.samples);
-                image.analysis.white = measurer_.options_.white.value_or(image.file.white);
+                name(image);
                 if (const auto& normalization = tasks[i].job.normalization)
                     add(*image.outcome,
                         remarks_on_copy(image.analysis, *normalization, measurer_.options_.copies_asked()));
             });
         }
+    }
+
+    /// Says of the analysis what the file says.
+    void name(Image& image) const {
+        name_channels(image.analysis, image.file.samples);
+        image.analysis.white = measurer_.options_.white.value_or(image.file.white);
     }
 
     void count_values_of(Image& image) {
@@ -287,9 +302,11 @@ void Measurer::measure(Batch& batch) {
     --in_flight_;
 }
 
-/// Reads and decodes, once there is memory for it beside what is held.
-io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
-                         StageClock& clock) const {
+/// Reads and decodes, once there is memory for it beside what is held. An image of which there is no copy, and that is
+/// larger than the memory, is measured on the way.
+void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock) {
+    const Input& input = image.outcome->input;
+    const bool normalized = image.writes.normalized;
     io::DecodeOptions decode = options_.decode;
     decode.allocator = allocator_.get();
     static const std::uint64_t machine_memory = available_memory();
@@ -307,8 +324,43 @@ io::Image Measurer::read(const Input& input, bool normalized, std::uint64_t held
         share.require(held + file_bytes + pixel_bytes * (1 + (normalized ? most_copies() : 0)));
         clock.enter(pixel_bytes > 0 ? Stage::decode : Stage::read);
     };
+    io::Strips strips;
+    strips.whole_bytes = budget_.limit() / 2;
+    strips.strip_bytes = std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 26);
+    strips.max_pixels = options_.max_pixels_in_strips;
+    strips.wants = [](Depth depth) { return traits_of(depth).counting == Counting::values; };
+    strips.take = [&](const io::Image& strip, std::uint64_t) {
+        measure_strip(image, strip, clock);
+        end_if_interrupted();
+        clock.enter(Stage::decode);
+    };
+    if (!normalized && !options_.linked) decode.strips = &strips;
     const std::string& file = input.file_path();
-    return input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
+    image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
+    if (image.in_strips()) {
+        image.view.width = static_cast<std::int64_t>(image.file.width);
+        image.view.height = static_cast<std::int64_t>(image.file.height);
+    } else {
+        image.view = io::view(image.file);
+    }
+}
+
+/// Adds a strip to what was found in those before it.
+void Measurer::measure_strip(Image& image, const io::Image& strip, StageClock& clock) {
+    const bool first = !image.in_strips();
+    std::vector<Task> tasks(1);
+    Task& task = tasks.front();
+    task.job.image = image.view = io::view(strip);
+    image.view.data = nullptr;
+    image.view.row_bytes = 0;
+    prepare(image);
+    task.job.request = image.request;
+    task.job.result = first ? &image.analysis : &image.strip;
+    engines_.run(tasks, in_flight_ == 1, clock);
+    if (task.job.error) std::rethrow_exception(task.job.error);
+    clock.enter(Stage::analyze);
+    if (!first) image.analysis += image.strip;
+    image.engine = task.engine;
 }
 
 /// Memory that copies of an image take at most, in images: one is as large, as floats up to four times. Of floats one
@@ -374,19 +426,24 @@ void Measurer::apply_luts(Image& image) const {
     throw InvalidArgument(std::string("there is no lookup table for ") + to_string(view.depth) + " images");
 }
 
+/// Sets what is asked of the engine.
+void Measurer::prepare(Image& image) const {
+    if (const DepthTraits& depth = traits_of(image.view.depth); depth.floating && options_.histogram.bins == 0)
+        throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
+                              " does not have: give --bins N");
+    if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
+    image.request.range = options_.histogram.range;
+    image.request.percentiles = options_.percentiles;
+}
+
 /// The engine's task: to analyse the image, and to normalise it where that is asked.
 Task Measurer::task_of(Image& image) const {
     Task task;
     Job& job = task.job;
     job.image = image.view;
     job.result = &image.analysis;
-    if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
-    image.request.range = options_.histogram.range;
-    image.request.percentiles = options_.percentiles;
+    prepare(image);
     job.request = image.request;
-    if (const DepthTraits& depth = traits_of(job.image.depth); depth.floating && options_.histogram.bins == 0)
-        throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
-                              " does not have: give --bins N");
     if (!image.writes.normalized || luts_) return task;
     if (const std::string why = no_copy(image.file, options_.normalization); !why.empty()) {
         image.outcome->not_written.push_back(

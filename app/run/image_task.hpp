@@ -46,8 +46,9 @@ class Measurer {
     struct Image;
     class Images;
 
-    io::Image read(const Input& input, bool normalized, std::uint64_t held, MemoryBudget::Share& share,
-                   StageClock& clock) const;
+    void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
+    void measure_strip(Image& image, const io::Image& strip, StageClock& clock);
+    void prepare(Image& image) const;
     Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
     void apply_luts(Image& image) const;

@@ -45,6 +45,7 @@ struct Options {
     EngineOptions engine_options;
     GpuTerms gpu_terms;  ///< on which `auto` takes the GPU
     io::DecodeOptions decode;
+    std::uint64_t max_pixels_in_strips = io::Strips{}.max_pixels;  ///< of images that are read so
     std::string format = "table";  ///< of standard output: `none`, `table`, or one of io::make_sink
     bool table_of_each = false;    ///< of what a directory or list holds too, instead of one of the whole set
     TableStyle style;

@@ -22,12 +22,15 @@ class Bytes {
         : data_(data), size_(size), window_(window) {}
 
     std::size_t size() const { return size_; }
+    bool of_window() const { return window_ != nullptr; }
     const unsigned char* at(std::uint64_t offset) const { return data_ + offset; }
     /// Part of the bytes, all of it in memory up to the next `let_go`.
     Bytes part(std::uint64_t offset, std::uint64_t count) const {
         need(offset, count);
         return {data_ + offset, static_cast<std::size_t>(count)};
     }
+    /// Copies bytes, those of them that there are, without keeping them in the memory of a window. Returns how many.
+    std::uint64_t copy(std::uint64_t offset, std::uint64_t count, unsigned char* to) const;
     /// Lets a window forget what it holds, where that is much: `part` and `text` of before are no more.
     void let_go() const;
     bool has(std::uint64_t offset, std::uint64_t count) const { return offset <= size_ && count <= size_ - offset; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -41,11 +42,23 @@ Probe probe_known(const Bytes& bytes, const std::string& name, std::uint64_t pla
     return found;
 }
 
+/// Rows of an image that are handed over at once, about as many bytes as are wanted; 0: it comes whole, or must.
+std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
+    if (!options.strips || found.strip_rows == 0 || !options.strips->wants(found.depth)) return 0;
+    const std::uint64_t row_bytes = saturating_product(found.width, found.pixel_bytes);
+    if (saturating_product(row_bytes, found.height) <= options.strips->whole_bytes || row_bytes == 0) return 0;
+    const std::uint64_t most = std::max<std::uint64_t>(1, options.strips->strip_bytes / row_bytes);
+    const std::uint64_t rows = std::max<std::uint64_t>(1, most / found.strip_rows) * found.strip_rows;
+    return rows < found.height ? rows : 0;
+}
+
 /// Throws where the header claims more pixels than are allowed.
 void check_size(const Probe& found, const std::string& name, const DecodeOptions& options) {
-    if (pixels_of(found) > options.max_pixels)
+    const bool strips = rows_of_strips(found, options) > 0;
+    const std::uint64_t most = strips ? options.strips->max_pixels : options.max_pixels;
+    if (pixels_of(found) > most)
         fail(name,
-             "its header claims " + size_text(found) + ", more than the " + std::to_string(options.max_pixels) +
+             "its header claims " + size_text(found) + ", more than the " + std::to_string(most) +
                  " allowed: raise the limit if the file is to be trusted",
              Kind::too_large);
 }
@@ -73,8 +86,10 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     const Probe found = probe_known(bytes, name, place);
     check(bytes, found, name, options);
     const std::uint64_t held = window ? std::min<std::uint64_t>(found.held_bytes, bytes.size()) : bytes.size();
-    if (options.admit) options.admit(held, saturating_product(pixels_of(found), found.pixel_bytes));
-    const EncodedImage file{bytes, found, name, options};
+    const std::uint64_t rows = rows_of_strips(found, options);
+    const std::uint64_t pixels = rows > 0 ? saturating_product(found.width, rows) : pixels_of(found);
+    if (options.admit) options.admit(held, saturating_product(pixels, found.pixel_bytes));
+    const EncodedImage file{bytes, found, name, options, rows};
     Image image = found.format->decode(file);
     image.format = found.format->name;
     // The probe's finding, which was accepted, stands before what the decoder made of it.
@@ -230,15 +245,18 @@ Image read_page(int descriptor, const std::string& file_name, const DecodeOption
     return finished(decode(Bytes(bytes.data(), bytes.size()), name, options), *found, options.page);
 }
 
-/// Whether a file is read through a window, of which no more is in memory than a strip or tile: a TIFF that is not
-/// small. Others are read whole.
+/// Whether a file is read through a window, of which no more is in memory than is decoded at once: a TIFF or a binary
+/// netpbm file that is not small. Others are read whole.
 bool wants_window(int descriptor) {
     constexpr off_t small = 1 << 18;
     struct stat status {};
     std::array<unsigned char, 8> first{};
-    return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > small &&
-           pread(descriptor, first.data(), first.size(), 0) == static_cast<ssize_t>(first.size()) &&
-           tiff_format.matches(Bytes(first.data(), first.size()));
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= small ||
+        pread(descriptor, first.data(), first.size(), 0) != static_cast<ssize_t>(first.size()))
+        return false;
+    const Bytes begin(first.data(), first.size());
+    return tiff_format.matches(begin) ||
+           (first[0] == 'P' && first[1] >= '4' && first[1] <= '7' && std::isspace(first[2]));
 }
 
 }  // namespace
@@ -273,7 +291,20 @@ cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int ty
     return image;
 }
 
-void EncodedImage::put_upright(cv::Mat& pixels, std::uint64_t orientation) const {
+void EncodedImage::hand_over(Image& image, const cv::Mat& pixels, std::uint64_t row) const {
+    image.pixels = pixels;
+    options.strips->take(image, row);
+    image.pixels = cv::Mat();
+}
+
+void EncodedImage::put_upright(Image& image, std::uint64_t orientation) const {
+    cv::Mat& pixels = image.pixels;
+    if (strip_rows > 0) {
+        image.width = probe.width;
+        image.height = probe.height;
+        if (orientation >= 5 && orientation <= 8) std::swap(image.width, image.height);
+        return;
+    }
     if (orientation < 2 || orientation > 8) return;
     if (orientation >= 5) {
         cv::Mat turned =

@@ -22,12 +22,16 @@ struct EncodedImage {
     const Probe& probe;       ///< what it says of itself
     const std::string& name;  ///< for messages
     const DecodeOptions& options;
+    std::uint64_t strip_rows = 0;  ///< rows that are handed over at once; 0: the image is decoded whole
 
     /// Matrix in the memory that pixels are to lie in: undefined, or 0 where damage is accepted. Throws IoError where
     /// there is none.
     cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
-    /// Turns pixels upright as an orientation of EXIF's says, 1 to 8; another number leaves them.
-    void put_upright(cv::Mat& pixels, std::uint64_t orientation) const;
+    /// Hands over the rows from `row` on, which `pixels` are.
+    void hand_over(Image& image, const cv::Mat& pixels, std::uint64_t row) const;
+    /// Turns an image upright as an orientation of EXIF's says, 1 to 8; another number leaves it. Of one that was
+    /// handed over in strips the sides are set.
+    void put_upright(Image& image, std::uint64_t orientation) const;
     /// Takes note of damage in an image, or throws it where it is not accepted. The first of several counts.
     void report(Image& image, const std::string& cause, IoError::Kind kind = IoError::Kind::damaged) const;
     /// Throws an IoError that names the file.

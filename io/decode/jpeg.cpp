@@ -176,6 +176,7 @@ void inspect(const Bytes& file, Probe& probe) {
     else if (frame.marker)
         probe.damaged = what_is_missing(frame);
     if (frame.marker) judge_size(file, frame, one_scan, probe);
+    if (one_scan && !frame.progressive()) probe.strip_rows = 1;
 }
 
 /// Directory of TIFF's kind that a segment holds, as EXIF and MPF do.
@@ -278,6 +279,8 @@ struct Decoder {
     char words[JMSG_LENGTH_MAX];  ///< libjpeg's
     int scan;                     ///< where it was
     JDIMENSION row;
+    bool started;     ///< to decompress
+    JSAMPARRAY inks;  ///< of CMYK: rows that become colours
 };
 
 Decoder& decoder_of(j_common_ptr info) {
@@ -369,24 +372,29 @@ bool start(Decoder& decoder) {
     return true;
 }
 
-/// Reads the rows, and on to the end marker. False where that fails; then the rows from output_scanline on are missing.
-bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step) {
+/// Reads the next `count` rows, and behind the last one on to the end marker. False where that fails; then the rows
+/// from output_scanline on are missing.
+bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step, JDIMENSION count) {
     constexpr JDIMENSION batch = 16;
     if (setjmp(decoder.failed)) return false;
     jpeg_decompress_struct& info = decoder.info;
-    jpeg_start_decompress(&info);
     const bool cmyk = info.out_color_space == JCS_CMYK;
-    JSAMPARRAY inks = nullptr;
-    if (cmyk)
-        inks = info.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&info), JPOOL_IMAGE, 4 * info.output_width, batch);
-    while (info.output_scanline < info.output_height) {
-        const JDIMENSION first = info.output_scanline;
-        JSAMPROW rows[batch];
-        for (JDIMENSION i = 0; i < batch; ++i) rows[i] = pixels + step * std::min(first + i, info.output_height - 1);
-        const JDIMENSION got = jpeg_read_scanlines(&info, cmyk ? inks : rows, batch);
-        for (JDIMENSION i = 0; cmyk && i < got; ++i) convert_cmyk(inks[i], rows[i], info.output_width, true);
+    if (!decoder.started) {
+        jpeg_start_decompress(&info);
+        decoder.started = true;
+        if (cmyk)
+            decoder.inks = info.mem->alloc_sarray(reinterpret_cast<j_common_ptr>(&info), JPOOL_IMAGE,
+                                                  4 * info.output_width, batch);
     }
-    jpeg_finish_decompress(&info);
+    const JDIMENSION begin = info.output_scanline, end = begin + count;
+    while (info.output_scanline < end) {
+        const JDIMENSION first = info.output_scanline, some = std::min(batch, end - first);
+        JSAMPROW rows[batch];
+        for (JDIMENSION i = 0; i < some; ++i) rows[i] = pixels + step * (first - begin + i);
+        const JDIMENSION got = jpeg_read_scanlines(&info, cmyk ? decoder.inks : rows, some);
+        for (JDIMENSION i = 0; cmyk && i < got; ++i) convert_cmyk(decoder.inks[i], rows[i], info.output_width, true);
+    }
+    if (end == info.output_height) jpeg_finish_decompress(&info);
     return true;
 }
 
@@ -442,10 +450,8 @@ Image decode(const EncodedImage& file) {
         file.refuse("damaged: the JPEG has several headers that contradict each other", IoError::Kind::damaged);
 
     Image image;
-    image.pixels = file.allocate(decoder.info.image_height, decoder.info.image_width,
-                                 decoder.info.num_components == 1 ? CV_8UC1 : CV_8UC3);
-    const bool complete = read_rows(decoder, image.pixels.data, image.pixels.step);
-    if (decoder.code) {
+    const auto look_for_damage = [&] {
+        if (!decoder.code) return;
         const IoError::Kind kind = kind_of(decoder.code);
         if (kind != IoError::Kind::damaged && kind != IoError::Kind::truncated) refuse();
         const std::string scan = decoder.scan > 1 ? " of scan " + std::to_string(decoder.scan) : "";
@@ -453,10 +459,26 @@ Image decode(const EncodedImage& file) {
                     "the JPEG at row " + std::to_string(decoder.row) + " of " + std::to_string(file.probe.height) +
                         scan + ": " + words(),
                     kind);
+    };
+    const JDIMENSION height = decoder.info.image_height;
+    const JDIMENSION at_once = file.strip_rows > 0 ? static_cast<JDIMENSION>(file.strip_rows) : height;
+    cv::Mat pixels =
+        file.allocate(at_once, decoder.info.image_width, decoder.info.num_components == 1 ? CV_8UC1 : CV_8UC3);
+    bool complete = true;
+    for (JDIMENSION row = 0, rows; row < height; row += rows) {
+        rows = std::min(at_once, height - row);
+        if (complete) complete = read_rows(decoder, pixels.data, pixels.step, rows);
+        if (!complete) {
+            const JDIMENSION done = std::clamp(decoder.info.output_scanline, row, row + rows) - row;
+            pixels.rowRange(static_cast<int>(done), pixels.rows).setTo(cv::Scalar::all(0));
+        }
+        look_for_damage();
+        if (file.strip_rows == 0)
+            image.pixels = pixels;
+        else
+            file.hand_over(image, pixels.rowRange(0, static_cast<int>(rows)), row);
     }
-    const int done = complete ? image.pixels.rows : static_cast<int>(decoder.info.output_scanline);
-    image.pixels.rowRange(std::min(done, image.pixels.rows), image.pixels.rows).setTo(cv::Scalar::all(0));
-    file.put_upright(image.pixels, orientation(file.bytes));
+    file.put_upright(image, orientation(file.bytes));
     image.pages = count_pages(file);
     return image;
 }

@@ -11,6 +11,7 @@
 
 #include "decode/formats.hpp"
 #include "decode/words.hpp"
+#include "files/window.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -28,6 +29,10 @@ struct Header {
     bool ended = false;                ///< the file ends inside it
     std::string damaged, unsupported;  ///< what is wrong, or not read
 
+    Depth depth() const { return highest > 255 ? Depth::u16 : Depth::u8; }
+    /// Channels of the image: of gray with alpha it is as for colors.
+    std::uint64_t image_channels() const { return samples == Samples::gray_alpha ? 4 : channels; }
+    std::uint64_t pixel_bytes() const { return saturating_product(image_channels(), sample_bytes()); }
     bool sound() const { return complete && damaged.empty() && unsupported.empty() && width != 0 && height != 0; }
     unsigned sample_bytes() const { return highest > 255 ? 2 : 1; }
     std::uint64_t row_bytes() const {
@@ -154,16 +159,27 @@ void inspect(const Bytes& file, const Header& header, Probe& probe) {
     if (header.damaged.empty()) probe.set_size(header.width, header.height);  // else there is nothing to accept
     probe.damaged = header.damaged;
     probe.unsupported = header.unsupported;
+    probe.depth = header.depth();
+    probe.pixel_bytes = header.pixel_bytes();
+    if (!header.text) {
+        probe.strip_rows = 1;
+        probe.held_bytes = header.row_bytes() + FileWindow::kept;
+    }
     if (header.ended)
         probe.truncated = "the file ends inside its header";
     else if (header.sound() && !file.has(header.data, header.bytes()))
         probe.truncated = "the file holds fewer samples than its header says";
 }
 
-/// Header of the image at a place. It is looked for in the beginning of what follows, which is all that a window reads.
-Header header_at(const Bytes& file, std::uint64_t at) {
+/// Part of the bytes in which a header ends: a window reads no more for it.
+Bytes beginning(const Bytes& file, std::uint64_t at = 0) {
     constexpr std::uint64_t longest = 1 << 16;
-    const Bytes part = file.part(at, std::min<std::uint64_t>(longest, file.size() - at));
+    return file.part(at, std::min<std::uint64_t>(longest, file.size() - at));
+}
+
+/// Header of the image at a place.
+Header header_at(const Bytes& file, std::uint64_t at) {
+    const Bytes part = beginning(file, at);
     Header header = part.starts_with("P7\n") ? pam_header(part) : pnm_header(part);
     header.data += at;
     return header;
@@ -237,7 +253,8 @@ class Reader {
     bool read_binary(std::uint64_t y, std::vector<std::uint32_t>& row) {
         const std::uint64_t at = header_.data + y * header_.row_bytes();
         if (!file_.bytes.has(at, header_.row_bytes())) return false;  // the probe has said so
-        const unsigned char* in = file_.bytes.at(at);
+        file_.bytes.let_go();
+        const unsigned char* in = file_.bytes.part(at, header_.row_bytes()).at(0);
         if (header_.bitmap)
             for (std::size_t i = 0; i < row.size(); ++i) row[i] = in[i / 8] >> (7 - i % 8) & 1 ? 0 : 255;
         else if (header_.sample_bytes() == 2)
@@ -276,13 +293,14 @@ void store(const std::vector<std::uint32_t>& row, const Header& header, Sample* 
 
 Image decode(const EncodedImage& file, const Header& header) {
     Image image;
-    image.depth = header.highest > 255 ? Depth::u16 : Depth::u8;
+    image.depth = header.depth();
     image.samples = header.samples;
     image.alpha = header.alpha;
     image.white = header.bitmap ? 255 : static_cast<double>(header.highest);
     image.pages = count_pages(file);
-    const int channels = header.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels);
-    image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
+    const auto channels = static_cast<int>(header.image_channels());
+    const std::uint64_t at_once = file.strip_rows > 0 ? file.strip_rows : header.height;
+    cv::Mat pixels = file.allocate(at_once, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
     std::vector<std::uint32_t> row(header.width * header.channels);
     Reader reader(file, header, image);
     bool more = true;
@@ -291,12 +309,16 @@ Image decode(const EncodedImage& file, const Header& header) {
             more = reader.read(y, row);
         else
             std::fill(row.begin(), row.end(), 0);
-        const int line = static_cast<int>(y);
+        const int line = static_cast<int>(y % at_once);
         if (image.depth == Depth::u8)
-            store(row, header, image.pixels.ptr<std::uint8_t>(line));
+            store(row, header, pixels.ptr<std::uint8_t>(line));
         else
-            store(row, header, image.pixels.ptr<std::uint16_t>(line));
+            store(row, header, pixels.ptr<std::uint16_t>(line));
+        const bool full = y % at_once + 1 == at_once || y + 1 == header.height;
+        if (file.strip_rows > 0 && full) file.hand_over(image, pixels.rowRange(0, line + 1), y / at_once * at_once);
     }
+    if (file.strip_rows == 0) image.pixels = pixels;
+    file.put_upright(image, 1);
     return image;
 }
 
@@ -304,17 +326,17 @@ Image decode(const EncodedImage& file, const Header& header) {
 
 /// Where a header is wrong before the file ends, the file is only a text that begins like one.
 bool matches_pnm(const Bytes& file) {
-    if (!begins(file, "123456")) return false;
-    const Header header = pnm_header(file);
+    if (!file.starts_with("P") || !begins(file, "123456")) return false;
+    const Header header = pnm_header(beginning(file));
     return header.complete || header.ended;
 }
 
 void inspect_pnm(const Bytes& file, Probe& probe) {
-    inspect(file, pnm_header(file), probe);
+    inspect(file, pnm_header(beginning(file)), probe);
 }
 
 Image decode_pnm(const EncodedImage& file) {
-    return decode(file, pnm_header(file.bytes));
+    return decode(file, pnm_header(beginning(file.bytes)));
 }
 
 bool matches_pam(const Bytes& file) {
@@ -322,11 +344,11 @@ bool matches_pam(const Bytes& file) {
 }
 
 void inspect_pam(const Bytes& file, Probe& probe) {
-    inspect(file, pam_header(file), probe);
+    inspect(file, pam_header(beginning(file)), probe);
 }
 
 Image decode_pam(const EncodedImage& file) {
-    return decode(file, pam_header(file.bytes));
+    return decode(file, pam_header(beginning(file.bytes)));
 }
 
 // ------------------------------------------------------------------------------------------------------- PFM

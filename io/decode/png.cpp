@@ -98,6 +98,8 @@ void inspect(const Bytes& file, Probe& probe) {
     const Header header = read_header(file);
     probe.set_size(header.width, header.height);
     probe.pixel_bytes = header.palette() ? 5 : header.bits == 16 ? 8 : 4;
+    probe.depth = header.bits == 16 ? Depth::u16 : Depth::u8;
+    probe.strip_rows = header.interlaced ? 0 : 1;
     std::uint64_t position = png_signature.size(), data = 0;
     bool ended = false;
     while (const auto chunk = chunk_at(file, position)) {
@@ -270,17 +272,19 @@ bool start(Decoder& decoder, const Header& header) {
     return true;
 }
 
-/// Reads the rows, and the data to their end. False where that fails.
-bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step, std::uint32_t rows) {
+/// Reads the next rows, `first` and those after it, and behind the last one the data to their end; of an interlaced
+/// image all. False where that fails.
+bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step, std::uint32_t first, std::uint32_t rows) {
     if (setjmp(decoder.failed)) return false;
     for (int pass = 0; pass < decoder.passes; ++pass)
-        for (decoder.row = 0; decoder.row < rows; ++decoder.row)
-            png_read_row(decoder.png, pixels + step * decoder.row, nullptr);
+        for (decoder.row = first; decoder.row < first + rows; ++decoder.row)
+            png_read_row(decoder.png, pixels + step * (decoder.row - first), nullptr);
     return true;
 }
 
-/// Replaces indices by their colours, with alpha where there is any.
-void color(const EncodedImage& file, const Decoder& decoder, Image& image) {
+/// Makes colours of the indices of the rows from `first` on, with alpha where there is any.
+void color(const EncodedImage& file, const Decoder& decoder, const cv::Mat& indices, std::uint64_t first,
+           cv::Mat& pixels, Image& image) {
     png_colorp colors = nullptr;
     png_bytep alphas = nullptr;
     int count = 0, with_alpha = 0;
@@ -291,19 +295,20 @@ void color(const EncodedImage& file, const Decoder& decoder, Image& image) {
         table[i] = {colors[i].blue, colors[i].green, colors[i].red,
                     static_cast<unsigned char>(i < with_alpha ? alphas[i] : 255)};
     const std::size_t channels = with_alpha ? 4 : 3;
-    const cv::Mat indices = image.pixels;
-    image.pixels = file.allocate(file.probe.height, file.probe.width, CV_8UC(static_cast<int>(channels)));
+    if (pixels.empty())
+        pixels = file.allocate(static_cast<std::uint64_t>(indices.rows), file.probe.width,
+                               CV_8UC(static_cast<int>(channels)));
     for (int y = 0; y < indices.rows; ++y) {
         const unsigned char* from = indices.ptr(y);
-        unsigned char* to = image.pixels.ptr(y);
+        unsigned char* to = pixels.ptr(y);
         int highest = 0;
         for (int x = 0; x < indices.cols; ++x, to += channels) {
             highest = std::max<int>(highest, from[x]);
             std::memcpy(to, table[from[x]].data(), channels);
         }
         if (highest >= count)
-            file.report(image, "the PNG at row " + std::to_string(y) + ": color " + std::to_string(highest) +
-                                   " of a palette of " + std::to_string(count));
+            file.report(image, "the PNG at row " + std::to_string(first + static_cast<std::uint64_t>(y)) + ": color " +
+                                   std::to_string(highest) + " of a palette of " + std::to_string(count));
     }
 }
 
@@ -338,18 +343,34 @@ Image decode(const EncodedImage& file) {
     if (channels == 4) image.alpha = Alpha::straight;
     if (channels == 4 && header.gray()) image.samples = Samples::gray_alpha;
     const int type = header.palette() ? CV_8UC1 : CV_MAKETYPE(header.bits == 16 ? CV_16U : CV_8U, channels);
-    image.pixels = file.allocate(header.height, header.width, type);
-    if (png_get_rowbytes(decoder.png, decoder.info) != header.width * image.pixels.elemSize())
+    const std::uint64_t at_once = file.strip_rows > 0 ? file.strip_rows : header.height;
+    cv::Mat stored = file.allocate(at_once, header.width, type), colors;
+    if (png_get_rowbytes(decoder.png, decoder.info) != header.width * stored.elemSize())
         file.refuse("damaged: the PNG's header contradicts itself", IoError::Kind::damaged);
-    const bool complete =
-        read_rows(decoder, image.pixels.data, image.pixels.step, static_cast<std::uint32_t>(header.height));
-    if (complete && !decoder.ended) take_note(decoder, "the compressed data do not end");
-    if (decoder.words[0] != 0)
-        file.report(image,
-                    "the PNG at row " + std::to_string(decoder.row) + " of " + std::to_string(header.height) +
-                        ": libpng: " + decoder.words,
-                    kind());
-    if (header.palette()) color(file, decoder, image);
+    bool complete = true;
+    for (std::uint64_t row = 0; row < header.height; row += at_once) {
+        const auto first = static_cast<std::uint32_t>(row);
+        const auto rows = static_cast<std::uint32_t>(std::min(at_once, header.height - row));
+        if (complete) complete = read_rows(decoder, stored.data, stored.step, first, rows);
+        if (!complete && file.strip_rows > 0)
+            stored.rowRange(static_cast<int>(std::max(decoder.row, first) - first), stored.rows)
+                .setTo(cv::Scalar::all(0));
+        if (complete && row + rows == header.height && !decoder.ended)
+            take_note(decoder, "the compressed data do not end");
+        if (decoder.words[0] != 0)
+            file.report(image,
+                        "the PNG at row " + std::to_string(decoder.row) + " of " + std::to_string(header.height) +
+                            ": libpng: " + decoder.words,
+                        kind());
+        const cv::Mat indices = stored.rowRange(0, static_cast<int>(rows));
+        if (header.palette()) color(file, decoder, indices, row, colors, image);
+        const cv::Mat pixels = header.palette() ? colors : stored;
+        if (file.strip_rows == 0)
+            image.pixels = pixels;
+        else
+            file.hand_over(image, pixels.rowRange(0, static_cast<int>(rows)), row);
+    }
+    file.put_upright(image, 1);
     return image;
 }
 

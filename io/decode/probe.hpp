@@ -6,6 +6,7 @@
 #include <string>
 
 #include "decode/bytes.hpp"
+#include "gpuhist/image.hpp"
 
 namespace gpuhist::io {
 
@@ -17,6 +18,8 @@ struct Probe {
     std::uint64_t width = 0;              ///< pixels; 0 where the file ends before it says
     std::uint64_t height = 0;             ///< pixels, as stored: before any EXIF orientation
     std::uint64_t pixel_bytes = 0;        ///< the most that a decoded pixel takes
+    Depth depth = Depth::u8;              ///< of the samples, where `strip_rows` is not 0
+    std::uint64_t strip_rows = 0;         ///< rows that are decoded at once at least; 0: all, since there are no strips
     std::uint64_t place = 0;              ///< of a TIFF the directory of its page; 0: the first page's is looked for
     std::uint64_t held_bytes = 0;         ///< of a window on the file the most that decoding holds; 0: all of it
     std::string truncated;                ///< empty where nothing is missing; otherwise what the file ends before

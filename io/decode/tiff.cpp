@@ -5,7 +5,9 @@
 #include <memory>
 #include <new>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "decode/formats.hpp"
 #include "decode/tiff_codecs.hpp"
@@ -30,6 +32,8 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.held_bytes = layout.longest + FileWindow::kept;
     probe.set_size(layout.width, layout.height);
     probe.pixel_bytes = layout.pixel_bytes();
+    probe.depth = layout.depth;
+    probe.strip_rows = layout.strip_rows();
     probe.unsupported = std::move(layout.unsupported);
     probe.damaged = std::move(layout.damaged);
     probe.truncated = std::move(layout.truncated);
@@ -49,20 +53,54 @@ class Scratch {
     std::uint64_t size_ = 0;
 };
 
-void decode_pieces(const EncodedImage& file, const TiffLayout& layout, Image& image, cv::Mat& stored) {
-    const auto codec = layout.by_libtiff() ? libtiff_codec(file.bytes, layout) : own_tiff_codec(file.bytes, layout);
-    TiffSamples samples(layout, stored);
-    Scratch scratch;
-    for (std::uint64_t i = 0; i < layout.pieces(); ++i) {
-        const TiffPiece piece = layout.piece(i);
-        unsigned char* place = samples.in_place(piece);
-        if (!place) place = scratch.of(piece.bytes);
-        const std::string wrong = codec->decode(i, piece, place);
-        if (!wrong.empty()) file.report(image, "the TIFF's " + layout.name_of(i) + ": " + wrong);
-        samples.put(piece, place);
-        file.bytes.let_go();
+/// Decoder of the strips and tiles. Throws IoError.
+std::unique_ptr<TiffCodec> open_codec(const EncodedImage& file, const TiffLayout& layout) {
+    try {
+        return layout.by_libtiff() ? libtiff_codec(file.bytes, layout) : own_tiff_codec(file.bytes, layout);
+    } catch (const std::runtime_error& error) {
+        file.refuse(std::string("damaged: the TIFF's directory: ") + error.what(), IoError::Kind::damaged);
     }
 }
+
+/// Pixels of an image, some rows after the other in the same memory.
+class Rows {
+  public:
+    /// Makes memory for `at_once` rows.
+    Rows(const EncodedImage& file, const TiffLayout& layout, std::uint64_t at_once)
+        : file_(file),
+          layout_(layout),
+          codec_(open_codec(file, layout)),
+          stored_(file.allocate(at_once, layout.width,
+                                CV_MAKETYPE(opencv_depth(layout.depth), static_cast<int>(layout.channels)))),
+          samples_(layout, stored_) {
+        if (layout.finish == Finish::cmyk) colors_ = file.allocate(at_once, layout.width, CV_8UC3);
+    }
+
+    /// Decodes the strips and tiles that hold the rows from `first` on. Damage is reported of the image.
+    cv::Mat decode(std::uint64_t first, std::uint64_t count, Image& image) {
+        samples_.begin_at(first);
+        layout_.each_piece(first, first + count, [&](std::uint64_t i, const TiffPiece& piece) {
+            unsigned char* place = samples_.in_place(piece);
+            if (!place) place = scratch_.of(piece.bytes);
+            const std::string wrong = codec_->decode(i, piece, place);
+            if (!wrong.empty()) file_.report(image, "the TIFF's " + layout_.name_of(i) + ": " + wrong);
+            samples_.put(piece, place);
+            file_.bytes.let_go();
+        });
+        if (layout_.finish == Finish::ycbcr) finish_ycbcr(layout_, stored_);
+        if (layout_.finish == Finish::log_luv) finish_log_luv(stored_);
+        if (layout_.finish == Finish::cmyk) finish_cmyk(stored_, colors_);
+        return (colors_.empty() ? stored_ : colors_).rowRange(0, static_cast<int>(count));
+    }
+
+  private:
+    const EncodedImage& file_;
+    const TiffLayout& layout_;
+    const std::unique_ptr<TiffCodec> codec_;
+    cv::Mat stored_, colors_;
+    TiffSamples samples_;
+    Scratch scratch_;
+};
 
 void find_pages(const Bytes& file, PageList& list) {
     for (const std::uint64_t place : tiff_pages(file, list.rest, list.rest_kind)) {
@@ -88,7 +126,7 @@ Image decode(const EncodedImage& file) {
         file.refuse("libtiff was built without the compression " + std::to_string(layout.compression));
     // Tiles may be larger than a small image.
     const std::uint64_t most = std::max<std::uint64_t>(file.options.max_pixels, 1 << 24);
-    if (saturating_product(layout.piece_width, layout.piece_height) > most)
+    if (saturating_product(layout.piece_width, layout.strip_rows()) > most)
         file.refuse("its tiles are of more than " + std::to_string(most) + " pixels", IoError::Kind::too_large);
     Image image;
     image.depth = layout.depth;
@@ -100,25 +138,27 @@ Image decode(const EncodedImage& file) {
         IoError::Kind kind{};
         image.pages = std::max<std::uint64_t>(1, tiff_pages(file.bytes, rest, kind).size());
     }
-    const int depth = opencv_depth(layout.depth);
-    cv::Mat stored = file.allocate(layout.height, layout.width, CV_MAKETYPE(depth, static_cast<int>(layout.channels)));
+    const auto no_memory = [&] { file.refuse("no memory for its strips or tiles", IoError::Kind::memory); };
+    const std::uint64_t at_once = file.strip_rows > 0 ? file.strip_rows : layout.height;
+    std::optional<Rows> rows;
     try {
-        decode_pieces(file, layout, image, stored);
+        rows.emplace(file, layout, at_once);
     } catch (const std::bad_alloc&) {
-        file.refuse("no memory for its strips or tiles", IoError::Kind::memory);
-    } catch (const IoError&) {
-        throw;
-    } catch (const std::runtime_error& error) {
-        file.refuse(std::string("damaged: the TIFF's directory: ") + error.what(), IoError::Kind::damaged);
+        no_memory();
     }
-    image.pixels = stored;
-    if (layout.finish == Finish::ycbcr) finish_ycbcr(layout, image.pixels);
-    if (layout.finish == Finish::log_luv) finish_log_luv(image.pixels);
-    if (layout.finish == Finish::cmyk) {
-        image.pixels = file.allocate(layout.height, layout.width, CV_8UC3);
-        finish_cmyk(stored, image.pixels);
+    for (std::uint64_t row = 0; row < layout.height; row += at_once) {
+        cv::Mat pixels;
+        try {
+            pixels = rows->decode(row, std::min(at_once, layout.height - row), image);
+        } catch (const std::bad_alloc&) {
+            no_memory();
+        }
+        if (file.strip_rows > 0)
+            file.hand_over(image, pixels, row);  // what the receiver throws is not ours
+        else
+            image.pixels = pixels;
     }
-    file.put_upright(image.pixels, layout.orientation);
+    file.put_upright(image, layout.orientation);
     return image;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "decode/bytes.hpp"
 #include "decode/tiff_layout.hpp"
@@ -20,10 +21,13 @@ class TiffCodec {
     virtual std::string decode(std::uint64_t index, const TiffPiece& piece, unsigned char* to) = 0;
 };
 
-/// Bytes of a strip or tile that are in the file.
-inline Bytes bytes_of(const Bytes& file, const TiffPiece& piece) {
+/// Bytes of a strip or tile that are in the file: of a window in `memory`, which is used again for the next.
+inline Bytes bytes_of(const Bytes& file, const TiffPiece& piece, std::vector<unsigned char>& memory) {
     const std::uint64_t begin = std::min<std::uint64_t>(piece.offset, file.size());
-    return file.part(begin, std::min(piece.length, file.size() - begin));
+    const std::uint64_t count = std::min(piece.length, file.size() - begin);
+    if (!file.of_window()) return file.part(begin, count);
+    if (memory.size() < count) memory.resize(count);
+    return {memory.data(), static_cast<std::size_t>(file.copy(begin, count, memory.data()))};
 }
 
 /// Decoder of a file whose layout is sound. Throws std::bad_alloc, and std::runtime_error where libtiff does not open

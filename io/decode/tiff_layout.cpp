@@ -410,6 +410,9 @@ void TiffLayout::read_pieces(const Bytes& file) {
         return;
     }
     decodable = true;
+    constexpr std::uint64_t part_bytes = std::uint64_t{1} << 22;
+    if (compression == compression::none && !tiled && chroma_across * chroma_down == 1)
+        part_rows_ = std::max<std::uint64_t>(1, part_bytes / first.row_bytes);
     std::uint64_t held = 0;
     for (std::uint64_t i = 0; i < count; ++i) {
         const TiffPiece here = piece(i);
@@ -417,7 +420,8 @@ void TiffLayout::read_pieces(const Bytes& file) {
             unsupported = "a sparse TIFF is not supported: its " + name_of(i) + " has no bytes";
             return;
         }
-        longest = std::max(longest, std::min<std::uint64_t>(here.length, file.size()));
+        const std::uint64_t most = part_rows_ > 0 ? part_rows_ * here.row_bytes : here.length;
+        longest = std::max(longest, std::min<std::uint64_t>({most, here.length, file.size()}));
         held = here.length > unlimited - held ? unlimited : held + here.length;
         if (truncated.empty() && !file.has(here.offset, std::max<std::uint64_t>(1, here.length)))
             truncated = "the TIFF ends before its " + name_of(i);
@@ -454,6 +458,17 @@ TiffPiece TiffLayout::piece(std::uint64_t index) const {
     piece.length = untold ? rest : lengths[index];
     if (compression == compression::none) piece.length = untold ? piece.bytes : std::min(piece.length, piece.bytes);
     return piece;
+}
+
+TiffPiece TiffLayout::part(const TiffPiece& strip, std::uint64_t first, std::uint64_t rows) const {
+    TiffPiece part = strip;
+    const std::uint64_t before = first * strip.row_bytes;
+    part.y += first;
+    part.rows = rows;
+    part.bytes = part.most_bytes = rows * strip.row_bytes;
+    part.offset += before;
+    part.length = std::min(strip.length - std::min(strip.length, before), part.bytes);
+    return part;
 }
 
 std::string TiffLayout::name_of(std::uint64_t index) const {

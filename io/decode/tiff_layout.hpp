@@ -71,7 +71,25 @@ struct TiffLayout {
 
     std::uint64_t pieces() const { return across * down * (planar ? samples : 1); }
     TiffPiece piece(std::uint64_t index) const;
-    std::uint64_t longest = 0;  ///< bytes of the largest piece in the file
+    /// Calls use(index, piece) for what holds the rows [first, last): strips and tiles, or of strips that are not
+    /// compressed parts.
+    template <class Use>
+    void each_piece(std::uint64_t first, std::uint64_t last, const Use& use) const {
+        for (std::uint64_t plane = 0; plane < (planar ? samples : 1); ++plane)
+            for (std::uint64_t index = (plane * down + first / piece_height) * across;
+                 index < (plane * down + (last - 1) / piece_height + 1) * across; ++index) {
+                const TiffPiece whole = piece(index);
+                const std::uint64_t begin = std::max(first, whole.y) - whole.y;
+                const std::uint64_t end = std::min(last - whole.y, whole.rows);
+                for (std::uint64_t row = begin, rows; row < end; row += rows) {
+                    rows = part_rows_ > 0 ? std::min(end - row, part_rows_) : whole.rows;
+                    use(index, rows == whole.rows ? whole : part(whole, row, rows));
+                }
+            }
+    }
+    /// Rows that are decoded at once at least.
+    std::uint64_t strip_rows() const { return part_rows_ > 0 ? 1 : piece_height; }
+    std::uint64_t longest = 0;  ///< bytes in the file of the largest piece, or part
     /// "strip 3 of 12", counted from 1.
     std::string name_of(std::uint64_t index) const;
     /// Whether libtiff decodes it, not this library.
@@ -100,8 +118,10 @@ struct TiffLayout {
     void read_compression();
     void read_pieces(const Bytes& file);
     void read_palette();
+    TiffPiece part(const TiffPiece& strip, std::uint64_t first, std::uint64_t rows) const;
 
     std::uint64_t file_bytes_ = 0;
+    std::uint64_t part_rows_ = 0;  ///< of strips that are not compressed, whose rows are read without those before them
 };
 
 /// Places of the directories that are pages: without overviews, thumbnails and masks. Where no directory is one, the

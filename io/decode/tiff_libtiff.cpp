@@ -118,7 +118,7 @@ class LibtiffCodec : public TiffCodec {
     std::string decode(std::uint64_t index, const TiffPiece& piece, unsigned char* to) override {
         client_.complaint[0] = 0;
         std::memset(to, 0, piece.bytes);  // rows that the codec does not reach
-        const Bytes from = bytes_of(client_.file, piece);
+        const Bytes from = bytes_of(client_.file, piece, read_);
         if (from.size() == 0)
             return "its data are not in the file";  // of no bytes libtiff takes as many as its field says
         auto* data = const_cast<unsigned char*>(from.at(0));
@@ -162,7 +162,7 @@ class LibtiffCodec : public TiffCodec {
 
     const TiffLayout& layout_;
     Client client_;
-    std::vector<unsigned char> turned_;
+    std::vector<unsigned char> read_, turned_;
     std::unique_ptr<TIFF, Close> tiff_;
 };
 

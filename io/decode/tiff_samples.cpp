@@ -54,7 +54,7 @@ unsigned char* TiffSamples::in_place(const TiffPiece& piece) const {
                       layout_.chroma_across * layout_.chroma_down == 1 && piece.columns == layout_.width &&
                       piece.row_bytes == pixels_.cols * pixels_.elemSize() && pixels_.isContinuous() &&
                       piece.bytes == piece.rows * piece.row_bytes;
-    return same ? pixels_.ptr(static_cast<int>(piece.y)) : nullptr;
+    return same ? pixels_.ptr(row_of(piece.y)) : nullptr;
 }
 
 void TiffSamples::put(const TiffPiece& piece, unsigned char* from) {
@@ -72,7 +72,7 @@ void TiffSamples::put_rows(const TiffPiece& piece, unsigned char* from) {
     std::vector<Sample> unpacked(packed && !layout_.palette ? count : 0);
     std::vector<std::uint16_t> indices(layout_.palette ? count : 0);
     for (std::uint64_t y = 0; y < piece.rows; ++y, from += piece.row_bytes) {
-        Sample* to = pixels_.ptr<Sample>(static_cast<int>(piece.y + y)) + piece.x * channels;
+        Sample* to = pixels_.ptr<Sample>(row_of(piece.y + y)) + piece.x * channels;
         const auto bits = static_cast<unsigned>(layout_.bits);
         if (layout_.palette) {
             if (bits == 16)
@@ -121,7 +121,7 @@ void TiffSamples::put_chroma(const TiffPiece& piece, const unsigned char* from) 
     const std::uint64_t across = layout_.chroma_across, down = layout_.chroma_down, block = across * down + 2;
     for (std::uint64_t y = 0; y < piece.rows; ++y) {
         const unsigned char* row = from + y / down * piece.row_bytes;
-        unsigned char* to = pixels_.ptr(static_cast<int>(piece.y + y)) + piece.x * 3;
+        unsigned char* to = pixels_.ptr(row_of(piece.y + y)) + piece.x * 3;
         for (std::uint64_t x = 0; x < piece.columns; ++x, to += 3) {
             const unsigned char* unit = row + x / across * block;
             to[0] = unit[y % down * across + x % across];

@@ -12,6 +12,8 @@ class TiffSamples {
   public:
     /// `pixels`: of the layout's depth and channels.
     TiffSamples(const TiffLayout& layout, cv::Mat& pixels);
+    /// Lets the matrix stand for the rows from this one on.
+    void begin_at(std::uint64_t row) { first_row_ = row; }
 
     /// Where a piece may be decoded to, its rows being the matrix's; null where its samples must move.
     unsigned char* in_place(const TiffPiece& piece) const;
@@ -19,12 +21,14 @@ class TiffSamples {
     void put(const TiffPiece& piece, unsigned char* from);
 
   private:
+    int row_of(std::uint64_t y) const { return static_cast<int>(y - first_row_); }
     template <class Sample>
     void put_rows(const TiffPiece& piece, unsigned char* from);
     void put_chroma(const TiffPiece& piece, const unsigned char* from);
 
     const TiffLayout& layout_;
     cv::Mat& pixels_;
+    std::uint64_t first_row_ = 0;
     std::vector<std::uint16_t> colors_;   ///< of a palette: blue, green and red of each entry
     std::vector<std::uint8_t> expanded_;  ///< of samples under 8 bits: what they stand for
 };

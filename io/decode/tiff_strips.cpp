@@ -196,21 +196,10 @@ class PackBits : public Stream {
     bool exact_;  ///< the length of its data is known
 };
 
-class None : public Stream {
-  public:
-    std::string run(const Bytes& from, Output& to, std::uint64_t) override {
-        const auto [place, size] = to.room();
-        const std::size_t count = std::min<std::size_t>(size, from.size());
-        if (count > 0) std::memcpy(place, from.at(0), count);
-        to.add(count);
-        return {};
-    }
-};
-
 std::unique_ptr<Stream> make_stream(const TiffLayout& layout) {
     switch (layout.compression) {
         case compression::none:
-            return std::make_unique<None>();
+            return nullptr;
         case compression::packbits:
             return std::make_unique<PackBits>(layout.lengths.count() > 0);
         case compression::zstd:
@@ -309,14 +298,22 @@ class OwnCodec : public TiffCodec {
 
   private:
     std::string decompress(const TiffPiece& piece, unsigned char* to) {
-        Bytes from = bytes_of(file_, piece);
-        if (layout_.reversed) {
-            reverse(from);
-            from = Bytes(turned_.data(), turned_.size());
+        std::string wrong;
+        std::uint64_t count = 0;
+        if (stream_) {
+            Bytes from = bytes_of(file_, piece, read_);
+            if (layout_.reversed) {
+                turned_.assign(from.at(0), from.at(from.size()));
+                reverse(turned_.data(), turned_.size());
+                from = Bytes(turned_.data(), turned_.size());
+            }
+            Output output(to, piece.bytes);
+            wrong = stream_->run(from, output, piece.most_bytes);
+            count = output.count();
+        } else {
+            count = file_.copy(piece.offset, piece.length, to);
+            if (layout_.reversed) reverse(to, count);
         }
-        Output output(to, piece.bytes);
-        std::string wrong = stream_->run(from, output, piece.most_bytes);
-        const std::uint64_t count = output.count();
         const std::string rows = std::to_string(piece.bytes) + " bytes of its rows";
         if (count < piece.bytes) {
             std::memset(to + count, 0, piece.bytes - count);
@@ -327,20 +324,19 @@ class OwnCodec : public TiffCodec {
         return wrong;
     }
 
-    void reverse(const Bytes& from) {
-        turned_.assign(from.at(0), from.at(from.size()));
-        for (unsigned char& byte : turned_) {
-            unsigned value = byte;
+    static void reverse(unsigned char* bytes, std::uint64_t count) {
+        for (std::uint64_t i = 0; i < count; ++i) {
+            unsigned value = bytes[i];
             value = (value & 0xF0) >> 4 | (value & 0x0F) << 4;
             value = (value & 0xCC) >> 2 | (value & 0x33) << 2;
-            byte = static_cast<unsigned char>((value & 0xAA) >> 1 | (value & 0x55) << 1);
+            bytes[i] = static_cast<unsigned char>((value & 0xAA) >> 1 | (value & 0x55) << 1);
         }
     }
 
     const Bytes& file_;
     const TiffLayout& layout_;
-    std::unique_ptr<Stream> stream_;
-    std::vector<unsigned char> spare_, turned_;
+    std::unique_ptr<Stream> stream_;  ///< null: nothing is compressed
+    std::vector<unsigned char> read_, spare_, turned_;
 };
 
 }  // namespace

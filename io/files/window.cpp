@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "files/failure.hpp"
@@ -28,6 +29,15 @@ std::uint64_t FileWindow::modified() const {
 
 void Bytes::load(std::uint64_t offset, std::uint64_t count) const {
     window_->load(offset, count);
+}
+
+std::uint64_t Bytes::copy(std::uint64_t offset, std::uint64_t count, unsigned char* to) const {
+    const std::uint64_t there = std::min<std::uint64_t>(count, size_ - std::min<std::uint64_t>(size_, offset));
+    if (window_)
+        window_->read(offset, there, to);
+    else if (there > 0)
+        std::memcpy(to, data_ + offset, there);
+    return there;
 }
 
 void Bytes::let_go() const {
@@ -57,19 +67,22 @@ void FileWindow::load(std::uint64_t offset, std::uint64_t count) {
         if (there_[first]) continue;
         std::uint64_t last = first;
         for (; last < end && !there_[last]; ++last) there_[last] = true;
-        read(first * block, std::min<std::uint64_t>(size_, last * block) - first * block);
+        const std::uint64_t begin = first * block, bytes = std::min<std::uint64_t>(size_, last * block) - begin;
+        held_ += bytes;
+        read(begin, bytes, memory_ + begin);
         first = last;
     }
 }
 
-void FileWindow::read(std::uint64_t offset, std::uint64_t count) {
-    held_ += count;
+void FileWindow::read(std::uint64_t offset, std::uint64_t count, unsigned char* to) {
     for (std::uint64_t done = 0; done < count;) {
-        const ssize_t part =
-            pread(descriptor_, memory_ + offset + done, count - done, static_cast<off_t>(offset + done));
+        const ssize_t part = pread(descriptor_, to + done, count - done, static_cast<off_t>(offset + done));
         if (part < 0 && errno == EINTR) continue;
         if (part < 0 && error_ == 0) error_ = errno;
-        if (part <= 0) return;  // check() tells that the file is shorter
+        if (part <= 0) {  // check() tells that the file is shorter
+            std::memset(to + done, 0, count - done);
+            return;
+        }
         done += static_cast<std::uint64_t>(part);
     }
 }

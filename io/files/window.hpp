@@ -32,13 +32,13 @@ class FileWindow {
 
     void load(std::uint64_t offset, std::uint64_t count);
     void let_go();
+    /// Reads bytes of the file, which are not held.
+    void read(std::uint64_t offset, std::uint64_t count, unsigned char* to);
     /// Throws IoError where reading failed, whose bytes then were zeros, or where the file was changed since it was
     /// opened.
     void check() const;
 
   private:
-    void read(std::uint64_t offset, std::uint64_t count);
-
     int descriptor_;
     std::string name_;
     struct stat status_ {};

@@ -1,7 +1,10 @@
 // Memory of runs over large directories: it does not grow with them.
 //
 // Environment: GPUHIST_PROGRAM, the program.
+#include <zlib.h>
+
 #include <cstdio>
+#include <opencv2/core.hpp>
 
 #include "support/directory.hpp"
 
@@ -118,6 +121,112 @@ TEST_F(Directory, LargeNumbersOfFailuresTakeNoMoreMemory) {
                 some[1] * 1e-6, many[0] * 1e-6, many[1] * 1e-6);
     EXPECT_LT(many[0], some[0] + (8 << 20));
     EXPECT_LT(many[1], some[1] + (8 << 20));
+}
+
+TEST_F(Directory, ImagesLargerThanTheMemoryAreMeasuredAsOthers) {
+    for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3}) {
+        cv::Mat image(1500, 2100, type);
+        cv::randu(image, 0, image.depth() == CV_8U ? 256 : 65536);
+        const std::string name = "in/" + std::to_string(type);
+        save(name + ".tif", image);
+        save(name + ".png", image);
+        save(name + (image.channels() == 1 ? ".pgm" : ".ppm"), image);
+        if (image.depth() == CV_8U) save(name + ".jpg", image);
+    }
+    const auto all = [&](const std::vector<std::string>& options) {
+        std::vector<std::string> words{"in", "-q", "--write", "stats,histogram", "--engine", "cpu", "-o", "out"};
+        words.insert(words.end(), options.begin(), options.end());
+        fs::remove_all(at("out"));
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        std::string texts;
+        for (const char* file : {"stats.csv", "dataset.csv", "dataset.json", "16.png.histogram.csv"})
+            texts += read_text(at(std::string("out/") + file));
+        return std::pair(texts, outcome.most_memory);
+    };
+    const auto [whole, most] = all({"--threads", "1"});
+    const auto [strips, less] = all({"--threads", "1", "--memory", "2M"});
+    EXPECT_EQ(strips, whole);
+    EXPECT_LT(less, most - (8 << 20)) << most;
+}
+
+/// Appends a number of `bytes` bytes, the lowest first.
+void append(std::string& text, std::uint64_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) text += static_cast<char>(number >> 8 * i & 255);
+}
+
+/// Writes a BigTIFF of u16, 60,000 x 60,000, whose strips of 16 rows lie where `places` say in turn, which follow the
+/// directory; without any it is one strip that nothing is written of.
+void write_large(const fs::path& path, const std::vector<std::vector<unsigned char>>& strips) {
+    constexpr std::uint64_t side = 60000, rows = 16, first = 16, entries = 9;
+    const std::uint64_t count = strips.empty() ? 1 : side / rows;
+    const std::uint64_t lists = first + 8 + entries * 20 + 8, data = lists + 16 * count;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> places;
+    std::uint64_t end = data;
+    for (const auto& strip : strips) {
+        places.emplace_back(end, strip.size());
+        end += strip.size();
+    }
+    if (strips.empty()) places.emplace_back(data, side * side * 2);
+    std::string text("II\x2B\0\x08\0\0\0", 8);
+    append(text, first, 8);
+    append(text, entries, 8);
+    const auto field = [&](std::uint64_t tag, std::uint64_t type, std::uint64_t values, std::uint64_t value) {
+        append(text, tag, 2);
+        append(text, type, 2);
+        append(text, values, 8);
+        append(text, value, 8);
+    };
+    constexpr std::uint64_t shorts = 3, longs = 4, wide = 16, deflate = 8, none = 1;
+    field(256, longs, 1, side);
+    field(257, longs, 1, side);
+    field(258, shorts, 1, 16);
+    field(259, shorts, 1, strips.empty() ? none : deflate);
+    field(262, shorts, 1, 1);
+    field(273, wide, count, count == 1 ? places[0].first : lists);
+    field(277, shorts, 1, 1);
+    field(278, longs, 1, strips.empty() ? side : rows);
+    field(279, wide, count, count == 1 ? places[0].second : lists + 8 * count);
+    append(text, 0, 8);
+    for (std::uint64_t i = 0; i < count; ++i) append(text, places[i % places.size()].first, 8);
+    for (std::uint64_t i = 0; i < count; ++i) append(text, places[i % places.size()].second, 8);
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    for (const auto& strip : strips)
+        file.write(reinterpret_cast<const char*>(strip.data()), static_cast<std::streamsize>(strip.size()));
+    file.close();
+    if (strips.empty()) fs::resize_file(path, data + side * side * 2);
+}
+
+TEST_F(Directory, LargeImagesTakeNoMoreMemoryThanIsAllowed) {
+    constexpr int side = 60000, rows = 16, different = 25;
+    write_large(at("holes.tif"), {});
+    cv::Mat noise(different * rows, side, CV_16UC1);
+    cv::randu(noise, 0, 65536);
+    std::vector<std::vector<unsigned char>> strips;
+    for (int i = 0; i < different; ++i) {
+        uLongf size = compressBound(side * rows * 2);
+        strips.emplace_back(size);
+        ASSERT_EQ(compress2(strips.back().data(), &size, noise.ptr(i * rows), side * rows * 2, 1), Z_OK);
+        strips.back().resize(size);
+    }
+    write_large(at("noise.tif"), strips);
+    save("part.tif", noise);  // the noise of a strip each once
+    const auto measure = [&](const std::string& name) {
+        const Outcome outcome = run({name, "--format", "csv", "-q", "--write", "none", "--memory", "512M"});
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        std::printf("%s: %.1f s, %.1f MB\n", name.c_str(), outcome.seconds, outcome.most_memory * 1e-6);
+        EXPECT_LT(outcome.most_memory, 400 << 20);
+        return table(outcome.out).at(0);
+    };
+    const auto holes = measure("holes.tif");
+    EXPECT_EQ(holes.at("pixels"), "3600000000");
+    for (const char* column : {"min", "max", "mean", "std", "median"}) EXPECT_EQ(holes.at(column), "0") << column;
+    const auto large = measure("noise.tif"), part = measure("part.tif");
+    EXPECT_EQ(large.at("pixels"), "3600000000");
+    EXPECT_EQ(large.at("width"), "60000");
+    for (const char* column : {"min", "max", "mean", "std", "unique", "entropy", "median"})
+        EXPECT_EQ(large.at(column), part.at(column)) << column;
 }
 
 }  // namespace

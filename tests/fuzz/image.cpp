@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <opencv2/core.hpp>
 #include <vector>
 
 #include "decode/formats.hpp"
@@ -67,6 +69,40 @@ void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, s
     }
 }
 
+#ifdef FUZZ_DECODER
+/// Decodes in strips, and expects the rows of the image that comes whole.
+void decode_in_strips(const std::vector<unsigned char>& bytes) {
+    io::DecodeOptions options;
+    options.max_pixels = 1 << 16;
+    options.on_damaged = io::OnDamaged::accept;
+    std::uint64_t rows = 0, columns = 0;
+    cv::Mat whole;
+    try {
+        whole = io::decode_image(bytes, "image", options).pixels;
+    } catch (const IoError&) {
+        return;
+    }
+    io::Strips strips;
+    strips.strip_bytes = 256;
+    strips.max_pixels = options.max_pixels;
+    strips.wants = [](Depth) { return true; };
+    const bool upright = sought() != &io::jpeg_format && sought() != &io::tiff_format;  // others are not turned
+    bool same = true;
+    strips.take = [&](const io::Image& strip, std::uint64_t row) {
+        require(row == rows && strip.pixels.type() == whole.type());
+        rows += static_cast<std::uint64_t>(strip.pixels.rows);
+        columns = static_cast<std::uint64_t>(strip.pixels.cols);
+        for (int y = 0; y < strip.pixels.rows && upright; ++y)
+            same = same && std::memcmp(strip.pixels.ptr(y), whole.ptr(static_cast<int>(row) + y),
+                                       static_cast<std::size_t>(whole.cols) * whole.elemSize()) == 0;
+    };
+    options.strips = &strips;
+    const io::Image image = io::decode_image(bytes, "image", options);
+    if (!image.pixels.empty()) return;  // it came whole
+    require(same && rows * columns == whole.total());
+}
+#endif
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -76,6 +112,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #endif
     decode(bytes, io::OnDamaged::error);
     decode(bytes, io::OnDamaged::accept);
+#ifdef FUZZ_DECODER
+    decode_in_strips(bytes);
+#endif
     try {
         const auto found = io::probe_pages(bytes, "image");
         require(!found->pages.empty() && found->pages.size() <= size);

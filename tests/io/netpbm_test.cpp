@@ -233,4 +233,15 @@ TEST(Pfm, WhatIsNotReadIsNamed) {
     EXPECT_TRUE(contains(says("Pf\n1 1\nx\nabcd"), "not an image: the file begins with text"));
 }
 
+TEST(Netpbm, MemoryOfManyBandsIsAskedFor) {
+    const std::string header = "P7\nWIDTH 19\nHEIGHT 8\nDEPTH 6\nMAXVAL 257\nENDHDR\n";
+    std::vector<unsigned char> file(header.begin(), header.end());
+    file.resize(header.size() + 19 * 8 * 6 * 2);
+    gpuhist::io::DecodeOptions options;
+    std::uint64_t asked = 0;
+    options.admit = [&](std::uint64_t, std::uint64_t pixels) { asked = pixels; };
+    const Image image = gpuhist::io::decode_image(file, "x.pam", options);
+    EXPECT_EQ(asked, image.pixels.total() * image.pixels.elemSize());
+}
+
 }  // namespace

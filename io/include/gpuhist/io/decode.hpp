@@ -18,6 +18,19 @@ enum class OnDamaged { error, accept };
 
 struct FilePages;
 
+/// Receiver of images that are too large to lie in memory whole: strips, which follow each other from the top.
+struct Strips {
+    std::uint64_t whole_bytes = 0;  ///< pixels of so many bytes at most still come whole
+    std::uint64_t strip_bytes = std::uint64_t{1}
+                                << 25;  ///< of a strip, about: more where the file asks for more at once
+    std::uint64_t max_pixels = std::uint64_t{1} << 36;  ///< in place of DecodeOptions::max_pixels
+    /// Tells whether images of a depth are taken in strips.
+    std::function<bool(Depth)> wants;
+    /// Function called with each strip: what is known of the image, its `pixels` those of the rows from `row` on, as
+    /// they are stored: not turned upright. They are overwritten afterwards. What it throws comes out.
+    std::function<void(const Image& strip, std::uint64_t row)> take;
+};
+
 /// Options of decoding.
 struct DecodeOptions {
     std::uint64_t max_pixels = std::uint64_t{1} << 30;  ///< width × height, read from the header before memory is taken
@@ -34,6 +47,9 @@ struct DecodeOptions {
     /// that shows where nothing moves, which need not be a frame.
     std::uint64_t page = 0;
     std::shared_ptr<const FilePages> pages;  ///< of the same file, from `probe_pages`; null: they are looked for
+    /// Where larger images go, of files whose samples can be decoded row by row: TIFF but for a strip that is
+    /// compressed as one, binary netpbm. The image that is returned then has no pixels. Null: all come whole.
+    const Strips* strips = nullptr;
 };
 
 /// Decodes an image: the file's own samples as stored, or an IoError that names the cause; of several pages the one

@@ -30,6 +30,8 @@ constexpr const char* to_string(Damage damage) {
 /// Image of a file: its samples, and what the file says of them.
 struct Image {
     cv::Mat pixels;  ///< interleaved: colours in OpenCV's order B, G, R, A; bands by place
+    /// Sides, in pixels, of an image that was handed over in strips, whose `pixels` are empty; else 0.
+    std::uint64_t width = 0, height = 0;
     Depth depth = Depth::u8;
     Samples samples = Samples::color;
     std::vector<std::string> bands;  ///< their names by place, where the file has such

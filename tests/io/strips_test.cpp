@@ -1,0 +1,236 @@
+// Images handed over in strips: the rows of those that come whole.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <opencv2/imgproc.hpp>
+#include <optional>
+
+#include "gpuhist/io/decode.hpp"
+#include "support/codecs.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/tiff_files.hpp"
+
+namespace {
+
+using namespace gpuhist;
+using namespace gpuhist::io;
+using namespace tiff_files;
+
+/// Image put together from its strips.
+struct Joined {
+    Image image;
+    cv::Mat pixels;
+    std::size_t strips = 0;
+    std::uint64_t most_bytes = 0;  ///< of pixels that were admitted
+};
+
+class StripsOf : public Tiff {
+  protected:
+    /// Reads a file in strips of about `strip_bytes`.
+    Joined join(const std::string& name, const Bytes& file, std::uint64_t strip_bytes = 1000,
+                const DecodeOptions& given = {}) {
+        const auto path = directory_.path() / name;
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+        Joined joined;
+        Strips strips;
+        strips.strip_bytes = strip_bytes;
+        strips.wants = [](Depth) { return true; };
+        strips.take = [&](const Image& strip, std::uint64_t row) {
+            EXPECT_EQ(row, static_cast<std::uint64_t>(joined.pixels.rows));
+            EXPECT_EQ(view(strip).depth, strip.depth);
+            joined.pixels.push_back(strip.pixels.clone());
+            ++joined.strips;
+        };
+        DecodeOptions options = given;
+        options.strips = &strips;
+        options.admit = [&](std::uint64_t, std::uint64_t pixels) {
+            joined.most_bytes = std::max(joined.most_bytes, pixels);
+        };
+        joined.image = read_image(path, options);
+        return joined;
+    }
+
+    /// Expects of strips what the image is when it comes whole.
+    void expect_same(const std::string& name, const Bytes& file, const DecodeOptions& options = {}) {
+        SCOPED_TRACE(name);
+        const Joined joined = join(name, file, 1000, options);
+        const Image whole = decode_image(file, name, options);
+        ASSERT_GT(joined.strips, 2U);
+        EXPECT_TRUE(joined.image.pixels.empty());
+        EXPECT_EQ(joined.image.width, static_cast<std::uint64_t>(whole.pixels.cols));
+        EXPECT_EQ(joined.image.height, static_cast<std::uint64_t>(whole.pixels.rows));
+        ASSERT_EQ(joined.pixels.size(), whole.pixels.size());
+        ASSERT_EQ(joined.pixels.type(), whole.pixels.type());
+        for (int y = 0; y < whole.pixels.rows; ++y)
+            ASSERT_EQ(std::memcmp(joined.pixels.ptr(y), whole.pixels.ptr(y),
+                                  static_cast<std::size_t>(whole.pixels.cols) * whole.pixels.elemSize()),
+                      0)
+                << "row " << y;
+        EXPECT_EQ(joined.image.depth, whole.depth);
+        EXPECT_EQ(joined.image.samples, whole.samples);
+        EXPECT_EQ(joined.image.alpha, whole.alpha);
+        EXPECT_EQ(joined.image.white, whole.white);
+        EXPECT_EQ(joined.image.pages, whole.pages);
+        EXPECT_EQ(joined.image.damage, whole.damage);
+    }
+
+    test::TemporaryDirectory directory_;
+};
+
+TEST_F(StripsOf, TiffsAreTheImage) {
+    for (const int compression : lossless)
+        for (const bool planar : {false, true})
+            for (const int bits : {8, 16}) {
+                Spec spec;
+                spec.compression = compression;
+                spec.planar = planar;
+                if (bits == 16 && compression == COMPRESSION_ADOBE_DEFLATE) spec.predictor = PREDICTOR_HORIZONTAL;
+                const std::string name = std::to_string(compression) + (planar ? "p" : "c") + std::to_string(bits);
+                expect_same(name + ".tif", write(samples(67, 41, 3, bits), spec));
+                spec.tile_width = 32;
+                spec.tile_height = 16;
+                expect_same(name + "t.tif", write(samples(67, 41, 3, bits), spec));
+            }
+}
+
+TEST_F(StripsOf, TiffsOfEveryKindAreTheImage) {
+    Spec one;
+    one.rows = 67;  // a strip that is not compressed is read in parts
+    expect_same("one.tif", write(samples(67, 141, 1, 16), one));
+    one.planar = true;
+    one.mode = "wb8";
+    expect_same("planes.tif", write(samples(67, 41, 5, 16), one));
+    Spec spec;
+    spec.bits = 12;
+    expect_same("bits12.tif", write(samples(67, 141, 1, 12), spec));
+    spec = {};
+    spec.photometric = PHOTOMETRIC_MINISWHITE;
+    expect_same("white.tif", write(samples(67, 141, 1), spec));
+    spec = {};
+    spec.photometric = PHOTOMETRIC_SEPARATED;
+    expect_same("inks.tif", write(samples(67, 41, 4), spec));
+    spec = {};
+    spec.extra = {EXTRASAMPLE_UNASSALPHA};
+    expect_same("alpha.tif", write(samples(67, 41, 4), spec));
+    expect_same("gray_alpha.tif", write(samples(67, 41, 2), spec));
+    spec = {};
+    spec.compression = COMPRESSION_JPEG;
+    spec.photometric = PHOTOMETRIC_YCBCR;
+    spec.jpeg_mode = JPEGCOLORMODE_RGB;
+    spec.rows = 16;
+    expect_same("jpeg.tif", write(smooth(67, 48, 3), spec));
+    spec = {};
+    expect_same("float.tif", write(samples(67, 41, 3, 32, true), spec));
+}
+
+TEST_F(StripsOf, TiffsThatAreTurnedHaveTheSidesThatAreShown) {
+    for (const std::uint16_t orientation : {2, 3, 5, 6, 8}) {
+        Spec spec;
+        spec.fields = [&](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_ORIENTATION, orientation); };
+        const cv::Mat stored = samples(67, 41, 1);
+        const Joined joined = join("turned.tif", write(stored, spec));
+        EXPECT_TRUE(std::equal(stored.begin<uchar>(), stored.end<uchar>(), joined.pixels.begin<uchar>()));
+        EXPECT_EQ(joined.image.width, orientation < 5 ? 41U : 67U);
+        EXPECT_EQ(joined.image.height, orientation < 5 ? 67U : 41U);
+    }
+}
+
+TEST_F(StripsOf, OtherFormatsAreTheImage) {
+    for (const int type : {CV_8UC1, CV_8UC3, CV_16UC1, CV_16UC3}) {
+        cv::Mat image(67, 141, type);
+        cv::randu(image, 0, image.depth() == CV_8U ? 256 : 65536);
+        for (const char* extension : {".png", ".ppm", ".pgm"})
+            if ((image.channels() == 3) != (std::string(extension) == ".pgm"))
+                expect_same("x" + std::to_string(type) + extension, test::encode(extension, image));
+    }
+    for (const int channels : {1, 3}) {
+        cv::Mat image(67, 141, CV_8UC(channels));
+        cv::randu(image, 0, 256);
+        expect_same("x.jpg", test::encode(".jpg", image));
+    }
+    const std::string header = "P7\nWIDTH 50\nHEIGHT 40\nDEPTH 2\nMAXVAL 65535\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n";
+    Bytes pam(header.begin(), header.end());
+    for (int i = 0; i < 50 * 40 * 4; ++i) pam.push_back(static_cast<unsigned char>(i * 37));
+    expect_same("x.pam", pam);
+    const std::string bits = "P4 801 60\n";
+    Bytes pbm(bits.begin(), bits.end());
+    for (int i = 0; i < 101 * 60; ++i) pbm.push_back(static_cast<unsigned char>(i * 73));
+    expect_same("x.pbm", pbm);
+    // A file that is read through a window, of more than one image.
+    const std::string large = "P5 3001 300 65535\n";
+    Bytes pgm(large.begin(), large.end());
+    for (int i = 0; i < 3001 * 300 * 2; ++i) pgm.push_back(static_cast<unsigned char>(i * 11 + i / 255));
+    pgm.insert(pgm.end(), pbm.begin(), pbm.end());
+    expect_same("x.pgm", pgm);
+}
+
+TEST_F(StripsOf, DamageThatIsAcceptedIsTheImage) {
+    DecodeOptions accept;
+    accept.on_damaged = OnDamaged::accept;
+    cv::Mat image(97, 141, CV_8UC3);
+    cv::randu(image, 0, 256);
+    Spec spec;
+    spec.compression = COMPRESSION_ADOBE_DEFLATE;
+    for (const auto& [name, whole] : {std::pair<std::string, Bytes>{"x.tif", write(image, spec)},
+
+                                      {"x.png", test::encode(".png", image)},
+                                      {"x.jpg", test::encode(".jpg", image)},
+                                      {"x.ppm", test::encode(".ppm", image)}}) {
+        Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(whole.size() * 6 / 10));
+        if (name == "x.tif") {  // whose directory is at the end
+            cut = whole;
+            std::fill(cut.begin() + 1500, cut.begin() + 1600, static_cast<unsigned char>(0));
+        }
+        EXPECT_THROW(join(name, cut), IoError) << name;
+        expect_same(name, cut, accept);
+    }
+}
+
+TEST_F(StripsOf, WhatCannotBeComesWhole) {
+    Spec spec;
+    spec.compression = COMPRESSION_ADOBE_DEFLATE;
+    spec.rows = 67;  // one strip
+    const auto comes_whole = [&](const std::string& name, const Bytes& file) {
+        const Joined joined = join(name, file);
+        EXPECT_EQ(joined.strips, 0U) << name;
+        EXPECT_FALSE(joined.image.pixels.empty()) << name;
+        EXPECT_EQ(joined.image.width, 0U) << name;
+    };
+    comes_whole("one.tif", write(samples(67, 41, 3), spec));
+    cv::Mat image(67, 41, CV_8UC3, cv::Scalar(1, 2, 3));
+    comes_whole("x.webp", test::encode(".webp", image));
+    comes_whole("x.bmp", test::encode(".bmp", image));
+}
+
+TEST_F(StripsOf, NoMoreIsAskedForThanAStrip) {
+    const Bytes file = write(samples(500, 100, 3));
+    EXPECT_LE(join("x.tif", file, 10000).most_bytes, 10000U);
+    EXPECT_GE(join("x.tif", file, 10000).most_bytes, 5000U);
+    // Strips of 5 rows: less than these is not decoded.
+    Spec spec;
+    spec.compression = COMPRESSION_LZW;
+    EXPECT_EQ(join("y.tif", write(samples(500, 100, 3), spec), 1).most_bytes, 5U * 100 * 6);
+}
+
+TEST_F(StripsOf, LimitsOfPixelsAreTheirOwn) {
+    DecodeOptions options;
+    options.max_pixels = 100;
+    const Bytes file = write(samples(67, 41, 1));
+    EXPECT_THROW(decode_image(file, "x.tif", options), IoError);
+    EXPECT_EQ(join("x.tif", file, 1000, options).pixels.rows, 67);
+}
+
+TEST_F(StripsOf, WhatTheReceiverThrowsComesOut) {
+    Strips strips;
+    strips.wants = [](Depth) { return true; };
+    strips.strip_bytes = 100;
+    strips.take = [](const Image&, std::uint64_t) { throw InvalidArgument("enough"); };
+    DecodeOptions options;
+    options.strips = &strips;
+    EXPECT_THROW(decode_image(write(samples(67, 41, 1)), "x.tif", options), InvalidArgument);
+    EXPECT_THROW(decode_image(test::encode(".png", samples(67, 41, 1)), "x.png", options), InvalidArgument);
+    EXPECT_THROW(decode_image(test::encode(".jpg", samples(67, 41, 1)), "x.jpg", options), InvalidArgument);
+}
+
+}  // namespace
