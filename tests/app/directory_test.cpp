@@ -408,7 +408,7 @@ TEST_F(Directory, BadFilesOfEveryKindAreRowsOfErrors) {
     write_text(at("dir/half.png"), read_text(at("dir/half.png")).substr(0, 900));
     write_text(at("dir/empty.png"), "");
     write_text(at("dir/text.png"), "This is not an image.\n");
-    write_text(at("dir/bomb.pgm"), "P5\n60000 60000\n255\n");
+    write_text(at("dir/bomb.pgm"), "P5\n600000 600000\n255\n");
     write_text(at("dir/cube.tiff"), "SIMPLE  =                    T");
     save("dir/noise.jpg", make_image(60, 50, CV_8UC3));
     std::string list;

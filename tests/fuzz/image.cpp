@@ -41,6 +41,9 @@ const io::ImageFormat* sought() {
 struct DecoderReached {};
 #endif
 
+/// The most that a pixel takes while it is decoded: 64 samples of f64, twice.
+constexpr std::uint64_t most_pixel_bytes = 2 * most_channels * sizeof(double);
+
 void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, std::uint64_t page = 0) {
     io::DecodeOptions options;
     options.page = page;
@@ -50,7 +53,7 @@ void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, s
     options.admit = [&](std::uint64_t file, std::uint64_t pixels) {
         foreseen = file + pixels;
         require((page == 0 ? file == bytes.size() : file <= bytes.size()) && pixels > 0 &&
-                pixels <= options.max_pixels * 32);
+                pixels <= options.max_pixels * most_pixel_bytes);
 #ifndef FUZZ_DECODER
         throw DecoderReached{};
 #endif
