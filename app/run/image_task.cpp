@@ -325,16 +325,21 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         clock.enter(pixel_bytes > 0 ? Stage::decode : Stage::read);
     };
     io::Strips strips;
-    strips.whole_bytes = budget_.limit() / 2;
+    strips.whole_bytes = std::min<std::uint64_t>(budget_.limit() / 2, 1 << 28);
     strips.strip_bytes = std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 26);
     strips.max_pixels = options_.max_pixels_in_strips;
-    strips.wants = [](Depth depth) { return traits_of(depth).counting == Counting::values; };
+    const bool copied = normalized || options_.linked;
+    strips.refusal = [&](Depth depth) -> std::string {
+        if (copied) return "a normalised copy is made of it, not with --write stats,histogram,plot";
+        return traits_of(depth).counting == Counting::values ? ""
+                                                             : to_string(depth) + std::string(" is measured whole");
+    };
     strips.take = [&](const io::Image& strip, std::uint64_t) {
         measure_strip(image, strip, clock);
         end_if_interrupted();
         clock.enter(Stage::decode);
     };
-    if (!normalized && !options_.linked) decode.strips = &strips;
+    decode.strips = &strips;
     const std::string& file = input.file_path();
     image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
     if (image.in_strips()) {

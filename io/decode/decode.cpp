@@ -44,7 +44,7 @@ Probe probe_known(const Bytes& bytes, const std::string& name, std::uint64_t pla
 
 /// Rows of an image that are handed over at once, about as many bytes as are wanted; 0: it comes whole, or must.
 std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
-    if (!options.strips || found.strip_rows == 0 || !options.strips->wants(found.depth)) return 0;
+    if (!options.strips || found.strip_rows == 0 || !options.strips->refusal(found.depth).empty()) return 0;
     const std::uint64_t row_bytes = saturating_product(found.width, found.pixel_bytes);
     if (saturating_product(row_bytes, found.height) <= options.strips->whole_bytes || row_bytes == 0) return 0;
     const std::uint64_t most = std::max<std::uint64_t>(1, options.strips->strip_bytes / row_bytes);
@@ -56,11 +56,16 @@ std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
 void check_size(const Probe& found, const std::string& name, const DecodeOptions& options) {
     const bool strips = rows_of_strips(found, options) > 0;
     const std::uint64_t most = strips ? options.strips->max_pixels : options.max_pixels;
-    if (pixels_of(found) > most)
-        fail(name,
-             "its header claims " + size_text(found) + ", more than the " + std::to_string(most) +
-                 " allowed: raise the limit if the file is to be trusted",
-             Kind::too_large);
+    if (pixels_of(found) <= most) return;
+    std::string why;
+    if (options.strips && !strips) {
+        if (found.strip_rows > 0) why = options.strips->refusal(found.depth);
+        why = " in one piece (" + (why.empty() ? "its rows are not decoded one by one" : why) + ")";
+    }
+    fail(name,
+         "its header claims " + size_text(found) + ", more than the " + std::to_string(most) + " allowed" + why +
+             ": raise the limit if the file is to be trusted",
+         Kind::too_large);
 }
 
 /// Checks what was found in a file before its pixels are decoded. Throws where they must not or cannot be.

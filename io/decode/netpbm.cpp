@@ -253,8 +253,7 @@ class Reader {
     bool read_binary(std::uint64_t y, std::vector<std::uint32_t>& row) {
         const std::uint64_t at = header_.data + y * header_.row_bytes();
         if (!file_.bytes.has(at, header_.row_bytes())) return false;  // the probe has said so
-        file_.bytes.let_go();
-        const unsigned char* in = file_.bytes.part(at, header_.row_bytes()).at(0);
+        const unsigned char* in = ahead(at, header_.row_bytes());
         if (header_.bitmap)
             for (std::size_t i = 0; i < row.size(); ++i) row[i] = in[i / 8] >> (7 - i % 8) & 1 ? 0 : 255;
         else if (header_.sample_bytes() == 2)
@@ -265,10 +264,23 @@ class Reader {
         return true;
     }
 
+    /// Bytes of the file, which a window reads many at a time.
+    const unsigned char* ahead(std::uint64_t at, std::uint64_t count) {
+        constexpr std::uint64_t many = 1 << 20;
+        if (at + count > read_) {
+            file_.bytes.let_go();
+            const std::uint64_t more = std::min(std::max(count, many), file_.bytes.size() - at);
+            file_.bytes.part(at, more);
+            read_ = at + more;
+        }
+        return file_.bytes.at(at);
+    }
+
     const EncodedImage& file_;
     const Header& header_;
     Image& image_;
     Words numbers_;
+    std::uint64_t read_ = 0;  ///< end of what is in memory
 };
 
 /// Stores a row of the file's samples in the order of a matrix.

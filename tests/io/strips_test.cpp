@@ -35,7 +35,7 @@ class StripsOf : public Tiff {
         Joined joined;
         Strips strips;
         strips.strip_bytes = strip_bytes;
-        strips.wants = [](Depth) { return true; };
+        strips.refusal = [](Depth) { return std::string(); };
         strips.take = [&](const Image& strip, std::uint64_t row) {
             EXPECT_EQ(row, static_cast<std::uint64_t>(joined.pixels.rows));
             EXPECT_EQ(view(strip).depth, strip.depth);
@@ -219,11 +219,31 @@ TEST_F(StripsOf, LimitsOfPixelsAreTheirOwn) {
     const Bytes file = write(samples(67, 41, 1));
     EXPECT_THROW(decode_image(file, "x.tif", options), IoError);
     EXPECT_EQ(join("x.tif", file, 1000, options).pixels.rows, 67);
+    const auto failure = [&](const Bytes& bytes, const std::string& refusal) -> std::string {
+        Strips strips;
+        strips.strip_bytes = 1000;
+        strips.refusal = [&](Depth) { return refusal; };
+        options.strips = &strips;
+        try {
+            decode_image(bytes, "x.tif", options);
+        } catch (const IoError& error) {
+            EXPECT_EQ(error.kind(), IoError::Kind::too_large);
+            return error.what();
+        }
+        return "";
+    };
+    const std::string claim = "x.tif: its header claims 41 x 67 pixels, more than the 100 allowed in one piece (",
+                      end = "): raise the limit if the file is to be trusted";
+    EXPECT_EQ(failure(file, "it is so"), claim + "it is so" + end);
+    Spec spec;
+    spec.compression = COMPRESSION_LZW;
+    spec.rows = 67;
+    EXPECT_EQ(failure(write(samples(67, 41, 1), spec), ""), claim + "its rows are not decoded one by one" + end);
 }
 
 TEST_F(StripsOf, WhatTheReceiverThrowsComesOut) {
     Strips strips;
-    strips.wants = [](Depth) { return true; };
+    strips.refusal = [](Depth) { return std::string(); };
     strips.strip_bytes = 100;
     strips.take = [](const Image&, std::uint64_t) { throw InvalidArgument("enough"); };
     DecodeOptions options;

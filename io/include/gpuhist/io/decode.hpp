@@ -20,12 +20,11 @@ struct FilePages;
 
 /// Receiver of images that are too large to lie in memory whole: strips, which follow each other from the top.
 struct Strips {
-    std::uint64_t whole_bytes = 0;  ///< pixels of so many bytes at most still come whole
-    std::uint64_t strip_bytes = std::uint64_t{1}
-                                << 25;  ///< of a strip, about: more where the file asks for more at once
+    std::uint64_t whole_bytes = 0;                      ///< pixels of so many bytes at most still come whole
+    std::uint64_t strip_bytes = 1 << 25;                ///< of a strip, about; more where the file asks for it
     std::uint64_t max_pixels = std::uint64_t{1} << 36;  ///< in place of DecodeOptions::max_pixels
-    /// Tells whether images of a depth are taken in strips.
-    std::function<bool(Depth)> wants;
+    /// Tells why images of a depth are not taken in strips, in words for a message; nothing: they are.
+    std::function<std::string(Depth)> refusal;
     /// Function called with each strip: what is known of the image, its `pixels` those of the rows from `row` on, as
     /// they are stored: not turned upright. They are overwritten afterwards. What it throws comes out.
     std::function<void(const Image& strip, std::uint64_t row)> take;
@@ -48,7 +47,8 @@ struct DecodeOptions {
     std::uint64_t page = 0;
     std::shared_ptr<const FilePages> pages;  ///< of the same file, from `probe_pages`; null: they are looked for
     /// Where larger images go, of files whose samples can be decoded row by row: TIFF but for a strip that is
-    /// compressed as one, binary netpbm. The image that is returned then has no pixels. Null: all come whole.
+    /// compressed as one, PNG but for interlaced ones, baseline JPEG, binary netpbm. The image that is returned then
+    /// has no pixels. Null: all come whole.
     const Strips* strips = nullptr;
 };
 
