@@ -358,7 +358,7 @@ void Measurer::measure_strip(Image& image, const io::Image& strip, StageClock& c
     task.job.image = image.view = io::view(strip);
     image.view.data = nullptr;
     image.view.row_bytes = 0;
-    prepare(image);
+    if (first) prepare(image);
     task.job.request = image.request;
     task.job.result = first ? &image.analysis : &image.strip;
     engines_.run(tasks, in_flight_ == 1, clock);

@@ -296,21 +296,22 @@ cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int ty
     return image;
 }
 
-void EncodedImage::hand_over(Image& image, const cv::Mat& pixels, std::uint64_t row) const {
+void EncodedImage::give_rows(Image& image, const cv::Mat& pixels, std::uint64_t row) const {
     image.pixels = pixels;
+    if (strip_rows == 0) return;
+    image.width = probe.width;
+    image.height = probe.height;
     options.strips->take(image, row);
     image.pixels = cv::Mat();
 }
 
 void EncodedImage::put_upright(Image& image, std::uint64_t orientation) const {
+    if (orientation < 2 || orientation > 8) return;
     cv::Mat& pixels = image.pixels;
     if (strip_rows > 0) {
-        image.width = probe.width;
-        image.height = probe.height;
-        if (orientation >= 5 && orientation <= 8) std::swap(image.width, image.height);
+        if (orientation >= 5) std::swap(image.width, image.height);
         return;
     }
-    if (orientation < 2 || orientation > 8) return;
     if (orientation >= 5) {
         cv::Mat turned =
             allocate(static_cast<std::uint64_t>(pixels.cols), static_cast<std::uint64_t>(pixels.rows), pixels.type());

@@ -27,10 +27,12 @@ struct EncodedImage {
     /// Matrix in the memory that pixels are to lie in: undefined, or 0 where damage is accepted. Throws IoError where
     /// there is none.
     cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
-    /// Hands over the rows from `row` on, which `pixels` are.
-    void hand_over(Image& image, const cv::Mat& pixels, std::uint64_t row) const;
+    /// Rows that are decoded at once: those of a strip, or all.
+    std::uint64_t rows_at_once() const { return strip_rows > 0 ? strip_rows : probe.height; }
+    /// Gives an image the rows from `row` on, which `pixels` are. A strip is handed over, and forgotten.
+    void give_rows(Image& image, const cv::Mat& pixels, std::uint64_t row) const;
     /// Turns an image upright as an orientation of EXIF's says, 1 to 8; another number leaves it. Of one that was
-    /// handed over in strips the sides are set.
+    /// handed over in strips only the sides are.
     void put_upright(Image& image, std::uint64_t orientation) const;
     /// Takes note of damage in an image, or throws it where it is not accepted. The first of several counts.
     void report(Image& image, const std::string& cause, IoError::Kind kind = IoError::Kind::damaged) const;

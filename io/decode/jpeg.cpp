@@ -461,7 +461,7 @@ Image decode(const EncodedImage& file) {
                     kind);
     };
     const JDIMENSION height = decoder.info.image_height;
-    const JDIMENSION at_once = file.strip_rows > 0 ? static_cast<JDIMENSION>(file.strip_rows) : height;
+    const auto at_once = static_cast<JDIMENSION>(file.rows_at_once());
     cv::Mat pixels =
         file.allocate(at_once, decoder.info.image_width, decoder.info.num_components == 1 ? CV_8UC1 : CV_8UC3);
     bool complete = true;
@@ -473,10 +473,7 @@ Image decode(const EncodedImage& file) {
             pixels.rowRange(static_cast<int>(done), pixels.rows).setTo(cv::Scalar::all(0));
         }
         look_for_damage();
-        if (file.strip_rows == 0)
-            image.pixels = pixels;
-        else
-            file.hand_over(image, pixels.rowRange(0, static_cast<int>(rows)), row);
+        file.give_rows(image, pixels.rowRange(0, static_cast<int>(rows)), row);
     }
     file.put_upright(image, orientation(file.bytes));
     image.pages = count_pages(file);

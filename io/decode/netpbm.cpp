@@ -18,6 +18,9 @@ namespace {
 
 using Kind = IoError::Kind;
 
+/// Bytes of binary samples that are read at once of a window.
+constexpr std::uint64_t read_ahead = 1 << 20;
+
 /// Header of one image, and where its samples begin.
 struct Header {
     std::uint64_t width = 0, height = 0, channels = 1, highest = 1;
@@ -52,8 +55,10 @@ struct Header {
 
 /// A letter after the P and white space, with which texts begin too.
 bool begins(const Bytes& file, std::string_view kinds) {
-    return file.has(0, 3) && *file.at(0) == 'P' && kinds.find(static_cast<char>(*file.at(1))) != kinds.npos &&
-           (std::isspace(*file.at(2)) || *file.at(2) == '#');
+    if (!file.has(0, 3)) return false;
+    const std::string_view start = file.text(0, 3);
+    return start[0] == 'P' && kinds.find(start[1]) != kinds.npos &&
+           (std::isspace(static_cast<unsigned char>(start[2])) || start[2] == '#');
 }
 
 Header pnm_header(const Bytes& file) {
@@ -163,7 +168,7 @@ void inspect(const Bytes& file, const Header& header, Probe& probe) {
     probe.pixel_bytes = header.pixel_bytes();
     if (!header.text) {
         probe.strip_rows = 1;
-        probe.held_bytes = header.row_bytes() + FileWindow::kept;
+        probe.held_bytes = std::max(header.row_bytes(), read_ahead) + FileWindow::kept;
     }
     if (header.ended)
         probe.truncated = "the file ends inside its header";
@@ -266,10 +271,9 @@ class Reader {
 
     /// Bytes of the file, which a window reads many at a time.
     const unsigned char* ahead(std::uint64_t at, std::uint64_t count) {
-        constexpr std::uint64_t many = 1 << 20;
         if (at + count > read_) {
             file_.bytes.let_go();
-            const std::uint64_t more = std::min(std::max(count, many), file_.bytes.size() - at);
+            const std::uint64_t more = std::min(std::max(count, read_ahead), file_.bytes.size() - at);
             file_.bytes.part(at, more);
             read_ = at + more;
         }
@@ -311,7 +315,7 @@ Image decode(const EncodedImage& file, const Header& header) {
     image.white = header.bitmap ? 255 : static_cast<double>(header.highest);
     image.pages = count_pages(file);
     const auto channels = static_cast<int>(header.image_channels());
-    const std::uint64_t at_once = file.strip_rows > 0 ? file.strip_rows : header.height;
+    const std::uint64_t at_once = file.rows_at_once();
     cv::Mat pixels = file.allocate(at_once, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
     std::vector<std::uint32_t> row(header.width * header.channels);
     Reader reader(file, header, image);
@@ -327,10 +331,8 @@ Image decode(const EncodedImage& file, const Header& header) {
         else
             store(row, header, pixels.ptr<std::uint16_t>(line));
         const bool full = y % at_once + 1 == at_once || y + 1 == header.height;
-        if (file.strip_rows > 0 && full) file.hand_over(image, pixels.rowRange(0, line + 1), y / at_once * at_once);
+        if (full) file.give_rows(image, pixels.rowRange(0, line + 1), y - static_cast<std::uint64_t>(line));
     }
-    if (file.strip_rows == 0) image.pixels = pixels;
-    file.put_upright(image, 1);
     return image;
 }
 
@@ -338,7 +340,7 @@ Image decode(const EncodedImage& file, const Header& header) {
 
 /// Where a header is wrong before the file ends, the file is only a text that begins like one.
 bool matches_pnm(const Bytes& file) {
-    if (!file.starts_with("P") || !begins(file, "123456")) return false;
+    if (!begins(file, "123456")) return false;
     const Header header = pnm_header(beginning(file));
     return header.complete || header.ended;
 }

@@ -343,7 +343,7 @@ Image decode(const EncodedImage& file) {
     if (channels == 4) image.alpha = Alpha::straight;
     if (channels == 4 && header.gray()) image.samples = Samples::gray_alpha;
     const int type = header.palette() ? CV_8UC1 : CV_MAKETYPE(header.bits == 16 ? CV_16U : CV_8U, channels);
-    const std::uint64_t at_once = file.strip_rows > 0 ? file.strip_rows : header.height;
+    const std::uint64_t at_once = file.rows_at_once();
     cv::Mat stored = file.allocate(at_once, header.width, type), colors;
     if (png_get_rowbytes(decoder.png, decoder.info) != header.width * stored.elemSize())
         file.refuse("damaged: the PNG's header contradicts itself", IoError::Kind::damaged);
@@ -365,12 +365,8 @@ Image decode(const EncodedImage& file) {
         const cv::Mat indices = stored.rowRange(0, static_cast<int>(rows));
         if (header.palette()) color(file, decoder, indices, row, colors, image);
         const cv::Mat pixels = header.palette() ? colors : stored;
-        if (file.strip_rows == 0)
-            image.pixels = pixels;
-        else
-            file.hand_over(image, pixels.rowRange(0, static_cast<int>(rows)), row);
+        file.give_rows(image, pixels.rowRange(0, static_cast<int>(rows)), row);
     }
-    file.put_upright(image, 1);
     return image;
 }
 

@@ -139,7 +139,7 @@ Image decode(const EncodedImage& file) {
         image.pages = std::max<std::uint64_t>(1, tiff_pages(file.bytes, rest, kind).size());
     }
     const auto no_memory = [&] { file.refuse("no memory for its strips or tiles", IoError::Kind::memory); };
-    const std::uint64_t at_once = file.strip_rows > 0 ? file.strip_rows : layout.height;
+    const std::uint64_t at_once = file.rows_at_once();
     std::optional<Rows> rows;
     try {
         rows.emplace(file, layout, at_once);
@@ -153,10 +153,7 @@ Image decode(const EncodedImage& file) {
         } catch (const std::bad_alloc&) {
             no_memory();
         }
-        if (file.strip_rows > 0)
-            file.hand_over(image, pixels, row);  // what the receiver throws is not ours
-        else
-            image.pixels = pixels;
+        file.give_rows(image, pixels, row);  // what a receiver throws is not ours
     }
     file.put_upright(image, layout.orientation);
     return image;

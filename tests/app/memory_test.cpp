@@ -155,8 +155,8 @@ void append(std::string& text, std::uint64_t number, int bytes) {
     for (int i = 0; i < bytes; ++i) text += static_cast<char>(number >> 8 * i & 255);
 }
 
-/// Writes a BigTIFF of u16, 60,000 x 60,000, whose strips of 16 rows lie where `places` say in turn, which follow the
-/// directory; without any it is one strip that nothing is written of.
+/// Writes a BigTIFF of u16, 60,000 x 60,000, of strips of 16 rows: those given, in turn. Without any it is one strip,
+/// of which nothing is written.
 void write_large(const fs::path& path, const std::vector<std::vector<unsigned char>>& strips) {
     constexpr std::uint64_t side = 60000, rows = 16, first = 16, entries = 9;
     const std::uint64_t count = strips.empty() ? 1 : side / rows;
