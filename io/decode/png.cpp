@@ -351,10 +351,9 @@ Image decode(const EncodedImage& file) {
     for (std::uint64_t row = 0; row < header.height; row += at_once) {
         const auto first = static_cast<std::uint32_t>(row);
         const auto rows = static_cast<std::uint32_t>(std::min(at_once, header.height - row));
+        // What a damaged file does not hold is 0, as in new memory; the last row may be there where the end is not.
+        if (row > 0 && file.options.on_damaged == OnDamaged::accept) stored.setTo(cv::Scalar::all(0));
         if (complete) complete = read_rows(decoder, stored.data, stored.step, first, rows);
-        if (!complete && file.strip_rows > 0)
-            stored.rowRange(static_cast<int>(std::max(decoder.row, first) - first), stored.rows)
-                .setTo(cv::Scalar::all(0));
         if (complete && row + rows == header.height && !decoder.ended)
             take_note(decoder, "the compressed data do not end");
         if (decoder.words[0] != 0)

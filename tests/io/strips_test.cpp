@@ -187,6 +187,14 @@ TEST_F(StripsOf, DamageThatIsAcceptedIsTheImage) {
     }
 }
 
+TEST_F(StripsOf, RowsOfAPngBeforeAnEndThatIsMissingAreThere) {
+    DecodeOptions accept;
+    accept.on_damaged = OnDamaged::accept;
+    const Bytes whole = test::encode_png(samples(97, 141, 3), 0);  // nothing is compressed
+    for (std::size_t missing = 1; missing < 40; ++missing)
+        expect_same("x.png", Bytes(whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(missing)), accept);
+}
+
 TEST_F(StripsOf, WhatCannotBeComesWhole) {
     Spec spec;
     spec.compression = COMPRESSION_ADOBE_DEFLATE;
