@@ -1,4 +1,4 @@
-"""check.py GPUHIST DIR [--only GLOB]… [--alone N] [--types]: holds what gpuhist says of the files of make.py against truth.json.
+"""check.py GPUHIST DIR [--only GLOB]… [--every N] [--alone N] [--types]: holds what gpuhist says of the files of make.py against truth.json.
 
 The files are measured together, three times, then each alone, with memory that is filled by other patterns: the same numbers
 must come. Those that are damaged are measured with --on-damaged accept, too, twice: the same numbers, whatever they are.
@@ -113,12 +113,14 @@ def main():
     parser.add_argument('folder')
     parser.add_argument('--only', action='append', metavar='GLOB', help='only these files; repeatable')
     parser.add_argument('--alone', type=int, default=1, metavar='N', help='only every N-th file alone, too; 0: none (to start the program takes long)')
+    parser.add_argument('--every', type=int, default=1, metavar='N', help='only every N-th file: for slow programs, such as with sanitizers')
     parser.add_argument('--types', action='store_true', help='types and numbers of channels that are to come (`later`) must be right, too')
     arguments = parser.parse_args()
 
     with open(os.path.join(arguments.folder, 'truth.json')) as file:
         truth = json.load(file)
     names = [name for name in sorted(truth) if not arguments.only or any(fnmatch.fnmatch(name, glob) for glob in arguments.only)]
+    names = names[::arguments.every]
     if not names:
         sys.exit('no case has such a name')
     found = {}  # (name, fault): a set that keeps its order

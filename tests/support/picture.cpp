@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace gpuhist::test {
 namespace {
@@ -162,6 +163,8 @@ void Picture::set(std::int64_t x, std::int64_t y, int channel, double value) {
             return store(static_cast<std::uint16_t>(value));
         case Depth::f32:
             return store(static_cast<float>(value));
+        default:  // none of these tests has pixels of another depth
+            throw std::logic_error("a picture has no samples of this depth");
     }
 }
 
