@@ -20,6 +20,12 @@ void free_pinned(void*) noexcept {}
 std::unique_ptr<Engine> make(const EngineOptions&) {
     throw EngineUnavailable("engine cuda: " + info().description);
 }
+std::unique_ptr<PartMaker> make_parts(int) {
+    return nullptr;
+}
+bool copies(Depth) {
+    return false;
+}
 }  // namespace cuda
 
 namespace {
@@ -98,9 +104,14 @@ std::vector<GpuInfo> gpus() {
 }
 
 std::unique_ptr<Engine> make_engine(std::string_view name, const EngineOptions& options) {
-    if (name == "cpu" || (name == "auto" && !cuda::info().available))
-        return with_parts(with_copy_depths(cpu::make(options), options));
-    if (name == "cuda" || name == "auto") return with_parts(with_copy_depths(cuda::make(options), options));
+    if (name == "cpu" || (name == "auto" && !cuda::info().available)) {
+        const auto copies_all = [](Depth) { return true; };
+        return with_parts(with_copy_depths(cpu::make(options), copies_all, options), cpu::make_parts());
+    }
+    if (name == "cuda" || name == "auto") {
+        auto engine = with_copy_depths(cuda::make(options), cuda::copies, options);
+        return with_parts(std::move(engine), cuda::make_parts(options.gpu));
+    }
     throw InvalidArgument("engine '" + std::string(name) + "': there are auto, cuda and cpu");
 }
 

@@ -41,19 +41,21 @@ void read(const ImageResult& result, Analysis& analysis) {
     constexpr Channel names[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
     const char* base = reinterpret_cast<const char*>(&result);
     const auto* counts = reinterpret_cast<const std::uint64_t*>(base + result.counts_offset);
-    const bool floats = traits_of(result.depth).floating;
+    const DepthTraits& traits = traits_of(result.depth);
+    const bool floats = traits.counting == Counting::bins;
 
     analysis.depth = result.depth;
-    analysis.white = traits_of(result.depth).highest;
+    analysis.white = traits.highest;
     analysis.detail = result.detail;
     analysis.range = result.range;
     analysis.upper_closed = result.upper_closed;
     analysis.pooled_order_statistics.clear();
     analysis.brightness.reset();
-    if (!floats) {
+    if (!traits.floating) {
         const ChannelResult& bright = result.channels[result.rows == 1 ? 0 : 3];
-        analysis.brightness = Brightness{bright.sum, bright.sum_squares, static_cast<std::uint32_t>(bright.minimum),
-                                         static_cast<std::uint32_t>(bright.maximum)};
+        analysis.brightness =
+            Brightness{bright.sum, bright.sum_squares, static_cast<std::uint32_t>(bright.minimum - traits.lowest),
+                       static_cast<std::uint32_t>(bright.maximum - traits.lowest)};
     }
     analysis.channels.resize(static_cast<std::size_t>(result.rows - (result.rows > 1 && !result.luma_counted)));
     std::size_t at = 0;
@@ -67,6 +69,7 @@ void read(const ImageResult& result, Analysis& analysis) {
         channel.counts = std::move(storage);
         channel.channel = name;
         channel.counts.assign(counts + std::size_t(row) * result.bins, counts + std::size_t(row + 1) * result.bins);
+        if (traits.floating && !floats) set_apart_non_finite(channel);
         if (!floats) continue;
         channel.nan = found.nan;
         channel.infinite = found.infinite;

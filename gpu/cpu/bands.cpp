@@ -89,9 +89,26 @@ void close_range(Analysis& analysis) {
     }
 }
 
+/// Maker of parts in host memory, which are copies.
+class HostParts final : public PartMaker {
+  public:
+    ImageView take(const ImageView& image) override {
+        if (image.memory != Memory::host)
+            throw InvalidArgument(
+                "engine cpu: the image lies in device memory; copy it to the host or use engine cuda");
+        return image_ = image;
+    }
+    ImageView part(int first, int channels) override { return part_.of(image_, first, channels); }
+
+  private:
+    ImageView image_;
+    Part part_;
+};
+
 class PartsEngine final : public Engine {
   public:
-    explicit PartsEngine(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+    PartsEngine(std::unique_ptr<Engine> engine, std::unique_ptr<PartMaker> maker)
+        : engine_(std::move(engine)), maker_(std::move(maker)) {}
 
     std::string_view name() const override { return engine_->name(); }
 
@@ -107,6 +124,9 @@ class PartsEngine final : public Engine {
         if (!by_parts(image, true)) return engine_->normalize(image, request, normalization, output, result);
         core::validate(normalization);
         core::validate_output(image, normalized_depth(image.depth, normalization), output);
+        if (image.memory != Memory::host)
+            throw InvalidArgument("copy of an image of " + std::to_string(image.channels) +
+                                  " channels: it is made in host memory, and the image lies in device memory");
         if (normalization.joint && traits_of(normalization.mode).joint_by_luma)
             throw InvalidArgument(std::string(to_string(normalization.mode)) +
                                   " of bands together goes by luma, which they have not: separate tables");
@@ -146,20 +166,19 @@ class PartsEngine final : public Engine {
         if (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4))
             throw InvalidArgument(samples +
                                   "gray and alpha are four samples a pixel, colors and bands more than three");
-        if (image.memory != Memory::host)
-            throw InvalidArgument(samples + "in device memory gpuhist measures 1, 3 and 4, and of f32 no fourth band");
     }
 
-    /// Calls visit(part, first channel) for the colors, and for each band.
+    /// Calls visit(part, first channel) for the colors, and for each band, of an image that was taken.
     template <class Visit>
     void each_part(const ImageView& image, const Visit& visit) {
         const int bands = cpu::first_band(image);
-        if (bands > 0) visit(part_.of(image, 0, bands), 0);
-        for (int c = bands; c < image.channels; ++c) visit(part_.of(image, c, 1), c);
+        if (bands > 0) visit(maker_->part(0, bands), 0);
+        for (int c = bands; c < image.channels; ++c) visit(maker_->part(c, 1), c);
     }
 
-    void analyze_parts(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
-        validate(image, request);
+    void analyze_parts(const ImageView& given, const AnalysisRequest& request, Analysis& result) {
+        validate(given, request);
+        const ImageView image = maker_->take(given);
         const bool bins = traits_of(image.depth).counting == Counting::bins;
         AnalysisRequest asked = request;
         if (bins && !request.range) asked.range = range_of(image, request);
@@ -184,7 +203,7 @@ class PartsEngine final : public Engine {
         result = std::move(whole);
     }
 
-    /// Range over all parts.
+    /// Range over all parts of an image that was taken.
     Range range_of(const ImageView& image, const AnalysisRequest& request) {
         AnalysisRequest brief = request;
         brief.detail = Detail::brief;
@@ -206,15 +225,21 @@ class PartsEngine final : public Engine {
     }
 
     const std::unique_ptr<Engine> engine_;
-    cpu::Part part_, copy_;
+    const std::unique_ptr<PartMaker> maker_;
+    cpu::Part part_, copy_;  ///< of normalisations
     Analysis of_part_;
 };
 
 }  // namespace
+
+std::unique_ptr<PartMaker> make_parts() {
+    return std::make_unique<HostParts>();
+}
+
 }  // namespace cpu
 
-std::unique_ptr<Engine> with_parts(std::unique_ptr<Engine> engine) {
-    return std::make_unique<cpu::PartsEngine>(std::move(engine));
+std::unique_ptr<Engine> with_parts(std::unique_ptr<Engine> engine, std::unique_ptr<PartMaker> maker) {
+    return std::make_unique<cpu::PartsEngine>(std::move(engine), std::move(maker));
 }
 
 }  // namespace gpuhist

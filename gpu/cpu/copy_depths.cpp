@@ -1,4 +1,4 @@
-// Copies of other depths than the modes write: made here for every engine, so that no engine knows of them.
+// Copies that an engine does not make itself: those of other depths than the modes write, and of images of some depths.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,10 +18,6 @@ bool has_other_depth(const Job& job) {
                                     normalized_depth(job.image.depth, job.normalization->mode);
 }
 
-bool needs_floats(const Job& job) {
-    return has_other_depth(job) && traits_of(job.image.depth).counting == Counting::bins;
-}
-
 std::size_t samples_of(const Job& job) {
     return static_cast<std::size_t>(job.image.pixels() * job.image.channels);
 }
@@ -29,15 +25,17 @@ std::size_t samples_of(const Job& job) {
 void validate(const Job& job) {
     core::validate(job.image, job.request);
     core::validate(*job.normalization);
-    core::validate_output(job.image, *job.normalization->depth, job.output);
+    const Depth depth = normalized_depth(job.image.depth, *job.normalization);
+    core::validate_output(job.image, depth, job.output);
     if (job.image.memory != Memory::host)
-        throw InvalidArgument(std::string("copy of depth ") + to_string(*job.normalization->depth) +
-                              ": it is made in host memory, and the image lies in device memory");
+        throw InvalidArgument(std::string("copy of an image of ") + to_string(job.image.depth) + " in depth " +
+                              to_string(depth) + ": it is made in host memory, and the image lies in device memory");
 }
 
 class CopyDepths final : public Engine {
   public:
-    CopyDepths(std::unique_ptr<Engine> engine, int threads) : engine_(std::move(engine)), workers_(threads) {}
+    CopyDepths(std::unique_ptr<Engine> engine, bool (*copies)(Depth), int threads)
+        : engine_(std::move(engine)), copies_(copies), workers_(threads) {}
 
     std::string_view name() const override { return engine_->name(); }
 
@@ -48,13 +46,14 @@ class CopyDepths final : public Engine {
     void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                    const MutableImageView& output, Analysis& result) override {
         Job job{image, request, normalization, output, &result, {}};
-        if (!has_other_depth(job)) return engine_->normalize(image, request, normalization, output, result);
+        if (!made_here(job)) return engine_->normalize(image, request, normalization, output, result);
         run_some(&job, 1);
         if (job.error) std::rethrow_exception(job.error);
     }
 
     void run(Job* jobs, std::size_t count) override {
-        if (std::none_of(jobs, jobs + count, has_other_depth)) return engine_->run(jobs, count);
+        if (std::none_of(jobs, jobs + count, [&](const Job& job) { return made_here(job); }))
+            return engine_->run(jobs, count);
         for (std::size_t end = 0, begin = 0; begin < count; begin = end) {
             for (std::size_t floats = 0; end < count && floats < most_floats; ++end)
                 if (needs_floats(jobs[end])) floats += samples_of(jobs[end]);
@@ -75,8 +74,8 @@ class CopyDepths final : public Engine {
         for (Job* job = jobs; job != jobs + count; ++job) {
             try {
                 job->error = nullptr;
-                if (has_other_depth(*job)) validate(*job);
-                able.push_back(has_other_depth(*job) ? able_job(*job) : *job);
+                if (made_here(*job)) validate(*job);
+                able.push_back(made_here(*job) ? able_job(*job) : *job);
                 asked.push_back(job);
                 if (needs_floats(*job)) floats += samples_of(*job);
             } catch (const InvalidArgument&) {
@@ -99,7 +98,7 @@ class CopyDepths final : public Engine {
         for (std::size_t i = 0; i < able.size(); ++i) {
             Job& job = *asked[i];
             job.error = able[i].error;
-            if (job.error || !has_other_depth(job)) continue;
+            if (job.error || !made_here(job)) continue;
             try {
                 if (needs_floats(job)) {
                     cpu::convert_floats(workers_, able[i].output, job.output);
@@ -115,7 +114,15 @@ class CopyDepths final : public Engine {
         }
     }
 
-    static Job able_job(const Job& job) {
+    /// Verdict on a job: whether its copy is not the engine's to make.
+    bool made_here(const Job& job) const {
+        return has_other_depth(job) || (job.normalization && !copies_(job.image.depth));
+    }
+    bool needs_floats(const Job& job) const {
+        return made_here(job) && traits_of(job.image.depth).counting == Counting::bins;
+    }
+
+    Job able_job(const Job& job) const {
         Job able = job;
         if (needs_floats(job)) {
             able.normalization->depth.reset();
@@ -129,6 +136,7 @@ class CopyDepths final : public Engine {
     }
 
     const std::unique_ptr<Engine> engine_;
+    bool (*const copies_)(Depth);
     cpu::Workers workers_;
     cpu::Normalizer normalizer_;
     std::unique_ptr<float[]> floats_;  ///< copies in f32
@@ -137,8 +145,9 @@ class CopyDepths final : public Engine {
 
 }  // namespace
 
-std::unique_ptr<Engine> with_copy_depths(std::unique_ptr<Engine> engine, const EngineOptions& options) {
-    return std::make_unique<CopyDepths>(std::move(engine), cpu::threads_of(options));
+std::unique_ptr<Engine> with_copy_depths(std::unique_ptr<Engine> engine, bool (*copies)(Depth),
+                                         const EngineOptions& options) {
+    return std::make_unique<CopyDepths>(std::move(engine), copies, cpu::threads_of(options));
 }
 
 }  // namespace gpuhist

@@ -6,31 +6,33 @@
 
 namespace gpuhist::cuda {
 
-/// Writes a u8 or u16 channel from its exact sums; `samples` > 0.
-__device__ inline void write_channel(ChannelResult& result, std::uint64_t samples, std::uint64_t sum,
+/// Writes a channel of integers of 8 or 16 bits from the exact sums of its codes; `samples` > 0.
+__device__ inline void write_channel(ChannelResult& result, Depth depth, std::uint64_t samples, std::uint64_t sum,
                                      core::u128 squares, std::uint32_t minimum, std::uint32_t maximum) {
+    const int lowest = depth == Depth::s8 ? -128 : depth == Depth::s16 ? -32768 : 0;
     const core::MeanStd of = core::mean_std(samples, sum, squares);
     result = {samples,
-              double(minimum),
-              double(maximum),
-              of.mean,
+              double(static_cast<int>(minimum) + lowest),
+              double(static_cast<int>(maximum) + lowest),
+              lowest == 0
+                  ? of.mean
+                  : core::ratio(static_cast<core::i128>(sum) + static_cast<core::i128>(samples) * lowest, samples),
               of.std,
               sum,
               core::to_public(static_cast<core::i128>(squares))};
 }
 
 /// Writes all but `ready`, `channels` and, for f32, the range. By one thread.
-__device__ inline void write_header(const Common& common, std::int64_t image, std::int64_t pixels, Depth depth,
-                                    int rows) {
+__device__ inline void write_header(const Common& common, std::int64_t image, std::int64_t pixels, int rows) {
     ImageResult& result = *result_of(common, image);
-    result.depth = depth;
+    result.depth = common.depth;
     result.detail = Detail::full;
     result.luma_counted = common.report_luma;
     result.upper_closed = false;
     result.rows = rows;
     result.bins = common.bins;
     result.pixels = static_cast<std::uint64_t>(pixels);
-    result.range = {0, static_cast<double>(common.bins)};
+    result.range = common.range;
     result.counts_offset = common.layout.counts_offset;
     result.tables_offset = common.layout.tables_offset;
     result.details_offset = common.layout.details_offset;

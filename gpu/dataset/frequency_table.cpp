@@ -456,6 +456,15 @@ template FrequencyRun sorted_run(Depth, std::uint32_t, const std::uint32_t*, std
 template FrequencyRun sorted_run(Depth, std::uint64_t, const std::uint64_t*, std::size_t,
                                  const std::shared_ptr<FrequencyStorage>&);
 
+template <class Key>
+FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* counts, std::size_t n) {
+    FrequencyRunWriter writer(depth, nullptr, n * (sizeof(Key) > 4 ? 15 : 10));  // a step and a count each
+    for (std::size_t i = 0; i < n; ++i) writer.add(keys[i], counts[i]);
+    return writer.finish();
+}
+template FrequencyRun counted_run(Depth, const std::uint32_t*, const std::uint32_t*, std::size_t);
+template FrequencyRun counted_run(Depth, const std::uint64_t*, const std::uint32_t*, std::size_t);
+
 bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n) {
     std::uint64_t samples = 0;
     for (const FrequencyRun& run : frequencies.runs()) {

@@ -158,7 +158,36 @@ std::unique_ptr<GpuPeer> make(const PeerImage& image, bool sort) {
     throw Unavailable("measured with one and three channels only");
 }
 
+template <typename Key>
+class CubSort : public GpuPeer {
+  public:
+    CubSort(std::int64_t keys, void* sorted) : keys_(keys), sorted_(static_cast<Key*>(sorted)) {
+        storage_.reserve(sort(nullptr, nullptr));
+    }
+    void enqueue(const void* keys, cudaStream_t stream) override {
+        storage_.run(sort(static_cast<const Key*>(keys), stream));
+    }
+    std::string compare(const Analysis&) const override { return ""; }
+
+  private:
+    auto sort(const Key* keys, cudaStream_t stream) {
+        return [=, this](void* storage, std::size_t& bytes) {
+            return cub::DeviceRadixSort::SortKeys(storage, bytes, keys, sorted_, keys_, 0,
+                                                  8 * static_cast<int>(sizeof(Key)), stream);
+        };
+    }
+
+    std::int64_t keys_;
+    Key* sorted_;
+    Storage storage_;
+};
+
 }  // namespace
+
+std::unique_ptr<GpuPeer> make_cub_sort(std::size_t key_bytes, std::int64_t keys, void* sorted) {
+    if (key_bytes == 4) return std::make_unique<CubSort<std::uint32_t>>(keys, sorted);
+    return std::make_unique<CubSort<std::uint64_t>>(keys, sorted);
+}
 
 std::unique_ptr<GpuPeer> make_cub(const PeerImage& image, bool sort) {
     if (sort && (image.depth != Depth::f32 || image.channels != 1))

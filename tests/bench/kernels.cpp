@@ -1,4 +1,4 @@
-// `gpuhist-bench kernels`: the cases K1 to K8, against the hardware's ceilings and other libraries, in one run. The
+// `gpuhist-bench kernels`: the cases K1 to K11, against the hardware's ceilings and other libraries, in one run. The
 // pixels lie on the GPU; times are those of the GPU, from the analysis to its results on the device, unless said
 // otherwise.
 #include <CLI/CLI.hpp>
@@ -20,6 +20,7 @@
 #include "bench/peers.hpp"
 #include "bench/pictures.hpp"
 #include "bench/report.hpp"
+#include "cuda/host/sorted_analysis.hpp"
 #include "gpuhist/gpuhist.hpp"
 #include "gpuhist/io/opencv.hpp"
 #include "gpuhist/stream.hpp"
@@ -89,6 +90,9 @@ class Kernels {
         small_images(brief);
         one_image();
         many_images(no_luma);
+        other_types();
+        bands();
+        sorting();
         report_.finish();
         if (failures_ > 0) throw std::runtime_error(std::to_string(failures_) + " cases failed: see above");
     }
@@ -516,6 +520,94 @@ class Kernels {
             }
     }
 
+    /// K9: types that are counted one bin a value, beside the unsigned one of as many bytes, on the same bits.
+    void other_types() {
+        for (const Depth depth : {Depth::s8, Depth::s16, Depth::f16})
+            for (const int channels : {1, 3})
+                for (const Content content : contents) {
+                    const Depth beside = sample_bytes(depth) == 1 ? Depth::u8 : Depth::u16;
+                    const Place place{"K9", type_text(depth, channels) + " beside " + to_string(beside),
+                                      to_string(content)};
+                    attempt(place, "gpuhist", [&] {
+                        fill_with(content, beside, channels);
+                        const auto time_of = [&](Depth of) {
+                            const ImageView view = large(of, channels, pixels_.bytes());
+                            Ours ours(plan_for(of, channels), {});
+                            const Timing timing =
+                                timer_.sustained(1, [&](cudaStream_t stream, int) { ours.enqueue(view, stream); });
+                            check_analysis(ours, view, {});
+                            return timing;
+                        };
+                        const Timing unsigned_type = time_of(beside), timing = time_of(depth);
+                        report_.add({place.group, place.name, place.content, "gpuhist",
+                                     static_cast<double>(bytes_of(large(depth, channels, pixels_.bytes()))), timing,
+                                     at_most_relative(1.1),
+                                     Relative{timing.median_ms / unsigned_type.median_ms,
+                                              std::string("x ") + to_string(beside) + "'s time"},
+                                     ""});
+                    });
+                }
+    }
+
+    /// K10: bands, each a plane of its own; Engine::analyze with its results on the host.
+    void bands() {
+        constexpr int channels = 8;
+        EngineOptions engine_options;
+        engine_options.gpu = options_.gpu;
+        for (const Content content : contents) {
+            const Place place{"K10", "u16, 8 bands", to_string(content)};
+            attempt(place, "gpuhist Engine", [&] {
+                fill_with(content, Depth::u16, 1);
+                ImageView view = large(Depth::u16, channels, pixels_.bytes());
+                view.samples = Samples::bands;
+                const std::unique_ptr<Engine> engine = make_engine("cuda", engine_options);
+                Analysis analysis;
+                const Timing timing = time_on_host(options_.repetitions, [&] { engine->analyze(view, {}, analysis); });
+                add(place, "gpuhist Engine", static_cast<double>(bytes_of(view)), timing, at_least_of_ceiling(0.15),
+                    "to results on the host");
+            });
+        }
+    }
+
+    /// K11: types that are sorted, on the GPU: codes, counts of values. Beside CUB's radix sort of as many keys at
+    /// once.
+    template <class Sample>
+    void sorting() {
+        using Code = core::Code<Sample>;
+        const Depth depth = core::depth_of<Sample>();
+        for (const Content content : {Content::random, Content::natural}) {
+            const Place place{"K11", type_text(depth, 1) + ", sorted", to_string(content)};
+            attempt(place, "gpuhist", [&] {
+                const std::size_t bytes = pixels_.bytes() / 2;
+                fill_with(content, sizeof(Sample) == 4 ? Depth::f32 : Depth::u8, 1);
+                const auto samples = static_cast<std::int64_t>(bytes / sizeof(Sample));
+                const std::int64_t part = std::min(cuda::SortedAnalyzer::part_pixels, samples);
+                const auto n = static_cast<std::size_t>(part);
+                const DeviceMemory codes(n * sizeof(Code)), sorted(n * sizeof(Code)), counts(n * 4), values(4),
+                    temporary(cuda::sort_temporary<Code>(part));
+                const cuda::SortMemory<Code> memory{
+                    codes.as<Code>(),           sorted.as<Code>(), counts.as<std::uint32_t>(),
+                    values.as<std::uint32_t>(), temporary.get(),   temporary.bytes()};
+                const cuda::SortedRow row{{pixels_.get(), samples, 1, 0}, 1, 0, 0, 0, false};
+                const Timing timing = timer_.sustained(1, [&](cudaStream_t stream, int) {
+                    for (std::int64_t begin = 0; begin < samples; begin += part)
+                        cuda::launch_sort<Sample>(row, begin, std::min(part, samples - begin), memory, stream);
+                });
+                const std::unique_ptr<GpuPeer> cub = make_cub_sort(sizeof(Code), samples, output_.get());
+                const Timing peer = timer_.sustained(
+                    1, [&](cudaStream_t stream, int) { cub->enqueue(pixels_.get(), stream); }, false);
+                report_.add({place.group, place.name, place.content, "gpuhist", static_cast<double>(bytes), timing,
+                             at_least_relative(0.7), Relative{peer.median_ms / timing.median_ms, "x CUB's speed"},
+                             "to values and counts"});
+                add(place, "CUB, sort alone", static_cast<double>(bytes), peer, {}, "");
+            });
+        }
+    }
+    void sorting() {
+        sorting<std::uint32_t>();
+        sorting<double>();
+    }
+
     /// An image's findings must not depend on those around it: some of them again, alone.
     void check_batch(const Ours& ours, const BatchView& batch, const AnalysisRequest& request) {
         Ours alone(plan_for(batch.first.depth, batch.first.channels), request);
@@ -545,7 +637,7 @@ class Kernels {
 void add_kernels(CLI::App& app) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* command = app.add_subcommand(
-        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K8");
+        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K11");
     bind_report_options(*command, *options);
     bind_gpu_options(*command, *options);
     command->callback([options] { Kernels(*options).run(); });

@@ -53,6 +53,9 @@ struct PeerImage {
 /// from which every percentile can be read.
 std::unique_ptr<GpuPeer> make_cub(const PeerImage& image, bool sort = false);
 
+/// SortKeys of as many unsigned keys of 4 or 8 bytes, to `sorted` in device memory.
+std::unique_ptr<GpuPeer> make_cub_sort(std::size_t key_bytes, std::int64_t keys, void* sorted);
+
 enum class NppWork { histogram, mean_std, min_max };
 /// Throws Unavailable where the toolkit had no NPP when this program was built.
 std::unique_ptr<GpuPeer> make_npp(const PeerImage& image, NppWork work, int gpu);

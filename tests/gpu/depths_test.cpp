@@ -19,6 +19,7 @@
 #include "gpuhist/lut.hpp"
 #include "gpuhist/reduce.hpp"
 #include "gpuhist/statistics.hpp"
+#include "support/engines_under_test.hpp"
 #include "support/oracle.hpp"
 #include "support/picture.hpp"
 
@@ -290,15 +291,20 @@ void expect_row(const Statistics& row, const std::vector<double>& samples, Depth
     EXPECT_EQ(row.effective_bits, bits);
 }
 
-Analysis analyze(const Raster& image, int threads = 1) {
-    Analysis result;
-    poison(result);
-    make_engine("cpu", {threads, 0})->analyze(image.view(), {}, result);
-    name_channels(result, image.samples);
-    return result;
-}
+class Depths : public EngineTest {
+  protected:
+    static Analysis analyze_by(Engine& engine, const Raster& image, const AnalysisRequest& request = {}) {
+        Analysis result;
+        poison(result);
+        engine.analyze(image.view(), request, result);
+        name_channels(result, image.samples);
+        return result;
+    }
+    Analysis analyze(const Raster& image) { return analyze_by(*engine, image); }
+};
+class ManyChannels : public Depths {};
 
-TEST(Depths, EveryRowIsThatOfItsSamples) {
+TEST_P(Depths, EveryRowIsThatOfItsSamples) {
     for (const Depth depth : depths)
         for (const Fill fill : {Fill::bits, Fill::few, Fill::ends, Fill::constant, Fill::gradient})
             for (const int channels : {1, 3, 4})
@@ -322,16 +328,46 @@ TEST(Depths, EveryRowIsThatOfItsSamples) {
                 }
 }
 
-TEST(Depths, ThreadsAndTilesDoNotShow) {
-    for (const Depth depth : depths) {
+TEST_P(Depths, AreThoseOfOneThread) {
+    struct Size {
+        std::int64_t width, height;
+        int padding;
+    };
+    AnalysisRequest no_luma;
+    no_luma.luma_histogram = false;
+    for (const Depth depth : depths)
+        for (const int channels : {1, 3, 4, 5})
+            for (const Size& size : {Size{1, 1, 0}, Size{701, 523, 3}, Size{4099, 3, 1}, Size{64, 64, 0}})
+                for (const AnalysisRequest& request : {AnalysisRequest{}, no_luma}) {
+                    SCOPED_TRACE(std::string(to_string(depth)) + ", " + std::to_string(size.width) + " x " +
+                                 std::to_string(size.height) + " x " + std::to_string(channels));
+                    const Raster image = raster(depth, channels, size.height == 3 ? Fill::ends : Fill::bits, size.width,
+                                                size.height, size.padding);
+                    const Analysis wanted = analyze_by(*reference, image, request);
+                    for (int again = 0; again < 2; ++again) {
+                        const Analysis found = analyze_by(*engine, image, request);
+                        EXPECT_EQ(difference(found, wanted), "");
+                        EXPECT_TRUE(found == wanted);
+                    }
+                }
+}
+
+/// More samples than are sorted, or counted by a block, at a time.
+TEST_P(Depths, LargeImages) {
+    for (const Depth depth : {Depth::s16, Depth::f16, Depth::u32, Depth::f64}) {
         SCOPED_TRACE(to_string(depth));
-        const Raster image = raster(depth, 3, Fill::bits, 701, 523, 3);
-        EXPECT_EQ(difference(analyze(image, 4), analyze(image, 1)), "");
-        EXPECT_TRUE(analyze(image, 4) == analyze(image, 1));
+        Raster image(4096, 4200, 1, depth);
+        std::uint64_t bits = 7;
+        const std::size_t bytes = sample_bytes(depth);
+        for (std::size_t at = 0; at < image.memory.size(); at += bytes) {
+            bits = scramble(bits) & 0xFFFF;  // few values
+            std::memcpy(&image.memory[at], &bits, bytes);
+        }
+        EXPECT_TRUE(analyze(image) == analyze_by(*reference, image));
     }
 }
 
-TEST(Depths, AllHalves) {
+TEST_P(Depths, AllHalves) {
     Raster image(256, 256, 1, Depth::f16);
     for (int bits = 0; bits < 65536; ++bits) {
         const auto half = static_cast<std::uint16_t>(bits);
@@ -347,8 +383,8 @@ TEST(Depths, AllHalves) {
     EXPECT_EQ(row.percentile(50), 0);
 }
 
-TEST(Depths, LastBitsAndEnds) {
-    const auto of = [](Depth depth, const std::vector<double>& values) {
+TEST_P(Depths, LastBitsAndEnds) {
+    const auto of = [&](Depth depth, const std::vector<double>& values) {
         Raster image(static_cast<std::int64_t>(values.size()), 1, 1, depth);
         for (std::size_t i = 0; i < values.size(); ++i) image.set(static_cast<std::int64_t>(i), 0, 0, values[i]);
         return statistics(analyze(image)).front();
@@ -378,7 +414,7 @@ TEST(Depths, LastBitsAndEnds) {
     EXPECT_EQ(ends.effective_bits, 32U);
 }
 
-TEST(Depths, HistogramsAreOfTheFormula) {
+TEST_P(Depths, HistogramsAreOfTheFormula) {
     for (const Depth depth : depths)
         for (const Fill fill : {Fill::bits, Fill::few, Fill::constant}) {
             SCOPED_TRACE(std::string(to_string(depth)) + ", fill " + std::to_string(static_cast<int>(fill)));
@@ -472,7 +508,7 @@ long double mapped(double v, const std::vector<double>& decide, const Normalizat
     return 0;
 }
 
-TEST(Depths, CopiesAreOfTheFormula) {
+TEST_P(Depths, CopiesAreOfTheFormula) {
     for (const Depth depth : depths)
         for (const NormalizeTraits& mode : all_normalize_modes)
             for (const bool joint : {true, false})
@@ -490,7 +526,7 @@ TEST(Depths, CopiesAreOfTheFormula) {
                         of.high = 85;
                         Raster copy(image.width, image.height, channels, normalized_depth(depth, of), 2);
                         Analysis found;
-                        make_engine("cpu", {2, 0})->normalize(image.view(), {}, of, copy.mutable_view(), found);
+                        engine->normalize(image.view(), {}, of, copy.mutable_view(), found);
                         EXPECT_EQ(difference(found, analyze(image)), "");
                         const DepthTraits& written = traits_of(copy.depth);
                         for (int c = 0; c < channels; ++c) {
@@ -526,7 +562,7 @@ TEST(Depths, CopiesAreOfTheFormula) {
                     }
 }
 
-TEST(Depths, CopiesKeepWhatHasNoPlace) {
+TEST_P(Depths, CopiesKeepWhatHasNoPlace) {
     for (const Depth depth : {Depth::f16, Depth::f64}) {
         Raster image(5, 1, 1, depth), copy(5, 1, 1, depth);
         const double inf = std::numeric_limits<double>::infinity(), values[] = {1, 3, std::nan(""), inf, -inf};
@@ -537,7 +573,7 @@ TEST(Depths, CopiesKeepWhatHasNoPlace) {
             of.mode = mode;
             of.low = 0;
             of.high = 100;
-            make_engine("cpu")->normalize(image.view(), {}, of, copy.mutable_view(), found);
+            engine->normalize(image.view(), {}, of, copy.mutable_view(), found);
             std::vector<double> got;
             for (int x = 0; x < 5; ++x) got.push_back(copy.value(x, 0, 0));
             return got;
@@ -560,7 +596,7 @@ TEST(Depths, CopiesKeepWhatHasNoPlace) {
     }
 }
 
-TEST(Depths, CopiesOfOtherDepths) {
+TEST_P(Depths, CopiesOfOtherDepths) {
     constexpr double values[] = {0, 0.25, 0.5, 0.75, 1};
     for (const DepthTraits& from : all_depths)
         for (const DepthTraits& to : all_depths) {
@@ -570,24 +606,24 @@ TEST(Depths, CopiesOfOtherDepths) {
             Normalization of;
             of.depth = to.depth;
             Analysis found;
-            make_engine("cpu")->normalize(image.view(), {}, of, copy.mutable_view(), found);
+            engine->normalize(image.view(), {}, of, copy.mutable_view(), found);
             for (int x = 0; x < 5; ++x) {
                 const double exact = to.lowest + values[x] * (to.highest - to.lowest);
                 EXPECT_EQ(copy.value(x, 0, 0), to.floating ? values[x] : std::floor(exact + 0.5)) << x;
             }
             // Left as it is: the same fraction of the range.
             for (int x = 0; x < 5; ++x) image.set(x, 0, 0, from.floating ? 1 : from.highest);
-            make_engine("cpu")->normalize(image.view(), {}, of, copy.mutable_view(), found);
+            engine->normalize(image.view(), {}, of, copy.mutable_view(), found);
             EXPECT_EQ(copy.value(2, 0, 0), to.floating ? 1 : to.highest);
             for (int x = 0; x < 5; ++x) image.set(x, 0, 0, from.lowest);
-            make_engine("cpu")->normalize(image.view(), {}, of, copy.mutable_view(), found);
+            engine->normalize(image.view(), {}, of, copy.mutable_view(), found);
             EXPECT_EQ(copy.value(2, 0, 0), from.depth == to.depth ? from.lowest : to.lowest);
         }
 }
 
 // ---------------------------------------------------------------------------------------------------------- data sets
 
-TEST(Depths, ASetIsOneImageOfAllPixels) {
+TEST_P(Depths, ASetIsOneImageOfAllPixels) {
     for (const Depth depth : depths)
         for (const int channels : {1, 3}) {
             SCOPED_TRACE(std::string(to_string(depth)) + ", " + std::to_string(channels));
@@ -634,7 +670,7 @@ TEST(Depths, ASetIsOneImageOfAllPixels) {
         }
 }
 
-TEST(Depths, TablesOfASetAreThoseOfAllPixels) {
+TEST_P(Depths, TablesOfASetAreThoseOfAllPixels) {
     for (const Depth depth : depths)
         for (const NormalizeTraits& mode : all_normalize_modes)
             for (const int channels : {1, 3}) {
@@ -654,13 +690,13 @@ TEST(Depths, TablesOfASetAreThoseOfAllPixels) {
                 EXPECT_TRUE(read.front() == tables);
                 Raster wanted(image.width, image.height, channels, normalized_depth(depth, of)), got = wanted;
                 Analysis found;
-                make_engine("cpu")->normalize(image.view(), {}, of, wanted.mutable_view(), found);
+                engine->normalize(image.view(), {}, of, wanted.mutable_view(), found);
                 apply_luts(read.front(), image.view(), got.mutable_view());
                 EXPECT_EQ(got.memory, wanted.memory);
             }
 }
 
-TEST(Depths, SmallerImagesAreMeans) {
+TEST_P(Depths, SmallerImagesAreMeans) {
     for (const DepthTraits& traits : all_depths) {
         SCOPED_TRACE(traits.name);
         Raster image(4, 2, 1, traits.depth), small(2, 1, 1, traits.depth);
@@ -675,7 +711,7 @@ TEST(Depths, SmallerImagesAreMeans) {
 
 // ------------------------------------------------------------------------------------------------------- many channels
 
-TEST(ManyChannels, EveryBandIsMeasuredByPlace) {
+TEST_P(ManyChannels, EveryBandIsMeasuredByPlace) {
     for (const DepthTraits& traits : all_depths)
         for (const int channels : {2, 5, 8, 64}) {
             SCOPED_TRACE(std::string(traits.name) + ", " + std::to_string(channels));
@@ -727,7 +763,7 @@ TEST(ManyChannels, EveryBandIsMeasuredByPlace) {
         }
 }
 
-TEST(ManyChannels, ColorsBeforeBands) {
+TEST_P(ManyChannels, ColorsBeforeBands) {
     for (const DepthTraits& traits : all_depths)
         for (const int channels : {4, 6}) {
             SCOPED_TRACE(std::string(traits.name) + ", " + std::to_string(channels));
@@ -749,7 +785,7 @@ TEST(ManyChannels, ColorsBeforeBands) {
         }
 }
 
-TEST(ManyChannels, CopiesGoBandByBandOrAsOne) {
+TEST_P(ManyChannels, CopiesGoBandByBandOrAsOne) {
     for (const DepthTraits& traits : all_depths) {
         SCOPED_TRACE(traits.name);
         Raster image(16, 4, 5, traits.depth, 3);
@@ -760,21 +796,24 @@ TEST(ManyChannels, CopiesGoBandByBandOrAsOne) {
         Normalization of;
         Analysis found;
         of.joint = false;
-        make_engine("cpu")->normalize(image.view(), {}, of, copy.mutable_view(), found);
+        engine->normalize(image.view(), {}, of, copy.mutable_view(), found);
         for (int c = 0; c < 5; ++c) {
             EXPECT_EQ(copy.value(0, 1, c), traits.lowest);
             EXPECT_EQ(copy.value(1, 3, c), traits.highest);
         }
         of.joint = true;
-        make_engine("cpu")->normalize(image.view(), {}, of, copy.mutable_view(), found);
+        engine->normalize(image.view(), {}, of, copy.mutable_view(), found);
         EXPECT_EQ(copy.value(1, 2, 4), traits.highest);
         EXPECT_NEAR(copy.value(1, 2, 1), traits.lowest + 0.4 * (traits.highest - traits.lowest),
                     traits.floating ? 1e-3 : 0.5);
         of.mode = NormalizeMode::equalize;
-        EXPECT_THROW(make_engine("cpu")->normalize(image.view(), {}, of, copy.mutable_view(), found), InvalidArgument);
+        EXPECT_THROW(engine->normalize(image.view(), {}, of, copy.mutable_view(), found), InvalidArgument);
     }
-    EXPECT_THROW(make_engine("cpu")->analyze(raster(Depth::u8, 65, Fill::few).view()), InvalidArgument);
+    EXPECT_THROW(engine->analyze(raster(Depth::u8, 65, Fill::few).view()), InvalidArgument);
 }
+
+INSTANTIATE_TEST_SUITE_P(Types, Depths, testing::ValuesIn(engines_under_test), label_of);
+INSTANTIATE_TEST_SUITE_P(Types, ManyChannels, testing::ValuesIn(engines_under_test), label_of);
 
 }  // namespace
 }  // namespace gpuhist::test

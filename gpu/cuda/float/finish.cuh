@@ -63,7 +63,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
         }
     } else if (lane == 0 && warp == rows) {
         const core::FloatBins bins = task.bins();
-        write_header(common, task.index, task.image.pixels(), Depth::f32, rows);
+        write_header(common, task.index, task.image.pixels(), rows);
         result.detail = Full ? Detail::full : Detail::brief;
         result.range = {bins.lower, bins.upper};
         result.upper_closed = bins.upper_closed;

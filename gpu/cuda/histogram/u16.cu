@@ -69,9 +69,9 @@ struct U16Steps {
             count(role, image, dealt(pieces(i), 0, 1), partial);
             for (int row = role * L::rows; row < min((role + 1) * L::rows, rows); ++row) {
                 const int at = row - role * L::rows;
-                RowSums own =
-                    write_counts<L>(dynamic_shared + at * Counters::words, *carried ? partial.carries[at] : nullptr,
-                                    counts_of(p.common, i, counted_row(row, C, p.common.rgb)));
+                RowSums own = write_counts<C, L>(p.common, dynamic_shared + at * Counters::words,
+                                                 *carried ? partial.carries[at] : nullptr,
+                                                 counts_of(p.common, i, counted_row(row, C, p.common.rgb)));
                 own.reduce_over_warp();
                 if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
             }
@@ -153,7 +153,8 @@ struct U16Steps {
                                 shared_address(carried),
                                 rings,
                                 carrier.carries[0],
-                                p.common.rgb};
+                                p.colors(),
+                                p.common.depth == Depth::f16};
         BrightnessSums luma = count_role<C, L>(role, image, share, counting, p.count_luma);
         if (C > 1 && rows == C && role == L::roles - 1) {
             luma.reduce_over_warp();

@@ -28,14 +28,32 @@ struct Layout {
     static constexpr int counter_words = rows * Counters::words, words = counter_words + rows * Crowded::words;
 };
 
-/// core::luma of samples in memory order.
-struct Luma {
+/// Code of luma from codes of integers in memory order, see core::luma_code.
+struct IntegerLuma {
     std::uint32_t first, last;  ///< the factors of a pixel's first and third sample
 
-    __device__ explicit Luma(bool rgb)
+    __device__ explicit IntegerLuma(bool rgb)
         : first(rgb ? core::luma_red : core::luma_blue), last(rgb ? core::luma_blue : core::luma_red) {}
     __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
         return core::luma_weighted(first * a + core::luma_green * b + last * c);
+    }
+};
+
+/// Luma of f16 samples, all as they lie in memory. The conversions are those of core/half.hpp, but for NaN's digits.
+struct HalfLuma {
+    bool rgb;
+
+    __device__ explicit HalfLuma(bool red_first) : rgb(red_first) {}
+    static __device__ float value(std::uint32_t bits) {
+        float v;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(static_cast<std::uint16_t>(bits)));
+        return v;
+    }
+    __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+        const float luma = core::luma(value(rgb ? a : c), value(b), value(rgb ? c : a));
+        std::uint16_t bits;
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(luma));
+        return bits;
     }
 };
 
@@ -53,12 +71,13 @@ struct Counting {
     std::uint32_t counters, crowded, carried;  ///< shared addresses
     std::uint32_t rings;                       ///< likewise; 0: there are none
     std::uint32_t* carries;                    ///< of the first row
-    bool rgb;
+    Colors colors;
+    bool half;  ///< samples are f16
 };
 
 /// Accumulator of rows [First, Last) of each pixel, row C being luma; or adds luma up, where that is not counted.
 /// Limit: fewer than 2^32 pixels a block, whose Σ luma² < 2^64.
-template <int C, class L, int First, int Last, bool CountLuma>
+template <int C, class L, int First, int Last, bool CountLuma, class Luma>
 struct U16Counter {
     using Pixels = Group<std::uint16_t, C>;
     Counting counting;
@@ -108,6 +127,7 @@ struct U16Counter {
             return;
         }
         Pixels pixels = loaded;
+        if constexpr (C > 1) pixels.flip(counting.colors.flip);
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[Pixels::pixels];
 #pragma unroll
@@ -124,11 +144,12 @@ struct U16Counter {
     __device__ void look_at(const std::uint16_t (&sample)[C], Valid valid = {}) {
         if constexpr (!Valid::every)
             if (!valid[0]) return;
+        auto code = [&](int i) { return C > 1 ? sample[i] ^ (counting.colors.flip & 0xFFFFu) : sample[i]; };
         if constexpr (C > 1 && Last > C) {
-            std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
+            std::uint32_t value[1] = {luma(code(0), code(1), code(2))};
             look_at_luma(value);
         }
-        count_channels<First, 1>([&](int i) { return spread(sample[i]); });
+        count_channels<First, 1>([&](int i) { return spread(code(i)); });
     }
 };
 
@@ -137,11 +158,11 @@ template <int C>
 constexpr int u16_unroll = C == 1 ? 4 : 1;
 
 /// Hot loop as a function of its own, so that what the kernel keeps does not crowd its registers.
-template <int C, class L, int Role, bool CountLuma, bool OneRow, bool Ringed>
+template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, bool Ringed>
 __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting) {
     constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
                   last = first + L::rows < all ? first + L::rows : all;
-    U16Counter<C, L, first, last, CountLuma> counter{counting, Luma(counting.rgb), BrightnessSums{}};
+    U16Counter<C, L, first, last, CountLuma, Luma> counter{counting, Luma(counting.colors.rgb), BrightnessSums{}};
     auto sweep_by = [&](const auto& by) {
         if constexpr (OneRow)
             sweep_one_row<std::uint16_t, C>(image, share, by, counter);
@@ -155,17 +176,17 @@ __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Coun
     __syncwarp();  // what follows a call may be a barrier
     return counter.sums;
 }
-template <int C, class L, int Role, bool CountLuma>
+template <int C, class L, int Role, bool CountLuma, class Luma = IntegerLuma>
 __device__ inline BrightnessSums count_role(const Image& image, const Share& share, const Counting& counting) {
     if constexpr (L::ringed)
         if (counting.rings != 0)
             return in_one_row<std::uint16_t, C>(image)
-                       ? count_role<C, L, Role, CountLuma, true, true>(image, share, counting)
-                       : count_role<C, L, Role, CountLuma, false, true>(image, share, counting);
+                       ? count_role<C, L, Role, CountLuma, Luma, true, true>(image, share, counting)
+                       : count_role<C, L, Role, CountLuma, Luma, false, true>(image, share, counting);
     if constexpr (L::wide && !L::ringed)  // others do without: sweep_rows takes any image
         if (in_one_row<std::uint16_t, C>(image))
-            return count_role<C, L, Role, CountLuma, true, false>(image, share, counting);
-    return count_role<C, L, Role, CountLuma, false, false>(image, share, counting);
+            return count_role<C, L, Role, CountLuma, Luma, true, false>(image, share, counting);
+    return count_role<C, L, Role, CountLuma, Luma, false, false>(image, share, counting);
 }
 template <int C, class L, int Role = 0>
 __device__ inline BrightnessSums count_role(int role, const Image& image, const Share& share, const Counting& counting,
@@ -173,7 +194,9 @@ __device__ inline BrightnessSums count_role(int role, const Image& image, const 
     if constexpr (Role + 1 < L::roles) {
         if (role != Role) return count_role<C, L, Role + 1>(role, image, share, counting, count_luma);
         return count_role<C, L, Role, true>(image, share, counting);
-    } else {  // the one that luma belongs to
+    } else {                  // the one that luma belongs to
+        if constexpr (C > 1)  // always counted of f16
+            if (counting.half) return count_role<C, L, Role, true, HalfLuma>(image, share, counting);
         if (C == 1 || count_luma) return count_role<C, L, Role, true>(image, share, counting);
         return count_role<C, L, Role, C == 1>(image, share, counting);
     }

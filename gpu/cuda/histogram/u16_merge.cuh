@@ -26,19 +26,42 @@ struct alignas(256) BlockPartial {
     bool carried;               ///< whether a carry is not zero
 };
 
-/// Sums of a row over a whole image; Σ x² in parts that 64 bits hold. Zero between images.
+/// Sums of a row over a whole image, of codes; Σ x² in parts that 64 bits hold. Of f16: how many samples are NaN, −Inf
+/// and +Inf, and the extremes of the others. Zero between images.
 struct RowSums {
-    Word sum, squares_low, squares_high;
+    union {
+        Word sum, nan;
+    };
+    union {
+        Word squares_low, minus_infinite;
+    };
+    union {
+        Word squares_high, plus_infinite;
+    };
     std::uint32_t complement_minimum, maximum;
 
-    __device__ void add(std::uint32_t value, std::uint64_t times) {
+    __device__ void add(std::uint32_t code, std::uint64_t times) {
         if (times == 0) return;
-        const core::u128 squares = static_cast<core::u128>(times) * (static_cast<std::uint64_t>(value) * value);
-        sum += times * value;
+        const core::u128 squares = static_cast<core::u128>(times) * (static_cast<std::uint64_t>(code) * code);
+        sum += times * code;
         squares_low += static_cast<std::uint32_t>(squares);
         squares_high += static_cast<std::uint64_t>(squares >> 32);
-        complement_minimum = max(complement_minimum, ~value);
-        maximum = max(maximum, value);
+        complement_minimum = max(complement_minimum, ~code);
+        maximum = max(maximum, code);
+    }
+    __device__ void add_half(std::uint32_t code, std::uint64_t times) {
+        constexpr std::uint32_t minus = core::minus_infinity_code<Half>, plus = core::plus_infinity_code<Half>;
+        if (times == 0) return;
+        if (code < minus || code > plus) {
+            nan += times;
+        } else if (code == minus) {
+            minus_infinite += times;
+        } else if (code == plus) {
+            plus_infinite += times;
+        } else {
+            complement_minimum = max(complement_minimum, ~code);
+            maximum = max(maximum, code);
+        }
     }
     __device__ void reduce_over_warp() {
         sum = reduce_warp(sum, Sum{});
@@ -49,7 +72,7 @@ struct RowSums {
     }
     /// Adds to sums that others add to as well, in shared or device memory.
     __device__ void add_to(RowSums& all) const {
-        if (complement_minimum == 0) return;  // no sample
+        if ((complement_minimum | sum | squares_low | squares_high) == 0) return;  // no sample
         atomicAdd(&all.sum, sum);
         atomicAdd(&all.squares_low, squares_low);
         atomicAdd(&all.squares_high, squares_high);
@@ -97,9 +120,21 @@ class Crew {
     int role_, roles_, part_;
 };
 
+/// Writes the count of the samples at a place of the counters, and adds it to the row's sums.
+template <int C>
+__device__ inline void write_count(const Common& common, std::uint32_t place, Word n, Word* counts, RowSums& sums) {
+    const std::uint32_t code = code_of_bin<std::uint16_t, C>(common, spread(place));
+    counts[code] = n;
+    if (common.depth == Depth::f16)
+        sums.add_half(code, n);
+    else
+        sums.add(code, n);
+}
+
 /// Writes a row's counts from a block's counters and carries (null: none), and clears these. Returns the thread's sums.
-template <class L>
-__device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::uint32_t* carries, Word* counts) {
+template <int C, class L>
+__device__ __noinline__ RowSums write_counts(const Common& common, const std::uint32_t* words, std::uint32_t* carries,
+                                             Word* counts) {
     using Counters = typename L::Counters;
     RowSums sums{};
     for (int w = threadIdx.x; w < static_cast<int>(Counters::words); w += blockDim.x) {
@@ -115,8 +150,7 @@ __device__ __noinline__ RowSums write_counts(const std::uint32_t* words, std::ui
                 n += (std::uint64_t{here} << L::bits) - before;
                 before = here;
             }
-            counts[spread(place)] = n;
-            sums.add(spread(place), n);
+            write_count<C>(common, place, n, counts, sums);
         }
     }
     return sums;
@@ -174,8 +208,7 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
                     n += Word{__ldcg(carries)} << L::bits;
                     if (place % per_word != 0) n -= __ldcg(carries - 1);
                 }
-                counts_of(p.common, i, counted_row(row, C, p.common.rgb))[spread(place)] = n;
-                own.add(spread(place), n);
+                write_count<C>(p.common, place, n, counts_of(p.common, i, counted_row(row, C, p.common.rgb)), own);
             }
             if (p.common.normalize) {
                 const Word of_page = reduce_warp(n, Sum{});
@@ -197,6 +230,27 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
     __syncwarp();
 }
 
+/// Writes the numbers of a row of f16, whose −0 counts as +0. By one thread, when the row's counts are written.
+__device__ inline void write_half_row(ChannelResult& result, Word* counts, std::int64_t pixels, const RowSums& sums) {
+    constexpr std::uint32_t zero = 0x8000, minus_zero = zero - 1;
+    counts[zero] = __ldcg(counts + zero) + __ldcg(counts + minus_zero);
+    counts[minus_zero] = 0;
+    const auto value = [](std::uint32_t code) {  // 0 added: of −0 too it is 0
+        return double(core::to_float(core::sample_at<Half>(static_cast<std::uint16_t>(code))) + 0.0f);
+    };
+    const bool any = sums.complement_minimum != 0;
+    const double unknown = any ? __longlong_as_double(0x7FF8000000000000) : 0;
+    result = ChannelResult{};
+    result.samples = counted_samples(pixels) - sums.nan - sums.minus_infinite - sums.plus_infinite;
+    result.minimum = any ? value(~sums.complement_minimum) : 0;
+    result.maximum = any ? value(sums.maximum) : 0;
+    result.mean = result.std = unknown;
+    result.nan = sums.nan;
+    result.infinite = sums.minus_infinite + sums.plus_infinite;
+    result.below = sums.minus_infinite;
+    result.above = sums.plus_infinite;
+}
+
 /// Writes the numbers that follow from the rows' sums.
 template <int C>
 __device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i, std::int64_t pixels,
@@ -204,11 +258,16 @@ __device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i
     if (threadIdx.x % warp_lanes == 0 && static_cast<int>(threadIdx.x) / warp_lanes < rows_of(C)) {
         const int row = threadIdx.x / warp_lanes;
         const RowSums& s = sums[row];
-        write_channel(result_of(p.common, i)->channels[counted_row(row, C, p.common.rgb)], counted_samples(pixels),
-                      s.sum, static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
-                      ~s.complement_minimum, s.maximum);
+        const int to = counted_row(row, C, p.common.rgb);
+        ChannelResult& result = result_of(p.common, i)->channels[to];
+        if (p.common.depth == Depth::f16)
+            write_half_row(result, counts_of(p.common, i, to), pixels, s);
+        else
+            write_channel(result, p.common.depth, counted_samples(pixels), s.sum,
+                          static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
+                          ~s.complement_minimum, s.maximum);
     }
-    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, p.common.depth, rows_of(C));
+    if (threadIdx.x == blockDim.x - 1) write_header(p.common, i, pixels, rows_of(C));
     __syncwarp();
 }
 

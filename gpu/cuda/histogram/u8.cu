@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
         const Image image = images.image(index);
         const bool narrow = is_narrow(image.pixels());
         const Share share{threadIdx.x, images.pieces, threads};
-        BrightnessSums luma = count_share<C, 32, CountLuma, OneRow, 1>(image, share, 5, common.rgb);
+        BrightnessSums luma = count_share<C, 32, CountLuma, OneRow, 1>(image, share, 5, p.colors());
         if (index + gridDim.x < images.count)
             fetch_ahead<std::uint8_t, C>(images.image(index + gridDim.x), threadIdx.x);
         if constexpr (rows == C && C > 1) keep_luma(kept, luma, narrow);
@@ -149,9 +149,9 @@ struct BlockOfImages {
     /// Counts a share. Ends in a barrier: the columns hold all.
     __device__ void count(const Image& image, const Share& share) const {
         if (rows() > C) {
-            count_columns<C, C != 1, wanted>(image, share, p.columns_log2, p.common.rgb);
+            count_columns<C, C != 1, wanted>(image, share, p.columns_log2, p.colors());
         } else {
-            const auto luma = count_columns<C, false, wanted>(image, share, p.columns_log2, p.common.rgb);
+            const auto luma = count_columns<C, false, wanted>(image, share, p.columns_log2, p.colors());
             if constexpr (C > 1) keep_luma(kept, luma);
         }
         __syncthreads();

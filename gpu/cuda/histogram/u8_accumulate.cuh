@@ -48,20 +48,21 @@ struct U8Counter {
     int columns_log2;
     std::uint32_t first, green, last;  ///< factors of a pixel's colours, in memory order, as they are handled
     std::uint32_t rest;                ///< to be added to the sum of their products
+    std::uint32_t flip;                ///< Colors::flip
     BrightnessSums brightness{};       ///< of luma, where it is not counted
     std::uint32_t group_sum = 0, group_squares = 0;
     std::uint32_t minima = 0xFFFFFFFFu, maxima = 0;  ///< two each, of what look_at_pixel returns the upper halves
 
-    __device__ U8Counter(const std::uint32_t* columns, int log2, bool rgb)
+    __device__ U8Counter(const std::uint32_t* columns, int log2, const Colors& colors)
         : base(shared_address(columns) - bias),
           lane(threadIdx.x % (1u << log2) * 4),
           column(shared_address(columns) + lane),
           columns_log2(log2),
-          first(factor<0>(rgb ? core::luma_red : core::luma_blue)),
+          first(factor<0>(colors.rgb ? core::luma_red : core::luma_blue)),
           green(factor<1>(core::luma_green)),
-          last(factor<2>(rgb ? core::luma_blue : core::luma_red)),
-          rest(half - ((as_address<0> ? first : 0) + (as_address<1> ? green : 0) + (as_address<2> ? last : 0)) * lane) {
-    }
+          last(factor<2>(colors.rgb ? core::luma_blue : core::luma_red)),
+          rest(half - ((as_address<0> ? first : 0) + (as_address<1> ? green : 0) + (as_address<2> ? last : 0)) * lane),
+          flip(colors.flip) {}
     template <int c>
     __device__ static std::uint32_t factor(std::uint32_t weight) {
         return as_address<c> ? luma_scale / 256 * weight : luma_scale * weight;
@@ -134,7 +135,9 @@ struct U8Counter {
         return 0;
     }
     template <class Valid = EveryPixel>
-    __device__ void look_at(const Group<std::uint8_t, C>& g, Valid valid = {}) {
+    __device__ void look_at(const Group<std::uint8_t, C>& loaded, Valid valid = {}) {
+        Group<std::uint8_t, C> g = loaded;
+        if constexpr (C > 1) g.flip(flip);
         // Base and lane, as if they changed each time. Else the compiler finds the lane out anew each time, keeps each
         // row's address in a register and adds it to every sample; this way the base, the same for all lanes, and a
         // place other than 0 are part of the address that the increment itself takes.
@@ -158,7 +161,8 @@ struct U8Counter {
     __device__ void look_at(const std::uint8_t (&pixel)[C], Valid valid = {}) {
         if constexpr (!Valid::every)
             if (!valid[0]) return;
-        const std::uint32_t luma = look_at_pixel([&](auto c) { return sample_of<c>(pixel[c], 0); });
+        const std::uint32_t luma =
+            look_at_pixel([&](auto c) { return sample_of<c>(C > 1 ? pixel[c] ^ (flip & 0xFFu) : pixel[c], 0); });
         if constexpr (sums_luma) add(luma);
         fold();
     }
@@ -179,8 +183,8 @@ constexpr int rows_unroll = C == 1 && Wanted == 2 ? 2 : unroll<C, Wanted>;
 /// Hot loop: counts a share of an image.
 template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
 __device__ __forceinline__ BrightnessSums count_share(const Image& image, const Share& share, int columns_log2,
-                                                      bool rgb) {
-    U8Counter<C, Columns, CountLuma> counter(dynamic_shared, columns_log2, rgb);
+                                                      const Colors& colors) {
+    U8Counter<C, Columns, CountLuma> counter(dynamic_shared, columns_log2, colors);
     if constexpr (OneRow)
         sweep_one_row<std::uint8_t, C>(image, share, Loads<unroll<C, Wanted>, C == 3>{}, counter);
     else if constexpr (C == 1 && Columns == 32)
@@ -191,20 +195,21 @@ __device__ __forceinline__ BrightnessSums count_share(const Image& image, const 
 }
 /// Hot loop as a function of its own, so that what the kernel keeps does not crowd its registers.
 template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
-__device__ __noinline__ BrightnessSums count_apart(Image image, Share share, int columns_log2, bool rgb) {
-    return count_share<C, Columns, CountLuma, OneRow, Wanted>(image, share, columns_log2, rgb);
+__device__ __noinline__ BrightnessSums count_apart(Image image, Share share, int columns_log2, Colors colors) {
+    return count_share<C, Columns, CountLuma, OneRow, Wanted>(image, share, columns_log2, colors);
 }
 template <int C, bool CountLuma, int Wanted>
-__device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2, bool rgb) {
-    if (columns_log2 != 5) return count_apart<C, 0, CountLuma, false, Wanted>(image, share, columns_log2, rgb);
-    return in_one_row<std::uint8_t, C>(image) ? count_apart<C, 32, CountLuma, true, Wanted>(image, share, 5, rgb)
-                                              : count_apart<C, 32, CountLuma, false, Wanted>(image, share, 5, rgb);
+__device__ inline BrightnessSums count_columns(const Image& image, const Share& share, int columns_log2,
+                                               Colors colors) {
+    if (columns_log2 != 5) return count_apart<C, 0, CountLuma, false, Wanted>(image, share, columns_log2, colors);
+    return in_one_row<std::uint8_t, C>(image) ? count_apart<C, 32, CountLuma, true, Wanted>(image, share, 5, colors)
+                                              : count_apart<C, 32, CountLuma, false, Wanted>(image, share, 5, colors);
 }
 
 /// Hot loop of an image that a Tile begins to keep.
 template <int C, bool CountLuma, int Wanted>
-__device__ __noinline__ BrightnessSums count_kept(Image image, Share share, Tile<std::uint8_t, C> tile, bool rgb) {
-    U8Counter<C, 32, CountLuma> counter(dynamic_shared, 5, rgb);
+__device__ __noinline__ BrightnessSums count_kept(Image image, Share share, Tile<std::uint8_t, C> tile, Colors colors) {
+    U8Counter<C, 32, CountLuma> counter(dynamic_shared, 5, colors);
     tile.sweep_coming(counter);
     tile.template sweep_behind<C>(image, share, Loads<unroll<C, Wanted>, C == 3>{}, counter);
     return counter.found();

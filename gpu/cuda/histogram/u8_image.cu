@@ -49,8 +49,8 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     constexpr int wanted = blocks_wanted<C, O>;
     const Share share =
         dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height, blockIdx.x, gridDim.x);
-    const BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted>(image, share, 5, common.rgb)
-                                             : count_kept<C, CountLuma, wanted>(image, share, tile, common.rgb);
+    const BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted>(image, share, 5, p.colors())
+                                             : count_kept<C, CountLuma, wanted>(image, share, tile, p.colors());
     if constexpr (sums_luma) keep_luma(kept, luma);
     __syncthreads();
 
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
         for (std::uint32_t bin = threadIdx.x; bin < rows * values; bin += blockDim.x) {
             const Word samples = counted(total, bin);
             kept.counts[bin] = samples;
-            sum_up(narrow, bin, samples, kept.partial);
+            sum_up(narrow, bin, bin % values, samples, kept.partial);
         }
         make_luts<C>(common.normalization, {kept.counts, kept.partial, image.pixels()}, kept.luts);
         apply_luts<C>(common, kept.luts, image, dealt(pieces_of_samples<std::uint8_t, C>(image), blockIdx.x, gridDim.x),

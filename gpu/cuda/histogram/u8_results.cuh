@@ -116,18 +116,20 @@ __device__ inline bool is_narrow(std::int64_t pixels) {
     return pixels <= most;
 }
 
-/// Sums up a warp's part of a row, of which each lane has the next bin. `narrow`: see is_narrow.
-__device__ inline void sum_up(bool narrow, std::uint32_t bin, Word samples, BrightnessSums* partial) {
+/// Sums up a warp's part of a row, of which each lane has the next bin, that of a code. `narrow`: see is_narrow.
+__device__ inline void sum_up(bool narrow, std::uint32_t bin, std::uint32_t code, Word samples,
+                              BrightnessSums* partial) {
     BrightnessSums sums{};
-    sums.add(bin % values, samples);
+    sums.add(code, samples);
     sums.reduce_over_warp(narrow);
     if (bin % warp_lanes == 0) partial[bin / warp_lanes] = sums;
 }
 template <int C>
 __device__ inline void write_count(const Common& common, std::int64_t index, bool narrow, std::uint32_t bin,
                                    Word samples, BrightnessSums* partial) {
-    counts_of(common, index, counted_row(static_cast<int>(bin / values), C, common.rgb))[bin % values] = samples;
-    sum_up(narrow, bin, samples, partial);
+    const std::uint32_t code = code_of_bin<std::uint8_t, C>(common, bin % values);
+    counts_of(common, index, counted_row(static_cast<int>(bin / values), C, common.rgb))[code] = samples;
+    sum_up(narrow, bin, code, samples, partial);
 }
 /// Writes an image's counts: `count(bin)` of every row's values.
 template <int C, class Count>
@@ -144,13 +146,13 @@ template <int C>
 __device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
                                   const BrightnessSums* partial, const BrightnessSums& luma) {
     const int part = part_of_thread<C>(), row = part / warps_of_row;
-    if (threadIdx.x == 0) write_header(common, index, pixels, Depth::u8, rows_of(C));
+    if (threadIdx.x == 0) write_header(common, index, pixels, rows_of(C));
     if (part < 0) return;
     BrightnessSums sums = row < rows ? partial[part] : luma;
     sums.template reduce_over_lanes<warps_of_row>();
     if (part % warps_of_row == 0 && row < rows_of(C))
-        write_channel(result_of(common, index)->channels[counted_row(row, C, common.rgb)], counted_samples(pixels),
-                      sums.sum, sums.squares, ~sums.complement_minimum, sums.maximum);
+        write_channel(result_of(common, index)->channels[counted_row(row, C, common.rgb)], common.depth,
+                      counted_samples(pixels), sums.sum, sums.squares, ~sums.complement_minimum, sums.maximum);
 }
 
 /// Counts of an image in shared memory, and the parts of its rows' sums, as build_luts asks for them.

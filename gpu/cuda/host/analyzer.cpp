@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "core/codes.hpp"
 #include "core/float_details.hpp"
 #include "core/validate.hpp"
 #include "cuda/host/test_hooks.hpp"
+#include "engines.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::cuda {
@@ -22,17 +24,30 @@ template <class... Functions>
 struct Overloads : Functions... {
     using Functions::operator()...;
 };
-/// Dispatch on a depth to the one of `functions` that takes its samples. Throws UnsupportedDepth where there is none.
+/// Dispatch on a depth to the one of `functions` whose kernels count its samples: by codes of 8 or 16 bits, or floats.
 template <class... Functions>
 auto with_kernels(Depth depth, const Functions&... functions) {
     const Overloads<Functions...> all{functions...};
     return with_depth(depth, [&](auto sample) -> decltype(all(std::uint8_t{})) {
-        if constexpr (requires { all(sample); })
+        using Sample = decltype(sample);
+        constexpr Counting counting = traits_of(core::depth_of<Sample>()).counting;
+        if constexpr (counting == Counting::values)
+            return all(core::Code<Sample>{});
+        else if constexpr (counting == Counting::bins)
             return all(sample);
         else
-            throw UnsupportedDepth(std::string("engine cuda: no kernels are built for ") + to_string(depth) +
-                                   " images; engine cpu measures them");
+            throw UnsupportedDepth(std::string("stream analyser: ") + to_string(depth) +
+                                   " samples are sorted, which an engine does");
     });
+}
+
+/// Common::flip of a depth.
+std::uint32_t flip_of(Depth depth) {
+    return depth == Depth::s8 ? 0x80808080 : depth == Depth::s16 ? 0x80008000 : 0;
+}
+
+bool counts_bins(Depth depth) {
+    return traits_of(depth).counting == Counting::bins;
 }
 
 CountParameters count_parameters(const Common& common, void* workspace, int channels, const AnalysisRequest& request) {
@@ -40,8 +55,8 @@ CountParameters count_parameters(const Common& common, void* workspace, int chan
     CountParameters p{};
     p.common = common;
     p.workspace = workspace;
-    p.count_luma =
-        channels > 1 && (request.luma_histogram || (common.normalize && of.joint && traits_of(of.mode).joint_by_luma));
+    p.count_luma = channels > 1 && (request.luma_histogram || common.depth == Depth::f16 ||
+                                    (common.normalize && of.joint && traits_of(of.mode).joint_by_luma));
     return p;
 }
 /// The ranks of a launch are one group of percentiles; the first group's comes last, with everything else.
@@ -91,7 +106,7 @@ std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization) {
     const std::uint32_t values = bins_of(depth, request.bins);
-    const bool floating = traits_of(depth).floating;
+    const bool floating = counts_bins(depth);
     ResultLayout layout;
     std::size_t end = place_after(sizeof(ImageResult));
     auto append = [&](std::size_t bytes) { return std::exchange(end, place_after(end + bytes)); };
@@ -105,12 +120,21 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     return layout;
 }
 
+bool copies(Depth depth) {
+    return depth == Depth::u8 || depth == Depth::u16 || depth == Depth::f32;
+}
+
 void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization) {
     if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
     for (std::int64_t i = 0; i < views.count; ++i) {
         core::validate(views.images[i], request);
         core::validate_swept(views.images[i]);
         if (!normalization) continue;
+        if (!copies(views.images[i].depth))
+            throw UnsupportedDepth(std::string("copy of an image of ") + to_string(views.images[i].depth) +
+                                   " in device memory: on the GPU copies of " +
+                                   list_depths([](const DepthTraits& of) { return copies(of.depth) ? of.name : ""; }) +
+                                   " are written");
         core::validate(*normalization);
         core::validate_output(views.images[i], *normalization, views.outputs[i]);
     }
@@ -159,8 +183,10 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
     common.layout = layout(request, normalization);
     common.depth = plan_.depth;
     common.rgb = order == ChannelOrder::rgb;
+    common.flip = flip_of(plan_.depth);
     common.bins = bins_of(plan_.depth, request.bins);
-    common.report_luma = plan_.channels > 1 && (request.luma_histogram || traits_of(plan_.depth).floating);
+    common.range = counted_range(traits_of(plan_.depth));
+    common.report_luma = plan_.channels > 1 && (request.luma_histogram || counts_bins(plan_.depth));
     common.normalize = normalization != nullptr;
     if (normalization) common.normalization = *normalization;
     if (normalization) common.needs = traits_of(normalization->mode).needs;
@@ -184,7 +210,7 @@ void Analyzer::load_kernels() {
     const Normalization to_same{NormalizeMode::minmax}, to_floats{NormalizeMode::zscore};
     launch_.only_loads = true;
     for (const Normalization* normalization : {static_cast<const Normalization*>(nullptr), &to_same, &to_floats}) {
-        if (normalization && !plan_.normalize) continue;
+        if (normalization && !(plan_.normalize && copies(plan_.depth))) continue;
         for (const bool all : {false, true}) {  // luma is asked of u8 and u16, details of f32
             AnalysisRequest request;
             request.bins = plan_.bins;

@@ -72,6 +72,7 @@ class Buffer {
         }
         return static_cast<char*>(data_);
     }
+    char* data() const { return static_cast<char*>(data_); }
     std::size_t bytes() const { return bytes_; }
 
   private:

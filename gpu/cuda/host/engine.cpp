@@ -4,13 +4,17 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/result.hpp"
+#include "cpu/bands.hpp"
 #include "cuda/host/analyzer.hpp"
+#include "cuda/host/sorted_analysis.hpp"
+#include "cuda/pixels/parts.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
 
@@ -21,9 +25,38 @@ void validate(const Job& job) {
     cuda::validate(Views{&job.image, &job.output, 1}, job.request, normalization_of(job));
 }
 
+bool is_sorted(const Job& job) {
+    return traits_of(job.image.depth).counting == Counting::sorted;
+}
+
 /// View of an image of the same kind, without gaps between rows.
 MutableImageView packed_at(void* data, Memory memory, const ImageView& like) {
     return {data, like.width, like.height, like.channels, like.depth, like.packed_row_bytes(), like.order, memory};
+}
+
+/// Copies rows: within the host's memory at once, else as work of a stream.
+void copy(const MutableImageView& to, const ImageView& from, cudaStream_t stream) {
+    const auto bytes = static_cast<std::size_t>(from.packed_row_bytes());
+    if (to.memory == from.memory) {
+        for (std::int64_t row = 0; row < from.height; ++row)
+            std::memcpy(static_cast<char*>(to.data) + row * to.row_bytes,
+                        static_cast<const char*>(from.data) + row * from.row_bytes, bytes);
+        return;
+    }
+    const auto pitch = [&](const ImageView& view) {  // of a single row row_bytes says nothing
+        return view.height == 1 ? bytes : static_cast<std::size_t>(view.row_bytes);
+    };
+    GPUHIST_CUDA(
+        cudaMemcpy2DAsync(to.data, pitch(to), from.data, pitch(from), bytes, static_cast<std::size_t>(from.height),
+                          to.memory == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, stream));
+}
+
+/// Image where kernels read it: itself, or what goes to `memory` as work of a stream.
+ImageView on_device(const ImageView& image, DeviceBuffer& memory, cudaStream_t stream) {
+    if (image.memory == Memory::device) return image;
+    const MutableImageView view = packed_at(memory.reserve(packed_bytes(image)), Memory::device, image);
+    copy(view, image, stream);
+    return view;
 }
 
 class CudaEngine final : public Engine {
@@ -43,12 +76,13 @@ class CudaEngine final : public Engine {
   private:
     void do_one(Job job) {
         validate(job);
+        if (is_sorted(job)) return sort(job);
         Job* const one = &job;
         launch({&one, 1});
     }
+    void sort(const Job& job);
     void do_batch(std::span<Job* const> jobs);
     void launch(std::span<Job* const> jobs);
-    void copy(const MutableImageView& to, const ImageView& from);
     Analyzer& analyzer_for(const ImageView& image, const AnalysisRequest& request);
 
     const int gpu_;
@@ -56,6 +90,7 @@ class CudaEngine final : public Engine {
     std::map<std::pair<Depth, int>, Analyzer> analyzers_;  ///< one for each type of image met so far
     DeviceBuffer pixels_, results_;
     PinnedBuffer packed_, fetched_;
+    SortedAnalyzer sorted_;
     std::vector<ImageView> sources_;
     std::vector<MutableImageView> targets_;
 };
@@ -67,23 +102,6 @@ Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest
     analyzers_.erase(type);
     return analyzers_.try_emplace(type, StreamPlan{image.depth, image.channels, request.bins, true, gpu_})
         .first->second;
-}
-
-/// Copies rows: within the host's memory at once, else as work of the stream.
-void CudaEngine::copy(const MutableImageView& to, const ImageView& from) {
-    const auto bytes = static_cast<std::size_t>(from.packed_row_bytes());
-    if (to.memory == from.memory) {
-        for (std::int64_t row = 0; row < from.height; ++row)
-            std::memcpy(static_cast<char*>(to.data) + row * to.row_bytes,
-                        static_cast<const char*>(from.data) + row * from.row_bytes, bytes);
-        return;
-    }
-    const auto pitch = [&](const ImageView& view) {  // of a single row row_bytes says nothing
-        return view.height == 1 ? bytes : static_cast<std::size_t>(view.row_bytes);
-    };
-    GPUHIST_CUDA(
-        cudaMemcpy2DAsync(to.data, pitch(to), from.data, pitch(from), bytes, static_cast<std::size_t>(from.height),
-                          to.memory == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, stream_));
 }
 
 /// Does jobs that are asked the same. Pixels on the host go up, results and normalised copies come back: of one job
@@ -126,7 +144,7 @@ void CudaEngine::launch(std::span<Job* const> jobs) try {
         targets_.push_back(job->output);
         if (job->image.memory != Memory::host) continue;
         const MutableImageView source = packed_at(pixels + up, Memory::device, job->image);
-        copy(alone ? source : packed_at(packed + up, Memory::host, job->image), job->image);
+        copy(alone ? source : packed_at(packed + up, Memory::host, job->image), job->image, stream_);
         up += place_after(packed_bytes(source));
         sources_.back() = source;
         if (!normalization) continue;
@@ -139,7 +157,7 @@ void CudaEngine::launch(std::span<Job* const> jobs) try {
         first.request, normalization, results, stream_);
     GPUHIST_CUDA(cudaMemcpyAsync(fetched, results, fetched_bytes, cudaMemcpyDeviceToHost, stream_));
     const auto comes_back = [&](const Job& job) { return normalization && job.image.memory == Memory::host; };
-    if (alone && comes_back(first)) copy(first.output, targets_.front());
+    if (alone && comes_back(first)) copy(first.output, targets_.front(), stream_);
     GPUHIST_CUDA(cudaStreamSynchronize(stream_));
 
     for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -147,8 +165,17 @@ void CudaEngine::launch(std::span<Job* const> jobs) try {
         core::read(*reinterpret_cast<const ImageResult*>(fetched + i * layout.bytes), *job.result);
         if (alone || !comes_back(job)) continue;
         const std::ptrdiff_t place = static_cast<const char*>(targets_[i].data) - results;
-        copy(job.output, packed_at(fetched + place, Memory::host, job.output));
+        copy(job.output, packed_at(fetched + place, Memory::host, job.output), stream_);
     }
+} catch (...) {
+    ignore(cudaStreamSynchronize(stream_));
+    throw;
+}
+
+/// Does a job whose samples are sorted; left as `launch` is.
+void CudaEngine::sort(const Job& job) try {
+    const CurrentDevice current(gpu_);
+    sorted_.analyze(on_device(job.image, pixels_, stream_), job.request, *job.result, stream_);
 } catch (...) {
     ignore(cudaStreamSynchronize(stream_));
     throw;
@@ -156,7 +183,10 @@ void CudaEngine::launch(std::span<Job* const> jobs) try {
 
 void CudaEngine::do_batch(std::span<Job* const> jobs) {
     try {
-        launch(jobs);
+        if (is_sorted(*jobs.front()))
+            sort(*jobs.front());
+        else
+            launch(jobs);
     } catch (const std::exception& error) {
         // Where memory is short, one may still fit; a GPU that failed does no other either.
         const bool failed = dynamic_cast<const CudaError*>(&error) && !dynamic_cast<const OutOfMemory*>(&error);
@@ -176,6 +206,10 @@ void CudaEngine::run(Job* jobs, std::size_t count) {
             validate(*job);
         } catch (const InvalidArgument&) {
             job->error = std::current_exception();
+            continue;
+        }
+        if (is_sorted(*job)) {
+            do_batch({&job, 1});
             continue;
         }
         const ResultLayout layout =
@@ -198,7 +232,52 @@ void CudaEngine::run(Job* jobs, std::size_t count) {
     for (const JobBatch& batch : open) do_batch(batch.jobs);
 }
 
+/// Maker of parts in device memory: all of an image's at once.
+class DeviceParts final : public PartMaker {
+  public:
+    explicit DeviceParts(int gpu) : gpu_(gpu) {}
+
+    ImageView take(const ImageView& image) override {
+        const CurrentDevice current(gpu_);
+        if (!stream_) stream_.emplace();
+        image_ = on_device(image, pixels_, *stream_);
+        image_.samples = image.samples;
+        colors_ = cpu::first_band(image_);
+        const std::size_t sample = sample_bytes(image.depth), pixels = static_cast<std::size_t>(image.pixels());
+        plane_bytes_ = place_after(pixels * sample);
+        planes_at_ = place_after(pixels * sample * static_cast<std::size_t>(colors_));
+        parts_.reserve(planes_at_ + plane_bytes_ * static_cast<std::size_t>(image.channels - colors_));
+        launch_parts({image_.data, image_.width, image_.height, image_.row_bytes}, image_.channels,
+                     static_cast<int>(sample), colors_, parts_.data(), parts_.data() + planes_at_,
+                     static_cast<std::int64_t>(plane_bytes_), *stream_);
+        GPUHIST_CUDA(cudaStreamSynchronize(*stream_));  // the engine has another stream
+        return image_;
+    }
+    ImageView part(int first, int channels) override {
+        ImageView view = image_;
+        view.channels = channels;
+        view.samples = Samples::color;
+        view.data = first == 0 && colors_ > 0
+                        ? parts_.data()
+                        : parts_.data() + planes_at_ + static_cast<std::size_t>(first - colors_) * plane_bytes_;
+        view.row_bytes = view.packed_row_bytes();
+        return view;
+    }
+
+  private:
+    const int gpu_;
+    std::optional<Stream> stream_;
+    DeviceBuffer pixels_, parts_;
+    ImageView image_;
+    int colors_ = 0;
+    std::size_t planes_at_ = 0, plane_bytes_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<PartMaker> make_parts(int gpu) {
+    return std::make_unique<DeviceParts>(gpu);
+}
 
 std::unique_ptr<Engine> make(const EngineOptions& options) {
     const std::string why = why_unavailable(options.gpu);

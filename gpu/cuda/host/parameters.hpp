@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/codes.hpp"
 #include "core/portable.hpp"
 #include "gpuhist/stream.hpp"
 #include "statistics/percentiles.hpp"
@@ -100,13 +101,21 @@ GPUHIST_HD constexpr int counted_row(int row, int channels, bool rgb) {
     return channels == 1 ? 0 : row == channels ? luma_row : row == 3 ? 4 : result_row(row, channels, rgb);
 }
 
+/// Colours of a pixel, as those who count them see them.
+struct Colors {
+    bool rgb;            ///< red first, not blue
+    std::uint32_t flip;  ///< as Common::flip
+};
+
 /// Parameters that all images of a launch have in common.
 struct Common {
     char* results;        ///< ImageResult, counts, tables, details
     ResultLayout layout;  ///< of each
     Depth depth;          ///< of the images
     bool rgb;             ///< red first, not blue
+    std::uint32_t flip;   ///< of signed integers: the highest bit of each sample in a word, see code_of_bin; else 0
     std::uint32_t bins;   ///< counts in a row
+    Range range;          ///< that they cover, where they are counts of values
     bool report_luma;     ///< ImageResult::luma_counted
     bool normalize;
     Normalization normalization;
@@ -120,14 +129,22 @@ GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int 
     return reinterpret_cast<Word*>(common.results + image * common.layout.bytes + common.layout.counts_offset) +
            static_cast<std::uint64_t>(row) * common.bins;
 }
+/// Code, see core::code_of, of the samples that were counted in a bin, of 8 or 16 bits. Bins are samples as they lie in
+/// memory, put in order when they are written; but signed colours become codes as they are loaded, for luma's sake.
+template <typename T, int C>
+GPUHIST_HD std::uint32_t code_of_bin(const Common& common, std::uint32_t bin) {
+    if (sizeof(T) == 2 && common.depth == Depth::f16) return core::place_of(Half{static_cast<std::uint16_t>(bin)});
+    return C == 1 ? bin ^ (common.flip & ((1u << 8 * sizeof(T)) - 1)) : bin;
+}
 template <typename O>
 GPUHIST_HD O* luts_of(const Common& common, std::int64_t image) {
     return reinterpret_cast<O*>(common.results + image * common.layout.bytes + common.layout.tables_offset);
 }
 
-/// Parameters of u8 and u16.
+/// Parameters of samples of 8 and 16 bits.
 struct CountParameters {
     Common common;
+    GPUHIST_HD Colors colors() const { return {common.rgb, common.flip}; }
     void* workspace;
     bool count_luma;             ///< false: of luma only the brightness sums
     int columns_log2;            ///< u8: copies of each bin that a block keeps

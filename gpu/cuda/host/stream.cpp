@@ -8,6 +8,7 @@
 
 #include "core/validate.hpp"
 #include "cuda/host/analyzer.hpp"
+#include "engines.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
@@ -17,6 +18,9 @@ void require(const StreamPlan& plan) {
     if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
         throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
     if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
+    if (plan.normalize && !cuda::copies(plan.depth))
+        throw UnsupportedDepth(std::string("plan of copies of ") + to_string(plan.depth) +
+                               ": an engine writes them, in host memory");
     AnalysisRequest request;
     request.bins = plan.bins;
     core::validate(request);

@@ -42,6 +42,11 @@ struct Group {
         else
             in |= static_cast<std::uint32_t>(sample) << 8 * (i * sizeof(T) % 4);
     }
+    /// Inverts bits, the same of each word.
+    __device__ void flip(std::uint32_t bits) {
+#pragma unroll
+        for (uint4& four : word) four = {four.x ^ bits, four.y ^ bits, four.z ^ bits, four.w ^ bits};
+    }
     /// Makes all samples zero but those from `first` on that are before `end`, either of which may lie outside.
     __device__ void keep(int first, int end) {
         constexpr int sample_bits = 8 * sizeof(T);

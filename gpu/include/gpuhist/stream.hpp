@@ -32,12 +32,13 @@ using MutableBatchView = BasicBatchView<void>;
 
 /// Channel in an ImageResult: plain data, for kernels to read.
 struct ChannelResult {
-    std::uint64_t samples = 0;        ///< that the numbers below are of: all; of f32 the finite ones
+    std::uint64_t samples = 0;        ///< that the numbers below are of: all; of floats the finite ones
     double minimum = 0, maximum = 0;  ///< 0 where there is no sample
-    double mean = 0, std = 0;         ///< of the population, the same bits as in Statistics; 0 where there is no sample
-    std::uint64_t sum = 0;            ///< u8, u16: exact; else 0
-    Int128 sum_squares;               ///< u8, u16: exact; else 0
-    std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< f32, as in ChannelAnalysis; else 0
+    double mean = 0, std = 0;  ///< of the population, the same bits as in Statistics; 0 where there is no sample, of
+                               ///< f16 NaN: they follow from the counts
+    std::uint64_t sum = 0;     ///< of integers, exact: of a signed sample its distance from the lowest; else 0
+    Int128 sum_squares;        ///< of the same numbers
+    std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< floats, as in ChannelAnalysis; else 0
 };
 
 /// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
@@ -54,7 +55,8 @@ struct ImageResult {
     std::uint32_t bins;  ///< counts in a row: 256, 65536, or those of the request
     std::uint64_t pixels;
     Range range;                   ///< that the counts cover
-    std::uint64_t counts_offset;   ///< bytes from here to std::uint64_t[rows][bins]
+    std::uint64_t counts_offset;   ///< bytes from here to std::uint64_t[rows][bins]; of f16 NaN and ±Inf are among
+                                   ///< them, at the ends
     std::uint64_t tables_offset;   ///< bytes from here to the lookup tables of a normalised u8 or u16 image, a value of
                                    ///< the output's type for each of the input's: one for all colours, or one each in
                                    ///< the order of the pixel's channels; else 0
@@ -74,10 +76,10 @@ Analysis read_result(const void* result);
 
 /// Plan of what an analyser must be ready for.
 struct StreamPlan {
-    Depth depth = Depth::u8;
+    Depth depth = Depth::u8;  ///< not u32, s32 or f64, whose samples are sorted: an engine measures them
     int channels = 1;
     std::uint32_t bins = 256;  ///< f32: the most that a request may ask for
-    bool normalize = false;    ///< whether enqueue_normalized may be called
+    bool normalize = false;    ///< whether enqueue_normalized may be called: u8, u16 and f32
     int gpu = 0;
 };
 

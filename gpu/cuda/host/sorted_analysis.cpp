@@ -1,0 +1,105 @@
+#include "cuda/host/sorted_analysis.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/analysis.hpp"
+#include "cuda/host/batcher.hpp"
+#include "dataset/frequency_table.hpp"
+
+namespace gpuhist::cuda {
+namespace {
+
+SortedRow row_of(const ImageView& image, Channel channel) {
+    const int red = image.order == ChannelOrder::bgr ? 2 : 0;
+    SortedRow row{tensor_of({image, 1, 0}, nullptr).first, image.channels, 0, 1, 2 - red, channel == Channel::luma};
+    if (image.channels == 1) return row;
+    row.first = channel == Channel::green   ? 1
+                : channel == Channel::blue  ? 2 - red
+                : channel == Channel::alpha ? 3
+                                            : red;
+    return row;
+}
+
+/// Adds values, ascending, each with its count, to a channel's findings. What is not finite lies at the ends.
+template <class Sample>
+void add(const core::Code<Sample>* codes, const std::uint32_t* counts, std::size_t n, ChannelAnalysis& channel) {
+    constexpr Depth depth = core::depth_of<Sample>();
+    const core::CodeRange finite = core::finite_codes(depth);
+    const auto first = static_cast<std::size_t>(std::lower_bound(codes, codes + n, finite.first) - codes),
+               last = static_cast<std::size_t>(std::upper_bound(codes, codes + n, finite.last) - codes);
+    if constexpr (core::is_real<Sample>) {
+        const auto set_apart = [&](std::size_t i) {
+            if (codes[i] == core::minus_infinity_code<Sample>)
+                channel.below += counts[i];
+            else if (codes[i] == core::plus_infinity_code<Sample>)
+                channel.above += counts[i];
+            else
+                channel.nan += counts[i];
+        };
+        for (std::size_t i = 0; i < first; ++i) set_apart(i);
+        for (std::size_t i = last; i < n; ++i) set_apart(i);
+        channel.infinite = channel.below + channel.above;
+    }
+    if (first == last) return;
+    channel.values.add(core::counted_run(depth, codes + first, counts + first, last - first));
+    channel.values.settle();
+}
+
+}  // namespace
+
+template <class Code>
+SortMemory<Code> SortedAnalyzer::reserve(std::int64_t most) {
+    const auto n = static_cast<std::size_t>(most);
+    const std::size_t temporary = sort_temporary<Code>(most);
+    std::size_t end = 0;
+    const auto append = [&](std::size_t bytes) { return std::exchange(end, place_after(end + bytes)); };
+    const std::size_t codes = append(n * sizeof(Code)), sorted = append(n * sizeof(Code)),
+                      counts = append(n * sizeof(std::uint32_t)), values = append(sizeof(std::uint32_t)),
+                      rest = append(temporary);
+    char* at = memory_.reserve(end);
+    return {reinterpret_cast<Code*>(at + codes),
+            reinterpret_cast<Code*>(at + sorted),
+            reinterpret_cast<std::uint32_t*>(at + counts),
+            reinterpret_cast<std::uint32_t*>(at + values),
+            at + rest,
+            temporary};
+}
+
+template <class Sample>
+void SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t stream) {
+    using Code = core::Code<Sample>;
+    const std::int64_t most = std::min(part_pixels, image.pixels());
+    const SortMemory<Code> memory = reserve<Code>(most);
+    for (std::int64_t begin = 0; begin < image.pixels(); begin += most)
+        for (ChannelAnalysis& channel : result.channels) {
+            launch_sort<Sample>(row_of(image, channel.channel), begin, std::min(most, image.pixels() - begin), memory,
+                                stream);
+            std::uint32_t values = 0;
+            GPUHIST_CUDA(cudaMemcpyAsync(&values, memory.values, sizeof values, cudaMemcpyDeviceToHost, stream));
+            GPUHIST_CUDA(cudaStreamSynchronize(stream));
+            const std::size_t code_bytes = place_after(values * sizeof(Code)),
+                              count_bytes = values * sizeof(std::uint32_t);
+            char* fetched = fetched_.reserve(code_bytes + count_bytes);
+            GPUHIST_CUDA(cudaMemcpyAsync(fetched, memory.codes, values * sizeof(Code), cudaMemcpyDeviceToHost, stream));
+            GPUHIST_CUDA(
+                cudaMemcpyAsync(fetched + code_bytes, memory.counts, count_bytes, cudaMemcpyDeviceToHost, stream));
+            GPUHIST_CUDA(cudaStreamSynchronize(stream));
+            add<Sample>(reinterpret_cast<const Code*>(fetched),
+                        reinterpret_cast<const std::uint32_t*>(fetched + code_bytes), values, channel);
+        }
+}
+
+void SortedAnalyzer::analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result,
+                             cudaStream_t stream) {
+    core::lay_out(result, image, request.luma_histogram, 0);
+    with_depth(image.depth, [&](auto sample) {
+        using Sample = decltype(sample);
+        if constexpr (traits_of(core::depth_of<Sample>()).counting == Counting::sorted)
+            run<Sample>(image, result, stream);
+    });
+    const auto pixels = static_cast<std::uint64_t>(image.pixels());
+    core::set_pixels(result, pixels, pixels);
+}
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,33 @@
+// Analysis of images whose samples are sorted: u32, s32 and f64.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/host/device.hpp"
+#include "cuda/sorted/sort.hpp"
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/image.hpp"
+
+namespace gpuhist::cuda {
+
+/// Analyser of images in device memory whose samples are sorted. Owns its memory and reuses it.
+class SortedAnalyzer {
+  public:
+    /// Pixels whose codes are sorted at a time: so many that the GPU is busy, in 0.5 GB of f64.
+    static constexpr std::int64_t part_pixels = std::int64_t{1} << 24;
+
+    /// Analyses a valid view of 1, 3 or 4 channels. Waits for the stream. Throws CudaError, OutOfMemory.
+    void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result, cudaStream_t stream);
+
+  private:
+    template <class Sample>
+    void run(const ImageView& image, Analysis& result, cudaStream_t stream);
+    /// Memory for sorting as many codes at a time.
+    template <class Code>
+    SortMemory<Code> reserve(std::int64_t most);
+
+    DeviceBuffer memory_;
+    PinnedBuffer fetched_;
+};
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,69 @@
+// Parts: interleaved samples taken apart, by way of shared memory, so that both reading and writing are side by side.
+
+#include "cuda/pixels/parts.hpp"
+
+#include <algorithm>
+
+#include "core/codes.hpp"
+#include "cuda/host/device.hpp"
+#include "cuda/pixels/walk.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+constexpr int threads = 256, tile_bytes = 32768;
+
+/// Kernel that takes tiles of pixels apart, neighbours of one row. Launch: any grid. `tile`: pixels.
+template <typename T>
+__global__ void __launch_bounds__(threads)
+    parts_kernel(const __grid_constant__ Image image, int channels, int colors, T* colors_to, char* planes,
+                 std::int64_t plane_bytes, int tile) {
+    __shared__ T samples[tile_bytes / sizeof(T)];
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+    const std::int64_t in_row = (image.width + tile - 1) / tile, tiles = in_row * image.height;
+    for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+        const std::int64_t y = divide(t, in_row), x = (t - y * in_row) * tile, place = y * image.width + x;
+        const auto pixels = static_cast<int>(min(std::int64_t{tile}, image.width - x));
+        const T* from =
+            reinterpret_cast<const T*>(static_cast<const char*>(image.data) + y * image.row_bytes) + x * channels;
+        for (int i = threadIdx.x; i < pixels * channels; i += threads) samples[i] = from[i];
+        __syncthreads();  // the tile, for all
+        for (int i = threadIdx.x; i < pixels * colors; i += threads)
+            colors_to[place * colors + i] = samples[i / colors * channels + i % colors];
+        for (int c = colors + warp; c < channels; c += threads / warp_lanes) {
+            T* plane = reinterpret_cast<T*>(planes + (c - colors) * plane_bytes) + place;
+            for (int p = lane; p < pixels; p += warp_lanes) plane[p] = samples[p * channels + c];
+        }
+        __syncthreads();  // the tile may be written again
+    }
+}
+
+}  // namespace
+
+void launch_parts(const Image& image, int channels, int sample_bytes, int colors, void* colors_to, void* planes,
+                  std::int64_t plane_bytes, cudaStream_t stream) {
+    const int tile = std::min(1024, tile_bytes / (channels * sample_bytes));
+    const std::int64_t tiles = (image.width + tile - 1) / tile * image.height;
+    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(tiles, 1 << 16));
+    const auto launch = [&](auto sample) {
+        using T = decltype(sample);
+        parts_kernel<T><<<blocks, threads, 0, stream>>>(image, channels, colors, static_cast<T*>(colors_to),
+                                                        static_cast<char*>(planes), plane_bytes, tile);
+    };
+    switch (sample_bytes) {
+        case 1:
+            launch(std::uint8_t{});
+            break;
+        case 2:
+            launch(std::uint16_t{});
+            break;
+        case 4:
+            launch(std::uint32_t{});
+            break;
+        default:
+            launch(std::uint64_t{});
+    }
+    GPUHIST_CUDA(cudaGetLastError());
+}
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,76 @@
+// Sorting: the codes of a row of samples, sorted by CUB's radix sort, and the lengths of their runs.
+
+#include "cuda/sorted/sort.hpp"
+
+#include <algorithm>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_run_length_encode.cuh>
+#include <type_traits>
+
+#include "core/luma.hpp"
+#include "cuda/host/device.hpp"
+#include "cuda/pixels/walk.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+constexpr int threads = 256;
+
+/// Kernel that finds the codes of `count` pixels from `begin` on. Launch: any grid.
+template <class Sample>
+__global__ void __launch_bounds__(threads) code_kernel(const __grid_constant__ SortedRow row, std::int64_t begin,
+                                                       std::int64_t count, core::Code<Sample>* codes) {
+    const std::int64_t step = std::int64_t{gridDim.x} * threads;
+    for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < count; i += step) {
+        const std::int64_t y = row.image.height == 1 ? 0 : divide(begin + i, row.image.width);
+        const char* line = static_cast<const char*>(row.image.data) + y * row.image.row_bytes;
+        const Sample* pixel = reinterpret_cast<const Sample*>(line) + (begin + i - y * row.image.width) * row.channels;
+        const auto code = [&](int place) { return core::code_of(pixel[place]); };
+        codes[i] =
+            row.luma ? core::luma_code<Sample>(code(row.first), code(row.green), code(row.last)) : code(row.first);
+    }
+}
+
+}  // namespace
+
+template <class Code>
+std::size_t sort_temporary(std::int64_t most) {
+    const auto count = static_cast<int>(most);
+    Code* none = nullptr;
+    std::uint32_t* counts = nullptr;
+    std::size_t to_sort = 0, to_encode = 0;
+    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(nullptr, to_sort, none, none, count));
+    GPUHIST_CUDA(cub::DeviceRunLengthEncode::Encode(nullptr, to_encode, none, none, counts, counts, count));
+    return std::max(to_sort, to_encode);
+}
+
+template <class Sample>
+void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
+                 const SortMemory<core::Code<Sample>>& memory, cudaStream_t stream) {
+    using Code = core::Code<Sample>;
+    const Code* codes = memory.codes;
+    if (std::is_same_v<Sample, Code> && row.channels == 1 && row.image.height == 1) {  // they lie there already
+        codes = static_cast<const Code*>(row.image.data) + begin;
+    } else {
+        const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, 1 << 16));
+        code_kernel<Sample><<<blocks, threads, 0, stream>>>(row, begin, count, memory.codes);
+        GPUHIST_CUDA(cudaGetLastError());
+    }
+    std::size_t bytes = memory.temporary_bytes;
+    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, codes, memory.sorted, static_cast<int>(count),
+                                                0, 8 * sizeof(Code), stream));
+    bytes = memory.temporary_bytes;
+    GPUHIST_CUDA(cub::DeviceRunLengthEncode::Encode(memory.temporary, bytes, memory.sorted, memory.codes, memory.counts,
+                                                    memory.values, static_cast<int>(count), stream));
+}
+
+template std::size_t sort_temporary<std::uint32_t>(std::int64_t);
+template std::size_t sort_temporary<std::uint64_t>(std::int64_t);
+template void launch_sort<std::uint32_t>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint32_t>&,
+                                         cudaStream_t);
+template void launch_sort<std::int32_t>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint32_t>&,
+                                        cudaStream_t);
+template void launch_sort<double>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint64_t>&,
+                                  cudaStream_t);
+
+}  // namespace gpuhist::cuda
