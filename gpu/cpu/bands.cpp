@@ -183,7 +183,11 @@ class PartsEngine final : public Engine {
         AnalysisRequest asked = request;
         if (bins && !request.range) asked.range = range_of(image, request);
         Analysis whole;
+        std::vector<ChannelAnalysis> former = std::move(result.channels);  // their memory is reused
         each_part(image, [&](const ImageView& part, int first) {
+            const std::size_t at = whole.channels.size();
+            of_part_.channels.resize(1);
+            if (at < former.size()) std::swap(of_part_.channels.front(), former[at]);
             engine_->analyze(part, asked, of_part_);
             if (bins && !request.range) close_range(of_part_);
             if (first == 0) {

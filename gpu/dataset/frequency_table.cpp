@@ -457,9 +457,9 @@ template FrequencyRun sorted_run(Depth, std::uint64_t, const std::uint64_t*, std
                                  const std::shared_ptr<FrequencyStorage>&);
 
 template <class Key>
-FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* counts, std::size_t n) {
+FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* starts, std::size_t n) {
     FrequencyRunWriter writer(depth, nullptr, n * (sizeof(Key) > 4 ? 15 : 10));  // a step and a count each
-    for (std::size_t i = 0; i < n; ++i) writer.add(keys[i], counts[i]);
+    for (std::size_t i = 0; i < n; ++i) writer.add(keys[i], starts[i + 1] - starts[i]);
     return writer.finish();
 }
 template FrequencyRun counted_run(Depth, const std::uint32_t*, const std::uint32_t*, std::size_t);

@@ -13,9 +13,9 @@ template <class Key>
 FrequencyRun sorted_run(Depth depth, Key first, const Key* distances, std::size_t n,
                         const std::shared_ptr<FrequencyStorage>& storage);
 
-/// Run of n > 0 keys of a depth's values, ascending, each with its count.
+/// Run of n > 0 keys of a depth's values, ascending, each with the number of samples before it; `starts[n]`: of all.
 template <class Key>
-FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* counts, std::size_t n);
+FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* starts, std::size_t n);
 
 /// Verdict on a table: whether it has n samples, all of this depth.
 bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n);

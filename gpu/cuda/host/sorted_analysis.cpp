@@ -21,28 +21,30 @@ SortedRow row_of(const ImageView& image, Channel channel) {
     return row;
 }
 
-/// Adds values, ascending, each with its count, to a channel's findings. What is not finite lies at the ends.
+/// Adds n values, ascending, each with the number of samples before it and at the end that of all, to a channel's
+/// findings. What is not finite lies at the ends.
 template <class Sample>
-void add(const core::Code<Sample>* codes, const std::uint32_t* counts, std::size_t n, ChannelAnalysis& channel) {
+void add(const core::Code<Sample>* codes, const std::uint32_t* starts, std::size_t n, ChannelAnalysis& channel) {
     constexpr Depth depth = core::depth_of<Sample>();
     const core::CodeRange finite = core::finite_codes(depth);
     const auto first = static_cast<std::size_t>(std::lower_bound(codes, codes + n, finite.first) - codes),
                last = static_cast<std::size_t>(std::upper_bound(codes, codes + n, finite.last) - codes);
     if constexpr (core::is_real<Sample>) {
         const auto set_apart = [&](std::size_t i) {
+            const std::uint32_t count = starts[i + 1] - starts[i];
             if (codes[i] == core::minus_infinity_code<Sample>)
-                channel.below += counts[i];
+                channel.below += count;
             else if (codes[i] == core::plus_infinity_code<Sample>)
-                channel.above += counts[i];
+                channel.above += count;
             else
-                channel.nan += counts[i];
+                channel.nan += count;
         };
         for (std::size_t i = 0; i < first; ++i) set_apart(i);
         for (std::size_t i = last; i < n; ++i) set_apart(i);
         channel.infinite = channel.below + channel.above;
     }
     if (first == last) return;
-    channel.values.add(core::counted_run(depth, codes + first, counts + first, last - first));
+    channel.values.add(core::counted_run(depth, codes + first, starts + first, last - first));
     channel.values.settle();
 }
 
@@ -55,13 +57,14 @@ SortMemory<Code> SortedAnalyzer::reserve(std::int64_t most) {
     std::size_t end = 0;
     const auto append = [&](std::size_t bytes) { return std::exchange(end, place_after(end + bytes)); };
     const std::size_t codes = append(n * sizeof(Code)), sorted = append(n * sizeof(Code)),
-                      counts = append(n * sizeof(std::uint32_t)), values = append(sizeof(std::uint32_t)),
+                      starts = append(n * sizeof(std::uint32_t)),
+                      chunks = append((static_cast<std::size_t>(chunks_of(most)) + 1) * sizeof(std::uint32_t)),
                       rest = append(temporary);
     char* at = memory_.reserve(end);
     return {reinterpret_cast<Code*>(at + codes),
             reinterpret_cast<Code*>(at + sorted),
-            reinterpret_cast<std::uint32_t*>(at + counts),
-            reinterpret_cast<std::uint32_t*>(at + values),
+            reinterpret_cast<std::uint32_t*>(at + starts),
+            reinterpret_cast<std::uint32_t*>(at + chunks),
             at + rest,
             temporary};
 }
@@ -73,20 +76,20 @@ void SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t 
     const SortMemory<Code> memory = reserve<Code>(most);
     for (std::int64_t begin = 0; begin < image.pixels(); begin += most)
         for (ChannelAnalysis& channel : result.channels) {
-            launch_sort<Sample>(row_of(image, channel.channel), begin, std::min(most, image.pixels() - begin), memory,
-                                stream);
+            const std::int64_t count = std::min(most, image.pixels() - begin);
+            launch_sort<Sample>(row_of(image, channel.channel), begin, count, memory, stream);
             std::uint32_t values = 0;
-            GPUHIST_CUDA(cudaMemcpyAsync(&values, memory.values, sizeof values, cudaMemcpyDeviceToHost, stream));
+            GPUHIST_CUDA(cudaMemcpyAsync(&values, memory.chunks + chunks_of(count), sizeof values,
+                                         cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaStreamSynchronize(stream));
-            const std::size_t code_bytes = place_after(values * sizeof(Code)),
-                              count_bytes = values * sizeof(std::uint32_t);
-            char* fetched = fetched_.reserve(code_bytes + count_bytes);
-            GPUHIST_CUDA(cudaMemcpyAsync(fetched, memory.codes, values * sizeof(Code), cudaMemcpyDeviceToHost, stream));
-            GPUHIST_CUDA(
-                cudaMemcpyAsync(fetched + code_bytes, memory.counts, count_bytes, cudaMemcpyDeviceToHost, stream));
+            const std::size_t code_bytes = values * sizeof(Code), start_bytes = values * sizeof(std::uint32_t);
+            char* fetched = fetched_.reserve(code_bytes + start_bytes + sizeof(std::uint32_t));
+            auto* starts = reinterpret_cast<std::uint32_t*>(fetched + code_bytes);
+            GPUHIST_CUDA(cudaMemcpyAsync(fetched, memory.codes, code_bytes, cudaMemcpyDeviceToHost, stream));
+            GPUHIST_CUDA(cudaMemcpyAsync(starts, memory.starts, start_bytes, cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaStreamSynchronize(stream));
-            add<Sample>(reinterpret_cast<const Code*>(fetched),
-                        reinterpret_cast<const std::uint32_t*>(fetched + code_bytes), values, channel);
+            starts[values] = static_cast<std::uint32_t>(count);
+            add<Sample>(reinterpret_cast<const Code*>(fetched), starts, values, channel);
         }
 }
 

@@ -11,14 +11,22 @@
 namespace gpuhist::cuda {
 namespace {
 
-constexpr int threads = 256, tile_bytes = 32768;
+constexpr int threads = 256, tile_bytes = 32768, line_bytes = 128;
+
+/// Place of sample i of a tile in shared memory: lines of banks are moved by one against each other, so that the same
+/// channel of neighbouring pixels lies in different banks.
+template <typename T>
+__device__ inline int moved(int i) {
+    constexpr int line = line_bytes / sizeof(T), by = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
+    return i + i / line * by;
+}
 
 /// Kernel that takes tiles of pixels apart, neighbours of one row. Launch: any grid. `tile`: pixels.
 template <typename T>
 __global__ void __launch_bounds__(threads)
     parts_kernel(const __grid_constant__ Image image, int channels, int colors, T* colors_to, char* planes,
                  std::int64_t plane_bytes, int tile) {
-    __shared__ T samples[tile_bytes / sizeof(T)];
+    __shared__ T samples[(tile_bytes + tile_bytes / line_bytes * 8) / sizeof(T)];
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
     const std::int64_t in_row = (image.width + tile - 1) / tile, tiles = in_row * image.height;
     for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
@@ -26,13 +34,13 @@ __global__ void __launch_bounds__(threads)
         const auto pixels = static_cast<int>(min(std::int64_t{tile}, image.width - x));
         const T* from =
             reinterpret_cast<const T*>(static_cast<const char*>(image.data) + y * image.row_bytes) + x * channels;
-        for (int i = threadIdx.x; i < pixels * channels; i += threads) samples[i] = from[i];
+        for (int i = threadIdx.x; i < pixels * channels; i += threads) samples[moved<T>(i)] = from[i];
         __syncthreads();  // the tile, for all
         for (int i = threadIdx.x; i < pixels * colors; i += threads)
-            colors_to[place * colors + i] = samples[i / colors * channels + i % colors];
+            colors_to[place * colors + i] = samples[moved<T>(i / colors * channels + i % colors)];
         for (int c = colors + warp; c < channels; c += threads / warp_lanes) {
             T* plane = reinterpret_cast<T*>(planes + (c - colors) * plane_bytes) + place;
-            for (int p = lane; p < pixels; p += warp_lanes) plane[p] = samples[p * channels + c];
+            for (int p = lane; p < pixels; p += warp_lanes) plane[p] = samples[moved<T>(p * channels + c)];
         }
         __syncthreads();  // the tile may be written again
     }

@@ -1,10 +1,10 @@
-// Sorting: the codes of a row of samples, sorted by CUB's radix sort, and the lengths of their runs.
+// Sorting: the codes of a row of samples, sorted by CUB's radix sort, and where each value begins among them.
 
 #include "cuda/sorted/sort.hpp"
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_run_length_encode.cuh>
+#include <cub/device/device_scan.cuh>
 #include <type_traits>
 
 #include "core/luma.hpp"
@@ -31,17 +31,73 @@ __global__ void __launch_bounds__(threads) code_kernel(const __grid_constant__ S
     }
 }
 
+/// Calls `visit(i, code, first)` for the codes of this warp's chunk, 32 neighbours at a time; `first`: whether it is
+/// the first of its value. Others take part with first = false.
+template <class Code, class Visit>
+__device__ inline void for_chunk(const Code* sorted, std::int64_t count, std::int64_t chunk, const Visit& visit) {
+    constexpr int together = 8;
+    const int lane = threadIdx.x % warp_lanes;
+#pragma unroll 1
+    for (std::int64_t begin = chunk * chunk_codes; begin < min((chunk + 1) * chunk_codes, count);
+         begin += together * warp_lanes) {
+        Code code[together], before[together];
+#pragma unroll
+        for (int k = 0; k < together; ++k) {
+            const std::int64_t i = begin + k * warp_lanes + lane;
+            code[k] = i < count ? sorted[i] : Code{};
+            before[k] = i < count && i > 0 ? sorted[i - 1] : Code{};
+        }
+#pragma unroll
+        for (int k = 0; k < together; ++k) {
+            const std::int64_t i = begin + k * warp_lanes + lane;
+            visit(i, code[k], i < count && (i == 0 || code[k] != before[k]));
+        }
+    }
+}
+
+/// Kernel that counts the values which begin in each chunk, one a warp; one more is 0. Launch: a warp a chunk and more.
+template <class Code>
+__global__ void __launch_bounds__(threads) count_kernel(const Code* sorted, std::int64_t count, std::uint32_t* chunks) {
+    const std::int64_t chunk = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_lanes;
+    if (chunk > chunks_of(count)) return;
+    int values = 0;
+    for_chunk(sorted, count, chunk,
+              [&](std::int64_t, Code, bool first) { values += __popc(__ballot_sync(0xFFFFFFFFu, first)); });
+    if (threadIdx.x % warp_lanes == 0) chunks[chunk] = values;
+}
+
+/// Kernel that writes each value, and where it begins. Launch: as above. `chunks`: values before each chunk.
+template <class Code>
+__global__ void __launch_bounds__(threads)
+    write_kernel(const Code* sorted, std::int64_t count, const std::uint32_t* chunks, Code* codes,
+                 std::uint32_t* starts) {
+    const std::int64_t chunk = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_lanes;
+    if (chunk >= chunks_of(count)) return;
+    const unsigned lanes_before = (1u << threadIdx.x % warp_lanes) - 1;
+    std::uint32_t next = chunks[chunk];
+    for_chunk(sorted, count, chunk, [&](std::int64_t i, Code code, bool first) {
+        const unsigned firsts = __ballot_sync(0xFFFFFFFFu, first);
+        if (first) {
+            const std::uint32_t to = next + __popc(firsts & lanes_before);
+            codes[to] = code;
+            starts[to] = static_cast<std::uint32_t>(i);
+        }
+        next += __popc(firsts);
+    });
+}
+
 }  // namespace
 
 template <class Code>
 std::size_t sort_temporary(std::int64_t most) {
     const auto count = static_cast<int>(most);
     Code* none = nullptr;
-    std::uint32_t* counts = nullptr;
-    std::size_t to_sort = 0, to_encode = 0;
+    std::uint32_t* chunks = nullptr;
+    std::size_t to_sort = 0, to_scan = 0;
     GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(nullptr, to_sort, none, none, count));
-    GPUHIST_CUDA(cub::DeviceRunLengthEncode::Encode(nullptr, to_encode, none, none, counts, counts, count));
-    return std::max(to_sort, to_encode);
+    GPUHIST_CUDA(
+        cub::DeviceScan::ExclusiveSum(nullptr, to_scan, chunks, chunks, static_cast<int>(chunks_of(most) + 1)));
+    return std::max(to_sort, to_scan);
 }
 
 template <class Sample>
@@ -59,9 +115,14 @@ void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
     std::size_t bytes = memory.temporary_bytes;
     GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, codes, memory.sorted, static_cast<int>(count),
                                                 0, 8 * sizeof(Code), stream));
+    const auto chunks = static_cast<int>(chunks_of(count) + 1);
+    const auto blocks = static_cast<unsigned>((chunks * warp_lanes + threads - 1) / threads);
+    count_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, memory.chunks);
+    GPUHIST_CUDA(cudaGetLastError());
     bytes = memory.temporary_bytes;
-    GPUHIST_CUDA(cub::DeviceRunLengthEncode::Encode(memory.temporary, bytes, memory.sorted, memory.codes, memory.counts,
-                                                    memory.values, static_cast<int>(count), stream));
+    GPUHIST_CUDA(cub::DeviceScan::ExclusiveSum(memory.temporary, bytes, memory.chunks, memory.chunks, chunks, stream));
+    write_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, memory.chunks, memory.codes, memory.starts);
+    GPUHIST_CUDA(cudaGetLastError());
 }
 
 template std::size_t sort_temporary<std::uint32_t>(std::int64_t);

@@ -17,13 +17,19 @@ struct SortedRow {
     bool luma;
 };
 
+/// Codes that a warp looks through for the first of each value.
+inline constexpr std::int64_t chunk_codes = 1024;
+constexpr std::int64_t chunks_of(std::int64_t codes) {
+    return (codes + chunk_codes - 1) / chunk_codes;
+}
+
 /// Device memory for sorting `most` codes at a time.
 template <class Code>
 struct SortMemory {
     Code* codes;            ///< `most`: afterwards the values that occur, ascending
     Code* sorted;           ///< `most`
-    std::uint32_t* counts;  ///< `most`: how often each value occurs
-    std::uint32_t* values;  ///< one: how many values there are
+    std::uint32_t* starts;  ///< `most`: afterwards how many of the codes lie before the first of each value
+    std::uint32_t* chunks;  ///< chunks_of(most) + 1: values that begin before each chunk; the last: all
     void* temporary;
     std::size_t temporary_bytes;  ///< see sort_temporary
 };
