@@ -581,7 +581,7 @@ class Kernels {
                 const std::size_t bytes = pixels_.bytes() / 2;
                 fill_with(content, sizeof(Sample) == 4 ? Depth::f32 : Depth::u8, 1);
                 const auto samples = static_cast<std::int64_t>(bytes / sizeof(Sample));
-                const std::int64_t part = std::min(cuda::SortedAnalyzer::part_pixels, samples);
+                const std::int64_t part = std::min(cuda::SortedAnalyzer::part_pixels<Code>, samples);
                 const auto n = static_cast<std::size_t>(part);
                 const DeviceMemory codes(n * sizeof(Code)), sorted(n * sizeof(Code)), starts(n * 4),
                     chunks((static_cast<std::size_t>(cuda::chunks_of(part)) + 1) * 4),

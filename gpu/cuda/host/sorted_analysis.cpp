@@ -72,7 +72,7 @@ SortMemory<Code> SortedAnalyzer::reserve(std::int64_t most) {
 template <class Sample>
 void SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t stream) {
     using Code = core::Code<Sample>;
-    const std::int64_t most = std::min(part_pixels, image.pixels());
+    const std::int64_t most = std::min(part_pixels<Code>, image.pixels());
     const SortMemory<Code> memory = reserve<Code>(most);
     for (std::int64_t begin = 0; begin < image.pixels(); begin += most)
         for (ChannelAnalysis& channel : result.channels) {

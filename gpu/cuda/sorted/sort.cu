@@ -36,21 +36,25 @@ __global__ void __launch_bounds__(threads) code_kernel(const __grid_constant__ S
 template <class Code, class Visit>
 __device__ inline void for_chunk(const Code* sorted, std::int64_t count, std::int64_t chunk, const Visit& visit) {
     constexpr int together = 8;
+    constexpr unsigned all = 0xFFFFFFFFu;
     const int lane = threadIdx.x % warp_lanes;
+    const std::int64_t start = chunk * chunk_codes, end = min(start + chunk_codes, count);
+    Code last = start > 0 && start < count ? sorted[start - 1] : Code{};  // of those that were seen
 #pragma unroll 1
-    for (std::int64_t begin = chunk * chunk_codes; begin < min((chunk + 1) * chunk_codes, count);
-         begin += together * warp_lanes) {
-        Code code[together], before[together];
+    for (std::int64_t begin = start; begin < end; begin += together * warp_lanes) {
+        Code code[together];
 #pragma unroll
         for (int k = 0; k < together; ++k) {
             const std::int64_t i = begin + k * warp_lanes + lane;
             code[k] = i < count ? sorted[i] : Code{};
-            before[k] = i < count && i > 0 ? sorted[i - 1] : Code{};
         }
 #pragma unroll
         for (int k = 0; k < together; ++k) {
             const std::int64_t i = begin + k * warp_lanes + lane;
-            visit(i, code[k], i < count && (i == 0 || code[k] != before[k]));
+            Code before = __shfl_up_sync(all, code[k], 1);
+            if (lane == 0) before = last;
+            last = __shfl_sync(all, code[k], warp_lanes - 1);
+            visit(i, code[k], i < count && (i == 0 || code[k] != before));
         }
     }
 }
