@@ -337,14 +337,14 @@ TEST_P(Depths, AreThoseOfOneThread) {
     no_luma.luma_histogram = false;
     for (const Depth depth : depths)
         for (const int channels : {1, 3, 4, 5})
-            for (const Size& size : {Size{1, 1, 0}, Size{701, 523, 3}, Size{4099, 3, 1}, Size{64, 64, 0}})
+            for (const Size& size : {Size{1, 1, 0}, Size{301, 227, 3}, Size{4099, 3, 1}, Size{64, 64, 0}})
                 for (const AnalysisRequest& request : {AnalysisRequest{}, no_luma}) {
                     SCOPED_TRACE(std::string(to_string(depth)) + ", " + std::to_string(size.width) + " x " +
                                  std::to_string(size.height) + " x " + std::to_string(channels));
                     const Raster image = raster(depth, channels, size.height == 3 ? Fill::ends : Fill::bits, size.width,
                                                 size.height, size.padding);
                     const Analysis wanted = analyze_by(*reference, image, request);
-                    for (int again = 0; again < 2; ++again) {
+                    for (int again = 0; again < (on_gpu() ? 2 : 1); ++again) {
                         const Analysis found = analyze_by(*engine, image, request);
                         EXPECT_EQ(difference(found, wanted), "");
                         EXPECT_TRUE(found == wanted);
