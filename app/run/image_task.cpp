@@ -148,7 +148,12 @@ class Measurer::Images {
                     if (!outcome.end) add_up(image);
                 });
             ended_ = ended_ || outcome.ends_run();
-            spare_.push_back(std::move(image.analysis));
+            if (measurer_.kept_) {
+                outcome.analysis = std::move(image.analysis);
+                outcome.values = std::move(image.values);
+            } else {
+                spare_.push_back(std::move(image.analysis));
+            }
         }
         waiting_.clear();
         held_ = 0;
@@ -205,8 +210,8 @@ class Measurer::Images {
         if (measurer_.pass_ == 2 || counting == Counting::values) return;
         if (counting == Counting::sorted) return store_values_of(image);
         const bool drawn = image.writes.plot || measurer_.options_.table_of(image.outcome->input);
-        if (!measurer_.summed_ && !(drawn && io::plot_needs_values(image.analysis, measurer_.options_.plots.range)))
-            return;
+        const bool wanted = measurer_.summed_ || measurer_.values_kept_;
+        if (!wanted && !(drawn && io::plot_needs_values(image.analysis, measurer_.options_.plots.range))) return;
         clock_.enter(Stage::memory);
         const std::uint64_t before = share_.bytes();
         share_.require(before + counting_bytes(image.view));
@@ -439,6 +444,7 @@ void Measurer::prepare(Image& image) const {
     if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
     image.request.range = options_.histogram.range;
     image.request.percentiles = options_.percentiles;
+    image.request.detail = detail_;
 }
 
 /// The engine's task: to analyse the image, and to normalise it where that is asked.

@@ -33,6 +33,13 @@ class Measurer {
     void keep_values(std::shared_ptr<io::FrequencyFile> values) { values_ = std::move(values); }
     /// Images are added up from now on, by groups too if these are wanted.
     void sum_images() { summed_ = true; }
+    /// Outcomes have the analysis of their image from now on, of f32 as `detail` says; `values`: with the counts of
+    /// its values.
+    void keep_analyses(Detail detail, bool values) {
+        kept_ = true;
+        detail_ = detail;
+        values_kept_ = values;
+    }
     /// Images are normalised by these LUTs from now on.
     void use_luts(std::vector<LutSet> luts) { luts_ = std::move(luts); }
     /// Images are normalised from now on, and nothing else is done.
@@ -69,6 +76,8 @@ class Measurer {
     const int threads_of_copy_;
     int pass_ = 1;
     bool summed_ = false;
+    bool kept_ = false, values_kept_ = false;  ///< analyses, and with them values
+    Detail detail_ = Detail::full;
     std::shared_ptr<io::FrequencyFile> values_;
     std::optional<std::vector<LutSet>> luts_;
     std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images

@@ -61,10 +61,12 @@ struct Outcome {
     std::uint64_t pixels = 0;
     std::string engine;  ///< that measured it, for the summary of the run: no result may depend on it
     io::ImageResult result;
-    std::string rows;                  ///< the result as `Sinks::rows` formats it
-    std::string printed;               ///< as `Sinks::printed` does, or as a table
-    std::vector<std::string> files;    ///< written about it in this pass, by what their names end in
-    std::vector<Failure> not_written;  ///< files that could not be
+    Analysis analysis;                   ///< where analyses are kept
+    std::vector<FrequencyTable> values;  ///< f32: with it, where values are
+    std::string rows;                    ///< the result as `Sinks::rows` formats it
+    std::string printed;                 ///< as `Sinks::printed` does, or as a table
+    std::vector<std::string> files;      ///< written about it in this pass, by what their names end in
+    std::vector<Failure> not_written;    ///< files that could not be
     std::vector<Remark> remarks;
     /// Sums of this image and of those before it in its batch that have none, where they are wanted. Images after a
     /// failure are apart, so that a run can end there.

@@ -1,0 +1,67 @@
+#include "cli/command.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "cli/options.hpp"
+#include "commands/columns.hpp"
+#include "commands/devices.hpp"
+#include "commands/formats.hpp"
+#include "commands/licenses.hpp"
+#include "commands/merge.hpp"
+#include "run/pipeline.hpp"
+
+namespace gpuhist::app {
+namespace {
+
+int execute(const CommandLine& line) {
+    switch (line.command) {
+        case Command::run:
+            return run(line.run);
+        case Command::devices:
+            return show_devices();
+        case Command::columns:
+            return show_columns(line.columns);
+        case Command::formats:
+            return show_formats(line.formats);
+        case Command::merge:
+            return merge(line.merge);
+        case Command::licenses:
+            return show_licenses();
+        case Command::completion:
+        case Command::manual:
+            break;  // the parser has printed them
+    }
+    return usage_error;
+}
+
+}  // namespace
+
+int run_command(int argc, const char* const* argv) {
+    // A standard stream that is closed leaves its number to the next file opened, which would then receive our text.
+    for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (fcntl(stream, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDONLY));
+    std::signal(SIGPIPE, SIG_IGN);  // `gpuhist … | head` ends the printing, not the work
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
+    std::setlocale(LC_CTYPE, "");
+    int code = inputs_failed;
+    try {
+        CommandLine line;
+        if (const auto parsed = parse_command_line(argc, argv, line))
+            code = *parsed;
+        else
+            code = execute(line);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "gpuhist: %s\n", error.what());
+    }
+    std::fflush(stdout);
+    std::fflush(stderr);
+    return code;
+}
+
+}  // namespace gpuhist::app

@@ -1,0 +1,38 @@
+/// Forks: threads and locks are where another process can go on without them.
+#pragma once
+
+#include <functional>
+
+namespace gpuhist::python {
+
+/// Work that a fork waits for: held by each call that uses threads or shared memory of ours.
+class Work {
+  public:
+    Work();
+    ~Work();
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+};
+
+/// Work that goes on by itself, and halts for a fork.
+class Halting {
+  public:
+    virtual ~Halting() = default;
+    /// Asks for a halt. Returns at once.
+    virtual void halt() = 0;
+    /// Waits until it has halted, or not much longer than a file may take.
+    virtual void wait_for_halt() = 0;
+    virtual void go_on() = 0;
+};
+
+/// Lists and forgets what halts.
+void add(Halting& work);
+void remove(Halting& work);
+
+/// Brings all work to a halt, and lets go of the threads, which come again when they are wanted. Where work takes
+/// longer than ten seconds the fork is not kept waiting, and may find nothing that works.
+void before_fork();
+/// Goes on. `child`: in the new process, whose work is none of the old one's.
+void after_fork(bool child);
+
+}  // namespace gpuhist::python

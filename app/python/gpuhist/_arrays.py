@@ -1,0 +1,370 @@
+"""Arrays of any library as images: where the samples lie, and what they mean.
+
+Nothing is copied but host arrays that no image can be seen in: planes, negative strides, foreign byte order. Arrays
+on a GPU never are.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _native
+from ._errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LAYOUTS = ("HWC", "CHW", "HW", "NHWC")
+ORDERS = ("RGB", "BGR")
+DEPTHS = {
+    "bool": "u8",
+    "uint8": "u8",
+    "int8": "s8",
+    "uint16": "u16",
+    "int16": "s16",
+    "uint32": "u32",
+    "int32": "s32",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+}
+TYPES = {depth: name for name, depth in DEPTHS.items() if name != "bool"}
+DEVICE_DEPTHS = ("u8", "u16", "f32")
+_CODES = {"b": "bool", "u": "uint", "i": "int", "f": "float", "c": "complex", "V": "void"}
+_DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_DLPACK_CPU = (1, 3)
+_DLPACK_CUDA = (2, 13)
+
+
+class Array(NamedTuple):
+    """Array in memory: shape and strides are in elements."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    type: str
+    """Name of the type as numpy calls it."""
+    gpu: int | None
+    """Number of the GPU; None on the host."""
+    owner: object
+    """Object that keeps the memory."""
+
+
+class Image(NamedTuple):
+    """Image, or images of one size, as the native module takes them."""
+
+    view: _native.View
+    array: Array
+    width: int
+    height: int
+    channels: int
+    depth: str
+    rgb: bool
+    images: int
+    image_bytes: int
+    planar: bool
+    """Layout CHW: copies have it, too."""
+    flat: bool
+    """Layout without an axis of channels."""
+
+
+def is_array(image: object) -> bool:
+    return any(
+        hasattr(image, name)
+        for name in ("__cuda_array_interface__", "__array_interface__", "__dlpack__", "__array__")
+    ) or isinstance(image, (list, tuple))
+
+
+def current_stream(array: Array, stream: object = None) -> int:
+    """Handle of the stream that is given, or of the current one of the array's library; 0 is the legacy default one."""
+    if stream is not None:
+        return stream_handle(stream)
+    library = type(array.owner).__module__.partition(".")[0]
+    if library == "torch":
+        import torch
+
+        return int(torch.cuda.current_stream(array.gpu).cuda_stream)
+    if library == "cupy":
+        import cupy
+
+        with cupy.cuda.Device(array.gpu):
+            return int(cupy.cuda.get_current_stream().ptr)
+    return 0
+
+
+def stream_handle(stream: object) -> int:
+    """Handle of a stream of torch, CuPy or numba, of what has __cuda_stream__, or a number."""
+    if isinstance(stream, int):
+        return stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return int(protocol()[1])
+    for name in ("cuda_stream", "ptr", "handle"):
+        handle = getattr(stream, name, None)
+        if handle is not None:
+            return int(getattr(handle, "value", handle) or 0)
+    raise InvalidArgument(
+        f"stream: a {type(stream).__name__} is no CUDA stream: give one of torch or CuPy, or its handle as an int"
+    )
+
+
+def _number_type(typestr: str) -> tuple[str, bool]:
+    """Name of a type of the array interfaces, and whether its byte order is the machine's."""
+    name = _CODES.get(typestr[1], typestr)
+    if name != "bool":
+        name += str(8 * int(typestr[2:]))
+    foreign = ">" if sys.byteorder == "little" else "<"
+    return name, typestr[0] != foreign
+
+
+def _from_cuda_interface(image: Any) -> Array:
+    interface: dict[str, Any] = image.__cuda_array_interface__
+    if interface.get("mask") is not None:
+        raise InvalidArgument("masked arrays are not measured: leave the samples out that do not count")
+    name, native = _number_type(interface["typestr"])
+    if not native:
+        raise InvalidArgument(f"{interface['typestr']}: the samples have a foreign byte order: x.byteswap() has not")
+    size = int(interface["typestr"][2:])
+    shape = tuple(int(n) for n in interface["shape"])
+    strides = interface.get("strides")
+    if strides is None:
+        steps = packed(shape)
+    else:
+        if any(step % size for step in strides):
+            raise InvalidArgument(f"strides {tuple(strides)} are no multiples of a sample's {size} bytes")
+        steps = tuple(int(step) // size for step in strides)
+    pointer = int(interface["data"][0])
+    return Array(pointer, shape, steps, name, _gpu_of(image), image)
+
+
+def _gpu_of(image: Any) -> int:
+    if hasattr(image, "__dlpack_device__"):
+        return int(image.__dlpack_device__()[1])
+    device = getattr(image, "device", None)
+    for name in ("index", "id"):
+        number = getattr(device, name, None)
+        if isinstance(number, int):
+            return number
+    return 0
+
+
+def packed(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides, in elements, of an array in C order."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return tuple(strides)
+
+
+def _from_dlpack(image: Any, stream: object) -> Array:
+    # The producer lets the stream wait for what it has put on its own. 1 stands for the legacy default one.
+    capsule = image.__dlpack__(stream=(stream_handle(stream) if stream is not None else 0) or 1)
+    borrowed = _native.borrow(capsule)
+    code, bits, lanes = borrowed.type
+    if lanes != 1:
+        raise InvalidArgument("samples are vectors: an image has one number a sample")
+    name = _DLPACK_CODES.get(code, "unknown")
+    if name != "bool":
+        name += str(bits)
+    return Array(
+        borrowed.pointer,
+        tuple(borrowed.shape),
+        tuple(borrowed.strides),
+        name,
+        int(image.__dlpack_device__()[1]),
+        (image, borrowed),
+    )
+
+
+def _from_host(image: Any) -> Array:
+    import numpy as np
+
+    if isinstance(image, np.ma.MaskedArray):
+        raise InvalidArgument("numpy.ma arrays are not measured: their mask would be lost; give image.data, or what counts")
+    if type(image).__module__.partition(".")[0] == "torch":
+        if str(image.dtype) == "torch.bfloat16":
+            raise InvalidArgument(_refused("bfloat16"))
+        array = np.asarray(image.detach())
+    elif hasattr(image, "__array_interface__") or hasattr(image, "__array__") or isinstance(image, (list, tuple)):
+        array = np.asarray(image)
+    else:
+        array = np.from_dlpack(image)
+    return from_numpy(array)
+
+
+def from_numpy(array: np.ndarray[Any, Any]) -> Array:
+    """A numpy array, copied where no image can be seen in it."""
+    if array.dtype.byteorder not in "=|" and not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    size = array.itemsize
+    if any(step < 0 or step % size for step in array.strides):
+        array = array.copy(order="C")
+    strides = tuple(step // size for step in array.strides)
+    return Array(int(array.ctypes.data), array.shape, strides, array.dtype.name, None, array)
+
+
+def array_of(image: Any, stream: object = None) -> Array:
+    """The array that an object is. Of a GPU's nothing is copied."""
+    kind = getattr(image, "__dlpack_device__", None)
+    device = int(kind()[0]) if kind is not None else None
+    if device in _DLPACK_CUDA or (device is None and hasattr(image, "__cuda_array_interface__")):
+        if str(getattr(image, "dtype", "")) == "torch.bfloat16":
+            raise InvalidArgument(_refused("bfloat16"))
+        if type(image).__module__.partition(".")[0] == "torch":
+            image = image.detach()
+        if hasattr(image, "__cuda_array_interface__"):
+            return _from_cuda_interface(image)
+        return _from_dlpack(image, stream)
+    if device is not None and device not in _DLPACK_CPU:
+        raise InvalidArgument(f"DLPack device {device} is neither the host nor a CUDA GPU: copy the array to the host")
+    return _from_host(image)
+
+
+def _refused(name: str) -> str:
+    remedy = {
+        "bfloat16": "convert it: x.float()",
+        "int64": "convert it to int32 or float64, if its values fit",
+        "uint64": "convert it to uint32 or float64, if its values fit",
+    }.get(name, "convert it")
+    return f"samples of type {name} are not measured: {remedy}. Measured are {', '.join(DEPTHS)}"
+
+
+def image_of(
+    image: Any, layout: str | None = None, order: str = "RGB", *, stream: object = None, batch: bool = False
+) -> Image:
+    """The image that an array holds. A batch may be N images of H x W x C."""
+    if layout is not None and layout not in LAYOUTS:
+        raise InvalidArgument(f"layout: {layout!r} is none of {', '.join(LAYOUTS)}")
+    if order not in ORDERS:
+        raise InvalidArgument(f"order: {order!r} is none of {', '.join(ORDERS)}")
+    array = array_of(image, stream)
+    depth = DEPTHS.get(array.type)
+    if depth is None:
+        raise InvalidArgument(_refused(array.type))
+    shape, strides = array.shape, array.strides
+    if layout == "NHWC" and not batch:
+        raise InvalidArgument("layout: NHWC is many images: measure them one by one, or enqueue them on an Analyzer")
+    if layout is not None and len(shape) != len(layout):
+        raise InvalidArgument(f"layout: {layout} has {len(layout)} axes, and the array {len(shape)}: shape {shape}")
+    if len(shape) not in ((2, 3, 4) if batch else (2, 3)):
+        raise InvalidArgument(
+            f"shape {shape}: an image has two axes, or three with its channels"
+            + ("; images one by one, please" if len(shape) == 4 else "")
+        )
+    if 0 in shape:
+        raise InvalidArgument(f"shape {shape}: an image has pixels")
+    planar = layout == "CHW"
+    flat = len(shape) == 2
+    images, image_step = 1, 0
+    if len(shape) == 4:
+        images, image_step = shape[0], strides[0]
+        shape, strides = shape[1:], strides[1:]
+    if planar:
+        shape, strides = (*shape[1:], shape[0]), (*strides[1:], strides[0])
+    if flat:
+        shape, strides = (*shape, 1), (*strides, 1)
+    height, width, channels = shape
+    if channels > 4 and layout is None:
+        wanted = 'layout="CHW"' if array.shape[-3] <= 4 else 'layout="HWC", if these are bands'
+        raise InvalidArgument(
+            f"shape {array.shape}: without a layout the last axis is the channels, 1 to 4, and not {channels}: give "
+            f"{wanted}"
+        )
+    if channels > 64:
+        raise InvalidArgument(f"shape {array.shape}: {channels} channels in layout {layout}, of which 64 are the most")
+    strides = tuple(packed(shape)[axis] if shape[axis] == 1 else strides[axis] for axis in range(3))
+    row_step, pixel_step, channel_step = strides
+    size = _bytes_of(depth)
+    # One row, or one column, has no distance that matters.
+    if (channels > 1 and channel_step != 1) or (width > 1 and pixel_step != channels) or (
+        height > 1 and row_step < width * channels
+    ):
+        if array.gpu is not None:
+            raise InvalidArgument(_not_interleaved(planar))
+        import numpy as np
+
+        whole = array.owner
+        assert isinstance(whole, np.ndarray)
+        if planar:
+            whole = np.moveaxis(whole, 0, -1)
+        array = from_numpy(np.ascontiguousarray(whole))
+        row_step = width * channels
+        if images > 1:
+            image_step = height * row_step
+    if height == 1:
+        row_step = width * channels
+    if array.gpu is not None and depth not in DEVICE_DEPTHS:
+        raise InvalidArgument(
+            f"samples of type {array.type} are not measured on a GPU, only {', '.join(TYPES[d] for d in DEVICE_DEPTHS)}: "
+            "convert them, or copy the image to the host"
+        )
+    bands = channels not in (1, 3, 4)
+    if array.gpu is not None and bands:
+        raise InvalidArgument(f"{channels} channels are not measured on a GPU, only 1, 3 and 4: copy the image to the host")
+    rgb = order == "RGB" or bands
+    view = _native.View(
+        array.pointer, width, height, channels, depth, row_step * size, rgb, bands, array.gpu is not None
+    )
+    image_bytes = (image_step if images > 1 else height * row_step) * size
+    return Image(view, array, width, height, channels, depth, rgb, images, image_bytes, planar, flat)
+
+
+def _not_interleaved(planar: bool) -> str:
+    remedy = (
+        "x.permute(1, 2, 0).contiguous() (torch) or x.transpose(1, 2, 0).copy() (CuPy) makes a copy that is, or keep "
+        "the tensor in torch.channels_last"
+        if planar
+        else "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
+    )
+    return (
+        "the channels of a pixel do not lie beside each other, nor the pixels of a row, and nothing on a GPU is copied "
+        f"unasked: {remedy}"
+    )
+
+
+def _bytes_of(depth: str) -> int:
+    return int(depth[1:]) // 8
+
+
+def empty_like(image: Image, depth: str) -> tuple[Any, Image]:
+    """A new array of the same library, device and layout, and the image that it holds."""
+    owner = image.array.owner
+    shape: tuple[int, ...] = (image.height, image.width)
+    if not image.flat:
+        shape = (*shape, image.channels)
+    name = TYPES[depth]
+    if image.array.gpu is None:
+        import numpy as np
+
+        made: Any = np.empty(shape, np.dtype(name))
+    else:
+        library = type(owner).__module__.partition(".")[0]
+        if library == "torch":
+            import torch
+
+            made = torch.empty(shape, dtype=getattr(torch, name), device=torch.device("cuda", image.array.gpu))
+        elif library == "cupy":
+            import cupy
+
+            with cupy.cuda.Device(image.array.gpu):
+                made = cupy.empty(shape, dtype=name)
+        else:
+            raise InvalidArgument(f"out: no array of {library or 'this library'} can be made on the GPU: give one")
+    order = "RGB" if image.rgb else "BGR"
+    return made, image_of(made, "HW" if image.flat else "HWC", order)
+
+
+def device_bytes(like: Array, size: int) -> Any:
+    """Memory on a GPU, of the library that an array there is of, as an array of uint8."""
+    library = type(like.owner).__module__.partition(".")[0]
+    if library == "torch":
+        import torch
+
+        return torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", like.gpu))
+    if library == "cupy":
+        import cupy
+
+        with cupy.cuda.Device(like.gpu):
+            return cupy.empty(size, dtype="uint8")
+    raise InvalidArgument(f"out: no memory of {library or 'this library'} can be taken on the GPU: give some")

@@ -1,0 +1,399 @@
+"""Measuring and normalising: images in memory, on a GPU, and in files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Union
+
+from . import _arrays, _native
+from ._errors import EngineUnavailable, InvalidArgument, IoError
+from ._result import Histogram, Range, Result, bins_of, range_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Path = Union[str, os.PathLike[str], bytes]
+
+Detail = Literal["full", "brief", "values"]
+Engine = Literal["auto", "cpu", "cuda"]
+Layout = Literal["HWC", "CHW", "HW"]
+Order = Literal["RGB", "BGR"]
+OnDamaged = Literal["error", "accept"]
+
+
+def _asked(
+    bins: int | str,
+    range: Range | None,
+    percentile_columns: Sequence[float] | None,
+    detail: str,
+    white: float | None,
+    engine: str,
+    gpu: int,
+) -> _native.Asked:
+    if engine not in ("auto", "cpu", "cuda"):
+        raise InvalidArgument(f"engine: {engine!r} is none of auto, cpu, cuda")
+    if white is not None and not 0 < white < float("inf"):
+        raise InvalidArgument(f"white: {white!r} is not over 0")
+    percentiles = None if percentile_columns is None else [float(one) for one in percentile_columns]
+    return _native.Asked(
+        bins=bins_of(bins),
+        range=range_of(range),
+        percentiles=percentiles,
+        detail=detail,
+        white=None if white is None else float(white),
+        engine=engine,
+        gpu=gpu,
+    )
+
+
+def measure(
+    image: Any,
+    *,
+    layout: Layout | None = None,
+    order: Order = "RGB",
+    white: float | None = None,
+    bins: int | str = 256,
+    range: Range | None = None,
+    percentile_columns: Sequence[float] | None = None,
+    detail: Detail = "full",
+    engine: Engine = "auto",
+    gpu: int = 0,
+    stream: Any = None,
+    page: int | None = None,
+    max_pixels: int | None = None,
+    on_damaged: OnDamaged = "error",
+) -> Result:
+    """Measures one image, exactly.
+
+    image
+        A path; the bytes of a file; or an array: of numpy, torch, CuPy, or anything that has DLPack, the array
+        interface or the CUDA array interface. Samples are bool (as u8), u8, s8, u16, s16, u32, s32, f16, f32 or f64;
+        on a GPU u8, u16 and f32. Host arrays with negative strides, foreign byte order or planes are copied; on a
+        GPU nothing is, and what does not lie pixel beside pixel is refused.
+    layout
+        Axes of an array: HW, HWC or CHW. Without it HW or HWC, whose last axis is 1 to 4; HWC with a layout up to 64.
+        1 is gray, 3 the colours, 4 the colours and alpha, others are bands c0, c1, ...
+    order
+        Order of the colours in an array: RGB or BGR.
+    white
+        Value that stands for white; without it the file's, or the highest of the type, 1 of floats.
+    bins, range
+        Of the histogram; f32 images are counted in these bins, 256 from the finite minimum to the maximum by default.
+    percentile_columns
+        Percentiles that Statistics has, in percent: 1, 5, 25, 50, 75, 95 and 99.
+    detail
+        Of f32: brief leaves out percentiles, skewness and kurtosis; values keeps the count of every value, which a
+        Summary needs for percentiles.
+    engine, gpu
+        auto: the CPU for what is on the host, the GPU for what is there. cuda, and number gpu of them, is for host
+        arrays too, and always for those on the GPU.
+    stream
+        Stream of an array on a GPU: of torch or CuPy, or its handle; by default the current one of its library. It
+        alone is waited for.
+    page, max_pixels, on_damaged
+        Of a file: page from 1; pixels over which it is refused; "accept" measures what is sound of a damaged one.
+
+    Raises InvalidArgument (a ValueError) for what is not as said here, IoError (an OSError with a ``kind``) for files,
+    EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.
+    """
+    asked = _asked(bins, range, percentile_columns, detail, white, engine, gpu)
+    if isinstance(image, (str, os.PathLike)):
+        return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged)
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        native = _native.measure_bytes(bytes(image), "bytes", asked, page or 0, max_pixels, on_damaged)
+        _warn_of_pages(native, page)
+        return Result(native, "")
+    if page is not None:
+        raise InvalidArgument("page: an array has no pages")
+    if not _arrays.is_array(image):
+        raise InvalidArgument(f"a {type(image).__name__} is neither a path, nor bytes of a file, nor an array")
+    found = _arrays.image_of(image, layout, order, stream=stream)
+    if found.array.gpu is None:
+        if stream is not None:
+            raise InvalidArgument("stream: the array is on the host, where there are no streams")
+        return Result(_native.measure(found.view, asked))
+    if engine == "cpu":
+        raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
+    asked = _asked(bins, range, percentile_columns, detail, white, engine, found.array.gpu)
+    return Result(_native.measure_on_stream(found.view, asked, _arrays.current_stream(found.array, stream)))
+
+
+def _measure_file(
+    path: str, asked: _native.Asked, page: int | None, max_pixels: int | None, on_damaged: str
+) -> Result:
+    if os.path.isdir(path):
+        raise InvalidArgument(f"{path}: a directory, and measure() is for one image: measure_many() takes directories")
+    files = _files([path], asked, page=page or 0, max_pixels=max_pixels, on_damaged=on_damaged)
+    found = files.next()
+    assert found is not None, "an input has an outcome"
+    result = _result_of(found)
+    if result.error is not None:
+        raise result.error
+    assert result._measurement is not None
+    _warn_of_pages(result._measurement, page)
+    return result
+
+
+def _warn_of_pages(native: _native.Measurement, page: int | None) -> None:
+    if page is None and native.pages > 1:
+        warnings.warn(
+            f"{native.path or 'the file'}: the first of its {native.pages} pages is measured; page= takes another",
+            stacklevel=4,
+        )
+
+
+def _files(
+    paths: list[Path],
+    asked: _native.Asked,
+    *,
+    recursive: bool = True,
+    follow_links: bool = False,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    pages: str | None = None,
+    page: int = 0,
+    max_pixels: int | None = None,
+    on_damaged: str = "error",
+    threads: int = 0,
+    memory: int = 0,
+) -> _native.Files:
+    if pages not in (None, "all"):
+        raise InvalidArgument(f"pages: {pages!r} is neither None, the first of each file, nor 'all'")
+    return _native.Files(
+        arguments=[os.fsencode(path) for path in paths],
+        asked=asked,
+        recursive=recursive,
+        follow_links=follow_links,
+        include=[os.fsencode(one) for one in include],
+        exclude=[os.fsencode(one) for one in exclude],
+        every_page=pages == "all",
+        page=page,
+        max_pixels=max_pixels,
+        on_damaged=on_damaged,
+        threads=threads,
+        memory=memory,
+    )
+
+
+def _result_of(found: tuple[str, _native.Measurement | None, str, str, list[str]]) -> Result:
+    path, native, kind, message, _ = found
+    return Result(native, path, None if native is not None else IoError(message, kind))
+
+
+def _as_paths(paths: Path | Iterable[Path]) -> list[Path]:
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        return [paths]
+    listed = list(paths)
+    for path in listed:
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise InvalidArgument(f"a {type(path).__name__} is no path: measure() takes arrays, one by one")
+    return listed
+
+
+def measure_many(
+    paths: Path | Iterable[Path],
+    *,
+    recursive: bool = True,
+    follow_links: bool = False,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    pages: Literal["all"] | None = None,
+    white: float | None = None,
+    bins: int | str = 256,
+    range: Range | None = None,
+    percentile_columns: Sequence[float] | None = None,
+    detail: Detail = "full",
+    engine: Engine = "auto",
+    gpu: int = 0,
+    threads: int = 0,
+    memory: int = 0,
+    max_pixels: int | None = None,
+    on_damaged: OnDamaged = "error",
+) -> Iterator[Result]:
+    """Measures the images of files and directories, in the order of the arguments, those of a directory in byte order
+    of their paths, as the command ``gpuhist`` does: on all cores, in bounded memory, some images ahead of the caller. A
+    file that several arguments name is measured once.
+
+    An input that cannot be measured is a Result whose ``error`` is not None. Options are those of the command, by the
+    same names: include and exclude are globs of file names, or of paths below the directory where they have a slash;
+    threads 0 are all; memory is bytes for images in flight, 0 a quarter of what there is; pages="all" makes a result
+    of each page. Other arguments as in measure().
+
+    Raises EngineUnavailable, CudaError or IoError where the run as a whole cannot go on.
+    """
+    asked = _asked(bins, range, percentile_columns, detail, white, engine, gpu)
+    if engine == "cuda" and not any(name == "cuda" and there for name, there, _ in _native.engines()):
+        raise EngineUnavailable(next(text for name, _, text in _native.engines() if name == "cuda"))
+    files = _files(
+        _as_paths(paths),
+        asked,
+        recursive=recursive,
+        follow_links=follow_links,
+        include=include,
+        exclude=exclude,
+        pages=pages,
+        max_pixels=max_pixels,
+        on_damaged=on_damaged,
+        threads=threads,
+        memory=memory,
+    )
+    return _results(files)
+
+
+def _results(files: _native.Files) -> Iterator[Result]:
+    while (found := files.next()) is not None:
+        yield _result_of(found)
+
+
+def table(
+    paths: Path | Iterable[Path], *, percentile_columns: Sequence[float] | None = None, **options: Any
+) -> pa.Table:
+    """A pyarrow.Table of the images of files and directories: a row an image and channel, with the columns of the
+    command's stats.csv, and ``error``: of an input that failed the kind and the message, in a row with its path and
+    nothing else. Options are those of measure_many().
+    """
+    import pyarrow as pa
+
+    percentiles = None if percentile_columns is None else [float(one) for one in percentile_columns]
+    kinds = {"text": pa.string(), "integer": pa.uint64(), "number": pa.float64()}
+    named = _native.columns(percentiles, "stats")
+    schema = pa.schema(
+        [
+            *(pa.field(name, kinds[kind], metadata={"definition": text}) for name, kind, text in named),
+            pa.field("error", pa.string(), metadata={"definition": "Why the input could not be measured."}),
+        ]
+    )
+    path_at = [name for name, _, _ in named].index("path")
+    columns: list[list[Any]] = [[] for _ in schema]
+    batches = []
+
+    def flush() -> None:
+        batches.append(pa.record_batch(columns, schema=schema))
+        for column in columns:
+            column.clear()
+
+    for result in measure_many(paths, percentile_columns=percentile_columns, **options):
+        if result._measurement is None:
+            failed: list[Any] = [None] * len(named)
+            failed[path_at] = _utf8(result.path)
+            rows = [[*failed, _utf8(f"{result.error.kind}: {result.error}")] if result.error else failed]
+        else:
+            rows = [[*row, None] for row in result._measurement.table()]
+            for row in rows:
+                row[path_at] = _utf8(row[path_at])
+        for row in rows:
+            for column, value in zip(columns, row):
+                column.append(value)
+        if len(columns[0]) >= 8192:
+            flush()
+    flush()
+    return pa.Table.from_batches(batches, schema)
+
+
+def _utf8(text: Any) -> str:
+    """Text whose bytes that are not UTF-8 are U+FFFD: Arrow's strings have no others."""
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def histogram(
+    image: Any, bins: int | str = 256, range: Range | None = None, **options: Any
+) -> Histogram:
+    """Histogram of one image in equal bins over [lower, upper): floor((v - lower) bins / (upper - lower)), exact for
+    integers, whose bounds are whole numbers. Without a range the whole type; of floats the finite minimum to the
+    maximum, which is in the last bin. Options are those of measure().
+    """
+    return measure(image, bins=bins, range=range, **options).histogram()
+
+
+def normalize(
+    image: Any,
+    mode: Literal["minmax", "percentile", "equalize", "zscore"] = "minmax",
+    *,
+    percentiles: tuple[float, float] = (1, 99),
+    channels: Literal["joint", "separate"] = "joint",
+    depth: str | None = None,
+    layout: Layout | None = None,
+    order: Order = "RGB",
+    engine: Engine = "auto",
+    gpu: int = 0,
+    stream: Any = None,
+    out: Any = None,
+) -> Any:
+    """The normalised copy of an array: of the same library, on the same device, in the same layout.
+
+    mode
+        minmax, percentile (between the two percentiles), equalize or zscore, as the command's --normalize.
+    channels
+        joint: one table for all colours, which keep their hue; separate: one a channel. Alpha stays as it is.
+    depth
+        Of the copy: u8, u16, f32, ...; without it that of the image, of zscore f32 (f64 of u32, s32 and f64). On a GPU
+        only these.
+    out
+        Array for the copy; it may be the image where the depth stays.
+
+    On a GPU the copy is complete when the work on the stream is, as with any of its library's operations. Other
+    arguments, and what is raised, as in measure().
+    """
+    if not _arrays.is_array(image):
+        raise InvalidArgument(f"a {type(image).__name__} is no array")
+    if engine not in ("auto", "cpu", "cuda"):
+        raise InvalidArgument(f"engine: {engine!r} is none of auto, cpu, cuda")
+    low, high = percentiles
+    asked = _native.Normalization(mode=mode, low=float(low), high=float(high), channels=channels, depth=depth)
+    found = _arrays.image_of(image, layout, order, stream=stream)
+    copy_depth = asked.depth_of(found.depth)
+    if out is None:
+        made, target = _arrays.empty_like(found, copy_depth)
+    else:
+        made, target = out, _target(out, found, copy_depth, layout, order, stream)
+    if found.array.gpu is None:
+        _native.normalize(found.view, target.view, asked, engine, gpu)
+    else:
+        if engine == "cpu":
+            raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
+        from ._gpu import normalize_on_stream
+
+        normalize_on_stream(found, target, asked, _arrays.current_stream(found.array, stream))
+    if out is None:
+        made = _like(made, image, found)
+    return made
+
+
+def _target(
+    out: Any, found: _arrays.Image, depth: str, layout: str | None, order: str, stream: Any
+) -> _arrays.Image:
+    target = _arrays.image_of(out, layout, order, stream=stream)
+    if found.array.gpu is None and not _shares(target, out):
+        raise InvalidArgument("out: its pixels do not lie beside each other in memory, so that it would be a copy")
+    same = (target.width, target.height, target.channels, target.array.gpu)
+    wanted = (found.width, found.height, found.channels, found.array.gpu)
+    if same != wanted or target.depth != depth:
+        raise InvalidArgument(
+            f"out: {target.width} x {target.height} x {target.channels} {target.depth}, and the copy has "
+            f"{found.width} x {found.height} x {found.channels} {depth}, on the same device"
+        )
+    return target
+
+
+def _shares(target: _arrays.Image, out: Any) -> bool:
+    import numpy as np
+
+    held = target.array.owner
+    assert isinstance(held, np.ndarray)
+    array = out.detach().numpy() if type(out).__module__.partition(".")[0] == "torch" else np.asarray(out)
+    if not array.flags.writeable:
+        raise InvalidArgument("out: the array may not be written")
+    return bool(np.shares_memory(array, held))
+
+
+def _like(made: Any, image: Any, found: _arrays.Image) -> Any:
+    """The new array as the image is: its layout, and its library."""
+    if found.planar:
+        made = made.permute(2, 0, 1) if hasattr(made, "permute") else made.transpose(2, 0, 1)
+    if found.array.gpu is None and type(image).__module__.partition(".")[0] == "torch":
+        import torch
+
+        made = torch.from_numpy(made)
+    return made

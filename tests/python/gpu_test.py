@@ -1,0 +1,166 @@
+"""Images of torch and CuPy on a GPU: nothing is copied, streams are kept, graphs replay. Skipped where there is no GPU;
+with GPUHIST_REQUIRE_CUDA set that is a failure."""
+
+import numpy as np
+import pytest
+from conftest import gpu_module
+
+import gpuhist as gh
+from gpuhist import _arrays
+
+torch = gpu_module("torch")
+TYPES = {"uint8": torch.uint8, "float32": torch.float32}
+
+
+@pytest.fixture(params=["uint8", "float32"])
+def image(request, rng):
+    return rng.normal(120, 30, (123, 457, 3)).clip(0, 255).astype(request.param)
+
+
+def test_the_same_numbers_as_on_the_cpu(image):
+    there = torch.from_numpy(image).cuda()
+    found, expected = gh.measure(there), gh.measure(image)
+    assert found.to_dict() == expected.to_dict()
+    assert gh.measure(there[..., 0].contiguous()).to_dict() == gh.measure(image[..., 0]).to_dict()
+    region = there[5:100, 10:200]
+    assert gh.measure(region).to_dict() == gh.measure(image[5:100, 10:200]).to_dict()
+    last = there.permute(2, 0, 1)  # channels_last
+    assert gh.measure(last, layout="CHW").to_dict() == expected.to_dict()
+
+
+def test_nothing_is_copied(image):
+    there = torch.from_numpy(image).cuda()
+    assert _arrays.image_of(there).array.pointer == there.data_ptr()
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_stats()["allocation.all.allocated"]
+    gh.measure(there)
+    assert torch.cuda.memory_stats()["allocation.all.allocated"] == before
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: torch.zeros(3, 32, 32, dtype=torch.uint8, device="cuda"), "layout"),
+        (lambda: torch.zeros(32, 64, 3, dtype=torch.uint8, device="cuda")[:, ::2], "contiguous"),
+        (lambda: torch.zeros(32, 32, dtype=torch.int64, device="cuda"), "int64"),
+        (lambda: torch.zeros(32, 32, dtype=torch.float16, device="cuda"), "float16"),
+        (lambda: torch.zeros(32, 32, dtype=torch.bfloat16, device="cuda"), "bfloat16"),
+        (lambda: torch.zeros(32, 32, 5, dtype=torch.uint8, device="cuda"), "layout"),
+    ],
+)
+def test_refused_with_the_remedy(make, words):
+    with pytest.raises(ValueError, match=words):
+        gh.measure(make())
+
+
+def test_planes_are_refused_with_the_remedy():
+    planes = torch.zeros(3, 32, 32, dtype=torch.uint8, device="cuda")
+    with pytest.raises(ValueError, match="permute"):
+        gh.measure(planes, layout="CHW")
+    with pytest.raises(ValueError, match="engine cpu"):
+        gh.measure(planes.permute(1, 2, 0).contiguous(), engine="cpu")
+
+
+def test_work_on_the_current_stream_is_seen(rng):
+    values = torch.from_numpy(rng.integers(0, 256, (4000, 4000), np.uint8)).cuda()
+    expected = gh.measure(values.cpu().numpy())
+    stream = torch.cuda.Stream()
+    torch.cuda.synchronize()
+    for given in (None, stream):
+        image = torch.zeros_like(values)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(200_000_000)
+            image.copy_(values)
+            if given is None:
+                assert gh.measure(image).to_dict() == expected.to_dict()
+        if given is not None:
+            assert gh.measure(image, stream=stream).to_dict() == expected.to_dict()
+
+
+def test_other_streams_are_not_waited_for():
+    image = torch.zeros(64, 64, dtype=torch.uint8, device="cuda")
+    gh.measure(image)
+    torch.cuda.synchronize()
+    busy, own = torch.cuda.Stream(), torch.cuda.Stream()
+    with torch.cuda.stream(busy):
+        torch.cuda._sleep(2_000_000_000)
+        done = torch.cuda.Event()
+        done.record()
+    with torch.cuda.stream(own):
+        gh.measure(image)
+    assert not done.query()
+
+
+def test_enqueue_and_read(rng):
+    images = rng.integers(0, 256, (5, 33, 44, 3), np.uint8)
+    there = torch.from_numpy(images).cuda()
+    an = gh.Analyzer(channels=3)
+    out = torch.empty(5 * an.layout.bytes, dtype=torch.uint8, device="cuda")
+    an.enqueue(there, out=out)
+    for found, image in zip(an.read(out), images):
+        assert found.to_dict() == gh.measure(image).to_dict()
+    with pytest.raises(ValueError, match="take"):
+        an.enqueue(there, out=out[:-1])
+    with pytest.raises(ValueError, match="uint8"):
+        an.enqueue(there, out=out.view(torch.int32))
+    with pytest.raises(ValueError, match="host"):
+        an.enqueue(images, out=out)
+
+
+def test_a_graph_replays_on_new_pixels(rng):
+    an = gh.Analyzer(channels=1)
+    image = torch.zeros(50, 60, dtype=torch.uint8, device="cuda")
+    out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        an.enqueue(image, out=out)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        an.enqueue(image, out=out)
+    for _ in range(3):
+        values = rng.integers(0, 256, (50, 60), np.uint8)
+        image.copy_(torch.from_numpy(values))
+        graph.replay()
+        torch.cuda.synchronize()
+        assert an.read(out)[0].to_dict() == gh.measure(values).to_dict()
+
+
+@pytest.mark.parametrize("mode", ["minmax", "percentile", "equalize", "zscore"])
+def test_normalized_copies(image, mode):
+    there = torch.from_numpy(image).cuda()
+    made = gh.normalize(there, mode)
+    assert made.device == there.device
+    assert np.array_equal(made.cpu().numpy(), gh.normalize(image, mode))
+
+
+def test_cupy_and_dlpack_both_ways(image):
+    cupy = gpu_module("cupy")
+    expected = gh.measure(image).to_dict()
+    there = cupy.asarray(image)
+    assert gh.measure(there).to_dict() == expected
+    with cupy.cuda.Stream(non_blocking=True):
+        assert gh.measure(there).to_dict() == expected
+
+    class Exporter:
+        """Only DLPack, no CUDA array interface."""
+
+        def __dlpack__(self, **asked):
+            return there.__dlpack__(**asked)
+
+        def __dlpack_device__(self):
+            return there.__dlpack_device__()
+
+    assert gh.measure(Exporter()).to_dict() == expected
+    made = gh.normalize(there, "equalize")
+    assert isinstance(made, cupy.ndarray) and np.array_equal(cupy.asnumpy(made), gh.normalize(image, "equalize"))
+    assert gh.measure(torch.from_dlpack(made)).to_dict() == gh.measure(made).to_dict()
+
+
+def test_a_fork_raises():
+    import multiprocessing
+
+    gh.measure(torch.zeros(4, 4, dtype=torch.uint8, device="cuda"))
+    with multiprocessing.get_context("fork").Pool(1) as pool, pytest.raises(gh.CudaError, match="spawn"):
+        pool.apply(gh.measure, (np.zeros((4, 4), np.uint8),), {"engine": "cuda"})

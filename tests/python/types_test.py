@@ -1,0 +1,61 @@
+"""Types: the package, and a program that uses it, pass mypy; what is wrong in one is found."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpuhist as gh
+
+PACKAGE = Path(gh.__file__).parent
+
+GOOD = """
+import gpuhist as gh
+r = gh.measure("photo.jpg", layout="HWC", order="BGR", percentile_columns=[1, 99.9])
+mean: float | None = r["red"].mean
+pixels: int = r.luma.pixels
+kind: str = r.error.kind if r.error is not None else ""
+for one in gh.measure_many(["photos/"], threads=2):
+    print(one.counts("red").sum(), one.percentile("luma", 99.9))
+s = gh.Summary()
+s += r
+m, d = s.mean_std()
+print(m.shape, gh.Statistics.p99, gh.Analyzer(channels=3).layout.bytes, gh.histogram("x.png", bins=64).edges.size)
+"""
+BAD = """
+import gpuhist as gh
+gh.measure("photo.jpg", layout="WHC")
+gh.measure("photo.jpg").red.average
+"""
+
+
+def mypy(*arguments: object) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "mypy", *map(str, arguments)], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("types")
+    (folder / "good.py").write_text(GOOD)
+    (folder / "bad.py").write_text(BAD)
+    libraries = folder / "mypy.ini"
+    libraries.write_text("[mypy]\nstrict = True\n" + "".join(
+        f"[mypy-{name}.*]\nignore_missing_imports = True\n" for name in ("torch", "cupy", "pandas", "pyarrow")
+    ))
+    return mypy("--config-file", libraries, PACKAGE, folder / "good.py", folder / "bad.py")
+
+
+def test_types_are_checked(checked):
+    lines = checked.stdout.splitlines()
+    errors = [line for line in lines if ": error:" in line]
+    assert [line for line in errors if "bad.py" not in line] == [], checked.stdout
+    assert len(errors) == 2 and "WHC" in errors[0] and "average" in errors[1]
+
+
+def test_types_of_statistics_come_from_the_columns():
+    stub = (PACKAGE / "_native.pyi").read_text()
+    assert "def mean(self) -> float | None" in stub and "def pixels(self) -> int:" in stub
+    for name, kind, definition in gh._native.columns(None, "dataset"):
+        if kind != "text" and name not in ("white", "images"):
+            assert definition in getattr(gh.Statistics, name).__doc__
