@@ -15,8 +15,9 @@ from ._result import Range, Result
 class Analyzer:
     """Analyser of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a stream.
 
-    channels are 1, 3 or 4; depth is u8, u16 or f32; bins and range are those of f32 histograms; normalize says whether
-    copies will be made, by which mode (see gpuhist.normalize). Launches of one analyser share its memory: they must
+    channels are 1, 3 or 4; depth is u8, s8, u16, s16, f16 or f32, and u8, u16 or f32 where copies are made; bins and
+    range are those of f32 histograms; normalize says whether copies will be made, by which mode (see
+    gpuhist.normalize). Launches of one analyser share its memory: they must
     follow each other, in one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
