@@ -44,7 +44,7 @@ def test_nothing_is_copied(image):
         (lambda: torch.zeros(3, 32, 32, dtype=torch.uint8, device="cuda"), "layout"),
         (lambda: torch.zeros(32, 64, 3, dtype=torch.uint8, device="cuda")[:, ::2], "contiguous"),
         (lambda: torch.zeros(32, 32, dtype=torch.int64, device="cuda"), "int64"),
-        (lambda: torch.zeros(32, 32, dtype=torch.float64, device="cuda"), "f64"),
+        (lambda: torch.zeros(32, 32, dtype=torch.float64, device="cuda"), "float64"),
         (lambda: torch.zeros(32, 32, dtype=torch.bfloat16, device="cuda"), "bfloat16"),
         (lambda: torch.zeros(32, 32, 5, dtype=torch.uint8, device="cuda"), "layout"),
     ],
