@@ -1,5 +1,8 @@
 #include "engines.hpp"
 
+#include <string>
+
+#include "core/validate.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/stream.hpp"
 
@@ -80,6 +83,45 @@ PinnedResults::~PinnedResults() = default;
 PinnedResults::PinnedResults(PinnedResults&&) noexcept = default;
 PinnedResults& PinnedResults::operator=(PinnedResults&&) noexcept = default;
 #endif
+
+namespace {
+
+/// Strips that are analysed one by one, and their findings merged.
+class MergedStrips final : public StripAnalysis {
+  public:
+    MergedStrips(Engine& engine, const AnalysisRequest& request, Analysis& result)
+        : engine_(engine), request_(request), result_(result) {}
+
+    void take(const ImageView& strip) override {
+        engine_.analyze(strip, request_, first_ ? result_ : strip_);
+        if (!first_) result_ += strip_;
+        first_ = false;
+    }
+    bool end_pass() override { return false; }
+
+  private:
+    Engine& engine_;
+    const AnalysisRequest request_;
+    Analysis& result_;
+    Analysis strip_;
+    bool first_ = true;
+};
+
+}  // namespace
+
+void StripAnalysis::copy(const ImageView&, const MutableImageView&) {
+    throw InvalidArgument("copies of strips: none were asked for when the analysis was begun");
+}
+
+std::unique_ptr<StripAnalysis> Engine::analyze_strips(const ImageView& image, const AnalysisRequest& request,
+                                                      Analysis& result, const Normalization*) {
+    core::validate_sides(image);
+    core::validate(request);
+    if (traits_of(image.depth).counting == Counting::bins)
+        throw UnsupportedDepth("engine " + std::string(name()) + ": images of " + to_string(image.depth) +
+                               " in strips; engine cpu measures them");
+    return std::make_unique<MergedStrips>(*this, request, result);
+}
 
 void Engine::run(Job* jobs, std::size_t count) {
     for (Job* job = jobs; job != jobs + count; ++job) {

@@ -14,8 +14,7 @@ namespace {
 
 }  // namespace
 
-void validate(const ImageView& image) {
-    const auto bytes = static_cast<std::int64_t>(sample_bytes(image.depth));
+void validate_sides(const ImageView& image) {
     if (image.width < 1 || image.height < 1)
         refuse("image of " + std::to_string(image.width) + " x " + std::to_string(image.height) +
                ": both must be at least 1");
@@ -25,6 +24,11 @@ void validate(const ImageView& image) {
     if (image.channels < 1 || image.channels > most_channels)
         refuse("image of " + std::to_string(image.channels) + " channels: 1 to " + std::to_string(most_channels) +
                " are supported");
+}
+
+void validate(const ImageView& image) {
+    const auto bytes = static_cast<std::int64_t>(sample_bytes(image.depth));
+    validate_sides(image);
     if (image.data == nullptr) refuse("image without pixels: data is null");
     if (reinterpret_cast<std::uintptr_t>(image.data) % bytes != 0)
         refuse(std::string("image data is not aligned to its samples (") + to_string(image.depth) + ")");

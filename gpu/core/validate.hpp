@@ -10,6 +10,8 @@ namespace gpuhist::core {
 /// Checks of one argument. Each throws InvalidArgument naming it, its value and what is allowed.
 void validate(const ImageView& image);
 void validate(const AnalysisRequest& request);
+/// The image's sides and channels, wherever its pixels are.
+void validate_sides(const ImageView& image);
 /// The image has a number of channels that is measured in one sweep.
 void validate_swept(const ImageView& image);
 /// `request` must be one for `image`; both are checked.

@@ -105,6 +105,114 @@ class HostParts final : public PartMaker {
     Part part_;
 };
 
+/// Puts the findings in a part of an image, from this channel on, behind those in the parts before it.
+void append_part(Analysis& whole, Analysis& part, int first) {
+    if (first == 0) {
+        std::swap(whole, part);
+        if (whole.channels.size() == 1) whole.channels.front().channel = band(0);
+        return;
+    }
+    whole.channels.push_back(std::move(part.channels.front()));
+    whole.channels.back().channel = band(first);
+}
+
+/// Calls visit(first channel, channels) for the colors, and for each band.
+template <class Visit>
+void each_part(const ImageView& image, const Visit& visit) {
+    const int bands = first_band(image);
+    if (bands > 0) visit(0, bands);
+    for (int c = bands; c < image.channels; ++c) visit(c, 1);
+}
+
+void validate_samples(const ImageView& image) {
+    const std::string samples = "image of " + std::to_string(image.channels) + " channels: ";
+    if (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4))
+        throw InvalidArgument(samples + "gray and alpha are four samples a pixel, colors and bands more than three");
+}
+
+/// Analysis of an f32 image in parts that comes in strips. All parts are analysed beside each other: first for their
+/// range, unless it is given, then as is asked, together with all samples as one channel.
+class FloatParts final : public StripAnalysis {
+  public:
+    FloatParts(Engine& engine, const ImageView& image, const AnalysisRequest& request, Analysis& result)
+        : engine_(engine), image_(image), request_(request), result_(result) {
+        validate_samples(image);
+        if (image.memory != Memory::host)
+            throw InvalidArgument("strips of " + std::to_string(image.channels) +
+                                  " channels: of f32 they are taken apart in host memory");
+        begin();
+    }
+
+    void take(const ImageView& strip) override {
+        for (One& one : all_)
+            if (!one.done)
+                one.analysis->take(one.channels == 0 ? as_one_channel(strip)
+                                                     : part_.of(strip, one.first, one.channels));
+    }
+
+    bool end_pass() override {
+        bool more = false;
+        for (One& one : all_) {
+            one.done = one.done || !one.analysis->end_pass();
+            more = more || !one.done;
+        }
+        if (more) return true;
+        if (!request_.range && !range_) {
+            Found found;
+            for (const One& one : all_) found.add(one.found);
+            range_ = core::found_range(found.any, found.minimum, found.maximum);
+            begin();
+            return true;
+        }
+        Analysis whole;
+        for (One& one : all_) {
+            if (range_) close_range(one.found);
+            if (one.channels > 0)
+                append_part(whole, one.found, one.first);
+            else
+                whole.pooled_order_statistics = std::move(one.found.channels.front().order_statistics);
+        }
+        if (first_band(image_) == 0) whole.brightness.reset();
+        whole.upper_closed = range_.has_value();
+        result_ = std::move(whole);
+        return false;
+    }
+
+  private:
+    struct One {
+        int first, channels;  ///< 0 channels: all as one
+        Analysis found{};
+        std::unique_ptr<StripAnalysis> analysis{};
+        bool done = false;
+    };
+
+    void begin() {
+        AnalysisRequest asked = request_;
+        if (range_) asked.range = range_;
+        if (!asked.range) {
+            asked.detail = Detail::brief;
+            asked.bins = 1;
+        }
+        all_.clear();
+        each_part(image_, [&](int first, int channels) { all_.push_back({first, channels}); });
+        if (asked.detail == Detail::full) all_.push_back({0, 0});
+        for (One& one : all_) {
+            ImageView view = one.channels == 0 ? as_one_channel(image_) : image_;
+            if (one.channels > 0) view.channels = one.channels;
+            view.samples = Samples::color;
+            one.analysis = engine_.analyze_strips(view, asked, one.found);
+        }
+    }
+
+    Engine& engine_;
+    const ImageView image_;
+    const AnalysisRequest request_;
+    Analysis& result_;
+    std::optional<Range> range_;  ///< that was found
+    std::vector<One> all_;
+    Part part_;
+};
+
 class PartsEngine final : public Engine {
   public:
     PartsEngine(std::unique_ptr<Engine> engine, std::unique_ptr<PartMaker> maker)
@@ -139,6 +247,15 @@ class PartsEngine final : public Engine {
         }
     }
 
+    std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
+                                                  Analysis& result, const Normalization* copies) override {
+        if (!by_parts(image, copies)) return engine_->analyze_strips(image, request, result, copies);
+        if (copies) throw InvalidArgument("copies of strips: bands have none");
+        if (traits_of(image.depth).counting != Counting::bins)
+            return Engine::analyze_strips(image, request, result, copies);
+        return std::make_unique<FloatParts>(*engine_, image, request, result);
+    }
+
     void run(Job* jobs, std::size_t count) override {
         for (std::size_t begin = 0, end; begin < count; begin = end) {
             const bool parts = by_parts(jobs[begin]);
@@ -162,18 +279,7 @@ class PartsEngine final : public Engine {
 
     static void validate(const ImageView& image, const AnalysisRequest& request) {
         core::validate(image, request);
-        const std::string samples = "image of " + std::to_string(image.channels) + " channels: ";
-        if (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4))
-            throw InvalidArgument(samples +
-                                  "gray and alpha are four samples a pixel, colors and bands more than three");
-    }
-
-    /// Calls visit(part, first channel) for the colors, and for each band, of an image that was taken.
-    template <class Visit>
-    void each_part(const ImageView& image, const Visit& visit) {
-        const int bands = cpu::first_band(image);
-        if (bands > 0) visit(maker_->part(0, bands), 0);
-        for (int c = bands; c < image.channels; ++c) visit(maker_->part(c, 1), c);
+        validate_samples(image);
     }
 
     void analyze_parts(const ImageView& given, const AnalysisRequest& request, Analysis& result) {
@@ -184,19 +290,13 @@ class PartsEngine final : public Engine {
         if (bins && !request.range) asked.range = range_of(image, request);
         Analysis whole;
         std::vector<ChannelAnalysis> former = std::move(result.channels);  // their memory is reused
-        each_part(image, [&](const ImageView& part, int first) {
+        each_part(image, [&](int first, int channels) {
             const std::size_t at = whole.channels.size();
             of_part_.channels.resize(1);
             if (at < former.size()) std::swap(of_part_.channels.front(), former[at]);
-            engine_->analyze(part, asked, of_part_);
+            engine_->analyze(maker_->part(first, channels), asked, of_part_);
             if (bins && !request.range) close_range(of_part_);
-            if (first == 0) {
-                std::swap(whole, of_part_);
-                if (part.channels == 1) whole.channels.front().channel = band(0);
-                return;
-            }
-            whole.channels.push_back(std::move(of_part_.channels.front()));
-            whole.channels.back().channel = band(first);
+            append_part(whole, of_part_, first);
         });
         if (cpu::first_band(image) == 0) whole.brightness.reset();
         whole.upper_closed = bins && !request.range;
@@ -213,8 +313,8 @@ class PartsEngine final : public Engine {
         brief.detail = Detail::brief;
         brief.bins = 1;
         Found found;
-        each_part(image, [&](const ImageView& part, int) {
-            engine_->analyze(part, brief, of_part_);
+        each_part(image, [&](int first, int channels) {
+            engine_->analyze(maker_->part(first, channels), brief, of_part_);
             found.add(of_part_);
         });
         return core::found_range(found.any, found.minimum, found.maximum);

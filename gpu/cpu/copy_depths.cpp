@@ -32,6 +32,61 @@ void validate(const Job& job) {
                               to_string(depth) + ": it is made in host memory, and the image lies in device memory");
 }
 
+/// Strips of an image whose values are counted one by one or lie in bins, of which there are copies afterwards.
+class CopiedStrips final : public StripAnalysis {
+  public:
+    CopiedStrips(cpu::Workers& workers, std::unique_ptr<StripAnalysis> analysis, const ImageView& image,
+                 const AnalysisRequest& request, const Normalization& normalization, Analysis& result)
+        : workers_(workers),
+          analysis_(std::move(analysis)),
+          depth_(normalized_depth(image.depth, normalization)),
+          request_(request),
+          normalization_(normalization),
+          result_(result) {
+        const Counting counting = traits_of(image.depth).counting;
+        if (counting == Counting::sorted)
+            throw InvalidArgument(std::string("copies of strips: none of ") + to_string(image.depth));
+        if (counting == Counting::bins && traits_of(normalization.mode).needs == NormalizeNeeds::counts)
+            throw InvalidArgument(std::string("copies of strips: of ") + to_string(image.depth) + " none by " +
+                                  to_string(normalization.mode));
+    }
+
+    void take(const ImageView& strip) override { analysis_->take(strip); }
+    bool end_pass() override {
+        if (analysis_->end_pass()) return true;
+        found_ = result_;
+        if (traits_of(found_.depth).counting == Counting::values) cpu::leave_out_luma(request_, result_);
+        return false;
+    }
+    void copy(const ImageView& strip, const MutableImageView& output) override {
+        core::validate(strip, request_);
+        core::validate_output(strip, depth_, output);
+        if (traits_of(strip.depth).counting == Counting::values)
+            return normalizer_.apply_counted(workers_, strip, found_, normalization_, output);
+        MutableImageView floats = output;
+        if (depth_ != Depth::f32) {
+            floats_.resize(static_cast<std::size_t>(strip.pixels() * strip.channels));
+            floats.data = floats_.data();
+            floats.depth = Depth::f32;
+            floats.row_bytes = floats.packed_row_bytes();
+        }
+        normalizer_.apply_floats(workers_, strip, request_, found_, normalization_, counter_, floats);
+        if (depth_ != Depth::f32) cpu::convert_floats(workers_, floats, output);
+    }
+
+  private:
+    cpu::Workers& workers_;
+    const std::unique_ptr<StripAnalysis> analysis_;
+    const Depth depth_;
+    const AnalysisRequest request_;
+    const Normalization normalization_;
+    Analysis& result_;
+    Analysis found_;  ///< as the engine names it
+    cpu::Normalizer normalizer_;
+    cpu::FloatAnalyzer counter_;  ///< that is not asked
+    std::vector<float> floats_;   ///< copies in f32
+};
+
 class CopyDepths final : public Engine {
   public:
     CopyDepths(std::unique_ptr<Engine> engine, bool (*copies)(Depth), int threads)
@@ -59,6 +114,16 @@ class CopyDepths final : public Engine {
                 if (needs_floats(jobs[end])) floats += samples_of(jobs[end]);
             run_some(jobs + begin, end - begin);
         }
+    }
+
+    std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
+                                                  Analysis& result, const Normalization* copies) override {
+        if (!copies) return engine_->analyze_strips(image, request, result, nullptr);
+        core::validate(*copies);
+        AnalysisRequest needed = request;
+        needed.luma_histogram = cpu::needs_luma(request, *copies);
+        return std::make_unique<CopiedStrips>(workers_, engine_->analyze_strips(image, needed, result, copies), image,
+                                              request, *copies, result);
     }
 
   private:

@@ -19,9 +19,7 @@ using core::Code;
 
 static_assert(round_pixels <= std::int64_t{1} << 31, "the sum of as many squares below 2^32 stays below 2^63");
 
-/// Interleaved channels, then luma.
-constexpr int luma_table = 4;
-constexpr int max_tables = 5;
+constexpr int luma_table = CountedAnalyzer::luma_table, max_tables = CountedAnalyzer::max_tables;
 
 // ---- luma of a block ----------------------------------------------------------------------------------------------
 
@@ -197,97 +195,127 @@ Brightness brightness_of(const std::vector<std::uint64_t>& counts) {
 
 }  // namespace
 
-template <class Sample, class Source>
-void CountedAnalyzer::run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result) {
-    using Table = gpuhist::cpu::Table<Code<Sample>>;
-    constexpr int values = Table::values, copies = Table::copies;
-    const ImageView& image = source.image;
-    const bool luma = request.luma_histogram && image.channels >= 3;
-    core::lay_out(result, image, luma, values);
+void CountedAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
+    request_ = request;
+    result_ = &result;
+    luma_ = request.luma_histogram && image.channels >= 3;
+    core::lay_out(result, image, luma_, traits_of(image.depth).values);
     result.range = counted_range(traits_of(image.depth));
-
-    // Counts to which each table goes: interleaved channels, then luma.
-    std::uint64_t* totals[max_tables] = {};
+    totals_ = {};
     const Positions at(image.order);
     if (image.channels == 1) {
-        totals[0] = result.channels[0].counts.data();
+        totals_[0] = result.channels[0].counts.data();
     } else {
-        totals[at.red] = result.channels[0].counts.data();
-        totals[at.green] = result.channels[1].counts.data();
-        totals[at.blue] = result.channels[2].counts.data();
-        if (luma) totals[luma_table] = result.channels[3].counts.data();
-        if (image.channels == 4) totals[3] = result.channels.back().counts.data();
+        totals_[at.red] = result.channels[0].counts.data();
+        totals_[at.green] = result.channels[1].counts.data();
+        totals_[at.blue] = result.channels[2].counts.data();
+        if (luma_) totals_[luma_table] = result.channels[3].counts.data();
+        if (image.channels == 4) totals_[3] = result.channels.back().counts.data();
     }
+    rows_pixels_ = pixels_ = 0;
+    squares_ = 0;
+    brightness_ = {};
+    brightness_.minimum = ~0u;
+    round_ = 0;
+}
 
-    std::uint64_t pixels = 0;  // that count
-    core::u128 squares = 0;
-    Brightness brightness;
-    brightness.minimum = ~0u;
-    auto add = [&](const Sums& sums) {
-        pixels += sums.pixels;
-        brightness.sum += sums.sum;
-        squares += sums.squares;
-        brightness.minimum = std::min(brightness.minimum, sums.minimum);
-        brightness.maximum = std::max(brightness.maximum, sums.maximum);
-    };
+void CountedAnalyzer::add(const Sums& sums) {
+    pixels_ += sums.pixels;
+    brightness_.sum += sums.sum;
+    squares_ += sums.squares;
+    brightness_.minimum = std::min(brightness_.minimum, sums.minimum);
+    brightness_.maximum = std::max(brightness_.maximum, sums.maximum);
+}
 
-    if (copies == 1 && image.pixels() < serial_pixels) {  // large tables, few pixels: no gathering
+/// Brings what the workers counted to the result.
+template <class Code>
+void CountedAnalyzer::gather() {
+    using Table = gpuhist::cpu::Table<Code>;
+    for (std::size_t worker = 0; worker < sums_.size(); ++worker) {
+        if (sums_[worker].pixels == 0) continue;
+        for (std::size_t t = 0; t < max_tables; ++t) {
+            if (!totals_[t]) continue;
+            std::uint32_t* table = tables_.data() + (worker * max_tables + t) * Table::size;
+            for (int copy = 0; copy < Table::copies; ++copy)
+                for (int v = 0; v < Table::values; ++v) totals_[t][v] += table[copy * Table::values + v];
+            std::fill_n(table, Table::size, 0u);
+        }
+        add(sums_[worker]);
+        sums_[worker] = {};
+    }
+    round_ = 0;
+}
+
+template <class Sample, class Source>
+void CountedAnalyzer::count(Workers& workers, const Source& source) {
+    using Table = gpuhist::cpu::Table<Code<Sample>>;
+    const std::int64_t pixels = source.image.pixels();
+    rows_pixels_ += static_cast<std::uint64_t>(pixels);
+    if (Table::copies == 1 && pixels < serial_pixels) {  // large tables, few pixels: no gathering
         Sums sums;
-        count_pixels<Sample>(source, 0, image.pixels(), luma, totals, sums);
-        add(sums);
-    } else {
-        const std::size_t worker_size = max_tables * Table::size;
-        const std::size_t size = worker_size * (image.pixels() < serial_pixels ? 1 : workers.threads());
-        if (tables_.size() < size) tables_.resize(size);
-        sums_.assign(workers.threads(), {});
-        constexpr bool bytes = sizeof(Sample) == 1;
-        const bool gathers = bytes && avx512::supported();
-        if (gathers) scratch_.resize(workers.threads());
-        const auto count = [&](int worker, std::int64_t begin, std::int64_t end) {
-            std::uint32_t* tables[max_tables];
-            for (int t = 0; t < max_tables; ++t) tables[t] = tables_.data() + worker * worker_size + t * Table::size;
-            if constexpr (bytes)
-                if (gathers)
-                    return count_gathered<Sample>(source, begin, end, luma, tables, sums_[worker], scratch_[worker]);
-            count_pixels<Sample>(source, begin, end, luma, tables, sums_[worker]);
-        };
-        const auto gather = [&](int used) {
-            for (int worker = 0; worker < used; ++worker) {
-                for (int t = 0; t < max_tables; ++t) {
-                    if (!totals[t]) continue;
-                    std::uint32_t* table = tables_.data() + worker * worker_size + t * Table::size;
-                    for (int copy = 0; copy < copies; ++copy)
-                        for (int v = 0; v < values; ++v) totals[t][v] += table[copy * values + v];
-                    std::fill_n(table, Table::size, 0u);
-                }
-                add(sums_[worker]);
-                sums_[worker] = {};
-            }
-        };
-        workers.sweep_rounds(image.pixels(), workers.threads(), count, gather);
+        std::uint64_t* totals[max_tables];
+        std::copy(totals_.begin(), totals_.end(), totals);
+        count_pixels<Sample>(source, 0, pixels, luma_, totals, sums);
+        return add(sums);
     }
+    const std::size_t used = pixels < serial_pixels ? 1 : workers.threads();
+    if (tables_.size() < used * max_tables * Table::size) tables_.resize(used * max_tables * Table::size);
+    if (sums_.size() < used) sums_.resize(used);
+    constexpr bool bytes = sizeof(Sample) == 1;
+    const bool gathers = bytes && avx512::supported();
+    if (gathers) scratch_.resize(std::max(scratch_.size(), used));
+    for (std::int64_t start = 0, part; start < pixels; start += part) {
+        part = std::min(round_pixels - round_, pixels - start);
+        workers.sweep(part, tile_pixels, serial_pixels, workers.threads(),
+                      [&](int worker, std::int64_t begin, std::int64_t end) {
+                          std::uint32_t* tables[max_tables];
+                          for (int t = 0; t < max_tables; ++t)
+                              tables[t] = tables_.data() + (worker * max_tables + t) * Table::size;
+                          if constexpr (bytes)
+                              if (gathers)
+                                  return count_gathered<Sample>(source, start + begin, start + end, luma_, tables,
+                                                                sums_[worker], scratch_[worker]);
+                          count_pixels<Sample>(source, start + begin, start + end, luma_, tables, sums_[worker]);
+                      });
+        round_ += part;
+        if (round_ == round_pixels) gather<Code<Sample>>();
+    }
+}
 
-    core::set_pixels(result, static_cast<std::uint64_t>(image.pixels()), pixels);
-    if constexpr (core::is_real<Sample>) {
+void CountedAnalyzer::take(Workers& workers, const ImageView& strip) {
+    with_pixel_source(strip, request_, [&](const auto& source) {
+        with_depth(strip.depth, [&](auto sample) {
+            if constexpr (sizeof(sample) <= 2) count<decltype(sample)>(workers, source);
+        });
+    });
+}
+
+bool CountedAnalyzer::end_pass() {
+    Analysis& result = *result_;
+    if (sample_bytes(result.depth) == 1)
+        gather<std::uint8_t>();
+    else
+        gather<std::uint16_t>();
+    core::set_pixels(result, rows_pixels_, pixels_);
+    if (traits_of(result.depth).floating) {
         for (ChannelAnalysis& channel : result.channels) core::set_apart_non_finite(channel);
-    } else if (image.channels == 1) {
+    } else if (result.channels.size() == 1) {
         result.brightness = brightness_of(result.channels[0].counts);
-    } else if (luma) {
+    } else if (luma_) {
         result.brightness = brightness_of(result.channels[3].counts);
     } else {
-        if (pixels == 0) brightness.minimum = 0;
-        brightness.sum_squares = core::to_public(static_cast<core::i128>(squares));
-        result.brightness = brightness;
+        if (pixels_ == 0) brightness_.minimum = 0;
+        brightness_.sum_squares = core::to_public(static_cast<core::i128>(squares_));
+        result.brightness = brightness_;
     }
+    return false;
 }
 
 void CountedAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                               Analysis& result) {
-    with_pixel_source(image, request, [&](const auto& source) {
-        with_depth(image.depth, [&](auto sample) {
-            if constexpr (sizeof(sample) <= 2) run<decltype(sample)>(workers, source, request, result);
-        });
-    });
+    begin(image, request, result);
+    take(workers, image);
+    end_pass();
 }
 
 }  // namespace gpuhist::cpu

@@ -1,9 +1,11 @@
 // Images whose values are counted one by one, those of 8 and 16 bits: a count per value, and the brightness sums.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include "core/integers.hpp"
 #include "cpu/simd/avx512.hpp"
 #include "cpu/workers.hpp"
 #include "gpuhist/analysis.hpp"
@@ -17,6 +19,16 @@ class CountedAnalyzer {
     /// Counts an image as a request wants it.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);
 
+    /// The same of an image that comes in strips, in one pass: begins it, takes rows, and completes the result. What
+    /// was begun and not completed leaves counts behind, so that the analyser is of no more use.
+    void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result);
+    void take(Workers& workers, const ImageView& strip);
+    /// Returns that there is no other pass.
+    bool end_pass();
+
+    /// Interleaved channels, then luma.
+    static constexpr int luma_table = 4, max_tables = 5;
+
     /// Sums within a round of pixels; a cache line of its own for each worker.
     struct alignas(64) Sums {
         std::uint64_t pixels = 0;  ///< that count
@@ -26,9 +38,22 @@ class CountedAnalyzer {
 
   private:
     template <class Sample, class Source>
-    void run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result);
+    void count(Workers& workers, const Source& source);
+    template <class Code>
+    void gather();
+    void add(const Sums& sums);
 
-    std::vector<std::uint32_t> tables_;  ///< a worker's after another's; all zero between calls
+    AnalysisRequest request_;
+    Analysis* result_ = nullptr;
+    bool luma_ = false;
+    /// Counts to which each table goes; null for those that are not counted.
+    std::array<std::uint64_t*, max_tables> totals_{};
+    std::uint64_t rows_pixels_ = 0, pixels_ = 0;  ///< that came, and of them those that count
+    core::u128 squares_ = 0;
+    Brightness brightness_;
+    std::int64_t round_ = 0;  ///< pixels that came since counters were gathered
+
+    std::vector<std::uint32_t> tables_;  ///< a worker's after another's; all zero between images
     std::vector<Sums> sums_;
     std::vector<avx512::Scratch> scratch_;
 };

@@ -29,6 +29,29 @@ void validate_request(const ImageView& image, const AnalysisRequest& request) {
         throw InvalidArgument("engine cpu: the image lies in device memory; copy it to the host or use engine cuda");
 }
 
+/// Strips of an image, counted by an analyser of their own: one that does not come to the end serves no other image.
+template <class Analyzer>
+class CpuStrips final : public StripAnalysis {
+  public:
+    template <class... More>
+    CpuStrips(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result,
+              const More&... more)
+        : workers_(workers), request_(request) {
+        analyzer_.begin(image, request, result, more...);
+    }
+
+    void take(const ImageView& strip) override {
+        validate_request(strip, request_);
+        analyzer_.take(workers_, strip);
+    }
+    bool end_pass() override { return analyzer_.end_pass(); }
+
+  private:
+    Workers& workers_;
+    const AnalysisRequest request_;
+    Analyzer analyzer_;
+};
+
 class CpuEngine final : public Engine {
   public:
     explicit CpuEngine(int threads) : workers_(threads) {}
@@ -50,11 +73,8 @@ class CpuEngine final : public Engine {
         validate_request(image, request);
         core::validate(normalization);
         core::validate_output(image, normalization, output);
-        const NormalizeTraits& mode = traits_of(normalization.mode);
         if (traits_of(image.depth).counting == Counting::bins) {
-            std::optional<Stretch> stretch;
-            if (mode.needs == NormalizeNeeds::ranks) stretch = {normalization.low, normalization.high};
-            analyze_floats(image, request, stretch, result);
+            analyze_floats(image, request, stretch_of(normalization), result);
             normalizer_.apply_floats(workers_, image, request, result, normalization, *floats_, output);
             return;
         }
@@ -68,7 +88,28 @@ class CpuEngine final : public Engine {
         leave_out_luma(request, result);
     }
 
+    std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
+                                                  Analysis& result, const Normalization* copies) override {
+        core::validate_sides(image);
+        core::validate_swept(image);
+        core::validate(request);
+        switch (traits_of(image.depth).counting) {
+            case Counting::values:
+                return std::make_unique<CpuStrips<CountedAnalyzer>>(workers_, image, request, result);
+            case Counting::bins:
+                return std::make_unique<CpuStrips<FloatAnalyzer>>(workers_, image, request, result,
+                                                                  copies ? stretch_of(*copies) : std::nullopt);
+            case Counting::sorted:
+                break;
+        }
+        return Engine::analyze_strips(image, request, result, copies);
+    }
+
   private:
+    static std::optional<Stretch> stretch_of(const Normalization& normalization) {
+        if (traits_of(normalization.mode).needs != NormalizeNeeds::ranks) return std::nullopt;
+        return Stretch{normalization.low, normalization.high};
+    }
     /// Counts by value.
     void count(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
         if (traits_of(image.depth).counting == Counting::sorted)

@@ -87,19 +87,34 @@ struct FloatAnalyzer::RowState {
     bool constant() const { return minimum == maximum; }
 };
 
+/// What the sweeps after the first look for.
+struct FloatAnalyzer::Plan {
+    core::FloatBins bins;
+    core::MomentTerms terms[color_rows];
+    bool varies[color_rows], feeds_pooled[color_rows], known_finite[color_rows];
+    bool within = true;     ///< all samples lie in the range
+    bool poor[color_rows];  ///< rows whose moments are summed once more
+    int bin_workers = 1;    ///< of whose bins there is memory
+};
+
 FloatAnalyzer::FloatAnalyzer() = default;
 FloatAnalyzer::~FloatAnalyzer() = default;
 
-template <class Source>
-void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
-    static_assert(most_copies <= color_rows);
-    const ImageView& image = source.image;
+void FloatAnalyzer::begin_extremes() {
     for (auto& state : states_) {
         if (!state) state = std::make_unique<RowState>();
         state->extremes = {};
         state->finite = 0;
     }
     pixels_ = 0;
+    came_ = 0;
+    voters_.clear();
+}
+
+template <class Source>
+void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
+    static_assert(most_copies <= color_rows);
+    const ImageView& image = source.image;
     const int copies = rows_ == 1 && image.pixels() >= serial_pixels ? most_copies : 1, tables = rows_ * copies;
     const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
         Worker& worker = workers_[number];
@@ -155,6 +170,32 @@ void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
         }
     };
     workers.sweep_rounds(image.pixels(), workers.threads(), look, gather);
+    if (!brief_) keep_voters(source);
+    came_ += image.pixels();
+}
+
+/// Keeps blocks of pixels, which lie evenly in the image.
+template <class Source>
+void FloatAnalyzer::keep_voters(const Source& source) {
+    constexpr std::int64_t most_blocks = 16, apart = 32 * block_pixels;
+    const std::int64_t pixels = image_.pixels(), blocks = std::min(most_blocks, pixels / apart);
+    for (std::int64_t i = 0; i < blocks; ++i) {
+        const std::int64_t begin = pixels / blocks * i - came_;
+        if (begin < 0 || begin >= source.image.pixels()) continue;
+        const std::int64_t end = std::min(begin + block_pixels, source.image.pixels());
+        for_blocks<float>(source, begin, end, [&](const float* samples, int count) {
+            voters_.insert(voters_.end(), samples, samples + std::int64_t{count} * image_.channels);
+        });
+    }
+}
+
+void FloatAnalyzer::end_extremes() {
+    Extremes all;
+    for (int row = 0; row < rows_; ++row) all += states_[row]->extremes;
+    result_->upper_closed = !request_.range;
+    result_->range = request_.range ? *request_.range
+                                    : core::found_range(all.any(), all.any() ? core::key_float(all.minimum) : 0,
+                                                        all.any() ? core::key_float(all.maximum) : 0);
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
         const Extremes& extremes = state.extremes;
@@ -188,8 +229,7 @@ void FloatAnalyzer::prepare_full() {
     }
 }
 
-template <class Source>
-void FloatAnalyzer::plan_ranks(const Source& source, const core::RankRequest& request) {
+void FloatAnalyzer::plan_ranks(const core::RankRequest& request) {
     for (auto& state : states_) {
         core::RankPlan plan;
         if (state->finite > 0)
@@ -197,29 +237,24 @@ void FloatAnalyzer::plan_ranks(const Source& source, const core::RankRequest& re
                                     core::key_float(state->extremes.maximum), request);
         state->ranks.begin(plan, state->high_counts.data());
     }
-    find_usual_values(source);
+    find_usual_values();
 }
 
-/// Shows the rank finders some of the pixels, from all over the image.
-template <class Source>
-void FloatAnalyzer::find_usual_values(const Source& source) {
-    const ImageView& image = source.image;
-    constexpr std::int64_t most_blocks = 16, apart = 32 * block_pixels;
-    const std::int64_t blocks = std::min(most_blocks, image.pixels() / apart);
+/// Shows the rank finders some of the pixels.
+void FloatAnalyzer::find_usual_values() {
     Planes planes;
     Keys keys;
     alignas(64) float storage[block_pixels];
-    for (std::int64_t i = 0; i < blocks; ++i) {
-        const std::int64_t begin = image.pixels() / blocks * i;
-        for_blocks<float>(source, begin, begin + block_pixels, [&](const float* samples, int pixels) {
-            split(samples, pixels, image.channels, image.order, planes);
-            for (int row = 0; row < rows_; ++row) {
-                const Finite finite = finite_of(planes.values[row], pixels, false, storage);
-                find_keys(finite.values, finite.samples, keys);
-                states_[row]->ranks.vote(keys, finite.samples);
-                if (is_pooled(row)) states_[core::pooled_row]->ranks.vote(keys, finite.samples);
-            }
-        });
+    const auto count = static_cast<std::int64_t>(voters_.size()) / image_.channels;
+    for (std::int64_t begin = 0; begin < count; begin += block_pixels) {
+        const auto pixels = static_cast<int>(std::min(block_pixels, count - begin));
+        split(voters_.data() + begin * image_.channels, pixels, image_.channels, image_.order, planes);
+        for (int row = 0; row < rows_; ++row) {
+            const Finite finite = finite_of(planes.values[row], pixels, false, storage);
+            find_keys(finite.values, finite.samples, keys);
+            states_[row]->ranks.vote(keys, finite.samples);
+            if (is_pooled(row)) states_[core::pooled_row]->ranks.vote(keys, finite.samples);
+        }
     }
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
@@ -229,43 +264,54 @@ void FloatAnalyzer::find_usual_values(const Source& source) {
     }
 }
 
-template <class Source>
-void FloatAnalyzer::count_and_sum(Workers& workers, const Source& source, Analysis& result) {
-    const ImageView& image = source.image;
-    const core::FloatBins bins(result.range.lower, result.range.upper,
-                               static_cast<std::uint32_t>(result.channels[0].counts.size()), result.upper_closed);
-    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
-    core::MomentTerms terms[color_rows];
-    RankFinder& pooled = states_[core::pooled_row]->ranks;
-    bool varies[color_rows], feeds_pooled[color_rows], known_finite[color_rows], within = true, any = false;
+/// Plans the sweep that counts bins and sums moments. Returns whether there is anything to find.
+bool FloatAnalyzer::begin_bins() {
+    Plan& plan = *plan_;
+    const Analysis& result = *result_;
+    const core::FloatBins& bins = plan.bins =
+        core::FloatBins(result.range.lower, result.range.upper,
+                        static_cast<std::uint32_t>(result.channels[0].counts.size()), result.upper_closed);
+    const RankFinder& pooled = states_[core::pooled_row]->ranks;
+    bool any = false;
+    plan.within = true;
     for (int row = 0; row < rows_; ++row) {
         const RowState& state = *states_[row];
-        terms[row] = core::MomentTerms(state.moments.pivot, state.moments.exponent);
-        varies[row] = !state.constant();
-        feeds_pooled[row] = !brief_ && is_pooled(row) && (varies[row] || pooled.keeps(state.minimum));
-        known_finite[row] = state.finite == pixels_;
-        if (state.finite > 0) within = within && bins(state.minimum) < bins.bins && bins(state.maximum) < bins.bins;
-        any = any || varies[row] || feeds_pooled[row];
+        plan.terms[row] = core::MomentTerms(state.moments.pivot, state.moments.exponent);
+        plan.varies[row] = !state.constant();
+        plan.feeds_pooled[row] = !brief_ && is_pooled(row) && (plan.varies[row] || pooled.keeps(state.minimum));
+        plan.known_finite[row] = state.finite == pixels_;
+        if (state.finite > 0)
+            plan.within = plan.within && bins(state.minimum) < bins.bins && bins(state.maximum) < bins.bins;
+        any = any || plan.varies[row] || plan.feeds_pooled[row];
     }
     for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], color_rows * 4, i128{0});
-    const int limit =
+    plan.bin_workers =
         static_cast<int>(std::max<std::size_t>(1, bin_memory_bytes / (BinCounter::bytes(bins.bins) * rows_)));
+    return any;
+}
+
+template <class Source>
+void FloatAnalyzer::count_and_sum(Workers& workers, const Source& source) {
+    const ImageView& image = source.image;
+    const Plan& plan = *plan_;
+    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
+    RankFinder& pooled = states_[core::pooled_row]->ranks;
     const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
         Worker& worker = workers_[number];
-        worker.bins.begin(bins, rows_, within);
+        worker.bins.begin(plan.bins, rows_, plan.within);
         Planes planes;
         Keys keys;
         alignas(64) float storage[block_pixels];
         for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
             split(samples, pixels, image.channels, image.order, planes);
             for (int row = 0; row < rows_; ++row) {
-                if (!varies[row] && !feeds_pooled[row]) continue;
-                const Finite finite = finite_of(planes.values[row], pixels, known_finite[row], storage);
+                if (!plan.varies[row] && !plan.feeds_pooled[row]) continue;
+                const Finite finite = finite_of(planes.values[row], pixels, plan.known_finite[row], storage);
                 if (!brief_) find_keys(finite.values, finite.samples, keys);
-                if (feeds_pooled[row]) pooled.keep(keys, finite.samples, worker.kept[core::pooled_row]);
-                if (!varies[row]) continue;
+                if (plan.feeds_pooled[row]) pooled.keep(keys, finite.samples, worker.kept[core::pooled_row]);
+                if (!plan.varies[row]) continue;
                 if (!brief_) states_[row]->ranks.keep(keys, finite.samples, worker.kept[row]);
-                sum_moments(finite.values, finite.samples, terms[row], worker.sums[row]);
+                sum_moments(finite.values, finite.samples, plan.terms[row], worker.sums[row]);
                 worker.bins.add(row, finite.values, finite.samples);
             }
         });
@@ -275,23 +321,29 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const Source& source, Analys
             BinCounter& counter = workers_[number].bins;
             if (!counter.begun()) continue;  // it came too late for a tile
             for (int row = 0; row < rows_; ++row) {
-                ChannelAnalysis& channel = result.channels[row];
+                ChannelAnalysis& channel = result_->channels[row];
                 counter.finish(row, channel.counts.data(), channel.below, channel.above);
             }
             counter.end();
         }
     };
-    if (any) workers.sweep_rounds(image.pixels(), limit, look, gather);
+    workers.sweep_rounds(image.pixels(), plan.bin_workers, look, gather);
+}
+
+void FloatAnalyzer::end_bins() {
+    const Plan& plan = *plan_;
+    const core::FloatBins& bins = plan.bins;
+    const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
         i128 sums[4] = {};
-        if (varies[row]) {
+        if (plan.varies[row]) {
             for (const Worker& worker : workers_)
                 for (int k = 0; k < 4; ++k) sums[k] += worker.sums[row][k];
         } else if (state.finite > 0) {  // one sample, many times
-            sum_moments(&state.minimum, 1, terms[row], sums);
+            sum_moments(&state.minimum, 1, plan.terms[row], sums);
             for (i128& sum : sums) sum *= static_cast<i128>(state.finite);
-            ChannelAnalysis& channel = result.channels[row];
+            ChannelAnalysis& channel = result_->channels[row];
             const std::uint32_t bin = bins(state.minimum);
             (bin == core::FloatBins::below   ? channel.below
              : bin == core::FloatBins::above ? channel.above
@@ -301,22 +353,26 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const Source& source, Analys
     }
 }
 
-template <class Source>
-void FloatAnalyzer::sum_again(Workers& workers, const Source& source) {
-    const ImageView& image = source.image;
-    bool poor[color_rows] = {}, any = false;
-    core::MomentTerms terms[color_rows];
+/// Plans the sweep that sums moments about a better pivot, where there are any. Returns whether.
+bool FloatAnalyzer::begin_moments() {
+    bool any = false;
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
         const core::CentralMoments central = core::central_moments(state.finite, state.moments);
-        poor[row] = core::poor_pivot(state.moments, central);
-        if (!poor[row]) continue;
+        plan_->poor[row] = core::poor_pivot(state.moments, central);
+        if (!plan_->poor[row]) continue;
         any = true;
         state.moments = {central.mean, core::moment_exponent(central.mean, state.minimum, state.maximum), {}};
-        terms[row] = core::MomentTerms(central.mean, state.moments.exponent);
+        plan_->terms[row] = core::MomentTerms(central.mean, state.moments.exponent);
     }
-    if (!any) return;
     for (Worker& worker : workers_) std::fill_n(&worker.sums[0][0], color_rows * 4, i128{0});
+    return any;
+}
+
+template <class Source>
+void FloatAnalyzer::sum_again(Workers& workers, const Source& source) {
+    const ImageView& image = source.image;
+    const Plan& plan = *plan_;
     workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int number, std::int64_t begin, std::int64_t end) {
                       Planes planes;
@@ -324,15 +380,18 @@ void FloatAnalyzer::sum_again(Workers& workers, const Source& source) {
                       for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
                           split(samples, pixels, image.channels, image.order, planes);
                           for (int row = 0; row < rows_; ++row) {
-                              if (!poor[row]) continue;
-                              const bool all = states_[row]->finite == pixels_;
-                              const Finite finite = finite_of(planes.values[row], pixels, all, storage);
-                              moments_loop(finite.values, finite.samples, terms[row], workers_[number].sums[row]);
+                              if (!plan.poor[row]) continue;
+                              const Finite finite =
+                                  finite_of(planes.values[row], pixels, plan.known_finite[row], storage);
+                              moments_loop(finite.values, finite.samples, plan.terms[row], workers_[number].sums[row]);
                           }
                       });
                   });
+}
+
+void FloatAnalyzer::end_moments() {
     for (int row = 0; row < rows_; ++row)
-        for (int k = 0; poor[row] && k < 4; ++k) {
+        for (int k = 0; plan_->poor[row] && k < 4; ++k) {
             i128 sum = 0;
             for (const Worker& worker : workers_) sum += worker.sums[row][k];
             states_[row]->moments.sums[k] = core::to_public(sum);
@@ -369,35 +428,80 @@ void FloatAnalyzer::finish_ranks(int row, std::vector<OrderStatistic>& result) {
     for (Worker& worker : workers_) kept.push_back(&worker.kept[row]);
     states_[row]->ranks.finish(kept, result);
 }
-void FloatAnalyzer::finish_ranks(Analysis& result) {
-    for (int row = 0; row < rows_; ++row) finish_ranks(row, result.channels[row].order_statistics);
-    finish_ranks(core::pooled_row, result.pooled_order_statistics);
+void FloatAnalyzer::finish_ranks() {
+    for (int row = 0; row < rows_; ++row) finish_ranks(row, result_->channels[row].order_statistics);
+    finish_ranks(core::pooled_row, result_->pooled_order_statistics);
 }
 
-template <class Source>
-void FloatAnalyzer::run(Workers& workers, const Source& source, const AnalysisRequest& request,
-                        const std::optional<Stretch>& stretch, Analysis& result) {
-    rows_ = core::rows_of_channels(source.image.channels);
+void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
+                          const std::optional<Stretch>& stretch) {
+    image_ = image;
+    image_.data = nullptr;
+    request_ = request;
+    stretch_ = stretch;
+    result_ = &result;
+    rows_ = core::rows_of_channels(image.channels);
     brief_ = request.detail == Detail::brief && !stretch;
-    workers_.resize(workers.threads());
-    core::lay_out(result, source.image, true, request.bins);
+    if (!plan_) plan_ = std::make_unique<Plan>();
+    core::lay_out(result, image, true, request.bins);
     result.detail = brief_ ? Detail::brief : Detail::full;
-    find_extremes(workers, source);
-    if (!brief_) {
-        prepare_full();
-        plan_ranks(source, core::RankRequest::of(request.percentiles, 0, stretch.has_value(),
-                                                 stretch ? stretch->low : 0, stretch ? stretch->high : 0));
-    }
+    sweep_ = Sweep::extremes;
+    group_ = 0;
+    begin_extremes();
+}
 
-    Extremes all;
-    for (int row = 0; row < rows_; ++row) all += states_[row]->extremes;
-    result.upper_closed = !request.range;
-    result.range = request.range ? *request.range
-                                 : core::found_range(all.any(), all.any() ? core::key_float(all.minimum) : 0,
-                                                     all.any() ? core::key_float(all.maximum) : 0);
-    count_and_sum(workers, source, result);
-    if (!brief_) sum_again(workers, source);
-    core::set_pixels(result, static_cast<std::uint64_t>(source.image.pixels()), pixels_);
+void FloatAnalyzer::take(Workers& workers, const ImageView& strip) {
+    workers_.resize(workers.threads());
+    with_pixel_source(strip, request_, [&](const auto& source) {
+        switch (sweep_) {
+            case Sweep::extremes:
+                return find_extremes(workers, source);
+            case Sweep::bins:
+                return count_and_sum(workers, source);
+            case Sweep::moments:
+                return sum_again(workers, source);
+            case Sweep::ranks:
+                return keep_again(workers, source);
+        }
+    });
+}
+
+bool FloatAnalyzer::end_pass() {
+    const auto next = [&](Sweep sweep) {
+        sweep_ = sweep;
+        return true;
+    };
+    switch (sweep_) {
+        case Sweep::extremes:
+            end_extremes();
+            if (!brief_) {
+                prepare_full();
+                plan_ranks(core::RankRequest::of(request_.percentiles, 0, stretch_.has_value(),
+                                                 stretch_ ? stretch_->low : 0, stretch_ ? stretch_->high : 0));
+            }
+            if (begin_bins()) return next(Sweep::bins);
+            [[fallthrough]];
+        case Sweep::bins:
+            end_bins();
+            if (!brief_ && begin_moments()) return next(Sweep::moments);
+            [[fallthrough]];
+        case Sweep::moments:
+            if (sweep_ == Sweep::moments) end_moments();
+            [[fallthrough]];
+        case Sweep::ranks:
+            if (!brief_) finish_ranks();
+            if (!brief_ && ++group_ < core::RankRequest::groups(request_.percentiles)) {
+                plan_ranks(core::RankRequest::of(request_.percentiles, group_, false, 0, 0));
+                return next(Sweep::ranks);
+            }
+    }
+    finish();
+    return false;
+}
+
+void FloatAnalyzer::finish() {
+    Analysis& result = *result_;
+    core::set_pixels(result, static_cast<std::uint64_t>(image_.pixels()), pixels_);
     for (int row = 0; row < rows_; ++row) {
         const RowState& state = *states_[row];
         ChannelAnalysis& channel = result.channels[row];
@@ -410,12 +514,6 @@ void FloatAnalyzer::run(Workers& workers, const Source& source, const AnalysisRe
         channel.moments = state.moments;
     }
     if (brief_) return;
-    finish_ranks(result);
-    for (int group = 1; group < core::RankRequest::groups(request.percentiles); ++group) {
-        plan_ranks(source, core::RankRequest::of(request.percentiles, group, false, 0, 0));
-        keep_again(workers, source);
-        finish_ranks(result);
-    }
     for (ChannelAnalysis& channel : result.channels) in_order(channel.order_statistics);
     in_order(result.pooled_order_statistics);
     for (auto& state : states_)  // clean for the next image
@@ -426,7 +524,9 @@ void FloatAnalyzer::run(Workers& workers, const Source& source, const AnalysisRe
 
 void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                             const std::optional<Stretch>& stretch, Analysis& result) {
-    with_pixel_source(image, request, [&](const auto& source) { run(workers, source, request, stretch, result); });
+    begin(image, request, result, stretch);
+    do take(workers, image);
+    while (end_pass());
 }
 
 template <class Source>

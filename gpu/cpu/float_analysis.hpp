@@ -31,6 +31,14 @@ class FloatAnalyzer {
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                  const std::optional<Stretch>& stretch, Analysis& result);
 
+    /// The same of an image that comes in strips, once for each sweep: begins it, and takes the rows of a pass. What
+    /// was begun and not finished leaves counts behind, so that the analyser is of no more use.
+    void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
+               const std::optional<Stretch>& stretch = std::nullopt);
+    void take(Workers& workers, const ImageView& strip);
+    /// Ends a pass. Returns whether there is another one; else the result is complete.
+    bool end_pass();
+
     /// Counts the finite samples of some rows, those that an analysis by the request sees, into equal bins: counts[row]
     /// has `bins.bins` entries, or is null for a row that is not wanted. Every such sample must lie in the range.
     void count(Workers& workers, const ImageView& image, const AnalysisRequest& request, const core::FloatBins& bins,
@@ -39,34 +47,50 @@ class FloatAnalyzer {
   private:
     struct Worker;
     struct RowState;
+    /// Sweep for which the pixels come.
+    enum class Sweep : std::uint8_t { extremes, bins, moments, ranks };
 
-    template <class Source>
-    void run(Workers& workers, const Source& source, const AnalysisRequest& request,
-             const std::optional<Stretch>& stretch, Analysis& result);
     template <class Source>
     void count_into(Workers& workers, const Source& source, const core::FloatBins& bins,
                     const std::array<std::uint64_t*, color_rows>& counts);
+    void begin_extremes();
     template <class Source>
     void find_extremes(Workers& workers, const Source& source);
+    template <class Source>
+    void keep_voters(const Source& source);
+    void end_extremes();
     void prepare_full();
+    void plan_ranks(const core::RankRequest& request);
+    void find_usual_values();
+    bool begin_bins();
     template <class Source>
-    void plan_ranks(const Source& source, const core::RankRequest& request);
-    template <class Source>
-    void find_usual_values(const Source& source);
-    template <class Source>
-    void count_and_sum(Workers& workers, const Source& source, Analysis& result);
+    void count_and_sum(Workers& workers, const Source& source);
+    void end_bins();
+    bool begin_moments();
     template <class Source>
     void sum_again(Workers& workers, const Source& source);
+    void end_moments();
     template <class Source>
     void keep_again(Workers& workers, const Source& source);
     void finish_ranks(int row, std::vector<OrderStatistic>& result);
-    void finish_ranks(Analysis& result);
+    void finish_ranks();
+    void finish();
 
     bool is_pooled(int row) const { return rows_ > 1 && row <= blue_row; }
 
-    int rows_ = 0;  ///< 1, 4 or 5
+    ImageView image_;  ///< without pixels
+    AnalysisRequest request_;
+    std::optional<Stretch> stretch_;
+    Analysis* result_ = nullptr;
+    Sweep sweep_ = Sweep::extremes;
+    int group_ = 0;          ///< of ranks
+    std::int64_t came_ = 0;  ///< pixels that came in the first sweep
+    int rows_ = 0;           ///< 1, 4 or 5
     bool brief_ = false;
-    std::uint64_t pixels_ = 0;  ///< of the image, that count
+    std::uint64_t pixels_ = 0;   ///< of the image, that count
+    std::vector<float> voters_;  ///< samples from all over the image
+    struct Plan;
+    std::unique_ptr<Plan> plan_;  ///< of the sweeps after the first
     std::vector<Worker> workers_;
     std::array<std::unique_ptr<RowState>, core::float_rows> states_;
 };

@@ -26,6 +26,26 @@ struct Job {
     std::exception_ptr error;    ///< set by Engine::run: why there is no result
 };
 
+/// Analysis of an image that comes in strips: in one pass over it, or in several. An engine may have several of these.
+class StripAnalysis {
+  public:
+    virtual ~StripAnalysis() = default;
+    StripAnalysis(const StripAnalysis&) = delete;
+    StripAnalysis& operator=(const StripAnalysis&) = delete;
+
+    /// Counts the next rows of a pass. Returns when no pixel of them is read any more. Throws as Engine::analyze.
+    virtual void take(const ImageView& strip) = 0;
+    /// Ends a pass. Returns whether the image must come once more, from its top on: the same pixels, the strips need
+    /// not be the same. Else the result is complete.
+    virtual bool end_pass() = 0;
+    /// Writes the normalised copy of some rows, which are in host memory, once the result is complete; the output as
+    /// for Engine::normalize. Throws InvalidArgument where no copies were asked for.
+    virtual void copy(const ImageView& strip, const MutableImageView& output);
+
+  protected:
+    StripAnalysis() = default;
+};
+
 /// Engine that analyses and normalises images. Every one gives the same bits. An engine owns its workspace and reuses
 /// it: after the first image of a size there is no allocation beyond the result's. One engine serves one thread at a
 /// time.
@@ -51,6 +71,15 @@ class Engine {
     /// memory only: others are an InvalidArgument.
     virtual void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
                            const MutableImageView& output, Analysis& result) = 0;
+
+    /// Begins to count an image that comes in strips, with the bits of `analyze`. `image` has its sides and what a
+    /// strip has too; its data are null. The engine must outlive the analysis, and may be asked for others meanwhile,
+    /// by the same thread at a time; `result` is complete after the last pass. `copies`: normalised copies of the
+    /// strips are wanted afterwards, on the CPU, with the bits of `normalize`. Throws InvalidArgument as `analyze` and
+    /// `normalize`, for copies of what is sorted or of bands, and of f32 by equalize, whose pixels are counted again;
+    /// and UnsupportedDepth for f32 where the engine counts it whole alone.
+    virtual std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
+                                                          Analysis& result, const Normalization* copies = nullptr);
 
     /// Bytes of pixels up to which images gain by being handed over many at a time.
     static constexpr std::int64_t small_image_bytes = std::int64_t{1} << 18;
