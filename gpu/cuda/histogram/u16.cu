@@ -153,7 +153,8 @@ struct U16Steps {
                                 shared_address(carried),
                                 rings,
                                 carrier.carries[0],
-                                p.colors(),
+                                p.common.rgb,
+                                p.common.depth != Depth::u16,
                                 p.common.depth == Depth::f16};
         BrightnessSums luma = count_role<C, L>(role, image, share, counting, p.count_luma);
         if (C > 1 && rows == C && role == L::roles - 1) {

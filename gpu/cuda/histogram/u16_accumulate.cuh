@@ -1,6 +1,8 @@
 // 16-bit images, accumulate: one bin per possible value, and the brightness sums, in one sweep of the pixels.
 #pragma once
 
+#include <type_traits>
+
 #include "core/luma.hpp"
 #include "cuda/block/packed_counters.cuh"
 #include "cuda/histogram/brightness.cuh"
@@ -39,17 +41,21 @@ struct IntegerLuma {
     }
 };
 
-/// Luma of f16 samples, all as they lie in memory. The conversions are those of core/half.hpp, but for NaN's digits.
-struct HalfLuma {
-    bool rgb;
+/// Luma of f16 and of s16, samples and luma as they lie in memory. The conversions of f16 are those of core/half.hpp,
+/// but for NaN's digits.
+struct OtherLuma {
+    bool rgb, half;
+    IntegerLuma of_codes;
 
-    __device__ explicit HalfLuma(bool red_first) : rgb(red_first) {}
+    __device__ OtherLuma(bool red_first, bool halves) : rgb(red_first), half(halves), of_codes(red_first) {}
     static __device__ float value(std::uint32_t bits) {
         float v;
         asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(static_cast<std::uint16_t>(bits)));
         return v;
     }
     __device__ std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+        constexpr std::uint32_t top = 0x8000;
+        if (!half) return of_codes(a ^ top, b ^ top, c ^ top) ^ top;
         const float luma = core::luma(value(rgb ? a : c), value(b), value(rgb ? c : a));
         std::uint16_t bits;
         asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(luma));
@@ -71,8 +77,8 @@ struct Counting {
     std::uint32_t counters, crowded, carried;  ///< shared addresses
     std::uint32_t rings;                       ///< likewise; 0: there are none
     std::uint32_t* carries;                    ///< of the first row
-    Colors colors;
-    bool half;  ///< samples are f16
+    bool rgb;
+    bool other, half;  ///< samples are f16 or s16; are f16
 };
 
 /// Accumulator of rows [First, Last) of each pixel, row C being luma; or adds luma up, where that is not counted.
@@ -127,7 +133,6 @@ struct U16Counter {
             return;
         }
         Pixels pixels = loaded;
-        if constexpr (C > 1) pixels.flip(counting.colors.flip);
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[Pixels::pixels];
 #pragma unroll
@@ -144,12 +149,11 @@ struct U16Counter {
     __device__ void look_at(const std::uint16_t (&sample)[C], Valid valid = {}) {
         if constexpr (!Valid::every)
             if (!valid[0]) return;
-        auto code = [&](int i) { return C > 1 ? sample[i] ^ (counting.colors.flip & 0xFFFFu) : sample[i]; };
         if constexpr (C > 1 && Last > C) {
-            std::uint32_t value[1] = {luma(code(0), code(1), code(2))};
+            std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
             look_at_luma(value);
         }
-        count_channels<First, 1>([&](int i) { return spread(code(i)); });
+        count_channels<First, 1>([&](int i) { return spread(sample[i]); });
     }
 };
 
@@ -162,7 +166,13 @@ template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, boo
 __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting) {
     constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
                   last = first + L::rows < all ? first + L::rows : all;
-    U16Counter<C, L, first, last, CountLuma, Luma> counter{counting, Luma(counting.colors.rgb), BrightnessSums{}};
+    const Luma luma = [&] {
+        if constexpr (std::is_same_v<Luma, OtherLuma>)
+            return Luma(counting.rgb, counting.half);
+        else
+            return Luma(counting.rgb);
+    }();
+    U16Counter<C, L, first, last, CountLuma, Luma> counter{counting, luma, BrightnessSums{}};
     auto sweep_by = [&](const auto& by) {
         if constexpr (OneRow)
             sweep_one_row<std::uint16_t, C>(image, share, by, counter);
@@ -195,8 +205,8 @@ __device__ inline BrightnessSums count_role(int role, const Image& image, const 
         if (role != Role) return count_role<C, L, Role + 1>(role, image, share, counting, count_luma);
         return count_role<C, L, Role, true>(image, share, counting);
     } else {                  // the one that luma belongs to
-        if constexpr (C > 1)  // always counted of f16
-            if (counting.half) return count_role<C, L, Role, true, HalfLuma>(image, share, counting);
+        if constexpr (C > 1)  // always counted of others
+            if (counting.other) return count_role<C, L, Role, true, OtherLuma>(image, share, counting);
         if (C == 1 || count_luma) return count_role<C, L, Role, true>(image, share, counting);
         return count_role<C, L, Role, C == 1>(image, share, counting);
     }

@@ -55,7 +55,8 @@ CountParameters count_parameters(const Common& common, void* workspace, int chan
     CountParameters p{};
     p.common = common;
     p.workspace = workspace;
-    p.count_luma = channels > 1 && (request.luma_histogram || common.depth == Depth::f16 ||
+    const bool other = common.depth == Depth::s16 || common.depth == Depth::f16;  // whose luma is not summed up apart
+    p.count_luma = channels > 1 && (request.luma_histogram || other ||
                                     (common.normalize && of.joint && traits_of(of.mode).joint_by_luma));
     return p;
 }

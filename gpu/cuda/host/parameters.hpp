@@ -130,11 +130,12 @@ GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int 
            static_cast<std::uint64_t>(row) * common.bins;
 }
 /// Code, see core::code_of, of the samples that were counted in a bin, of 8 or 16 bits. Bins are samples as they lie in
-/// memory, put in order when they are written; but signed colours become codes as they are loaded, for luma's sake.
+/// memory, put in order when they are written; but s8 colours become codes as they are loaded, for luma's sake.
 template <typename T, int C>
 GPUHIST_HD std::uint32_t code_of_bin(const Common& common, std::uint32_t bin) {
-    if (sizeof(T) == 2 && common.depth == Depth::f16) return core::place_of(Half{static_cast<std::uint16_t>(bin)});
-    return C == 1 ? bin ^ (common.flip & ((1u << 8 * sizeof(T)) - 1)) : bin;
+    if (sizeof(T) == 1) return C == 1 ? bin ^ (common.flip & 0xFF) : bin;
+    return common.depth == Depth::f16 ? core::place_of(Half{static_cast<std::uint16_t>(bin)})
+                                      : bin ^ (common.flip & 0xFFFF);
 }
 template <typename O>
 GPUHIST_HD O* luts_of(const Common& common, std::int64_t image) {
