@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -80,6 +81,19 @@ void NewFile::write(const void* data, std::size_t bytes) {
         rest += written;
         bytes -= static_cast<std::size_t>(written);
         bytes_ += static_cast<std::uint64_t>(written);
+    }
+}
+
+void NewFile::write_at(std::uint64_t place, const void* data, std::size_t bytes) {
+    const auto* rest = static_cast<const char*>(data);
+    bytes_ = std::max<std::uint64_t>(bytes_, place + bytes);
+    while (bytes != 0) {
+        const ssize_t written = ::pwrite(file_, rest, bytes, static_cast<off_t>(place));
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) give_up(path_, errno);
+        rest += written;
+        place += static_cast<std::uint64_t>(written);
+        bytes -= static_cast<std::size_t>(written);
     }
 }
 

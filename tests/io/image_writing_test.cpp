@@ -92,4 +92,58 @@ TEST_F(ImageFile, GrayWithAlphaAndBandsAreReadAsTheyWereWritten) {
     EXPECT_THROW(write_image(directory / "x.png", picture(4, 4, CV_8UC3), Samples::bands), IoError);
 }
 
+TEST_F(ImageFile, RowsOneAfterTheOtherMakeTheFileOfTheWhole) {
+    using gpuhist::Samples;
+    const auto expect = [&](const char* name, const cv::Mat& image, Samples samples) {
+        SCOPED_TRACE(testing::Message() << name << ' ' << cv::typeToString(image.type()));
+        const fs::path path = directory / name;
+        gpuhist::io::NewFile file(path);
+        {
+            const auto encoder = gpuhist::io::encode_rows(file, image.size(), image.type(), samples);
+            for (int y = 0, rows = 1; y < image.rows; y += rows, rows = rows % 7 + 1)
+                encoder->add(image.rowRange(y, std::min(y + rows, image.rows)));
+            encoder->finish();
+        }
+        const std::uint64_t bytes = file.bytes();
+        file.replace();
+        EXPECT_EQ(bytes, fs::file_size(path));
+        EXPECT_EQ(gpuhist::io::read_bytes(path), gpuhist::io::encode_image(path, image, samples));
+        EXPECT_TRUE(same(read_image(path), image));
+    };
+    for (const int depth : {CV_8U, CV_16U, CV_32F})
+        for (const int channels : {1, 3, 4}) {
+            const cv::Mat image = picture(301, 53, CV_MAKETYPE(depth, channels));
+            if (depth != CV_32F) expect("x.png", image, Samples::color);
+            expect("x.tiff", image, Samples::color);
+        }
+    expect("bands.tiff", picture(37, 53, CV_16UC(5)), Samples::bands);
+}
+
+// The disk is full amid the image: the cause is told, and nothing is left.
+TEST_F(ImageFile, AnEncoderThatCannotWriteSaysSo) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit = before;
+    limit.rlim_cur = 200000;
+    cv::Mat image(600, 600, CV_16UC3);
+    cv::randu(image, 0, 65536);
+    for (const char* name : {"x.png", "x.tiff"}) {
+        std::string message;
+        ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+        try {
+            gpuhist::io::NewFile file(directory / name);
+            const auto encoder = gpuhist::io::encode_rows(file, image.size(), image.type());
+            encoder->add(image);
+            encoder->finish();
+        } catch (const IoError& error) {
+            message = error.what();
+        }
+        ::setrlimit(RLIMIT_FSIZE, &before);
+        EXPECT_TRUE(contains(message, std::string(name) + ": cannot be written: File too large")) << message;
+    }
+    std::signal(SIGXFSZ, handler);
+    EXPECT_TRUE(names().empty());
+}
+
 }  // namespace

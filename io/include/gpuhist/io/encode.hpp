@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <opencv2/core/mat.hpp>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ class NewFile {
     void write(const Pieces& pieces) {
         pieces([this](const void* data, std::size_t bytes) { write(data, bytes); });
     }
+    /// Writes at a place, in any order, of a file that is not written otherwise.
+    void write_at(std::uint64_t place, const void* data, std::size_t bytes);
     /// Brings to disk what was written.
     void sync();
     /// Lets go of its descriptor: it has a temporary name until it gets its own.
@@ -81,6 +84,21 @@ const char* lossless_extension(Depth depth, Samples samples = Samples::color);
 /// threads.
 std::vector<unsigned char> encode_image(const std::filesystem::path& path, const cv::Mat& image,
                                         Samples samples = Samples::color, std::optional<Depth> depth = std::nullopt);
+
+/// Encoder of an image whose rows come one after the other: the bytes of `encode_image`. Functions throw IoError.
+class RowEncoder {
+  public:
+    virtual ~RowEncoder() = default;
+    /// Encodes the next rows, of the image's width and type.
+    virtual void add(const cv::Mat& rows) = 0;
+    /// Ends the image, all rows of which were added.
+    virtual void finish() = 0;
+};
+
+/// Begins to encode an image of these sides and OpenCV's type into a file, which must outlive the encoder; otherwise as
+/// `encode_image`, by the file's path.
+std::unique_ptr<RowEncoder> encode_rows(NewFile& file, cv::Size sides, int type, Samples samples = Samples::color,
+                                        std::optional<Depth> depth = std::nullopt);
 
 /// Encodes, and writes with `write_file`.
 void write_image(const std::filesystem::path& path, const cv::Mat& image, Samples samples = Samples::color,
