@@ -164,6 +164,26 @@ void EnginePool::run(std::vector<Task>& tasks, bool alone, StageClock& clock) {
     for (Task& task : tasks) try_again(task, alone, clock);
 }
 
+EnginePool::StripTask EnginePool::analyze_strips(const ImageView& image, const AnalysisRequest& request,
+                                                 Analysis& result, const Normalization* copies, bool alone) {
+    const auto begin = [&](Lease engine) {
+        auto analysis = (*engine).analyze_strips(image, request, result, copies);
+        return StripTask(std::move(engine), std::move(analysis));
+    };
+    start();
+    try {
+        return begin(take(alone));
+    } catch (const UnsupportedDepth&) {
+        if (!automatic()) throw;
+    }
+    return begin(take_cpu(alone));
+}
+
+bool EnginePool::does_without_gpu(const CudaError& error) {
+    if (automatic()) abandon_gpu(error.what());
+    return automatic();
+}
+
 /// A lane that becomes free takes all that wait by then, whosever they are.
 void EnginePool::share_lane(std::vector<Task>& tasks, bool alone, StageClock& clock) {
     Request mine{&tasks};

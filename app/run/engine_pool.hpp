@@ -14,6 +14,7 @@
 
 #include "cli/console.hpp"
 #include "gpuhist/engine.hpp"
+#include "gpuhist/error.hpp"
 #include "run/engine_choice.hpp"
 #include "run/stages.hpp"
 
@@ -57,6 +58,14 @@ class EnginePool {
     /// said once. `alone`: no other image needs the cores. Throws nothing. Safe to call from several threads.
     void run(std::vector<Task>& tasks, bool alone, StageClock& clock);
 
+    class StripTask;
+    /// Begins the analysis of an image that comes in strips, as Engine::analyze_strips, on an engine of its own. What
+    /// the GPU does not count so goes to the CPU if the choice of an engine is ours. Throws as make_engine too.
+    StripTask analyze_strips(const ImageView& image, const AnalysisRequest& request, Analysis& result,
+                             const Normalization* copies, bool alone);
+    /// Takes note that the GPU failed amid an image. Returns whether the CPU does the rest: the choice is ours.
+    bool does_without_gpu(const CudaError& error);
+
     static bool is_small(const ImageView& image) {
         return image.packed_row_bytes() * image.height <= Engine::small_image_bytes;
     }
@@ -93,6 +102,23 @@ class EnginePool {
 
     using Clock = std::chrono::steady_clock;
 
+  public:
+    /// Analysis on an engine that nobody else has until this goes out of scope.
+    class StripTask {
+      public:
+        StripTask(Lease engine, std::unique_ptr<StripAnalysis> analysis)
+            : engine_(std::move(engine)), analysis_(std::move(analysis)) {}
+        std::string engine() const { return std::string((*engine_).name()); }
+        void take(const ImageView& strip) { analysis_->take(strip); }
+        bool end_pass() { return analysis_->end_pass(); }
+        void copy(const ImageView& strip, const MutableImageView& output) { analysis_->copy(strip, output); }
+
+      private:
+        Lease engine_;
+        std::unique_ptr<StripAnalysis> analysis_;
+    };
+
+  private:
     bool automatic() const { return name_ == "auto"; }
     void choose(const std::vector<Task>& tasks, double seconds);
     void begin_gpu();

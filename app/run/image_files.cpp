@@ -4,12 +4,22 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
-#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::app {
 
 namespace fs = std::filesystem;
+namespace {
+
+std::string copy_suffix(Depth depth, Samples samples) {
+    return std::string(".normalized") + io::lossless_extension(depth, samples);
+}
+
+}  // namespace
+
+io::NewFile ImageFiles::open_copy(const Input& input, Depth depth, Samples samples) const {
+    return output_.open_file(input.output_name + copy_suffix(depth, samples));
+}
 
 /// Runs one writer. Returns what goes wrong, absent where nothing does.
 std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::function<void()>& writer) const {
@@ -25,16 +35,11 @@ std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::func
 }
 
 std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                           const io::PlotPanel& panel, const cv::Mat& normalized, Depth copy_depth,
-                                           Samples samples) const {
+                                           const io::PlotPanel& panel, Copy& copy, Samples samples) const {
     if (!writes.histogram && !writes.plot && !writes.normalized) return {};
     const Input& input = outcome.input;
     const std::string& stem = input.output_name;
     std::vector<std::pair<std::string, std::function<void(const std::string&)>>> files;
-    const auto write_image = [&](const std::string& name, const cv::Mat& image, Samples of) {
-        const std::vector<unsigned char> bytes = io::encode_image(output_.path() / name, image, of, copy_depth);
-        output_.write(name, bytes.data(), bytes.size());
-    };
     if (writes.histogram)
         files.emplace_back(".histogram.csv", [&](const std::string& name) {
             const std::string csv = io::histogram_csv(histogram);
@@ -53,8 +58,17 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
                 });
     }
     if (writes.normalized)
-        files.emplace_back(std::string(".normalized") + io::lossless_extension(copy_depth, samples),
-                           [&](const std::string& name) { write_image(name, normalized, samples); });
+        files.emplace_back(copy_suffix(copy.depth, samples), [&](const std::string& name) {
+            if (copy.error) std::rethrow_exception(copy.error);
+            if (!copy.file) {
+                copy.file.emplace(output_.open_file(name));
+                const cv::Mat& pixels = copy.pixels;
+                const auto rows = io::encode_rows(*copy.file, pixels.size(), pixels.type(), samples, copy.depth);
+                rows->add(pixels);
+                rows->finish();
+            }
+            output_.close_file(name, std::move(*copy.file));
+        });
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;
         if (failure->kind == word(IoError::Kind::no_space) && !single_)

@@ -1,6 +1,7 @@
 /// Files about each image: its histogram, plot and normalized copy.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <opencv2/core/mat.hpp>
@@ -8,12 +9,21 @@
 #include <string>
 #include <vector>
 
+#include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "run/options.hpp"
 #include "run/outcome.hpp"
 #include "run/output_directory.hpp"
 
 namespace gpuhist::app {
+
+/// Normalised copy of an image: its pixels, or the file into which they were written already.
+struct Copy {
+    cv::Mat pixels{};
+    Depth depth{};
+    std::optional<io::NewFile> file{};
+    std::exception_ptr error{};  ///< why that cannot be written
+};
 
 /// Writer of the files about one image each. Safe to use from several threads.
 class ImageFiles {
@@ -22,11 +32,12 @@ class ImageFiles {
     ImageFiles(const Options& options, OutputDirectory& output, bool single)
         : options_(options), output_(output), single_(single) {}
 
-    /// Writes what is wanted of an image; `copy_depth` is that of `normalized`. Files that cannot be written are named
-    /// in the outcome. Returns the suffixes of those that were.
+    /// Writes what is wanted of an image. Files that cannot be written are named in the outcome. Returns the suffixes
+    /// of those that were.
     std::vector<std::string> write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
-                                   const io::PlotPanel& panel, const cv::Mat& normalized, Depth copy_depth,
-                                   Samples samples) const;
+                                   const io::PlotPanel& panel, Copy& copy, Samples samples) const;
+    /// Begins the file of a normalised copy. Throws IoError.
+    io::NewFile open_copy(const Input& input, Depth depth, Samples samples) const;
 
   private:
     std::optional<Failure> attempt(const std::filesystem::path& path, const std::function<void()>& writer) const;

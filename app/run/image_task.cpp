@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
 #include <iterator>
+#include <limits>
 #include <opencv2/core.hpp>
+#include <optional>
 #include <utility>
 
 #include "gpuhist/error.hpp"
@@ -86,15 +89,11 @@ struct Measurer::Image {
     Writes writes;
     io::Image file{};  ///< what was read
     ImageView view{};  ///< of its pixels
-    cv::Mat normalized{};
-    Depth copy_depth{};  ///< of `normalized`
+    Copy copy{};
     AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< for a summary, of f32 for a picture too
-    Analysis strip{};                      ///< of the strip that was measured last
-    std::string engine{};                  ///< that measured strips; empty where the image is in memory whole
-
-    bool in_strips() const { return !engine.empty(); }
+    bool in_strips = false;                ///< it came so: all that is done with pixels is done
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(std::uint32_t bins) const {
@@ -121,7 +120,7 @@ class Measurer::Images {
                 spare_.pop_back();
             }
             measurer_.read(image, held_, share_, clock_);
-            const std::uint64_t more = image.in_strips() ? 0 : analysis_bytes(image.view);
+            const std::uint64_t more = image.in_strips ? 0 : analysis_bytes(image.view);
             if (more > 0) share_.require(share_.bytes() + more);
             add(outcome, remarks_on(image.file));
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
@@ -175,11 +174,7 @@ class Measurer::Images {
         std::vector<Task> tasks;
         std::vector<Image*> images;
         for (Image& image : waiting_) {
-            if (image.in_strips()) {  // they were measured as they came
-                image.outcome->engine = image.engine;
-                attempt(*image.outcome, [&] { name(image); });
-                continue;
-            }
+            if (image.in_strips) continue;
             attempt(*image.outcome, [&] {
                 tasks.push_back(measurer_.task_of(image));
                 images.push_back(&image);
@@ -191,7 +186,7 @@ class Measurer::Images {
             image.outcome->engine = tasks[i].engine;
             attempt(*image.outcome, [&] {
                 if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
-                name(image);
+                measurer_.name(image, image.file);
                 if (const auto& normalization = tasks[i].job.normalization)
                     add(*image.outcome,
                         remarks_on_copy(image.analysis, *normalization, measurer_.options_.copies_asked()));
@@ -199,19 +194,11 @@ class Measurer::Images {
         }
     }
 
-    /// Says of the analysis what the file says.
-    void name(Image& image) const {
-        name_channels(image.analysis, image.file.samples);
-        image.analysis.white = measurer_.options_.white.value_or(image.file.white);
-    }
-
     void count_values_of(Image& image) {
         const Counting counting = traits_of(image.view.depth).counting;
         if (measurer_.pass_ == 2 || counting == Counting::values) return;
         if (counting == Counting::sorted) return store_values_of(image);
-        const bool drawn = image.writes.plot || measurer_.options_.table_of(image.outcome->input);
-        const bool wanted = measurer_.summed_ || measurer_.values_kept_;
-        if (!wanted && !(drawn && io::plot_needs_values(image.analysis, measurer_.options_.plots.range))) return;
+        if (image.in_strips || !measurer_.needs_values(image)) return;
         clock_.enter(Stage::memory);
         const std::uint64_t before = share_.bytes();
         share_.require(before + counting_bytes(image.view));
@@ -287,6 +274,192 @@ class Measurer::Images {
     bool ended_ = false;
 };
 
+/// Image that is measured while it is decoded: each strip on another thread, while the next one is decoded. It comes as
+/// often as the engine wants it, once more where its values are counted, and last where a copy of it is written.
+class Measurer::InStrips {
+  public:
+    InStrips(Measurer& measurer, Image& image, MemoryBudget::Share& share, StageClock& clock)
+        : measurer_(measurer), image_(image), share_(share), clock_(clock) {}
+
+    /// Has something done with a strip, whose pixels stay as they are until the next call returns.
+    void take(const io::Image& strip) {
+        wait();
+        end_if_interrupted();
+        if (!image_.in_strips) begin(strip);
+        if (pass_ == Pass::analysis && !task_ && !restarts_) begin_analysis();
+        if (!restarts_) work_ = std::async(std::launch::async, [this, strip] { work(strip); });
+        clock_.enter(Stage::decode);
+    }
+
+    /// Ends a pass over the strips. Returns whether there is another one.
+    bool again() {
+        wait();
+        clock_.enter(Stage::analyze);
+        if (std::exchange(restarts_, false)) return true;
+        if (pass_ == Pass::analysis) {
+            if (task_->end_pass()) return true;
+            end_analysis();
+            const bool bins = traits_of(image_.view.depth).counting == Counting::bins;
+            if (bins && measurer_.needs_values(image_)) {
+                pass_ = Pass::values;
+                return true;
+            }
+        }
+        if (pass_ == Pass::copies) {
+            write([&] { rows_->finish(); });
+            return false;
+        }
+        if (!image_.writes.normalized) return false;
+        pass_ = Pass::copies;
+        begin_copies();
+        return true;
+    }
+
+  private:
+    enum class Pass : std::uint8_t { analysis, values, copies };
+
+    void begin(const io::Image& strip) {
+        image_.in_strips = true;
+        image_.file = strip;
+        image_.file.pixels.release();
+        image_.view = io::view(strip);
+        clock_.enter(Stage::memory);
+        const bool bins = traits_of(image_.view.depth).counting == Counting::bins;
+        share_.require(share_.bytes() + (bins ? counting_bytes(image_.view) : 0) + analysis_bytes(image_.view));
+        image_.view.data = nullptr;
+        image_.view.width = static_cast<std::int64_t>(strip.width);
+        image_.view.height = static_cast<std::int64_t>(strip.height);
+        image_.view.row_bytes = image_.view.packed_row_bytes();
+        measurer_.prepare(image_);
+        if (measurer_.pass_ == 1) return;
+        pass_ = Pass::copies;
+        begin_copies();
+    }
+
+    // --- the analysis ---
+
+    void begin_analysis() {
+        clock_.enter(Stage::engine);
+        const bool copied = image_.writes.normalized && !measurer_.luts_;
+        if (copied) normalization_ = measurer_.normalization_of(image_.file);
+        task_.emplace(measurer_.engines_.analyze_strips(image_.view, image_.request, image_.analysis,
+                                                        copied ? &normalization_ : nullptr, measurer_.in_flight_ == 1));
+    }
+
+    void end_analysis() {
+        image_.outcome->engine = task_->engine();
+        measurer_.name(image_, image_.file);
+        if (!image_.writes.normalized || measurer_.luts_) return task_.reset();
+        add(*image_.outcome, remarks_on_copy(image_.analysis, normalization_, measurer_.options_.copies_asked()));
+    }
+
+    /// Waits for the strip before. What a GPU did that fails is done anew where that may be.
+    void wait() {
+        if (!work_.valid()) return;
+        clock_.enter(Stage::analyze);
+        try {
+            work_.get();
+        } catch (const CudaError& error) {
+            if (!measurer_.engines_.does_without_gpu(error)) throw;
+            task_.reset();
+            restarts_ = true;
+        }
+    }
+
+    void work(const io::Image& strip) {
+        const ImageView view = io::view(strip);
+        switch (pass_) {
+            case Pass::analysis:
+                return analyze(view);
+            case Pass::values:
+                return count_values(view, strip.samples);
+            case Pass::copies:
+                return write([&] { copy(view, strip.samples); });
+        }
+    }
+
+    void analyze(const ImageView& view) {
+        task_->take(view);
+        std::uint64_t bytes = 0;
+        for (const ChannelAnalysis& channel : image_.analysis.channels) bytes += channel.values.memory_bytes();
+        const std::uint64_t most = measurer_.budget_.limit() / 2;  // as much again where they are merged
+        if (bytes > most)
+            throw IoError(image_.outcome->input.path + ": the different values of its " + to_string(view.depth) +
+                              " samples take more than half of --memory, " + std::to_string(most) + " bytes",
+                          IoError::Kind::too_large);
+    }
+
+    void count_values(const ImageView& view, Samples samples) {
+        if (image_.outcome->end) return;
+        try {
+            auto tables = count_frequencies(view, measurer_.values_, image_.request, samples);
+            if (image_.values.empty()) image_.values.assign(tables.size(), FrequencyTable(measurer_.values_));
+            for (std::size_t i = 0; i < tables.size(); ++i) {
+                image_.values[i].add(tables[i]);
+                image_.values[i].settle();
+            }
+        } catch (const IoError& error) {
+            image_.outcome->end = failure_of(error);  // of the file of values, which others need as well
+        }
+    }
+
+    // --- the copy ---
+
+    void begin_copies() {
+        Copy& copy = image_.copy;
+        copy.depth = measurer_.luts_ ? measurer_.luts_for(image_.view.depth).copy_depth()
+                                     : normalized_depth(image_.view.depth, normalization_);
+        type_ = CV_MAKETYPE(io::opencv_depth(copy.depth), image_.view.channels);
+        write([&] {
+            copy.file.emplace(measurer_.files_.open_copy(image_.outcome->input, copy.depth, image_.file.samples));
+            if (image_.view.height > std::numeric_limits<int>::max())
+                throw IoError(copy.file->path().string() + ": not written, a copy of " +
+                              std::to_string(image_.view.height) + " rows is too large");
+            const cv::Size sides(static_cast<int>(image_.view.width), static_cast<int>(image_.view.height));
+            rows_ = io::encode_rows(*copy.file, sides, type_, image_.file.samples, copy.depth);
+        });
+    }
+
+    void copy(const ImageView& view, Samples samples) {
+        if (copied_.rows < view.height)
+            copied_.create(static_cast<int>(view.height), static_cast<int>(view.width), type_);
+        const cv::Mat rows = copied_.rowRange(0, static_cast<int>(view.height));
+        MutableImageView output = io::mutable_view(copied_);
+        output.height = view.height;
+        output.order = view.order;
+        output.depth = image_.copy.depth;
+        if (measurer_.luts_)
+            gpuhist::apply_luts(measurer_.luts_for(view.depth), view, output, measurer_.threads_of_copy_, samples);
+        else
+            task_->copy(view, output);
+        rows_->add(rows);
+    }
+
+    /// Runs a step of writing. One that fails is the last; the rest of the image's files are written all the same.
+    template <class Step>
+    void write(const Step& step) {
+        if (image_.copy.error) return;
+        try {
+            step();
+        } catch (const IoError&) {
+            image_.copy.error = std::current_exception();
+        }
+    }
+
+    Measurer& measurer_;
+    Image& image_;
+    MemoryBudget::Share& share_;
+    StageClock& clock_;
+    Pass pass_ = Pass::analysis;
+    bool restarts_ = false;  ///< with the next pass
+    Normalization normalization_;
+    std::optional<EnginePool::StripTask> task_;
+    std::unique_ptr<io::RowEncoder> rows_;
+    int type_ = 0;
+    cv::Mat copied_;  ///< a strip
+    std::future<void> work_;
+};
+
 void Measurer::measure(Batch& batch) {
     ++in_flight_;
     if (pixel_memory_ && engines_.on_gpu()) pixel_memory_->pin_for(options_.engine_options.gpu);
@@ -329,25 +502,18 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         share.require(held + file_bytes + pixel_bytes * (1 + (normalized ? most_copies() : 0)));
         clock.enter(pixel_bytes > 0 ? Stage::decode : Stage::read);
     };
+    InStrips in_strips(*this, image, share, clock);
     io::Strips strips;
-    strips.whole_bytes = std::min<std::uint64_t>(budget_.limit() / 2, 1 << 28);
-    strips.strip_bytes = std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 26);
+    strips.whole_bytes = [&](Depth depth) { return whole_bytes(depth); };
+    strips.strip_bytes = std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 24);
     strips.max_pixels = options_.max_pixels_in_strips;
-    const bool copied = normalized || options_.linked;
-    strips.refusal = [&](Depth depth) -> std::string {
-        if (copied) return "a normalised copy is made of it, not with --write stats,histogram,plot";
-        return traits_of(depth).counting == Counting::values ? ""
-                                                             : to_string(depth) + std::string(" is measured whole");
-    };
-    strips.take = [&](const io::Image& strip, std::uint64_t) {
-        measure_strip(image, strip, clock);
-        end_if_interrupted();
-        clock.enter(Stage::decode);
-    };
+    strips.refusal = [&](const io::StripFacts& facts) { return no_strips(facts, normalized); };
+    strips.take = [&](const io::Image& strip, std::uint64_t) { in_strips.take(strip); };
+    strips.again = [&] { return in_strips.again(); };
     decode.strips = &strips;
     const std::string& file = input.file_path();
     image.file = input.standard_input ? io::read_image(STDIN_FILENO, file, decode) : io::read_image(file, decode);
-    if (image.in_strips()) {
+    if (image.in_strips) {
         image.view.width = static_cast<std::int64_t>(image.file.width);
         image.view.height = static_cast<std::int64_t>(image.file.height);
     } else {
@@ -355,22 +521,40 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     }
 }
 
-/// Adds a strip to what was found in those before it.
-void Measurer::measure_strip(Image& image, const io::Image& strip, StageClock& clock) {
-    const bool first = !image.in_strips();
-    std::vector<Task> tasks(1);
-    Task& task = tasks.front();
-    task.job.image = image.view = io::view(strip);
-    image.view.data = nullptr;
-    image.view.row_bytes = 0;
-    if (first) prepare(image);
-    task.job.request = image.request;
-    task.job.result = first ? &image.analysis : &image.strip;
-    engines_.run(tasks, in_flight_ == 1, clock);
-    if (task.job.error) std::rethrow_exception(task.job.error);
-    clock.enter(Stage::analyze);
-    if (!first) image.analysis += image.strip;
-    image.engine = task.engine;
+/// Bytes of pixels up to which an image is in memory whole: more where it would be decoded several times.
+std::uint64_t Measurer::whole_bytes(Depth depth) const {
+    const std::uint64_t most = budget_.limit() / 2;
+    return traits_of(depth).counting == Counting::bins ? most : std::min<std::uint64_t>(most, 1 << 28);
+}
+
+/// Reason why an image is not measured in strips, or nothing.
+std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const {
+    const DepthTraits& depth = traits_of(facts.depth);
+    if (options_.engine == "cuda" && depth.counting != Counting::values)
+        return std::string("engine cuda measures ") + depth.name + " whole";
+    if (!copied) return {};
+    const std::string copy = "a normalised copy is made of it, and ";
+    if (facts.turned) return copy + "it is to be turned";
+    if (facts.bands) return copy + "it has bands";
+    if (options_.copy_size > 0) return copy + "that is to be made smaller";
+    if (luts_) return {};
+    const NormalizeTraits& mode = traits_of(options_.normalization.mode);
+    if (depth.counting == Counting::sorted) return copy + "it is of " + depth.name;
+    if (depth.counting == Counting::bins && mode.needs == NormalizeNeeds::counts)
+        return copy + mode.name + " counts " + depth.name + " once more";
+    return {};
+}
+
+/// Says of the analysis what the file says.
+void Measurer::name(Image& image, const io::Image& file) const {
+    name_channels(image.analysis, file.samples);
+    image.analysis.white = options_.white.value_or(file.white);
+}
+
+/// Whether the values of an f32 image are counted: for a set, for whoever keeps them, and for pictures that need them.
+bool Measurer::needs_values(const Image& image) const {
+    const bool drawn = image.writes.plot || options_.table_of(image.outcome->input);
+    return summed_ || values_kept_ || (drawn && io::plot_needs_values(image.analysis, options_.plots.range));
 }
 
 /// Memory that copies of an image take at most, in images: one is as large, as floats up to four times. Of floats one
@@ -420,20 +604,29 @@ void Measurer::reduce(cv::Mat& copy, Depth depth, const io::Image& file) const {
     copy = small;
 }
 
+const LutSet& Measurer::luts_for(Depth depth) const {
+    for (const LutSet& tables : *luts_)
+        if (tables.depth == depth) return tables;
+    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(depth) + " images");
+}
+
 void Measurer::apply_luts(Image& image) const {
     const io::Image& file = image.file;
-    const ImageView& view = image.view;
     if (file.samples == Samples::bands || file.samples == Samples::color_bands)
         throw InvalidArgument("there is no lookup table for bands");
-    for (const LutSet& tables : *luts_) {
-        if (tables.depth != view.depth) continue;
-        image.copy_depth = tables.copy_depth();
-        image.normalized = copy_of(file, image.copy_depth);
-        MutableImageView output = io::mutable_view(image.normalized);
-        output.depth = image.copy_depth;
-        return gpuhist::apply_luts(tables, view, output, threads_of_copy_, file.samples);
-    }
-    throw InvalidArgument(std::string("there is no lookup table for ") + to_string(view.depth) + " images");
+    const LutSet& tables = luts_for(image.view.depth);
+    image.copy.depth = tables.copy_depth();
+    image.copy.pixels = copy_of(file, image.copy.depth);
+    MutableImageView output = io::mutable_view(image.copy.pixels);
+    output.depth = image.copy.depth;
+    gpuhist::apply_luts(tables, image.view, output, threads_of_copy_, file.samples);
+}
+
+/// Normalisation of an image.
+Normalization Measurer::normalization_of(const io::Image& file) const {
+    Normalization normalization = options_.normalization;
+    if (file.samples == Samples::gray_alpha) normalization.joint = false;  // gray is all that there is
+    return normalization;
 }
 
 /// Sets what is asked of the engine.
@@ -462,13 +655,13 @@ Task Measurer::task_of(Image& image) const {
         image.writes.normalized = false;
         return task;
     }
-    image.copy_depth = normalized_depth(image.file.depth, options_.normalization);
-    image.normalized = copy_of(image.file, image.copy_depth);
-    job.normalization = options_.normalization;
-    if (image.file.samples == Samples::gray_alpha) job.normalization->joint = false;  // gray is all that there is
-    job.output = io::mutable_view(image.normalized);
+    Copy& copy = image.copy;
+    copy.depth = normalized_depth(image.file.depth, options_.normalization);
+    copy.pixels = copy_of(image.file, copy.depth);
+    job.normalization = normalization_of(image.file);
+    job.output = io::mutable_view(copy.pixels);
     job.output.order = job.image.order;
-    job.output.depth = image.copy_depth;
+    job.output.depth = copy.depth;
     return task;
 }
 
@@ -476,18 +669,15 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     Outcome& outcome = *image.outcome;
     const Input& input = outcome.input;
     const Writes& writes = image.writes;
-    if (writes.normalized && luts_) {
+    if (writes.normalized && !image.in_strips) {
         clock.enter(Stage::analyze);
-        apply_luts(image);
-    }
-    if (writes.normalized) {
-        clock.enter(Stage::analyze);
-        reduce(image.normalized, image.copy_depth, image.file);
+        if (luts_) apply_luts(image);
+        reduce(image.copy.pixels, image.copy.depth, image.file);
     }
     image.file.pixels.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
-        outcome.files = files_.write(outcome, writes, {}, {}, image.normalized, image.copy_depth, image.file.samples);
+        outcome.files = files_.write(outcome, writes, {}, {}, image.copy, image.file.samples);
         return;
     }
 
@@ -515,8 +705,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
         panel.bands = result.info.bands;
     }
     clock.enter(Stage::write);
-    outcome.files =
-        files_.write(outcome, writes, histogram, panel, image.normalized, image.copy_depth, image.file.samples);
+    outcome.files = files_.write(outcome, writes, histogram, panel, image.copy, image.file.samples);
     std::string written;
     for (const std::string& suffix : outcome.files)
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/image.hpp"
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/lut.hpp"
@@ -52,13 +53,19 @@ class Measurer {
   private:
     struct Image;
     class Images;
+    class InStrips;
 
     void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
-    void measure_strip(Image& image, const io::Image& strip, StageClock& clock);
+    std::uint64_t whole_bytes(Depth depth) const;
+    std::string no_strips(const io::StripFacts& facts, bool copied) const;
+    void name(Image& image, const io::Image& file) const;
+    bool needs_values(const Image& image) const;
     void prepare(Image& image) const;
     Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
+    const LutSet& luts_for(Depth depth) const;
     void apply_luts(Image& image) const;
+    Normalization normalization_of(const io::Image& file) const;
     /// Memory for a copy.
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
     /// Makes a normalised copy as small as it is wanted.

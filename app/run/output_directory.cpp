@@ -351,24 +351,29 @@ void OutputDirectory::sync() {
     if (written_ >= 0 && fsync(written_) != 0) fail_to_write(written_path_, errno);
 }
 
-void OutputDirectory::write(const std::string& name, const void* data, std::size_t bytes) {
-    Target there;
+io::NewFile OutputDirectory::open_file(const std::string& name) {
     {
         const std::lock_guard lock(mutex_);
         if (reserved_.count(name) > 0)
             throw IoError(at(name).string() + ": not written, it is the name of a file about all inputs");
-        there = target(name);
+        target(name);
     }
     if (run_.empty())
         make();
     else
         begin();
     make_directories(at(name).parent_path());
-    if (run_.empty()) return stage(name, [&](const auto& take) { take(data, bytes); });
-    Staged staged{name, io::NewFile(at(name)), {}, bytes};
-    staged.file->write(data, bytes);
+    return io::NewFile(at(name));
+}
+
+void OutputDirectory::close_file(const std::string& name, io::NewFile file) {
+    if (run_.empty()) return stage(name, std::move(file));
+    const std::uint64_t bytes = file.bytes();
+    Staged staged{name, std::move(file), {}, bytes};
+    Target there;
     {
         const std::lock_guard lock(mutex_);
+        there = target(name);
         append(output_list_line(name, bytes));
         own_[name].add(bytes);
     }

@@ -68,8 +68,16 @@ class OutputDirectory {
     /// Ends that run, once what it wrote is listed.
     void end();
 
-    /// Writes a file about an image: in a run that may be interrupted at once, else it gets its name with `commit`.
-    void write(const std::string& name, const void* data, std::size_t bytes);
+    /// Begins a file about an image, which has no name yet.
+    io::NewFile open_file(const std::string& name);
+    /// Ends it: in a run that may be interrupted it gets its name at once, else with `commit`.
+    void close_file(const std::string& name, io::NewFile file);
+    /// Writes a file about an image so.
+    void write(const std::string& name, const void* data, std::size_t bytes) {
+        io::NewFile file = open_file(name);
+        file.write(data, bytes);
+        close_file(name, std::move(file));
+    }
 
     /// Writes a file that gets its name with `commit`.
     void stage(const std::string& name, const io::Pieces& pieces);

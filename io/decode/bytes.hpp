@@ -24,6 +24,11 @@ class Bytes {
     std::size_t size() const { return size_; }
     bool of_window() const { return window_ != nullptr; }
     const unsigned char* at(std::uint64_t offset) const { return data_ + offset; }
+    /// Byte that there is.
+    unsigned char byte(std::uint64_t offset) const {
+        need(offset, 1);
+        return data_[offset];
+    }
     /// Part of the bytes, all of it in memory up to the next `let_go`.
     Bytes part(std::uint64_t offset, std::uint64_t count) const {
         need(offset, count);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -42,11 +41,17 @@ Probe probe_known(const Bytes& bytes, const std::string& name, std::uint64_t pla
     return found;
 }
 
+/// Reason why an image is not taken in strips, or nothing.
+std::string refusal(const Probe& found, const DecodeOptions& options) {
+    return options.strips->refusal({found.depth, found.turned, found.bands});
+}
+
 /// Rows of an image that are handed over at once, about as many bytes as are wanted; 0: it comes whole, or must.
 std::uint64_t rows_of_strips(const Probe& found, const DecodeOptions& options) {
-    if (!options.strips || found.strip_rows == 0 || !options.strips->refusal(found.depth).empty()) return 0;
+    if (!options.strips || found.strip_rows == 0 || !refusal(found, options).empty()) return 0;
     const std::uint64_t row_bytes = saturating_product(found.width, found.pixel_bytes);
-    if (saturating_product(row_bytes, found.height) <= options.strips->whole_bytes || row_bytes == 0) return 0;
+    const std::uint64_t whole = options.strips->whole_bytes ? options.strips->whole_bytes(found.depth) : 0;
+    if (saturating_product(row_bytes, found.height) <= whole || row_bytes == 0) return 0;
     const std::uint64_t most = std::max<std::uint64_t>(1, options.strips->strip_bytes / row_bytes);
     const std::uint64_t rows = std::max<std::uint64_t>(1, most / found.strip_rows) * found.strip_rows;
     return rows < found.height ? rows : 0;
@@ -59,7 +64,7 @@ void check_size(const Probe& found, const std::string& name, const DecodeOptions
     if (pixels_of(found) <= most) return;
     std::string why;
     if (options.strips && !strips) {
-        if (found.strip_rows > 0) why = options.strips->refusal(found.depth);
+        if (found.strip_rows > 0) why = refusal(found, options);
         why = " in one piece (" + (why.empty() ? "its rows are not decoded one by one" : why) + ")";
     }
     fail(name,
@@ -92,10 +97,11 @@ Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& o
     check(bytes, found, name, options);
     const std::uint64_t held = window ? std::min<std::uint64_t>(found.held_bytes, bytes.size()) : bytes.size();
     const std::uint64_t rows = rows_of_strips(found, options);
-    const std::uint64_t pixels = rows > 0 ? saturating_product(found.width, rows) : pixels_of(found);
+    const std::uint64_t pixels = rows > 0 ? saturating_product(2 * rows, found.width) : pixels_of(found);
     if (options.admit) options.admit(held, saturating_product(pixels, found.pixel_bytes));
     const EncodedImage file{bytes, found, name, options, rows};
     Image image = found.format->decode(file);
+    while (rows > 0 && options.strips->again && options.strips->again()) image = found.format->decode(file);
     image.format = found.format->name;
     // The probe's finding, which was accepted, stands before what the decoder made of it.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
@@ -127,6 +133,10 @@ Image decode_window(int descriptor, const std::string& name, const DecodeOptions
     FileWindow window(descriptor, name);
     Image image;
     try {
+        // What claims too much is told before all of the file is looked at.
+        const Probe begin = probe(window.bytes().part(0, std::min<std::uint64_t>(window.size(), first_bytes)), place);
+        if (pixels_of(begin) > std::max(options.max_pixels, options.strips ? options.strips->max_pixels : 0))
+            check_size(begin, name, options);
         image = decode(window.bytes(), name, options, place, true);
     } catch (const IoError&) {
         window.check();  // a file that changes is the cause, not what it seemed to hold
@@ -250,23 +260,23 @@ Image read_page(int descriptor, const std::string& file_name, const DecodeOption
     return finished(decode(Bytes(bytes.data(), bytes.size()), name, options), *found, options.page);
 }
 
-/// Whether a file is read through a window, of which no more is in memory than is decoded at once: a TIFF or a binary
-/// netpbm file that is not small. Others are read whole.
-bool wants_window(int descriptor) {
+/// Whether a file is read through a window: it is not small, and of a format that asks for the bytes it looks at.
+bool wants_window(int descriptor, const std::string& name) {
     constexpr off_t small = 1 << 18;
     struct stat status {};
-    std::array<unsigned char, 8> first{};
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= small ||
-        pread(descriptor, first.data(), first.size(), 0) != static_cast<ssize_t>(first.size()))
-        return false;
-    const Bytes begin(first.data(), first.size());
-    return tiff_format.matches(begin) ||
-           (first[0] == 'P' && first[1] >= '4' && first[1] <= '7' && std::isspace(first[2]));
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= small) return false;
+    std::array<unsigned char, first_bytes> first{};
+    const ImageFormat* format = format_of({first.data(), read_at(descriptor, first.data(), first.size(), 0, name)});
+    return format && format->by_window;
 }
 
 }  // namespace
 
 namespace {
+
+void clear(cv::Mat& pixels) {
+    for (int y = 0; y < pixels.rows; ++y) std::memset(pixels.ptr(y), 0, pixels.cols * pixels.elemSize());
+}
 
 /// cv::transpose, and of pixels that are too large for it.
 void transpose(const cv::Mat& pixels, cv::Mat& turned) {
@@ -288,21 +298,25 @@ cv::Mat EncodedImage::allocate(std::uint64_t rows, std::uint64_t columns, int ty
         refuse(std::to_string(columns) + " x " + std::to_string(rows) + " pixels are too large", Kind::too_large);
     try {
         image.create(static_cast<int>(rows), static_cast<int>(columns), type);
-        if (options.on_damaged == OnDamaged::accept)  // what a damaged file does not hold is 0
-            for (int y = 0; y < image.rows; ++y) std::memset(image.ptr(y), 0, image.cols * image.elemSize());
+        if (options.on_damaged == OnDamaged::accept) clear(image);  // what a damaged file does not hold is 0
     } catch (const std::exception&) {
         refuse("no memory for " + std::to_string(columns) + " x " + std::to_string(rows) + " pixels", Kind::memory);
     }
     return image;
 }
 
-void EncodedImage::give_rows(Image& image, const cv::Mat& pixels, std::uint64_t row) const {
-    image.pixels = pixels;
+void EncodedImage::give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, std::uint64_t rows) const {
+    image.pixels = pixels.rowRange(0, static_cast<int>(rows));
     if (strip_rows == 0) return;
     image.width = probe.width;
     image.height = probe.height;
     options.strips->take(image, row);
     image.pixels = cv::Mat();
+    std::swap(pixels, spare);
+    if (pixels.empty())
+        pixels = allocate(static_cast<std::uint64_t>(spare.rows), static_cast<std::uint64_t>(spare.cols), spare.type());
+    else if (options.on_damaged == OnDamaged::accept)
+        clear(pixels);
 }
 
 void EncodedImage::put_upright(Image& image, std::uint64_t orientation) const {
@@ -353,7 +367,7 @@ Image read_image(const std::filesystem::path& path, const DecodeOptions& options
     const std::string name = path.string();
     const Descriptor file(open_input(path, name));
     if (options.page > 0) return named(read_page(file.get(), name, options), name);
-    if (wants_window(file.get())) return named(decode_window(file.get(), name, options), name);
+    if (wants_window(file.get(), name)) return named(decode_window(file.get(), name, options), name);
     const std::vector<unsigned char> bytes = read_opened(file.get(), name, reading(name, options));
     return named(decode(Bytes(bytes.data(), bytes.size()), name, options), name);
 }

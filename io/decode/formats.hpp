@@ -23,14 +23,16 @@ struct EncodedImage {
     const std::string& name;  ///< for messages
     const DecodeOptions& options;
     std::uint64_t strip_rows = 0;  ///< rows that are handed over at once; 0: the image is decoded whole
+    mutable cv::Mat spare{};       ///< memory of the strip before, which is still looked at
 
     /// Matrix in the memory that pixels are to lie in: undefined, or 0 where damage is accepted. Throws IoError where
     /// there is none.
     cv::Mat allocate(std::uint64_t rows, std::uint64_t columns, int type) const;
     /// Rows that are decoded at once: those of a strip, or all.
     std::uint64_t rows_at_once() const { return strip_rows > 0 ? strip_rows : probe.height; }
-    /// Gives an image the rows from `row` on, which `pixels` are. A strip is handed over, and forgotten.
-    void give_rows(Image& image, const cv::Mat& pixels, std::uint64_t row) const;
+    /// Gives an image `rows` rows from `row` on, which are the first of `pixels`. A strip is handed over, and `pixels`
+    /// is then other memory of the same size, for the next one: undefined, or 0 where damage is accepted.
+    void give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, std::uint64_t rows) const;
     /// Turns an image upright as an orientation of EXIF's says, 1 to 8; another number leaves it. Of one that was
     /// handed over in strips only the sides are.
     void put_upright(Image& image, std::uint64_t orientation) const;
@@ -84,6 +86,9 @@ struct ImageFormat {
     void (*find_pages)(const Bytes& file, PageList& list) = nullptr;
     /// Decoder of an animation's frames; null where pages are no frames.
     std::unique_ptr<FrameDecoder> (*open_frames)(const EncodedImage& file) = nullptr;
+    /// Whether a file that is not small is read through a window, of which `Probe::held_bytes` are in memory at most:
+    /// what looks at bytes asks for them. Others are read whole.
+    bool by_window = false;
 };
 
 extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,

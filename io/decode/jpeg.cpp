@@ -16,6 +16,7 @@
 
 #include "decode/cmyk.hpp"
 #include "decode/formats.hpp"
+#include "files/window.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -38,16 +39,28 @@ struct Segment {
     std::uint64_t size;
 };
 
+/// Place of the next byte of a value at or after a position; the file's end where there is none. Of a window little is
+/// held.
+std::uint64_t find(const Bytes& file, unsigned char value, std::uint64_t position) {
+    constexpr std::uint64_t block = 1 << 16;
+    while (position < file.size()) {
+        file.let_go();
+        const Bytes part = file.part(position, std::min(block, file.size() - position));
+        if (const void* found = std::memchr(part.at(0), value, part.size()))
+            return position + static_cast<std::uint64_t>(static_cast<const unsigned char*>(found) - part.at(0));
+        position += part.size();
+    }
+    return file.size();
+}
+
 /// Next segment at or after a position, over the entropy-coded data that may lie before it: 0xFF and what is neither
 /// stuffing (00), nor fill (FF), nor restart (D0 to D7), nor TEM (01), nor SOI. Moves the position behind it, so that a
 /// marker inside (an EXIF thumbnail's) is stepped over. None where the file ends before.
 std::optional<Segment> next_segment(const Bytes& file, std::uint64_t& position) {
     while (position < file.size()) {
-        const void* found = std::memchr(file.at(position), 0xFF, file.size() - position);
-        if (!found) break;
-        position = static_cast<std::uint64_t>(static_cast<const unsigned char*>(found) - file.at(0)) + 1;
+        position = find(file, 0xFF, position) + 1;
         if (position >= file.size()) break;
-        const unsigned char marker = *file.at(position);
+        const unsigned char marker = file.byte(position);
         if (marker == 0xFF) continue;
         ++position;
         if (marker <= 0x01 || (marker >= 0xD0 && marker <= soi)) continue;
@@ -82,7 +95,7 @@ Frame read_frame(const Bytes& file, const Segment& segment, Probe& probe) {
     const auto precision = file.number(segment.begin, 1, Endian::big);
     const auto count = file.number(segment.begin + 5, 1, Endian::big);
     for (std::uint64_t i = 0, at = segment.begin + 6; count && i < *count && file.has(at, 3); ++i, at += 3) {
-        Component component{*file.at(at), *file.at(at + 1) / 16U, *file.at(at + 1) % 16U, {}};
+        Component component{file.byte(at), file.byte(at + 1) / 16U, file.byte(at + 1) % 16U, {}};
         component.missing.fill(16);
         frame.components.push_back(component);
     }
@@ -106,12 +119,12 @@ bool read_scan(const Bytes& file, const Segment& segment, Frame& frame) {
     const std::uint64_t count = file.number(segment.begin, 1, Endian::big).value_or(0),
                         spectrum = segment.begin + 1 + 2 * count;
     if (!file.has(spectrum, 3)) return true;
-    std::size_t first = *file.at(spectrum), last = *file.at(spectrum + 1);
-    int low = *file.at(spectrum + 2) & 15;
+    std::size_t first = file.byte(spectrum), last = file.byte(spectrum + 1);
+    int low = file.byte(spectrum + 2) & 15;
     if (!frame.progressive()) first = 0, last = 63, low = 0;
     for (std::uint64_t i = 0; i < count; ++i)
         for (Component& component : frame.components)
-            if (component.id == *file.at(segment.begin + 1 + 2 * i))
+            if (component.id == file.byte(segment.begin + 1 + 2 * i))
                 for (std::size_t k = first; k <= std::min<std::size_t>(last, 63); ++k) component.missing[k] = low;
     return count >= frame.components.size();
 }
@@ -148,44 +161,13 @@ std::string what_is_missing(const Frame& frame) {
     return {};
 }
 
-void inspect(const Bytes& file, Probe& probe) {
-    Frame frame;
-    bool ended = false, one_scan = true;
-    int scans = 0;
-    std::uint64_t position = 2;
-    while (const auto segment = next_segment(file, position)) {
-        const unsigned char marker = segment->marker;
-        if (marker == eoi) {
-            ended = true;
-            break;
-        }
-        if (marker == dhp) probe.unsupported = "hierarchical JPEG is not supported";
-        if (!frame.marker && marker >= 0xC0 && marker <= 0xCF && marker != dht && marker != jpg && marker != dac)
-            frame = read_frame(file, *segment, probe);
-        if (marker != sos) continue;
-        if (!read_scan(file, *segment, frame)) one_scan = false;
-        if (++scans > most_scans) {
-            probe.too_large = "the JPEG has more than " + std::to_string(most_scans) + " scans";
-            return;
-        }
-    }
-    if (!ended)
-        probe.truncated = scans ? "the JPEG ends before its end-of-image marker" : "the JPEG ends inside its header";
-    else if (!scans)
-        probe.damaged = "the JPEG has an end-of-image marker but no image data";
-    else if (frame.marker)
-        probe.damaged = what_is_missing(frame);
-    if (frame.marker) judge_size(file, frame, one_scan, probe);
-    if (one_scan && !frame.progressive()) probe.strip_rows = 1;
-}
-
 /// Directory of TIFF's kind that a segment holds, as EXIF and MPF do.
 class Directory {
   public:
     /// Directory behind a name of `name` bytes; empty where there is none.
     Directory(const Bytes& file, const Segment& segment, std::uint64_t name)
         : bytes_(segment.size > name && file.has(segment.begin, segment.size)
-                     ? Bytes(file.at(segment.begin + name), segment.size - name)
+                     ? file.part(segment.begin + name, segment.size - name)
                      : Bytes(file.at(0), 0)),
           endian_(bytes_.starts_with("II") ? Endian::little : Endian::big) {
         if ((!bytes_.starts_with("II") && !bytes_.starts_with("MM")) || number(2, 2) != 42) return;
@@ -219,6 +201,40 @@ std::uint64_t orientation(const Bytes& file) {
         if (segment->marker == app1) return Directory(file, *segment, name).value(orientation_tag, 2).value_or(1);
     }
     return 1;
+}
+
+void inspect(const Bytes& file, Probe& probe) {
+    Frame frame;
+    bool ended = false, one_scan = true;
+    int scans = 0;
+    std::uint64_t position = 2;
+    while (const auto segment = next_segment(file, position)) {
+        const unsigned char marker = segment->marker;
+        if (marker == eoi) {
+            ended = true;
+            break;
+        }
+        if (marker == dhp) probe.unsupported = "hierarchical JPEG is not supported";
+        if (!frame.marker && marker >= 0xC0 && marker <= 0xCF && marker != dht && marker != jpg && marker != dac)
+            frame = read_frame(file, *segment, probe);
+        if (marker != sos) continue;
+        if (!read_scan(file, *segment, frame)) one_scan = false;
+        if (++scans > most_scans) {
+            probe.too_large = "the JPEG has more than " + std::to_string(most_scans) + " scans";
+            return;
+        }
+    }
+    if (!ended)
+        probe.truncated = scans ? "the JPEG ends before its end-of-image marker" : "the JPEG ends inside its header";
+    else if (!scans)
+        probe.damaged = "the JPEG has an end-of-image marker but no image data";
+    else if (frame.marker)
+        probe.damaged = what_is_missing(frame);
+    if (frame.marker) judge_size(file, frame, one_scan, probe);
+    probe.held_bytes = FileWindow::kept + (1 << 20);
+    if (one_scan && !frame.progressive()) probe.strip_rows = 1;
+    const std::uint64_t turn = orientation(file);
+    probe.turned = turn >= 2 && turn <= 8;
 }
 
 /// Pictures of a file: itself, and those that its MPF data list (MPO, of stereo cameras and panoramas), but for
@@ -271,7 +287,10 @@ struct Decoder {
     jpeg_error_mgr errors;
     jpeg_progress_mgr progress;
     jpeg_source_mgr source;
-    const unsigned char* next;  ///< bytes that the source has not handed over yet
+    const Bytes* file;
+    std::uint64_t position;     ///< in the file, of what was not read yet
+    unsigned char* read;        ///< memory for `piece` bytes
+    const unsigned char* next;  ///< bytes that were read, and that the source has not handed over yet
     std::size_t left;
     std::jmp_buf failed;
     bool strict;                  ///< gives up at the first damage, not only where libjpeg does
@@ -334,10 +353,16 @@ void on_progress(j_common_ptr info) {
 
 /// Hands over a few bytes at a time: where libjpeg-turbo holds 512 for each block of an MCU, it decodes faster by a
 /// twentieth and says nothing of bad Huffman codes.
+constexpr std::size_t few = 500, piece = 128 * few;
+
 boolean fill(j_decompress_ptr info) {
-    constexpr std::size_t few = 500;
     static constexpr unsigned char end[]{0xFF, eoi};
     Decoder& decoder = decoder_of(reinterpret_cast<j_common_ptr>(info));
+    if (decoder.left == 0) {
+        decoder.next = decoder.read;
+        decoder.left = decoder.file->copy(decoder.position, piece, decoder.read);
+        decoder.position += decoder.left;
+    }
     const std::size_t count = std::min(decoder.left, few);
     decoder.source.next_input_byte = count > 0 ? decoder.next : end;
     decoder.source.bytes_in_buffer = count > 0 ? count : sizeof end;
@@ -427,8 +452,9 @@ Image decode(const EncodedImage& file) {
     decoder.errors.error_exit = on_error;
     decoder.errors.emit_message = on_message;
     decoder.info.client_data = &decoder;
-    decoder.next = file.bytes.at(0);
-    decoder.left = file.bytes.size();
+    std::vector<unsigned char> read(piece);
+    decoder.file = &file.bytes;
+    decoder.read = read.data();
     decoder.strict = file.options.on_damaged == OnDamaged::error;
     struct Guard {
         Decoder& decoder;
@@ -473,7 +499,7 @@ Image decode(const EncodedImage& file) {
             pixels.rowRange(static_cast<int>(done), pixels.rows).setTo(cv::Scalar::all(0));
         }
         look_for_damage();
-        file.give_rows(image, pixels.rowRange(0, static_cast<int>(rows)), row);
+        file.give_rows(image, pixels, row, rows);
     }
     file.put_upright(image, orientation(file.bytes));
     image.pages = count_pages(file);
@@ -496,6 +522,8 @@ const ImageFormat jpeg_format{
      "baseline, extended, progressive, Huffman or arithmetic, every sampling; gray, YCbCr, RGB, CMYK and YCCK; pixels "
      "and orientation of cv::imread, bit for bit",
      "lossless, hierarchical, other than 8 bits, 2 or more than 4 components, DNL, over 500 scans"},
-    find_pages};
+    find_pages,
+    nullptr,
+    true};
 
 }  // namespace gpuhist::io

@@ -63,7 +63,7 @@ bool begins(const Bytes& file, std::string_view kinds) {
 
 Header pnm_header(const Bytes& file) {
     Header header;
-    const unsigned char kind = *file.at(1);
+    const unsigned char kind = file.byte(1);
     header.text = kind <= '3';
     header.bitmap = kind == '1' || kind == '4';
     header.channels = kind == '3' || kind == '6' ? 3 : 1;
@@ -168,6 +168,7 @@ void inspect(const Bytes& file, const Header& header, Probe& probe) {
     probe.pixel_bytes = header.pixel_bytes();
     if (!header.text) {
         probe.strip_rows = 1;
+        probe.bands = header.samples == Samples::bands || header.samples == Samples::color_bands;
         probe.held_bytes = std::max(header.row_bytes(), read_ahead) + FileWindow::kept;
     }
     if (header.ended)
@@ -241,6 +242,7 @@ class Reader {
 
   private:
     bool read_text(std::uint64_t y, std::vector<std::uint32_t>& row) {
+        file_.bytes.let_go();
         for (auto& sample : row) {
             const auto number = header_.bitmap ? numbers_.bit() : numbers_.number();
             if (!number) {
@@ -331,7 +333,8 @@ Image decode(const EncodedImage& file, const Header& header) {
         else
             store(row, header, pixels.ptr<std::uint16_t>(line));
         const bool full = y % at_once + 1 == at_once || y + 1 == header.height;
-        if (full) file.give_rows(image, pixels.rowRange(0, line + 1), y - static_cast<std::uint64_t>(line));
+        const auto before = static_cast<std::uint64_t>(line);
+        if (full) file.give_rows(image, pixels, y - before, before + 1);
     }
     return image;
 }
@@ -457,7 +460,9 @@ const ImageFormat pnm_format{"a netpbm file",
                               "binary images that follow each other",
                               "text and binary",
                               ""},
-                             find_pages};
+                             find_pages,
+                             nullptr,
+                             true};
 const ImageFormat pam_format{
     "a netpbm file",
     {".pam"},
@@ -472,7 +477,9 @@ const ImageFormat pam_format{
      "BLACKANDWHITE (0 and 1), GRAYSCALE, RGB, each with alpha too; another type of 1 sample is "
      "gray, of 2 to 64 bands",
      "more samples"},
-    find_pages};
+    find_pages,
+    nullptr,
+    true};
 const ImageFormat pfm_format{"a PFM",
                              {".pfm"},
                              12,

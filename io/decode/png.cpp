@@ -6,19 +6,23 @@
 #include <array>
 #include <csetjmp>
 #include <cstring>
-#include <deque>
 #include <opencv2/core.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "decode/apng.hpp"
 #include "decode/formats.hpp"
+#include "files/window.hpp"
 
 namespace gpuhist::io {
 namespace {
 
 constexpr std::string_view png_signature("\x89PNG\r\n\x1a\n", 8);
+constexpr std::size_t piece_bytes = 1 << 16;                           ///< that are read at once
+constexpr std::string_view extra{"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"};  ///< no checksum of Adler's either
 
 bool matches(const Bytes& file) {
     return file.starts_with(png_signature);
@@ -28,10 +32,12 @@ bool matches(const Bytes& file) {
 
 struct Chunk {
     std::uint64_t position;  ///< of its length, type, data and checksum
-    std::string_view type;
-    std::string_view data;  ///< what is there of it, in a truncated file
+    std::string type;
+    std::uint64_t size;  ///< of what is there of its data, in a truncated file
     bool whole;
 
+    std::uint64_t data() const { return position + 8; }
+    std::uint64_t end() const { return data() + size + 4; }
     bool critical() const { return type[0] < 'a'; }
     bool is(std::string_view name) const { return type == name; }
 };
@@ -40,28 +46,29 @@ struct Chunk {
 std::optional<Chunk> chunk_at(const Bytes& file, std::uint64_t position) {
     const auto length = file.number(position, 4, Endian::big);
     if (!length || !file.has(position, 8)) return std::nullopt;
-    const std::string_view type = file.text(position + 4, 4);
+    const std::string type(file.text(position + 4, 4));
     const auto letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
     if (!std::all_of(type.begin(), type.end(), letter)) return std::nullopt;
     const std::uint64_t there = std::min<std::uint64_t>(*length, file.size() - position - 8);
-    return Chunk{position, type, file.text(position + 8, there), file.has(position, 12 + *length)};
-}
-
-std::uint64_t end_of(const Chunk& chunk) {
-    return chunk.position + 12 + chunk.data.size();
+    return Chunk{position, type, there, file.has(position, 12 + *length)};
 }
 
 /// Tells whether a checksum is wrong, of a chunk on which the pixels depend. A tRNS does not lose itself by a change of
 /// its name.
 bool checksum_fails(const Bytes& file, const Chunk& chunk) {
     const auto checksum = [&](std::string_view type) {
-        const uLong begun = crc32_z(0, reinterpret_cast<const Bytef*>(type.data()), type.size());
-        return crc32_z(begun, reinterpret_cast<const Bytef*>(chunk.data.data()), chunk.data.size());
+        uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(type.data()), type.size());
+        for (std::uint64_t at = chunk.data(), count; at < chunk.end() - 4; at += count) {
+            count = std::min<std::uint64_t>(chunk.end() - 4 - at, piece_bytes);
+            file.let_go();
+            sum = crc32_z(sum, file.part(at, count).at(0), count);
+        }
+        return sum;
     };
-    const auto stored = file.number(end_of(chunk) - 4, 4, Endian::big);
+    const auto stored = file.number(chunk.end() - 4, 4, Endian::big);
     constexpr std::size_t longest_palette = 256;
     if (chunk.critical() || chunk.is("tRNS")) return checksum(chunk.type) != stored;
-    return chunk.data.size() <= longest_palette && checksum("tRNS") == stored;
+    return chunk.size <= longest_palette && checksum("tRNS") == stored;
 }
 
 /// Header of the image.
@@ -100,10 +107,11 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.pixel_bytes = header.palette() ? 5 : header.bits == 16 ? 8 : 4;
     probe.depth = header.bits == 16 ? Depth::u16 : Depth::u8;
     probe.strip_rows = header.interlaced ? 0 : 1;
+    probe.held_bytes = FileWindow::kept + (1 << 20);
     std::uint64_t position = png_signature.size(), data = 0;
     bool ended = false;
     while (const auto chunk = chunk_at(file, position)) {
-        if (chunk->is("IDAT")) data += chunk->data.size();
+        if (chunk->is("IDAT")) data += chunk->size;
         if (!chunk->whole) break;
         const std::string name = "the PNG's " + std::string(chunk->type) + " chunk at byte " + std::to_string(position);
         if (checksum_fails(file, *chunk)) {
@@ -113,7 +121,7 @@ void inspect(const Bytes& file, Probe& probe) {
         if (chunk->is("tRNS") && data) probe.damaged = name + " comes after the image data";
         const bool known = chunk->is("IHDR") || chunk->is("PLTE") || chunk->is("IDAT") || chunk->is("IEND");
         if (chunk->critical() && !known) probe.unsupported = name + " is critical, and of no kind that gpuhist reads";
-        position = end_of(*chunk);
+        position = chunk->end();
         if ((ended = chunk->is("IEND"))) break;
     }
     if (!ended && file.has(position, 8) && !chunk_at(file, position))
@@ -138,63 +146,67 @@ void inspect(const Bytes& file, Probe& probe) {
 /// where there is none. So the last piece is a large one, and ends in bytes that belong to nothing: "Extra compressed
 /// data" then tells that the stream ended before them, with the right checksum.
 struct Stream {
-    std::string head{png_signature};
-    std::vector<std::string_view> pieces;  ///< all of it, in order
-    std::deque<std::string> lengths;       ///< of our chunks, and their types
+    /// Bytes of the file, or others.
+    struct Piece {
+        std::uint64_t begin, size;
+        std::string text;  ///< empty: they are the file's
 
-    static constexpr std::size_t piece = 1 << 16;
-    static constexpr std::string_view extra{"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"};  // no checksum of Adler's either
+        explicit Piece(std::string others) : begin(0), size(others.size()), text(std::move(others)) {}
+        Piece(std::uint64_t first, std::uint64_t count) : begin(first), size(count) {}
+    };
+    std::vector<Piece> pieces;  ///< all of it, in order
 
     explicit Stream(const EncodedImage& file);
-    void add_data(const std::vector<std::string_view>& data, std::uint64_t begin, std::uint64_t end, bool last);
+    void add_data(const std::vector<Piece>& data, std::uint64_t begin, std::uint64_t end, bool last);
 };
 
 Stream::Stream(const EncodedImage& file) {
     const Header header = read_header(file.bytes);
-    std::vector<std::string_view> data;
+    std::string head(png_signature);
+    std::vector<Piece> data;
     std::uint64_t position = png_signature.size(), size = 0;
     while (const auto chunk = chunk_at(file.bytes, position)) {
-        position = end_of(*chunk);
+        position = chunk->end();
         if (chunk->is("IDAT")) {
-            data.push_back(chunk->data);
-            size += chunk->data.size();
+            data.emplace_back(chunk->data(), chunk->size);
+            size += chunk->size;
         }
         const bool wanted =
             chunk->is("IHDR") || (chunk->is("PLTE") && header.palette()) || (chunk->is("tRNS") && !header.has_alpha());
-        if (wanted && chunk->whole && data.empty()) head += file.bytes.text(chunk->position, 12 + chunk->data.size());
+        if (wanted && chunk->whole && data.empty()) head += file.bytes.text(chunk->position, 12 + chunk->size);
         if (chunk->is("IEND") || !chunk->whole) break;
     }
-    pieces.push_back(head);
-    const std::uint64_t tail = size - std::min<std::uint64_t>(size, piece - extra.size());
+    pieces.emplace_back(std::move(head));
+    const std::uint64_t tail = size - std::min<std::uint64_t>(size, piece_bytes - extra.size());
     constexpr std::uint64_t longest = std::uint64_t{1} << 30;
     for (std::uint64_t begin = 0; begin < tail; begin += longest)
         add_data(data, begin, std::min(tail, begin + longest), false);
     add_data(data, tail, size, file.probe.truncated.empty());
 }
 
-void Stream::add_data(const std::vector<std::string_view>& data, std::uint64_t begin, std::uint64_t end, bool last) {
+void Stream::add_data(const std::vector<Piece>& data, std::uint64_t begin, std::uint64_t end, bool last) {
     const std::uint64_t length = end - begin + (last ? extra.size() : 0);
-    std::string& header = lengths.emplace_back();
+    std::string header;
     for (int shift = 24; shift >= 0; shift -= 8) header += static_cast<char>(length >> shift & 255);
-    pieces.push_back(header += "IDAT");
+    pieces.emplace_back(header += "IDAT");
     std::uint64_t at = 0;
-    for (const std::string_view part : data) {
-        const std::uint64_t first = std::clamp(begin, at, at + part.size()),
-                            next = std::clamp(end, at, at + part.size());
-        if (first < next) pieces.push_back(part.substr(first - at, next - first));
-        at += part.size();
+    for (const Piece& part : data) {
+        const std::uint64_t first = std::clamp(begin, at, at + part.size), next = std::clamp(end, at, at + part.size);
+        if (first < next) pieces.emplace_back(part.begin + first - at, next - first);
+        at += part.size;
     }
-    if (last) pieces.push_back(extra);
-    if (last || begin != end) pieces.emplace_back("\0\0\0\0", 4);  // the checksum, at which nobody looks
+    if (last) pieces.emplace_back(std::string(extra));
+    if (last || begin != end) pieces.emplace_back(std::string(4, '\0'));  // the checksum, at which nobody looks
 }
 
 /// Decoder of libpng's, and what its callbacks leave: plain data, over which they may jump.
 struct Decoder {
     png_structp png;
     png_infop info;
-    const std::string_view* pieces;  ///< what is still to be read
-    const std::string_view* end;
-    std::size_t offset;  ///< in the first of them
+    const Bytes* file;
+    const Stream::Piece* pieces;  ///< what is still to be read
+    const Stream::Piece* end;
+    std::uint64_t offset;  ///< in the first of them
     std::jmp_buf failed;
     bool ended;       ///< the zlib stream, with the right checksum
     bool truncated;   ///< the first failure is that the data end
@@ -231,12 +243,16 @@ void read(png_structp png, png_bytep to, std::size_t count) {
             decoder.truncated = decoder.words[0] == 0;
             png_error(png, "the data end");
         }
-        const std::size_t got = std::min(count, decoder.pieces->size() - decoder.offset);
-        std::memcpy(to, decoder.pieces->data() + decoder.offset, got);
+        const Stream::Piece& piece = *decoder.pieces;
+        const std::size_t got = std::min<std::uint64_t>(count, piece.size - decoder.offset);
+        if (piece.text.empty())
+            decoder.file->copy(piece.begin + decoder.offset, got, to);
+        else
+            std::memcpy(to, piece.text.data() + decoder.offset, got);
         to += got;
         count -= got;
         decoder.offset += got;
-        if (decoder.offset == decoder.pieces->size()) {
+        if (decoder.offset == piece.size) {
             ++decoder.pieces;
             decoder.offset = 0;
         }
@@ -255,7 +271,7 @@ bool start(Decoder& decoder, const Header& header) {
     png_set_chunk_malloc_max(decoder.png, 0);
     png_set_crc_action(decoder.png, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);  // inspect() looked at them
     png_set_benign_errors(decoder.png, 1);
-    png_set_compression_buffer_size(decoder.png, Stream::piece);
+    png_set_compression_buffer_size(decoder.png, piece_bytes);
     png_set_option(decoder.png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);  // some encoders name one too small
     png_read_info(decoder.png, decoder.info);
     if (header.palette()) {
@@ -316,6 +332,7 @@ Image decode(const EncodedImage& file) {
     const Header header = read_header(file.bytes);
     const Stream stream(file);
     Decoder decoder{};
+    decoder.file = &file.bytes;
     decoder.pieces = stream.pieces.data();
     decoder.end = decoder.pieces + stream.pieces.size();
     struct Guard {
@@ -351,8 +368,8 @@ Image decode(const EncodedImage& file) {
     for (std::uint64_t row = 0; row < header.height; row += at_once) {
         const auto first = static_cast<std::uint32_t>(row);
         const auto rows = static_cast<std::uint32_t>(std::min(at_once, header.height - row));
-        // What a damaged file does not hold is 0, as in new memory; the last row may be there where the end is not.
-        if (row > 0 && file.options.on_damaged == OnDamaged::accept) stored.setTo(cv::Scalar::all(0));
+        // What a damaged file does not hold is 0; the last row may be there where the end is not.
+        if (header.palette() && row > 0 && file.options.on_damaged == OnDamaged::accept) stored.setTo(0);
         if (complete) complete = read_rows(decoder, stored.data, stored.step, first, rows);
         if (complete && row + rows == header.height && !decoder.ended)
             take_note(decoder, "the compressed data do not end");
@@ -363,8 +380,7 @@ Image decode(const EncodedImage& file) {
                         kind());
         const cv::Mat indices = stored.rowRange(0, static_cast<int>(rows));
         if (header.palette()) color(file, decoder, indices, row, colors, image);
-        const cv::Mat pixels = header.palette() ? colors : stored;
-        file.give_rows(image, pixels.rowRange(0, static_cast<int>(rows)), row);
+        file.give_rows(image, header.palette() ? colors : stored, row, rows);
     }
     return image;
 }
@@ -386,6 +402,7 @@ const ImageFormat png_format{"a PNG",
                               "looked at",
                               "unknown critical chunks"},
                              find_apng_frames,
-                             open_apng_frames};
+                             open_apng_frames,
+                             true};
 
 }  // namespace gpuhist::io

@@ -19,6 +19,7 @@ struct Probe {
     std::uint64_t height = 0;             ///< pixels, as stored: before any EXIF orientation
     std::uint64_t pixel_bytes = 0;        ///< the most that a decoded pixel takes
     Depth depth = Depth::u8;              ///< of the samples, where `strip_rows` is not 0
+    bool turned = false, bands = false;   ///< as StripFacts has them, where `strip_rows` is not 0
     std::uint64_t strip_rows = 0;         ///< rows that are decoded at once at least; 0: all, since there are no strips
     std::uint64_t place = 0;              ///< of a TIFF the directory of its page; 0: the first page's is looked for
     std::uint64_t held_bytes = 0;         ///< of a window on the file the most that decoding holds; 0: all of it

@@ -34,6 +34,9 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.pixel_bytes = layout.pixel_bytes();
     probe.depth = layout.depth;
     probe.strip_rows = layout.strip_rows();
+    probe.turned = layout.orientation >= 2 && layout.orientation <= 8;
+    probe.bands =
+        layout.finish == Finish::none && (layout.meaning == Samples::bands || layout.meaning == Samples::color_bands);
     probe.unsupported = std::move(layout.unsupported);
     probe.damaged = std::move(layout.damaged);
     probe.truncated = std::move(layout.truncated);
@@ -76,8 +79,9 @@ class Rows {
         if (layout.finish == Finish::cmyk) colors_ = file.allocate(at_once, layout.width, CV_8UC3);
     }
 
-    /// Decodes the strips and tiles that hold the rows from `first` on. Damage is reported of the image.
-    cv::Mat decode(std::uint64_t first, std::uint64_t count, Image& image) {
+    /// Decodes the strips and tiles that hold the rows from `first` on. Damage is reported of the image. Returns what
+    /// may be exchanged for other memory before the next rows.
+    cv::Mat& decode(std::uint64_t first, std::uint64_t count, Image& image) {
         samples_.begin_at(first);
         layout_.each_piece(first, first + count, [&](std::uint64_t i, const TiffPiece& piece) {
             unsigned char* place = samples_.in_place(piece);
@@ -90,7 +94,7 @@ class Rows {
         if (layout_.finish == Finish::ycbcr) finish_ycbcr(layout_, stored_);
         if (layout_.finish == Finish::log_luv) finish_log_luv(stored_);
         if (layout_.finish == Finish::cmyk) finish_cmyk(stored_, colors_);
-        return (colors_.empty() ? stored_ : colors_).rowRange(0, static_cast<int>(count));
+        return colors_.empty() ? stored_ : colors_;
     }
 
   private:
@@ -147,13 +151,14 @@ Image decode(const EncodedImage& file) {
         no_memory();
     }
     for (std::uint64_t row = 0; row < layout.height; row += at_once) {
-        cv::Mat pixels;
+        const std::uint64_t count = std::min(at_once, layout.height - row);
+        cv::Mat* pixels = nullptr;
         try {
-            pixels = rows->decode(row, std::min(at_once, layout.height - row), image);
+            pixels = &rows->decode(row, count, image);
         } catch (const std::bad_alloc&) {
             no_memory();
         }
-        file.give_rows(image, pixels, row);  // what a receiver throws is not ours
+        file.give_rows(image, *pixels, row, count);  // what a receiver throws is not ours
     }
     file.put_upright(image, layout.orientation);
     return image;
@@ -180,6 +185,8 @@ const ImageFormat tiff_format{
      "and JPEG as RGB; CMYK of 8 bits by the formula of cv::imread; CCITT, LZW, WebP",
      "other depths, mixed depths, more than 64 samples, bands beside alpha, Lab, CFA, other inks, "
      "old JPEG, JPEG 2000, LERC and unknown compressions, sparse strips and tiles, floats whose zero is white"},
-    find_pages};
+    find_pages,
+    nullptr,
+    true};
 
 }  // namespace gpuhist::io

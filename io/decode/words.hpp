@@ -31,37 +31,37 @@ class Words {
         if (!skip()) return std::nullopt;
         std::uint64_t value = 0;
         const std::uint64_t start = position_;
-        for (; !at_end() && std::isdigit(*file_.at(position_)); ++position_)
-            value = std::min<std::uint64_t>(value * 10 + *file_.at(position_) - '0', 4'000'000'000);
+        for (; !at_end() && std::isdigit(file_.byte(position_)); ++position_)
+            value = std::min<std::uint64_t>(value * 10 + file_.byte(position_) - '0', 4'000'000'000);
         return position_ == start || !parted() ? std::nullopt : std::optional(value);
     }
     /// Next digit, 0 or 1, which need not be parted from others; nothing where something else follows, or nothing.
     std::optional<std::uint64_t> bit() {
-        if (!skip() || (*file_.at(position_) | 1) != '1') return std::nullopt;
-        return *file_.at(position_++) - std::uint64_t{'0'};
+        if (!skip() || (file_.byte(position_) | 1) != '1') return std::nullopt;
+        return file_.byte(position_++) - std::uint64_t{'0'};
     }
     /// Goes over the white space, or the comment and its end, that parts a header from binary samples.
     void skip_separator() {
-        if (!at_end() && *file_.at(position_) == '#') skip_comment();
+        if (!at_end() && file_.byte(position_) == '#') skip_comment();
         ++position_;
     }
 
   private:
-    bool parted() const { return at_end() || std::isspace(*file_.at(position_)) || *file_.at(position_) == '#'; }
+    bool parted() const { return at_end() || std::isspace(file_.byte(position_)) || file_.byte(position_) == '#'; }
 
     /// Skips white space and comments; tells whether something follows.
     bool skip() {
         for (; !at_end(); ++position_) {
-            if (*file_.at(position_) == '#') {
+            if (file_.byte(position_) == '#') {
                 skip_comment();
                 if (at_end()) break;
             }
-            if (!std::isspace(*file_.at(position_))) return true;
+            if (!std::isspace(file_.byte(position_))) return true;
         }
         return false;
     }
     void skip_comment() {
-        while (!at_end() && *file_.at(position_) != '\n' && *file_.at(position_) != '\r') ++position_;
+        while (!at_end() && file_.byte(position_) != '\n' && file_.byte(position_) != '\r') ++position_;
     }
 
     Bytes file_;

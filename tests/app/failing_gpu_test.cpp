@@ -192,6 +192,32 @@ TEST_F(FailingGpu, LeavesTheRestToTheCpuUnderAuto) {
     }
 }
 
+// An image that was begun on the GPU comes once more, from its first strip on.
+TEST_F(FailingGpu, LeavesAnImageInStripsToTheCpuUnderAuto) {
+    for (int i = 0; i < 3; ++i) {
+        cv::Mat image(600, 700, i ? CV_8UC3 : CV_16UC1);
+        cv::randu(image, 0, i ? 256 : 65536);
+        gpuhist::test::write_picture(root_ / ("dir/" + std::to_string(i) + ".png"), image);
+    }
+    Options options = this->options("auto", "out");
+    options.write = Writes{true, true, false, false};
+    const Result expected = truth(options);
+    ASSERT_EQ(expected.code, all_done);
+    options.memory = 1 << 20;
+    for (int n : {1, 2, 5}) {
+        SCOPED_TRACE(n);
+        fs::remove_all(root_ / "out");
+        gpu.made = gpu.looked = 0;
+        gpu.look = broken_from(n);
+        const Result result = run_with(options);
+        EXPECT_EQ(result.code, all_done) << result.err;
+        EXPECT_GE(gpu.looked, n);
+        EXPECT_TRUE(result.out == expected.out) << "rows are lost, or in another order";
+        EXPECT_EQ(times(result.err, "the rest is done by engine cpu: CUDA: an illegal memory access"), 1) << result.err;
+        expect_the_truth("out");
+    }
+}
+
 TEST_F(FailingGpu, EndsTheRunUnderCudaAndResumes) {
     make_images(images);
     const Result expected = truth(options("cuda", ""));

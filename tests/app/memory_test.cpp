@@ -133,6 +133,14 @@ TEST_F(Directory, ImagesLargerThanTheMemoryAreMeasuredAsOthers) {
         save(name + (image.channels() == 1 ? ".pgm" : ".ppm"), image);
         if (image.depth() == CV_8U) save(name + ".jpg", image);
     }
+    for (const int type : {CV_32FC1, CV_32FC3, CV_32FC4, CV_64FC1}) {
+        cv::Mat image(400, 700, type);
+        cv::randn(image, cv::Scalar::all(3), cv::Scalar::all(1));
+        if (image.depth() == CV_64F) cv::randu(image, 0, 1000);  // of which the tables would be large
+        if (image.depth() == CV_64F)
+            image.forEach<double>([](double& value, const int*) { value = std::floor(value); });
+        save("in/" + std::to_string(type) + ".tif", image);
+    }
     const auto all = [&](const std::vector<std::string>& options) {
         std::vector<std::string> words{"in", "-q", "--write", "stats,histogram", "--engine", "cpu", "-o", "out"};
         words.insert(words.end(), options.begin(), options.end());
@@ -140,14 +148,120 @@ TEST_F(Directory, ImagesLargerThanTheMemoryAreMeasuredAsOthers) {
         const Outcome outcome = run(words);
         EXPECT_EQ(outcome.code, all_done) << outcome.err;
         std::string texts;
-        for (const char* file : {"stats.csv", "dataset.csv", "dataset.json", "16.png.histogram.csv"})
-            texts += read_text(at(std::string("out/") + file));
+        const std::string floats = std::to_string(CV_32FC3) + ".tif.histogram.csv";
+        for (const std::string& file :
+             Names{"stats.csv", "dataset.csv", "dataset.json", "16.png.histogram.csv", floats})
+            texts += read_text(at("out/" + file));
         return std::pair(texts, outcome.most_memory);
     };
     const auto [whole, most] = all({"--threads", "1"});
     const auto [strips, less] = all({"--threads", "1", "--memory", "2M"});
     EXPECT_EQ(strips, whole);
     EXPECT_LT(less, most - (8 << 20)) << most;
+}
+
+TEST_F(Directory, FloatsLargerThanTheMemoryAreMeasuredAndDrawnAsOthers) {
+    {  // what this process holds counts as the program's
+        cv::Mat image(3000, 3000, CV_32FC1);
+        cv::randn(image, 0, 1);
+        image.at<float>(7, 7) = std::nanf("");
+        image.at<float>(8, 8) = 1e9F;  // for which a picture of equal bins would show nothing
+        save("x.tif", image);
+    }
+    const auto measure = [&](const std::vector<std::string>& options) {
+        std::vector<std::string> words{"x.tif", "--engine", "cpu", "--threads", "2", "--write", "stats,histogram,plot",
+                                       "-o",    "out",      "-q"};
+        words.insert(words.end(), options.begin(), options.end());
+        fs::remove_all(at("out"));
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        std::string texts = outcome.out;
+        for (const char* file : {"stats.csv", "x.tif.histogram.csv", "x.tif.histogram.png"})
+            texts += read_text(at(std::string("out/") + file));
+        return std::pair(texts, outcome.most_memory);
+    };
+    const auto [whole, most] = measure({});
+    const auto [strips, less] = measure({"--memory", "16M"});
+    EXPECT_EQ(strips, whole);
+    std::printf("36 MB of floats: %.1f MB, in strips %.1f MB\n", most * 1e-6, less * 1e-6);
+    EXPECT_LT(less, most - (20 << 20));
+}
+
+TEST_F(Directory, ValuesThatTheMemoryDoesNotHoldAreRefused) {
+    cv::Mat image(1000, 1000, CV_64FC1);
+    cv::randu(image, 0, 1);
+    save("x.tif", image);
+    const Outcome outcome = run({"x.tif", "--engine", "cpu", "--write", "stats", "--memory", "4M"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_NE(outcome.err.find("x.tif: the different values of its f64 samples take more than half of --memory"),
+              outcome.err.npos)
+        << outcome.err;
+    EXPECT_EQ(run({"x.tif", "--engine", "cpu", "--write", "stats", "--memory", "64M"}).code, all_done);
+}
+
+TEST_F(Directory, CopiesOfImagesLargerThanTheMemoryAreThoseOfOthers) {
+    for (const int type : {CV_8UC3, CV_8UC4, CV_16UC1, CV_16UC3, CV_32FC1, CV_32FC3}) {
+        cv::Mat image(500, 700, type);
+        cv::randn(image, cv::Scalar::all(100), cv::Scalar::all(20));
+        const std::string name = "in/" + std::to_string(type);
+        save(name + ".tif", image);
+        if (type == CV_8UC4 || type == CV_16UC3) save(name + ".png", image);
+        if (type == CV_8UC3) save(name + ".jpg", image);
+    }
+    cv::Mat image(500, 700, CV_8UC2);
+    cv::randu(image, 20, 200);
+    save("in/alpha.png", image);
+    const auto copies = [&](const std::vector<std::string>& options) {
+        std::vector<std::string> words{"in",  "-q", "--write", "stats,normalized", "--engine",
+                                       "cpu", "-o", "out",     "--threads",        "1"};
+        words.insert(words.end(), options.begin(), options.end());
+        fs::remove_all(at("out"));
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        std::map<std::string, std::string> files;
+        for (const auto& entry : fs::directory_iterator(at("out")))
+            if (entry.is_regular_file()) files[entry.path().filename()] = read_text(entry.path());
+        return files;
+    };
+    for (const Names& options :
+         {Names{"--normalize", "percentile", "--channels", "separate"}, Names{"--normalize", "equalize"},
+          Names{"--normalize", "zscore"}, Names{"--normalize", "minmax", "--depth", "u8"},
+          Names{"--normalize", "minmax", "--link", "dataset", "--include", "16.*"},
+          Names{"--normalize", "minmax", "--size", "100"}}) {
+        SCOPED_TRACE(options[1] + (options.size() > 2 ? options[2] : ""));
+        const auto whole = copies(options);
+        Names little = options;
+        little.insert(little.end(), {"--memory", "1M"});
+        const auto strips = copies(little);
+        EXPECT_GE(whole.size(), 6U);
+        ASSERT_EQ(strips.size(), whole.size());
+        for (const auto& [name, bytes] : whole) {
+            if (name == ".gpuhist") continue;  // names of files in the order in which they were written
+            EXPECT_TRUE(strips.count(name) == 1 && strips.at(name) == bytes) << name;
+        }
+    }
+}
+
+TEST_F(Directory, LargeCopiesTakeNoMoreMemoryThanIsAllowed) {
+    {  // what this process holds counts as the program's
+        cv::Mat image(2000, 3000, CV_16UC3);
+        cv::randu(image, 100, 60000);
+        save("x.tif", image);
+    }
+    const auto measure = [&](const std::string& output, const std::vector<std::string>& options) {
+        std::vector<std::string> words{"x.tif",       "-q",         "--engine", "cpu",     "--threads",
+                                       "2",           "--format",   "csv",      "--write", "stats,normalized",
+                                       "--normalize", "percentile", "-o",       output};
+        words.insert(words.end(), options.begin(), options.end());
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        return outcome.most_memory;
+    };
+    const auto most = measure("whole", {}), less = measure("strips", {"--memory", "16M"});
+    EXPECT_TRUE(read_text(at("strips/x.tif.normalized.png")) == read_text(at("whole/x.tif.normalized.png")));
+    std::printf("36 MB of u16 and a copy: %.1f MB, in strips %.1f MB\n", most * 1e-6, less * 1e-6);
+    EXPECT_LT(less, 40 << 20);
+    EXPECT_GT(most, 72 << 20);
 }
 
 /// Appends a number of `bytes` bytes, the lowest first.
@@ -227,6 +341,22 @@ TEST_F(Directory, LargeImagesTakeNoMoreMemoryThanIsAllowed) {
     EXPECT_EQ(large.at("width"), "60000");
     for (const char* column : {"min", "max", "mean", "std", "unique", "entropy", "median"})
         EXPECT_EQ(large.at(column), part.at(column)) << column;
+}
+
+TEST_F(Directory, WhatIsNotCopiedInStripsSaysWhy) {
+    write_large(at("x.tif"), {});
+    const auto failure = [&](const std::vector<std::string>& options) {
+        std::vector<std::string> words{"x.tif", "-q", "--engine", "cpu", "--memory", "64M"};
+        words.insert(words.end(), options.begin(), options.end());
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, inputs_failed);
+        return outcome.err;
+    };
+    const std::string err = failure({"--normalize", "minmax", "--size", "100"});
+    EXPECT_NE(err.find("60000 x 60000 pixels, more than the 1073741824 allowed in one piece (a normalised copy is made "
+                       "of it, and that is to be made smaller)"),
+              err.npos)
+        << err;
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ void decode_in_strips(const std::vector<unsigned char>& bytes) {
     io::Strips strips;
     strips.strip_bytes = 256;
     strips.max_pixels = options.max_pixels;
-    strips.refusal = [](Depth) { return std::string(); };
+    strips.refusal = [](const io::StripFacts&) { return std::string(); };
     const bool upright = sought() != &io::jpeg_format && sought() != &io::tiff_format;  // others are not turned
     bool same = true;
     strips.take = [&](const io::Image& strip, std::uint64_t row) {

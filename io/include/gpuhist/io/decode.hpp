@@ -18,16 +18,28 @@ enum class OnDamaged { error, accept };
 
 struct FilePages;
 
+/// Facts of an image on which depends whether it is taken in strips.
+struct StripFacts {
+    Depth depth = Depth::u8;
+    bool turned = false;  ///< it is stored otherwise than upright
+    bool bands = false;   ///< some of its samples are no colors and no alpha
+};
+
 /// Receiver of images that are too large to lie in memory whole: strips, which follow each other from the top.
 struct Strips {
-    std::uint64_t whole_bytes = 0;                      ///< pixels of so many bytes at most still come whole
     std::uint64_t strip_bytes = 1 << 25;                ///< of a strip, about; more where the file asks for it
     std::uint64_t max_pixels = std::uint64_t{1} << 36;  ///< in place of DecodeOptions::max_pixels
-    /// Tells why images of a depth are not taken in strips, in words for a message; nothing: they are.
-    std::function<std::string(Depth)> refusal;
+    /// Tells up to how many bytes of pixels images of a depth still come whole. None: up to 0.
+    std::function<std::uint64_t(Depth)> whole_bytes{};
+    /// Tells why an image is not taken in strips, in words for a message; nothing: it is.
+    std::function<std::string(const StripFacts&)> refusal;
     /// Function called with each strip: what is known of the image, its `pixels` those of the rows from `row` on, as
-    /// they are stored: not turned upright. They are overwritten afterwards. What it throws comes out.
+    /// they are stored: not turned upright. They stay as they are until the next call returns, so that another thread
+    /// may look at them while the next strip is decoded; there is memory for two. What it throws comes out.
     std::function<void(const Image& strip, std::uint64_t row)> take;
+    /// Function called behind the last strip. Returns whether the strips are wanted once more, from the first on. None:
+    /// they come once. What it throws comes out.
+    std::function<bool()> again;
 };
 
 /// Options of decoding.
@@ -65,7 +77,7 @@ Image decode_image(const std::vector<unsigned char>& bytes, const std::string& n
 
 /// `decode_image` of a file's bytes. The file is a regular one, or a named pipe if these are allowed and no page is
 /// asked for; opening it waits for nobody. Its first bytes decide: where they belong to no format, or claim too many
-/// pixels, the rest is not read. Of a TIFF that is not small, and of a page, only what it takes is read.
+/// pixels, the rest is not read. Of a TIFF, PNG, JPEG or netpbm file that is not small only what is looked at is held.
 /// Throws IoError as `read_bytes` too.
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options = {});
 
