@@ -67,15 +67,20 @@ inline bool one_row(const ImageView& image, const MutableImageView* output) {
            reinterpret_cast<std::uintptr_t>(image.data) % std::min<std::size_t>(pixel & (0 - pixel), 16) == 0;
 }
 
-/// Equal images at equal distances, as the kernels see them.
+/// Image as the kernels see it, of any number of channels.
+inline Image image_of(const ImageView& view, const MutableImageView* output = nullptr) {
+    if (one_row(view, output)) return {view.data, view.pixels(), 1, 0};
+    return {view.data, view.width, view.height, view.row_bytes};
+}
+
+/// Equal images of 1, 3 or 4 channels at equal distances, as the kernels see them.
 inline Tensor tensor_of(const BatchView& batch, const MutableBatchView* output) {
     const ImageView& view = batch.first;
-    Tensor tensor{{view.data, view.width, view.height, view.row_bytes}, {}, batch.images, batch.image_bytes, 0, 0};
+    Tensor tensor{image_of(view, output ? &output->first : nullptr), {}, batch.images, batch.image_bytes, 0, 0};
     if (output) {
         tensor.output = {output->first.data, output->first.row_bytes};
         tensor.output_bytes = output->image_bytes;
     }
-    if (one_row(view, output ? &output->first : nullptr)) tensor.first = {view.data, view.pixels(), 1, 0};
     const int group = group_pixels(static_cast<int>(sample_bytes(view.depth)), view.channels);
     tensor.pieces = pieces_in_row(tensor.first.width, group) * tensor.first.height;
     return tensor;

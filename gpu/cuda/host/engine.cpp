@@ -247,8 +247,8 @@ class DeviceParts final : public PartMaker {
         plane_bytes_ = place_after(pixels * sample);
         planes_at_ = place_after(pixels * sample * static_cast<std::size_t>(colors_));
         parts_.reserve(planes_at_ + plane_bytes_ * static_cast<std::size_t>(image.channels - colors_));
-        launch_parts(tensor_of({image_, 1, 0}, nullptr).first, image_.channels, static_cast<int>(sample), colors_,
-                     parts_.data(), parts_.data() + planes_at_, static_cast<std::int64_t>(plane_bytes_), *stream_);
+        launch_parts(image_of(image_), image_.channels, static_cast<int>(sample), colors_, parts_.data(),
+                     parts_.data() + planes_at_, static_cast<std::int64_t>(plane_bytes_), *stream_);
         GPUHIST_CUDA(cudaStreamSynchronize(*stream_));  // the engine has another stream
         return image_;
     }

@@ -12,7 +12,7 @@ namespace {
 
 SortedRow row_of(const ImageView& image, Channel channel) {
     const int red = image.order == ChannelOrder::bgr ? 2 : 0;
-    SortedRow row{tensor_of({image, 1, 0}, nullptr).first, image.channels, 0, 1, 2 - red, channel == Channel::luma};
+    SortedRow row{image_of(image), image.channels, 0, 1, 2 - red, channel == Channel::luma};
     if (image.channels == 1) return row;
     row.first = channel == Channel::green   ? 1
                 : channel == Channel::blue  ? 2 - red
