@@ -322,6 +322,8 @@ TEST_F(StripsOf, LimitsOfPixelsAreTheirOwn) {
     const Bytes file = write(samples(67, 41, 1));
     EXPECT_THROW(decode_image(file, "x.tif", options), IoError);
     EXPECT_EQ(join("x.tif", file, 1000, options).pixels.rows, 67);
+    // What is read in pieces, and says in its end what its strips are.
+    EXPECT_EQ(join("large.tif", write(samples(500, 400, 1, 16)), 10000, options).pixels.rows, 500);
     const auto failure = [&](const Bytes& bytes, const std::string& refusal) -> std::string {
         Strips strips;
         strips.strip_bytes = 1000;
