@@ -72,11 +72,9 @@ class Files::Run final : public Halting {
                                 asked.detail == AskedDetail::values);
         if (!single_) measurer_.reuse_memory(static_cast<std::size_t>(memory_ / 4));
         worker_ = std::thread([this] { execute(); });
-        add(*this);
     }
 
     ~Run() override {
-        remove(*this);
         {
             const std::lock_guard lock(mutex_);
             stopped_ = true;
@@ -270,6 +268,7 @@ class Files::Run final : public Halting {
     bool halting_ = false, halted_ = false;  ///< for a fork
     bool listed_ = false;                    ///< all inputs were taken; the worker's alone
     std::exception_ptr error_;
+    const Listed halting_place_{*this};
     std::thread worker_;
 };
 

@@ -40,15 +40,15 @@ Work::~Work() {
     forks().work->unlock_shared();
 }
 
-void add(Halting& work) {
+Listed::Listed(Halting& work) : work_(work) {
     const std::lock_guard lock(forks().mutex);
     forks().halting.push_back(&work);
 }
 
-void remove(Halting& work) {
+Listed::~Listed() {
     const std::lock_guard lock(forks().mutex);
     auto& all = forks().halting;
-    all.erase(std::remove(all.begin(), all.end(), &work), all.end());
+    all.erase(std::remove(all.begin(), all.end(), &work_), all.end());
 }
 
 void before_fork() {

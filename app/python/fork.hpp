@@ -1,8 +1,6 @@
 /// Forks: threads and locks are where another process can go on without them.
 #pragma once
 
-#include <functional>
-
 namespace gpuhist::python {
 
 /// Work that a fork waits for: held by each call that uses threads or shared memory of ours.
@@ -25,9 +23,17 @@ class Halting {
     virtual void go_on() = 0;
 };
 
-/// Lists and forgets what halts.
-void add(Halting& work);
-void remove(Halting& work);
+/// Place in the list of what halts, from before the work begins until it has ended.
+class Listed {
+  public:
+    explicit Listed(Halting& work);
+    ~Listed();
+    Listed(const Listed&) = delete;
+    Listed& operator=(const Listed&) = delete;
+
+  private:
+    Halting& work_;
+};
 
 /// Brings all work to a halt, and lets go of the threads, which come again when they are wanted. Where work takes
 /// longer than ten seconds the fork is not kept waiting, and may find nothing that works.

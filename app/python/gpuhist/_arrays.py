@@ -201,7 +201,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Array:
     if any(step < 0 or step % size for step in array.strides):
         array = array.copy(order="C")
     strides = tuple(step // size for step in array.strides)
-    return Array(int(array.ctypes.data), array.shape, strides, array.dtype.name, None, array)
+    return Array(int(array.__array_interface__["data"][0]), array.shape, strides, array.dtype.name, None, array)
 
 
 def array_of(image: Any, stream: object = None) -> Array:

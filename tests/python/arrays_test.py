@@ -1,0 +1,115 @@
+"""Arrays on a GPU as they are seen, without one: interfaces that are played, whose memory nobody reads."""
+
+import numpy as np
+import pytest
+
+import gpuhist as gh
+from gpuhist import _arrays, _native
+
+
+class OnGpu:
+    """What the CUDA array interface says of an array of these strides, in bytes."""
+
+    def __init__(self, shape, typestr="|u1", strides=None, gpu=0, **more):
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "typestr": typestr,
+            "data": (0x7F0000000000, False),
+            "strides": strides,
+            "version": 3,
+            **more,
+        }
+        self.gpu = gpu
+
+    def __dlpack_device__(self):
+        return 2, self.gpu
+
+
+def test_images_are_seen_where_they_lie():
+    seen = _arrays.image_of(OnGpu((20, 30, 3), "<f4", gpu=1))
+    assert (seen.width, seen.height, seen.channels, seen.depth, seen.images) == (30, 20, 3, "f32", 1)
+    assert (seen.array.pointer, seen.array.gpu) == (0x7F0000000000, 1)
+    region = _arrays.image_of(OnGpu((20, 30, 3), strides=(300, 3, 1)))
+    assert region.image_bytes == 20 * 300
+    last = _arrays.image_of(OnGpu((3, 20, 30), strides=(1, 90, 3)), "CHW")
+    assert (last.width, last.height, last.channels) == (30, 20, 3)
+    batch = _arrays.image_of(OnGpu((7, 20, 30, 3), "<u2"), batch=True)
+    assert (batch.images, batch.image_bytes, batch.depth) == (7, 20 * 30 * 3 * 2, "u16")
+    assert _arrays.image_of(OnGpu((20, 1), strides=(40, 7))).width == 1  # a column's pixels have no distance
+
+
+@pytest.mark.parametrize(
+    ("array", "options", "words"),
+    [
+        (OnGpu((3, 20, 30)), {"layout": "CHW"}, r"permute\(1, 2, 0\)"),
+        (OnGpu((20, 30, 3), strides=(180, 6, 1)), {}, "contiguous"),
+        (OnGpu((20, 30), strides=(-30, 1)), {}, "contiguous"),
+        (OnGpu((20, 30), strides=(0, 1)), {}, "contiguous"),
+        (OnGpu((3, 20, 30)), {}, 'layout="CHW"'),
+        (OnGpu((20, 30, 5)), {"layout": "HWC"}, "5 channels"),
+        (OnGpu((20, 30), "<f2"), {}, "float16"),
+        (OnGpu((20, 30), "<i8"), {}, "int64"),
+        (OnGpu((20, 30), ">u2"), {}, "byte order"),
+        (OnGpu((20, 30), "<f4", strides=(122, 4)), {}, "multiples"),
+        (OnGpu((20, 30), mask=object()), {}, "masked"),
+        (OnGpu((2, 20, 30, 3)), {}, "one by one"),
+        (OnGpu((20, 30)), {"engine": "cpu"}, "engine cpu"),
+    ],
+)
+def test_what_would_be_copied_is_refused(array, options, words):
+    with pytest.raises(gh.InvalidArgument, match=words):
+        gh.measure(array, **options)
+
+
+def test_other_devices_are_refused():
+    class Elsewhere:
+        def __dlpack_device__(self):
+            return 10, 0
+
+        def __dlpack__(self, **_):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="device 10"):
+        gh.measure(Elsewhere())
+
+
+def test_dlpack_capsules_are_borrowed():
+    array = np.arange(60, dtype=np.float32).reshape(3, 4, 5)[:, ::2]
+    borrowed = _native.borrow(array.__dlpack__())
+    assert (borrowed.shape, borrowed.strides, borrowed.type) == ([3, 2, 5], [20, 10, 1], (2, 32, 1))
+    assert borrowed.pointer == array.__array_interface__["data"][0]
+
+    class Played:
+        """Says that the host's memory is a GPU's, and gives it on a stream."""
+
+        def __dlpack_device__(self):
+            return 2, 3
+
+        def __dlpack__(self, *, stream):
+            self.stream = stream
+            return array[0].__dlpack__()
+
+    played = Played()
+    seen = _arrays.image_of(played, stream=77)
+    assert (played.stream, seen.array.gpu, seen.array.type, seen.width, seen.height) == (77, 3, "float32", 5, 2)
+    assert seen.array.pointer == array.__array_interface__["data"][0]
+    _arrays.image_of(played)
+    assert played.stream == 1  # the legacy default one
+
+
+def test_streams_of_every_library():
+    class Torch:
+        cuda_stream = 11
+
+    class Cupy:
+        ptr = 12
+
+    class Protocol:
+        def __cuda_stream__(self):
+            return 0, 13
+
+    assert [_arrays.stream_handle(s) for s in (10, Torch(), Cupy(), Protocol())] == [10, 11, 12, 13]
+    with pytest.raises(ValueError, match="str is no CUDA stream"):
+        _arrays.stream_handle("main")
+    with pytest.raises(ValueError, match="host"):
+        gh.measure(np.zeros((3, 3), np.uint8), stream=10)
