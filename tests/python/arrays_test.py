@@ -47,7 +47,7 @@ def test_images_are_seen_where_they_lie():
         (OnGpu((20, 30), strides=(0, 1)), {}, "contiguous"),
         (OnGpu((3, 20, 30)), {}, 'layout="CHW"'),
         (OnGpu((20, 30, 5)), {"layout": "HWC"}, "5 channels"),
-        (OnGpu((20, 30), "<f2"), {}, "float16"),
+        (OnGpu((20, 30), "<f8"), {}, "float64"),
         (OnGpu((20, 30), "<i8"), {}, "int64"),
         (OnGpu((20, 30), ">u2"), {}, "byte order"),
         (OnGpu((20, 30), "<f4", strides=(122, 4)), {}, "multiples"),
