@@ -19,7 +19,7 @@ class CountedAnalyzer {
     /// Counts an image as a request wants it.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);
 
-    /// The same of an image that comes in strips, in one pass: begins it, takes rows, and completes the result. What
+    /// Analysis of an image that comes in strips, in one pass: begins it, takes rows, and completes the result. What
     /// was begun and not completed leaves counts behind, so that the analyser is of no more use.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result);
     void take(Workers& workers, const ImageView& strip);

@@ -31,7 +31,7 @@ class FloatAnalyzer {
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                  const std::optional<Stretch>& stretch, Analysis& result);
 
-    /// The same of an image that comes in strips, once for each sweep: begins it, and takes the rows of a pass. What
+    /// Analysis of an image that comes in strips, once for each sweep: begins it, and takes the rows of a pass. What
     /// was begun and not finished leaves counts behind, so that the analyser is of no more use.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
                const std::optional<Stretch>& stretch = std::nullopt);
