@@ -148,11 +148,12 @@ std::vector<GpuInfo> gpus() {
 std::unique_ptr<Engine> make_engine(std::string_view name, const EngineOptions& options) {
     if (name == "cpu" || (name == "auto" && !cuda::info().available)) {
         const auto copies_all = [](Depth) { return true; };
-        return with_parts(with_copy_depths(cpu::make(options), copies_all, options), cpu::make_parts());
+        auto engine = with_copy_depths(cpu::make(options), copies_all, options);
+        return with_validity(with_parts(std::move(engine), cpu::make_parts()), true, options);
     }
     if (name == "cuda" || name == "auto") {
         auto engine = with_copy_depths(cuda::make(options), cuda::copies, options);
-        return with_parts(std::move(engine), cuda::make_parts(options.gpu));
+        return with_validity(with_parts(std::move(engine), cuda::make_parts(options.gpu)), false, options);
     }
     throw InvalidArgument("engine '" + std::string(name) + "': there are auto, cuda and cpu");
 }

@@ -36,6 +36,10 @@ std::unique_ptr<Engine> with_copy_depths(std::unique_ptr<Engine> engine, bool (*
 /// Engine that measures images of any number of channels, by one that measures 1, 3 and 4.
 std::unique_ptr<Engine> with_parts(std::unique_ptr<Engine> engine, std::unique_ptr<PartMaker> maker);
 
+/// Engine that measures the samples that count, by one that knows no Validity; where it knows no masks (`masks`), the
+/// CPU measures integers in its place.
+std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, bool masks, const EngineOptions& options);
+
 namespace cuda {
 std::unique_ptr<Engine> make(const EngineOptions& options);
 EngineInfo info();

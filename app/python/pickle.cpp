@@ -138,8 +138,8 @@ void structure(Archive& archive, Percentiles& percentiles) {
 template <class Archive>
 void structure(Archive& archive, ChannelAnalysis& channel) {
     FloatMoments& moments = channel.moments;
-    fields(archive, channel.channel, channel.pixels, channel.masked, channel.counts, channel.values, channel.nan,
-           channel.infinite, channel.below, channel.above, channel.minimum, channel.maximum, moments.pivot,
+    fields(archive, channel.channel, channel.pixels, channel.masked, channel.nodata, channel.counts, channel.values,
+           channel.nan, channel.infinite, channel.below, channel.above, channel.minimum, channel.maximum, moments.pivot,
            moments.exponent, moments.sums[0], moments.sums[1], moments.sums[2], moments.sums[3],
            channel.order_statistics);
 }
@@ -154,9 +154,9 @@ void structure(Archive& archive, Analysis& analysis) {
 }
 template <class Archive>
 void structure(Archive& archive, Statistics& row) {
-    fields(archive, row.channel, row.pixels, row.nan, row.inf, row.min, row.max, row.mean, row.std, row.std_sample,
-           row.skewness, row.kurtosis, row.entropy, row.percentiles, row.clipped_low, row.clipped_high, row.unique,
-           row.effective_bits);
+    fields(archive, row.channel, row.pixels, row.valid, row.masked, row.nodata, row.nan, row.inf, row.min, row.max,
+           row.mean, row.std, row.std_sample, row.skewness, row.kurtosis, row.entropy, row.percentiles, row.clipped_low,
+           row.clipped_high, row.unique, row.effective_bits);
 }
 template <class Archive>
 void structure(Archive& archive, Row& row) {

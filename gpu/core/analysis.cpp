@@ -42,6 +42,7 @@ Analysis& Analysis::operator+=(const Analysis& other) {
     for (std::size_t c = 0; c < channels.size(); ++c) {
         channels[c].pixels += other.channels[c].pixels;
         channels[c].masked += other.channels[c].masked;
+        channels[c].nodata += other.channels[c].nodata;
         channels[c].nan += other.channels[c].nan;
         channels[c].infinite += other.channels[c].infinite;
         channels[c].below += other.channels[c].below;
@@ -68,6 +69,7 @@ void name_channels(Analysis& analysis, Samples samples) {
     const auto named = [](const ChannelAnalysis& one) { return is_band(one.channel); };
     const bool bands = samples == Samples::bands || samples == Samples::color_bands;
     if (bands && std::any_of(analysis.channels.begin(), analysis.channels.end(), named)) return;
+    if (samples == Samples::gray_alpha && analysis.channels.size() == 1 && analysis.find(Channel::gray)) return;
     const bool colors = analysis.find(Channel::red), alpha = analysis.find(Channel::alpha);
     const bool fits = samples == Samples::color || (samples == Samples::bands ? !analysis.find(Channel::c0) : alpha);
     if (!fits) throw InvalidArgument("an analysis whose channels are not those that an engine gives to such samples");
@@ -154,6 +156,24 @@ void core::set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t coun
         channel.pixels = pixels;
         channel.masked = pixels - counted;
     }
+}
+
+Brightness core::brightness_of(const ChannelAnalysis& channel) {
+    Brightness result;
+    u128 squares = 0;
+    bool any = false;
+    const auto add = [&](std::uint64_t code, std::uint64_t count) {
+        if (!any) result.minimum = static_cast<std::uint32_t>(code);
+        any = true;
+        result.maximum = static_cast<std::uint32_t>(code);
+        result.sum += count * code;  // 2^47 pixels of 16 bits fit
+        squares += static_cast<u128>(count) * (code * code);
+    };
+    for (std::uint64_t code = 0; code < channel.counts.size(); ++code)
+        if (channel.counts[code] != 0) add(code, channel.counts[code]);
+    for (FrequencyReader reader(channel.values.runs()); reader.next();) add(reader.key(), reader.count());
+    result.sum_squares = to_public(static_cast<i128>(squares));
+    return result;
 }
 
 FrequencyTable core::values_of_pooled(const Analysis& analysis) {

@@ -31,9 +31,9 @@ constexpr int rows_of_channels(int channels) {
     return channels == 1 ? 1 : channels + 1;
 }
 
-/// Samples of pixels that count.
+/// Samples that are neither masked nor nodata.
 inline std::uint64_t counted(const ChannelAnalysis& channel) {
-    return channel.pixels - channel.masked;
+    return channel.pixels - channel.masked - channel.nodata;
 }
 
 /// Samples that count and are neither NaN nor infinite.
@@ -50,6 +50,9 @@ void set_apart_non_finite(ChannelAnalysis& channel);
 
 /// Sets the numbers of samples of every channel: an image's pixels, and how many of them count.
 void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
+
+/// Sums and extremes of a channel's codes, of 8 or 16 bits.
+Brightness brightness_of(const ChannelAnalysis& channel);
 
 /// Counts of colours and bands, those there are, added up; `sum` is overwritten.
 void sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum);

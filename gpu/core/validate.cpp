@@ -35,6 +35,9 @@ void validate(const ImageView& image) {
     if (image.height > 1 && (image.row_bytes < image.packed_row_bytes() || image.row_bytes % bytes != 0))
         refuse("row_bytes of " + std::to_string(image.row_bytes) + ": a row holds " +
                std::to_string(image.packed_row_bytes()) + " bytes, and rows start at whole samples");
+    if (image.mask && image.height > 1 && image.mask_row_bytes < image.width)
+        refuse("mask_row_bytes of " + std::to_string(image.mask_row_bytes) + ": a row of the mask holds " +
+               std::to_string(image.width) + " bytes");
 }
 
 void validate_swept(const ImageView& image) {

@@ -38,6 +38,8 @@ void copy_row(const std::byte* from, std::size_t from_step, std::byte* to, std::
 
 MutableImageView Part::like(const ImageView& image, int channels, Depth depth) {
     MutableImageView view{nullptr, image.width, image.height, channels, depth, 0, image.order, image.memory};
+    view.mask = image.mask;
+    view.mask_row_bytes = image.mask_row_bytes;
     view.row_bytes = view.packed_row_bytes();
     memory_.resize(static_cast<std::size_t>(view.row_bytes * view.height));
     view.data = memory_.data();

@@ -70,7 +70,7 @@ class CopiedStrips final : public StripAnalysis {
             floats.depth = Depth::f32;
             floats.row_bytes = floats.packed_row_bytes();
         }
-        normalizer_.apply_floats(workers_, strip, request_, found_, normalization_, counter_, floats);
+        normalizer_.apply_floats(workers_, strip, strip, found_, normalization_, counter_, floats);
         if (depth_ != Depth::f32) cpu::convert_floats(workers_, floats, output);
     }
 

@@ -177,22 +177,6 @@ void count_gathered(const Source& source, std::int64_t begin, std::int64_t end, 
     if (filled > 0) count_all(scratch.planes[0]);
 }
 
-Brightness brightness_of(const std::vector<std::uint64_t>& counts) {
-    Brightness result;
-    core::u128 squares = 0;
-    bool any = false;
-    for (std::uint64_t v = 0; v < counts.size(); ++v) {
-        if (counts[v] == 0) continue;
-        if (!any) result.minimum = static_cast<std::uint32_t>(v);
-        any = true;
-        result.maximum = static_cast<std::uint32_t>(v);
-        result.sum += counts[v] * v;  // 2^47 pixels of 16 bits fit
-        squares += static_cast<core::u128>(counts[v]) * (v * v);
-    }
-    result.sum_squares = core::to_public(static_cast<core::i128>(squares));
-    return result;
-}
-
 }  // namespace
 
 void CountedAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
@@ -283,7 +267,7 @@ void CountedAnalyzer::count(Workers& workers, const Source& source) {
 }
 
 void CountedAnalyzer::take(Workers& workers, const ImageView& strip) {
-    with_pixel_source(strip, request_, [&](const auto& source) {
+    with_pixel_source(strip, [&](const auto& source) {
         with_depth(strip.depth, [&](auto sample) {
             if constexpr (sizeof(sample) <= 2) count<decltype(sample)>(workers, source);
         });
@@ -300,9 +284,9 @@ bool CountedAnalyzer::end_pass() {
     if (traits_of(result.depth).floating) {
         for (ChannelAnalysis& channel : result.channels) core::set_apart_non_finite(channel);
     } else if (result.channels.size() == 1) {
-        result.brightness = brightness_of(result.channels[0].counts);
+        result.brightness = core::brightness_of(result.channels[0]);
     } else if (luma_) {
-        result.brightness = brightness_of(result.channels[3].counts);
+        result.brightness = core::brightness_of(result.channels[3]);
     } else {
         if (pixels_ == 0) brightness_.minimum = 0;
         brightness_.sum_squares = core::to_public(static_cast<core::i128>(squares_));

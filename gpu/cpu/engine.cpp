@@ -73,9 +73,10 @@ class CpuEngine final : public Engine {
         validate_request(image, request);
         core::validate(normalization);
         core::validate_output(image, normalization, output);
+        if (request.sparse) throw InvalidArgument("normalised copies of a sparse analysis: there are none");
         if (traits_of(image.depth).counting == Counting::bins) {
             analyze_floats(image, request, stretch_of(normalization), result);
-            normalizer_.apply_floats(workers_, image, request, result, normalization, *floats_, output);
+            normalizer_.apply_floats(workers_, image, image, result, normalization, *floats_, output);
             return;
         }
         AnalysisRequest needed = request;
@@ -95,6 +96,7 @@ class CpuEngine final : public Engine {
         core::validate(request);
         switch (traits_of(image.depth).counting) {
             case Counting::values:
+                if (request.sparse) break;
                 return std::make_unique<CpuStrips<CountedAnalyzer>>(workers_, image, request, result);
             case Counting::bins:
                 return std::make_unique<CpuStrips<FloatAnalyzer>>(workers_, image, request, result,
@@ -112,7 +114,7 @@ class CpuEngine final : public Engine {
     }
     /// Counts by value.
     void count(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
-        if (traits_of(image.depth).counting == Counting::sorted)
+        if (traits_of(image.depth).counting == Counting::sorted || request.sparse)
             sorted_.analyze(workers_, image, request, result);
         else
             counted_.analyze(workers_, image, request, result);

@@ -452,7 +452,7 @@ void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request
 
 void FloatAnalyzer::take(Workers& workers, const ImageView& strip) {
     workers_.resize(workers.threads());
-    with_pixel_source(strip, request_, [&](const auto& source) {
+    with_pixel_source(strip, [&](const auto& source) {
         switch (sweep_) {
             case Sweep::extremes:
                 return find_extremes(workers, source);
@@ -561,9 +561,9 @@ void FloatAnalyzer::count_into(Workers& workers, const Source& source, const cor
     workers.sweep_rounds(image.pixels(), workers.threads(), look, gather);
 }
 
-void FloatAnalyzer::count(Workers& workers, const ImageView& image, const AnalysisRequest& request,
-                          const core::FloatBins& bins, const std::array<std::uint64_t*, color_rows>& counts) {
-    with_pixel_source(image, request, [&](const auto& source) { count_into(workers, source, bins, counts); });
+void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
+                          const std::array<std::uint64_t*, color_rows>& counts) {
+    with_pixel_source(image, [&](const auto& source) { count_into(workers, source, bins, counts); });
 }
 
 }  // namespace gpuhist::cpu

@@ -39,9 +39,9 @@ class FloatAnalyzer {
     /// Ends a pass. Returns whether there is another one; else the result is complete.
     bool end_pass();
 
-    /// Counts the finite samples of some rows, those that an analysis by the request sees, into equal bins: counts[row]
-    /// has `bins.bins` entries, or is null for a row that is not wanted. Every such sample must lie in the range.
-    void count(Workers& workers, const ImageView& image, const AnalysisRequest& request, const core::FloatBins& bins,
+    /// Counts the finite samples of some rows into equal bins: counts[row] has `bins.bins` entries, or is null for a
+    /// row that is not wanted. Every such sample must lie in the range.
+    void count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
                const std::array<std::uint64_t*, color_rows>& counts);
 
   private:

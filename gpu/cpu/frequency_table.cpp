@@ -14,6 +14,7 @@
 #include "core/validate.hpp"
 #include "cpu/bands.hpp"
 #include "cpu/planes.hpp"
+#include "cpu/validity.hpp"
 #include "dataset/frequency_table.hpp"
 #include "gpuhist/error.hpp"
 
@@ -162,13 +163,27 @@ std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std:
     if (samples == Samples::gray_alpha && image.channels != 4)
         throw InvalidArgument("gray and alpha are four samples a pixel");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
+    if (request.validity || (image.mask && cpu::has_parts(image))) {
+        cpu::Workers workers(1);
+        cpu::Substituted substituted;
+        ImageView named = image;
+        if (samples != Samples::color) named.samples = samples;
+        AnalysisRequest all = request;
+        all.validity.reset();
+        const cpu::ImageRules rules(named, request.validity.get());
+        ImageView view = substituted.of(workers, named, rules);
+        if (samples == Samples::gray_alpha && rules.alpha_left_out()) {
+            auto tables = count_frequencies(view, storage, all);
+            return {std::move(tables.front())};
+        }
+        return count_frequencies(view, storage, all, samples);
+    }
     if (cpu::has_parts(image)) {
         ImageView parts = image;
         if (samples == Samples::color_bands) parts.samples = samples;
         return cpu::count_parts(parts, storage, request);
     }
-    auto tables =
-        cpu::with_pixel_source(image, request, [&](const auto& source) { return cpu::count_pixels(source, storage); });
+    auto tables = cpu::with_pixel_source(image, [&](const auto& source) { return cpu::count_pixels(source, storage); });
     // Counted are red green blue luma alpha, of one channel gray.
     if (samples == Samples::gray_alpha) tables.erase(tables.begin() + 1, tables.end() - 1);
     if (samples == Samples::bands && tables.size() > 1) tables.erase(tables.begin() + 3);

@@ -300,9 +300,8 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
 
 /// Counts over equal bins from the extremes of colours and luma, and the table of each colour; null: samples stay as
 /// they are.
-void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, const AnalysisRequest& request,
-                                   const Analysis& analysis, bool joint, FloatAnalyzer& floats,
-                                   const float* (&tables)[3], Range& range) {
+void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
+                                   FloatAnalyzer& floats, const float* (&tables)[3], Range& range) {
     constexpr std::size_t bins = core::equalize_float_bins;
     const int colors = std::min(image.channels, 3);
     const auto at = channels_at(image);
@@ -318,14 +317,14 @@ void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, con
     tables_.resize(color_rows * bins * sizeof(float));
     std::array<std::uint64_t*, color_rows> counts{};
     for (int c = 0; c < colors; ++c) counts[row_of(c)] = counts_.data() + bins * row_of(c);
-    floats.count(workers, image, request, core::FloatBins(range.lower, range.upper, bins, true), counts);
+    floats.count(workers, image, core::FloatBins(range.lower, range.upper, bins, true), counts);
     for (int c = 0; c < colors; ++c) {
         float* table = reinterpret_cast<float*>(tables_.data()) + bins * row_of(c);
         if (core::fill_equalize_table(counts[row_of(c)], table)) tables[c] = table;
     }
 }
 
-void Normalizer::apply_floats(Workers& workers, const ImageView& image, const AnalysisRequest& request,
+void Normalizer::apply_floats(Workers& workers, const ImageView& image, const ImageView& counted,
                               const Analysis& analysis, const Normalization& normalization, FloatAnalyzer& floats,
                               const MutableImageView& output) {
     const NormalizeNeeds needs = traits_of(normalization.mode).needs;
@@ -334,8 +333,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const An
     const int colors = std::min(image.channels, 3);
     const float* tables[3] = {};
     Range range;
-    if (needs == NormalizeNeeds::counts)
-        fill_float_tables(workers, image, request, analysis, joint, floats, tables, range);
+    if (needs == NormalizeNeeds::counts) fill_float_tables(workers, counted, analysis, joint, floats, tables, range);
 
     ChannelFacts facts;
     for (int c = 0; c < colors; ++c) {

@@ -25,19 +25,17 @@ class Normalizer {
     void apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
                       const Normalization& normalization, const MutableImageView& output);
 
-    /// Writes the copy of an f32 image that was analysed by a request; the analysis holds the nearest ranks where the
-    /// mode needs them, and `floats` counts again where it needs counts.
-    void apply_floats(Workers& workers, const ImageView& image, const AnalysisRequest& request,
-                      const Analysis& analysis, const Normalization& normalization, FloatAnalyzer& floats,
-                      const MutableImageView& output);
+    /// Writes the copy of an f32 image; the analysis holds the nearest ranks where the mode needs them, and `floats`
+    /// counts `counted` again where it needs counts: the image that was analysed.
+    void apply_floats(Workers& workers, const ImageView& image, const ImageView& counted, const Analysis& analysis,
+                      const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
 
   private:
     template <class Sample, class Out>
     void apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
                     const Normalization& normalization, const MutableImageView& output);
-    void fill_float_tables(Workers& workers, const ImageView& image, const AnalysisRequest& request,
-                           const Analysis& analysis, bool joint, FloatAnalyzer& floats, const float* (&tables)[3],
-                           Range& range);
+    void fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
+                           FloatAnalyzer& floats, const float* (&tables)[3], Range& range);
 
     std::vector<std::uint64_t> counts_;  ///< of the colours together; f32: over equal bins, a row each
     std::vector<std::byte> tables_;      ///< values of the output's type, a table for each interleaved channel

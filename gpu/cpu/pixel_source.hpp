@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/codes.hpp"
+#include "cpu/simd/avx512.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/request.hpp"
 
@@ -48,12 +49,53 @@ void for_pieces(const BasicImageView<Void>& image, std::int64_t begin, std::int6
     }
 }
 
-/// Validity of which every pixel counts: the question compiles to nothing. Another one answers for pixel number p, row
-/// after row, and has `every` false.
+/// Validity of which every pixel counts: the question compiles to nothing.
 struct EveryPixel {
     static constexpr bool every = true;
-    constexpr bool operator()(std::int64_t) const { return true; }
 };
+
+/// Validity by a mask: a byte a pixel, 0 where it does not count.
+struct MaskedPixels {
+    static constexpr bool every = false;
+    const std::uint8_t* mask;
+    std::int64_t row_bytes, width;
+
+    /// Bytes of at most `block_pixels` pixels, numbered row after row, from this one on: in the mask or, where they lie
+    /// in several rows, in `storage`.
+    const std::uint8_t* bytes(std::int64_t first, int pixels, std::uint8_t* storage) const {
+        std::int64_t row = first / width, column = first % width;
+        if (row_bytes == width || column + pixels <= width) return mask + row * row_bytes + column;
+        for (int done = 0; done < pixels; ++row, column = 0) {
+            const int part = static_cast<int>(std::min<std::int64_t>(pixels - done, width - column));
+            std::copy_n(mask + row * row_bytes + column, part, storage + done);
+            done += part;
+        }
+        return storage;
+    }
+};
+
+/// Number of bytes that are not 0.
+GPUHIST_SIMD inline int count_set(const std::uint8_t* bytes, int count) {
+    int set = 0;
+    for (int i = 0; i < count; ++i) set += bytes[i] != 0;
+    return set;
+}
+
+/// Copies the pixels whose bytes are not 0. Returns how many. The loop has no branch to be mispredicted: every pixel is
+/// copied, and the next one over it where it does not count.
+template <int channels, class Sample>
+int gather_set(const Sample* samples, const std::uint8_t* bytes, int pixels, Sample* to) {
+    if constexpr (channels == 1 && sizeof(Sample) <= 4) {
+        static const bool wide = avx512::supported();
+        if (wide) return avx512::gather(samples, sizeof(Sample), bytes, pixels, to);
+    }
+    int filled = 0;
+    for (int p = 0; p < pixels; ++p) {
+        for (int c = 0; c < channels; ++c) to[filled * channels + c] = samples[p * channels + c];
+        filled += bytes[p] != 0;
+    }
+    return filled;
+}
 
 /// Pixels of a view that count.
 template <class Validity>
@@ -62,15 +104,16 @@ struct PixelSource {
     Validity counts;
 };
 
-/// Choice of the pixels that count, made in this place alone: calls `use` with the source of an image. So far no
-/// request leaves pixels out.
+/// Choice of the pixels that count, made in this place alone: calls `use` with the source of an image.
 template <class Use>
-decltype(auto) with_pixel_source(const ImageView& image, const AnalysisRequest&, const Use& use) {
-    return use(PixelSource<EveryPixel>{image, {}});
+decltype(auto) with_pixel_source(const ImageView& image, const Use& use) {
+    if (!image.mask) return use(PixelSource<EveryPixel>{image, {}});
+    return use(PixelSource<MaskedPixels>{
+        image, {image.mask, image.height == 1 ? image.width : image.mask_row_bytes, image.width}});
 }
 
-/// Walk over those of the pixels [begin, end) that count. Where not all do, pieces are copies without the others, of at
-/// most `block_pixels`.
+/// Walk over those of the pixels [begin, end) that count. Where not all do, pieces are at most `block_pixels`, and
+/// copies without the others.
 template <class Sample, class Validity, class Piece>
 void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Piece& piece) {
     if constexpr (Validity::every) {
@@ -79,15 +122,22 @@ void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::in
         constexpr int most_channels = 4;
         const int channels = source.image.channels;
         alignas(64) Sample counted[block_pixels * most_channels];
+        alignas(64) std::uint8_t storage[block_pixels];
+        const auto gather = channels == 1   ? &gather_set<1, Sample>
+                            : channels == 3 ? &gather_set<3, Sample>
+                                            : &gather_set<4, Sample>;
         std::int64_t number = begin;
         for_pieces<const Sample>(source.image, begin, end, [&](const Sample* samples, std::int64_t pixels) {
             for (std::int64_t done = 0; done < pixels; done += block_pixels) {
-                std::int64_t filled = 0;
-                for (std::int64_t p = done; p < std::min(done + block_pixels, pixels); ++p) {
-                    if (!source.counts(number++)) continue;
-                    std::copy_n(samples + p * channels, channels, counted + filled++ * channels);
-                }
-                if (filled > 0) piece(static_cast<const Sample*>(counted), filled);
+                const int part = static_cast<int>(std::min(block_pixels, pixels - done));
+                const std::uint8_t* const bytes = source.counts.bytes(number, part, storage);
+                number += part;
+                const int set = count_set(bytes, part);
+                const Sample* const from = samples + done * channels;
+                if (set == part)
+                    piece(from, std::int64_t{part});
+                else if (set > 0)
+                    piece(static_cast<const Sample*>(counted), std::int64_t{gather(from, bytes, part, counted)});
             }
         });
     }

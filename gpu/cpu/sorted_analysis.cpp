@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 
 #include "core/analysis.hpp"
 #include "core/luma.hpp"
@@ -16,15 +17,18 @@ namespace {
 /// Pixels whose codes are sorted at a time: each such part becomes a run.
 constexpr std::int64_t part_pixels = std::int64_t{1} << 22;
 
+/// Type in which codes are sorted.
+template <class Sample>
+using Key = std::conditional_t<sizeof(Sample) == 8, std::uint64_t, std::uint32_t>;
+
 /// Codes of one row of a part, as many as pixels count.
 template <class Sample, class Source>
-std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t end, Channel row,
-                       core::Code<Sample>* codes) {
+std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t end, Channel row, Key<Sample>* codes) {
     const int channels = source.image.channels;
     const Positions at(source.image.order);
     std::size_t filled = 0;
     for_pieces<Sample>(source, begin, end, [&](const Sample* samples, std::int64_t pixels) {
-        core::Code<Sample>* const to = codes + filled;
+        Key<Sample>* const to = codes + filled;
         filled += static_cast<std::size_t>(pixels);
         if (row == Channel::luma) {
             for (std::int64_t i = 0; i < pixels; ++i, samples += channels)
@@ -46,9 +50,11 @@ std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t en
 
 template <class Sample, class Source>
 void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result) {
-    using Code = core::Code<Sample>;
+    using Code = Key<Sample>;
     const ImageView& image = source.image;
-    core::lay_out(result, image, request.luma_histogram, 0);
+    const bool brightness = sizeof(Sample) <= 2 && !core::is_real<Sample>;
+    core::lay_out(result, image, request.luma_histogram || brightness, 0);
+    result.range = counted_range(traits_of(image.depth));
     auto& codes = [&]() -> auto& {
         if constexpr (sizeof(Code) == 8)
             return longs_;
@@ -93,13 +99,17 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
         counted += found;
     }
     core::set_pixels(result, static_cast<std::uint64_t>(image.pixels()), counted);
+    if (!brightness) return;
+    const std::size_t luma = image.channels == 1 ? 0 : 3;
+    result.brightness = core::brightness_of(result.channels[luma]);
+    if (luma == 3 && !request.luma_histogram) result.channels.erase(result.channels.begin() + luma);
 }
 
 void SortedAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                              Analysis& result) {
-    with_pixel_source(image, request, [&](const auto& source) {
+    with_pixel_source(image, [&](const auto& source) {
         with_depth(image.depth, [&](auto sample) {
-            if constexpr (traits_of(core::depth_of<decltype(sample)>()).counting == Counting::sorted)
+            if constexpr (traits_of(core::depth_of<decltype(sample)>()).counting != Counting::bins)
                 run<decltype(sample)>(workers, source, request, result);
         });
     });

@@ -10,7 +10,8 @@
 
 namespace gpuhist::cpu {
 
-/// Analyser of images of Counting::sorted. Owns its workspace and reuses it.
+/// Analyser of images whose samples are sorted: those of Counting::sorted, and of 8 and 16 bits where that is asked.
+/// Owns its workspace and reuses it.
 class SortedAnalyzer {
   public:
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);
@@ -19,7 +20,7 @@ class SortedAnalyzer {
     template <class Sample, class Source>
     void run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result);
 
-    std::vector<std::uint32_t> words_;  ///< codes of u32 and s32
+    std::vector<std::uint32_t> words_;  ///< codes of 32 bits and fewer
     std::vector<std::uint64_t> longs_;  ///< codes of f64
 };
 

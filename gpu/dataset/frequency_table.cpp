@@ -462,6 +462,23 @@ FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* star
     for (std::size_t i = 0; i < n; ++i) writer.add(keys[i], starts[i + 1] - starts[i]);
     return writer.finish();
 }
+FrequencyTable filtered(const FrequencyTable& table, const std::function<bool(double)>& keep) {
+    FrequencyTable kept;
+    kept.minus_infinite = table.minus_infinite;
+    kept.plus_infinite = table.plus_infinite;
+    std::uint64_t bytes = longest_value, values = 0;
+    for (const FrequencyRun& run : table.runs()) bytes += 2 * run.bytes();  // a step over what is left out is longer
+    if (table.runs().empty()) return kept;
+    FrequencyRunWriter writer(table.runs().front().depth(), nullptr, bytes);
+    for (FrequencyReader reader(table.runs()); reader.next();) {
+        if (!keep(reader.value())) continue;
+        writer.add(reader.key(), reader.count());
+        ++values;
+    }
+    if (values > 0) kept.add(writer.finish());
+    return kept;
+}
+
 template FrequencyRun counted_run(Depth, const std::uint32_t*, const std::uint32_t*, std::size_t);
 template FrequencyRun counted_run(Depth, const std::uint64_t*, const std::uint32_t*, std::size_t);
 

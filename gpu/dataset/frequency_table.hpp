@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "gpuhist/frequency_table.hpp"
 
@@ -16,6 +17,9 @@ FrequencyRun sorted_run(Depth depth, Key first, const Key* distances, std::size_
 /// Run of n > 0 keys of a depth's values, ascending, each with the number of samples before it; `starts[n]`: of all.
 template <class Key>
 FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* starts, std::size_t n);
+
+/// Table in memory of those values that `keep` is true for, infinite ones left as they are.
+FrequencyTable filtered(const FrequencyTable& table, const std::function<bool(double)>& keep);
 
 /// Verdict on a table: whether it has n samples, all of this depth.
 bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n);

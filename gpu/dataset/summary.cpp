@@ -169,7 +169,9 @@ void validate(const Findings& findings) {
             channel.channel == Channel::all)
             refuse(depth + ": channels are in the order gray red green blue luma alpha, then bands, each once");
         last = static_cast<int>(channel.channel);
-        if (channel.images == 0 || channel.samples < channel.images || channel.samples > most_samples)
+        const bool few = channel.samples <= most_samples && channel.masked <= most_samples - channel.samples &&
+                         channel.nodata <= most_samples - channel.samples - channel.masked;
+        if (!few || channel.images == 0 || core::pixels(channel) < channel.images)
             refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
         bins ? validate_bins(findings, at, name) : validate_counted(findings, at, name);
     }
@@ -197,6 +199,8 @@ DepthSummary summary_of(const Analysis& image) {
         channel.channel = found.channel;
         channel.images = 1;
         channel.samples = core::counted(found);
+        channel.masked = found.masked;
+        channel.nodata = found.nodata;
         channel.nan = found.nan;
         channel.infinite = found.infinite;
         channel.below = found.below;
@@ -285,7 +289,8 @@ void agree_on_frequencies(DepthSummary& sum, bool counted) {
 void check_room(const DepthSummary* sum, const DepthSummary& more) {
     for (const ChannelSummary& channel : more.channels) {
         const ChannelSummary* there = sum ? sum->find(channel.channel) : nullptr;
-        if (there && there->samples > most_samples - channel.samples) refuse("more than 2^60 samples in a channel");
+        if (there && core::pixels(*there) > most_samples - core::pixels(channel))
+            refuse("more than 2^60 samples in a channel");
     }
 }
 
@@ -328,7 +333,9 @@ Analysis as_analysis(const DepthSummary& summary) {
     for (const ChannelSummary& summed : summary.channels) {
         ChannelAnalysis channel;
         channel.channel = summed.channel;
-        channel.pixels = summed.samples;
+        channel.pixels = core::pixels(summed);
+        channel.masked = summed.masked;
+        channel.nodata = summed.nodata;
         channel.counts = summed.counts;
         if (traits_of(summary.depth).counting == Counting::sorted) channel.values = summed.values;
         channel.nan = summed.nan;
@@ -398,7 +405,7 @@ std::pair<Histogram, core::FloatBins> frequency_histogram(const DepthSummary& su
     const core::FloatBins bins = bins_of(options, histogram.range);
     for (const ChannelSummary& channel : summary.channels)
         histogram.columns.push_back({channel.channel, Counts(options.bins), channel.values.minus_infinite,
-                                     channel.values.plus_infinite, channel.nan});
+                                     channel.values.plus_infinite, channel.nan, channel.masked, channel.nodata});
     return {std::move(histogram), bins};
 }
 
@@ -410,7 +417,8 @@ bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
 
 /// Row of a channel whose samples are counted by value.
 Statistics counted_row(const ChannelSummary& channel, const DepthSummary& summary, const Percentiles& percentiles) {
-    const core::CountedChannel counted{channel.counts, channel.values, channel.samples, channel.nan, channel.infinite};
+    const core::CountedChannel counted{channel.counts,   channel.values, channel.samples, channel.nan,
+                                       channel.infinite, channel.masked, channel.nodata};
     return core::from_counts(channel.channel, summary.depth, counted, summary.white, percentiles);
 }
 
@@ -448,9 +456,7 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
         }
         Statistics& numbers = row.statistics;
         numbers.channel = channel.channel;
-        numbers.pixels = channel.samples;
-        numbers.nan = channel.nan;
-        numbers.inf = channel.infinite;
+        core::count_samples(numbers, channel);
         core::list_percentiles(numbers, percentiles);
         if (finite(channel) == 0) return;
         numbers.min = channel.minimum;
@@ -468,12 +474,23 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
 
 }  // namespace
 
+void core::count_samples(Statistics& row, const ChannelSummary& channel) {
+    row.pixels = pixels(channel);
+    row.valid = finite(channel);
+    row.masked = channel.masked;
+    row.nodata = channel.nodata;
+    row.nan = channel.nan;
+    row.inf = channel.infinite;
+}
+
 void core::add_extremes(ChannelSummary& sum, const ChannelSummary& more) {
     if (finite(more) > 0) {
         sum.minimum = finite(sum) > 0 ? std::min(sum.minimum, more.minimum) : more.minimum;
         sum.maximum = finite(sum) > 0 ? std::max(sum.maximum, more.maximum) : more.maximum;
     }
     sum.samples += more.samples;
+    sum.masked += more.masked;
+    sum.nodata += more.nodata;
     sum.nan += more.nan;
     sum.infinite += more.infinite;
 }
@@ -595,7 +612,7 @@ std::vector<SummaryRow> Summary::rgb_rows(Depth depth) const {
             continue;
         }
         row.statistics.channel = color.channel;
-        row.statistics.pixels = sum.samples;
+        core::count_samples(row.statistics, sum);
         if (finite(sum) > 0) core::set_moments(row.statistics, finite(sum), sum.power_sums, Detail::brief);
     }
     return rows;

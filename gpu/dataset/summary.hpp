@@ -12,6 +12,14 @@ inline std::uint64_t finite(const ChannelSummary& channel) {
     return channel.samples - channel.nan - channel.infinite;
 }
 
+/// All samples of the images.
+inline std::uint64_t pixels(const ChannelSummary& channel) {
+    return channel.samples + channel.masked + channel.nodata;
+}
+
+/// Sets how many samples there are of each kind.
+void count_samples(Statistics& row, const ChannelSummary& channel);
+
 /// Adds the other's samples, by their kinds, and its extremes, but none of its counts.
 void add_extremes(ChannelSummary& sum, const ChannelSummary& more);
 

@@ -29,7 +29,8 @@ std::uint32_t code_of_rank(const std::vector<std::uint64_t>& counts, std::uint64
 }  // namespace
 
 IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, const Normalization& normalization) {
-    const CountedSamples samples(counts, {depth});
+    static const FrequencyTable none;
+    const CountedSamples samples(counts, none, {depth});
     const auto some = [](std::uint64_t count) { return count > 0; };
     IntegerFacts facts;
     facts.lowest = traits_of(depth).lowest;

@@ -33,9 +33,9 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
     return {};
 }
 
-constexpr std::uint8_t of_image = 1 | 2, of_set = 4 | 8, everywhere = 15;  // bits of ColumnFile
-constexpr const char *every = "every image and set", *finite = "channels with a finite sample",
-                     *varied = "channels whose finite samples differ", *one_white = "sets of one white";
+constexpr std::uint8_t of_image = 1 | 2 | 16, of_set = 4 | 8, everywhere = 31, of_region = 16;  // bits of ColumnFile
+constexpr const char *every = "all", *regions = "regions", *finite = "finite samples", *varied = "varied samples",
+                     *one_white = "sets of one white";
 
 /// Names of the depths whose samples are counted in bins of no values.
 std::string names_in_bins() {
@@ -62,14 +62,22 @@ using Type = ColumnType;
 // The table: a column is a line. A new one goes to the end, so that those who read by place are not misled.
 
 const Column before_percentiles[] = {
-    {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "every image", of_image,
+    {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "images", of_image,
      false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
-    {"width", "pixels", Type::integer, "Pixels in a row.", "the decoder", "every image", of_image, false, 0,
-     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.width)); }},
-    {"height", "pixels", Type::integer, "Rows of pixels.", "the decoder", "every image", of_image, false, 0,
+    {"region", "none", Type::text, "Label, or name of a rectangle.", "gpuhist", regions, of_region, false, 0,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.region; }},
+    {"x", "pixels", Type::integer, "Left of its box.", "skimage's bbox", regions, of_region, false, 0,
+     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.x)); }},
+    {"y", "pixels", Type::integer, "Top of its box.", "skimage's bbox", regions, of_region, false, 0,
+     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.y)); }},
+    {"width", "pixels", Type::integer, "Pixels in a row, of regions of their box.", "the decoder", "images", of_image,
+     false, 0, [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.width)); }},
+    {"height", "pixels", Type::integer, "Rows of pixels.", "the decoder", "images", of_image, false, 0,
      [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.height)); }},
+    {"area", "pixels", Type::integer, "Pixels of the region, valid or not.", "skimage's area", regions, of_region,
+     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.area); }},
     {"group", "none", Type::text, "The directory whose images are measured together; empty: the whole set.", "gpuhist",
-     "every set", of_set, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.group; }},
+     "sets", of_set, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.group; }},
     {"depth", "none", Type::text, types.c_str(), "the decoder", every, everywhere, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.depth); }},
     {"channel", "none", Type::text,
@@ -79,10 +87,10 @@ const Column before_percentiles[] = {
          const Channel channel = row.statistics->channel;
          return row.bands ? row_name(channel, *row.bands) : to_string(channel);
      }},
-    {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "every set", of_set, true, 0,
+    {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "sets", of_set, true, 0,
      [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
-    {"pixels", "samples", Type::integer, "Samples of the row, NaN and Inf included.", "width x height", every,
-     everywhere, true, 0, statistic<&Statistics::pixels>},
+    {"pixels", "samples", Type::integer, "Samples of the row: valid + masked + nodata + nan + inf.", "width x height",
+     every, everywhere, true, 0, statistic<&Statistics::pixels>},
     {"nan", "samples", Type::integer, "NaN samples, which count in nothing else.", nan_source.c_str(), every,
      everywhere, true, 0, statistic<&Statistics::nan>},
     {"inf", "samples", Type::integer, "+Inf and -Inf samples, which count in nothing else.", inf_source.c_str(), every,
@@ -98,7 +106,7 @@ const Column before_percentiles[] = {
      "numpy.std, OpenCV, GDAL, Pillow; not ImageMagick, libvips (n - 1)", finite, everywhere, true, 0,
      statistic<&Statistics::std>},
     {"std_sample", "sample value", Type::number, "Standard deviation with n - 1 in place of n.",
-     "numpy.std(ddof=1), ImageMagick, libvips", "channels with two finite samples", everywhere, true, 0,
+     "numpy.std(ddof=1), ImageMagick, libvips", "two finite samples", everywhere, true, 0,
      statistic<&Statistics::std_sample>},
     {"skewness", "1", Type::number, "m3 / m2^1.5 of the population, mk the k-th central moment.",
      "scipy.stats.skew; not ImageMagick (sample form)", varied, everywhere, true, 0, statistic<&Statistics::skewness>},
@@ -138,14 +146,20 @@ const Column after_percentiles[] = {
      on_unit_scale<&Statistics::mean>},
     {"std_01", "fraction", Type::number, "std over white.", "torchvision's normalize", one_white, of_set, true, 0,
      on_unit_scale<&Statistics::std>},
-    {"white", "sample value", Type::number, what_is_white, "the decoder", "every image; sets of one white", everywhere,
+    {"white", "sample value", Type::number, what_is_white, "the decoder", "images; sets of one white", everywhere,
      false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
     {"alpha", "none", Type::text, "straight or premultiplied: how the file stores it.", "the decoder",
      "images with alpha", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
     {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",
      "images let pass", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.damage); }},
-    {"pages", "pages", Type::integer, "Pages in the file, as --pages counts them.", "the decoder", "every image",
-     of_image, false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.pages); }},
+    {"pages", "pages", Type::integer, "Pages in the file, as --pages counts them.", "the decoder", "images", of_image,
+     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.pages); }},
+    {"valid", "samples", Type::integer, "Samples that every other number is of.", "numpy.ma.count", every, everywhere,
+     true, 0, statistic<&Statistics::valid>},
+    {"masked", "samples", Type::integer, "Samples of pixels that --mask or alpha leaves out.", "gpuhist", every,
+     everywhere, true, 0, statistic<&Statistics::masked>},
+    {"nodata", "samples", Type::integer, "Samples that --nodata or --valid leaves out.", "gdalinfo -stats", every,
+     everywhere, true, 0, statistic<&Statistics::nodata>},
 };
 
 }  // namespace

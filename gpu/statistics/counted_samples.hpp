@@ -21,15 +21,21 @@ struct Population {
     std::uint64_t n = 0;
 };
 
-/// Integers of 8 or 16 bits. `counts[i]` is that of the depth's lowest value + i.
+/// Integers of 8 or 16 bits: `counts[i]` is that of the depth's lowest value + i, or the values that occur are in a
+/// table.
 struct CountedSamples : Population {
     const std::vector<std::uint64_t>& counts;
+    const FrequencyTable& values;
     std::int64_t lowest;
     i128 sum = 0;
     u128 sum_squares = 0;
 
-    explicit CountedSamples(const std::vector<std::uint64_t>& counted, const Population& population)
-        : Population(population), counts(counted), lowest(static_cast<std::int64_t>(traits_of(depth).lowest)) {
+    CountedSamples(const std::vector<std::uint64_t>& counted, const FrequencyTable& sorted,
+                   const Population& population)
+        : Population(population),
+          counts(counted),
+          values(sorted),
+          lowest(static_cast<std::int64_t>(traits_of(depth).lowest)) {
         n = 0;
         each([this](std::int64_t value, std::uint64_t count) {
             n += count;
@@ -43,6 +49,8 @@ struct CountedSamples : Population {
     void each(Visit visit) const {
         for (std::size_t i = 0; i < counts.size(); ++i)
             if (counts[i] != 0) visit(lowest + static_cast<std::int64_t>(i), counts[i]);
+        for (FrequencyReader reader(values.runs()); reader.next();)
+            visit(lowest + static_cast<std::int64_t>(reader.key()), reader.count());
     }
 };
 

@@ -17,10 +17,14 @@ namespace gpuhist {
 namespace {
 
 /// Gathers one count per value, from `lowest` on, into equal bins over [lower, upper).
+/// Column of a channel, without its bins.
+Histogram::Column column_of(const ChannelAnalysis& channel) {
+    return {channel.channel, {}, channel.below, channel.above, channel.nan, channel.masked, channel.nodata};
+}
+
 Histogram::Column gather(const ChannelAnalysis& channel, std::int64_t lowest, std::int64_t lower, std::int64_t upper,
                          std::uint32_t bins) {
-    Histogram::Column column;
-    column.channel = channel.channel;
+    Histogram::Column column = column_of(channel);
     column.counts.assign(bins, 0);
     for (std::size_t i = 0; i < channel.counts.size(); ++i) {
         const std::int64_t v = lowest + static_cast<std::int64_t>(i);
@@ -131,8 +135,8 @@ Histogram histogram_by_value(const Analysis& analysis, const HistogramOptions& o
     const std::uint32_t bins = options.bins ? options.bins : bin_a_value(result.range);
     for (const ChannelAnalysis& channel : analysis.channels) {
         const core::RealSamples samples(channel.counts, channel.values, {analysis.depth});
-        Histogram::Column& column = result.columns.emplace_back();
-        column = {channel.channel, std::vector<std::uint64_t>(bins), channel.below, channel.above, channel.nan};
+        Histogram::Column& column = result.columns.emplace_back(column_of(channel));
+        column.counts.assign(bins, 0);
         AscendingBins filled(traits, result.range, closed, column.counts);
         samples.each([&](double value, std::uint64_t count) { filled.add(value, count, column.below, column.above); });
     }
@@ -160,7 +164,8 @@ Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
             if (options.bins != channel.counts.size() || (options.range && !(*options.range == analysis.range)))
                 throw InvalidArgument(std::string(traits.name) +
                                       " samples were counted in other bins than those asked for: analyse them again");
-            result.columns.push_back({channel.channel, channel.counts, channel.below, channel.above, channel.nan});
+            result.columns.push_back(column_of(channel));
+            result.columns.back().counts = channel.counts;
         }
         return result;
     }
@@ -173,8 +178,17 @@ Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
                upper = static_cast<std::int64_t>(result.range.upper);
     const auto bins = options.bins ? options.bins : bin_a_value(result.range);
     const auto lowest = static_cast<std::int64_t>(traits.lowest);
-    for (const ChannelAnalysis& channel : analysis.channels)
-        if (!channel.counts.empty()) result.columns.push_back(gather(channel, lowest, lower, upper, bins));
+    for (const ChannelAnalysis& channel : analysis.channels) {
+        if (!channel.counts.empty()) {
+            result.columns.push_back(gather(channel, lowest, lower, upper, bins));
+            continue;
+        }
+        ChannelAnalysis dense = channel;
+        dense.counts.assign(traits.values, 0);
+        for (FrequencyReader reader(channel.values.runs()); reader.next();)
+            dense.counts[static_cast<std::size_t>(reader.key())] = reader.count();
+        result.columns.push_back(gather(dense, lowest, lower, upper, bins));
+    }
     return result;
 }
 

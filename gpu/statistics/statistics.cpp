@@ -40,6 +40,21 @@ Statistics empty_row(Channel channel, const Percentiles& percentiles) {
     return row;
 }
 
+/// Sets how many samples there are of each kind.
+void count_samples(Statistics& row, const core::CountedChannel& channel) {
+    row.pixels = channel.samples + channel.masked + channel.nodata;
+    row.valid = channel.samples - channel.nan - channel.infinite;
+    row.masked = channel.masked;
+    row.nodata = channel.nodata;
+    row.nan = channel.nan;
+    row.inf = channel.infinite;
+}
+
+/// Counts of a channel, as all that follows from them takes them.
+core::CountedChannel counted_of(const ChannelAnalysis& found) {
+    return {found.counts, found.values, core::counted(found), found.nan, found.infinite, found.masked, found.nodata};
+}
+
 }  // namespace
 
 Statistics core::from_counts(Channel name, Depth depth, const CountedChannel& channel, std::optional<double> white,
@@ -47,13 +62,10 @@ Statistics core::from_counts(Channel name, Depth depth, const CountedChannel& ch
     const DepthTraits& traits = traits_of(depth);
     Statistics row = empty_row(name, percentiles);
     row.unique = 0;
-    row.pixels = channel.samples;
-    row.nan = channel.nan;
-    row.inf = channel.infinite;
+    count_samples(row, channel);
     const Population population{depth, &percentiles, white};
     if (traits.counting == Counting::values && !traits.floating) {
-        const CountedSamples samples(channel.counts, population);
-        row.pixels = samples.n;
+        const CountedSamples samples(channel.counts, channel.values, population);
         if (samples.n > 0) run(OfAll<Moments>{}, OfIntegers{}, samples, row);
         return row;
     }
@@ -70,9 +82,7 @@ namespace {
 
 Statistics from_floats(const ChannelAnalysis& channel, Detail detail, const Percentiles& percentiles) {
     Statistics row = empty_row(channel.channel, percentiles);
-    row.pixels = core::counted(channel);
-    row.nan = channel.nan;
-    row.inf = channel.infinite;
+    count_samples(row, counted_of(channel));
     const std::uint64_t n = core::finite(channel);
     if (n == 0) return row;
     row.min = channel.minimum;
@@ -88,7 +98,10 @@ Statistics all_from_floats(const Analysis& analysis, const Percentiles& percenti
     std::uint64_t n = 0;
     for (const ChannelAnalysis& part : analysis.channels) {
         if (!core::is_pooled(part.channel)) continue;
-        row.pixels += core::counted(part);
+        row.pixels += part.pixels;
+        row.valid += core::finite(part);
+        row.masked += part.masked;
+        row.nodata += part.nodata;
         row.nan += part.nan;
         row.inf += part.infinite;
         if (core::finite(part) == 0) continue;
@@ -109,10 +122,8 @@ std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& 
     std::vector<Statistics> rows;
     const std::optional<double> white = analysis.white > 0 ? std::optional(analysis.white) : std::nullopt;
     const auto add = [&](const ChannelAnalysis& found) {
-        if (counting != Counting::sorted && found.counts.empty()) return;
         if (counting == Counting::bins) return rows.push_back(from_floats(found, analysis.detail, percentiles));
-        const core::CountedChannel channel{found.counts, found.values, core::counted(found), found.nan, found.infinite};
-        rows.push_back(core::from_counts(found.channel, analysis.depth, channel, white, percentiles));
+        rows.push_back(core::from_counts(found.channel, analysis.depth, counted_of(found), white, percentiles));
     };
     for (const ChannelAnalysis& channel : analysis.channels)
         if (channel.channel != Channel::alpha) add(channel);
@@ -126,7 +137,9 @@ std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& 
             core::sum_of_pooled(analysis, all.counts);
             for (const ChannelAnalysis& channel : analysis.channels) {
                 if (!core::is_pooled(channel.channel)) continue;
-                all.pixels += core::counted(channel);
+                all.pixels += channel.pixels;
+                all.masked += channel.masked;
+                all.nodata += channel.nodata;
                 all.nan += channel.nan;
                 all.infinite += channel.infinite;
             }

@@ -24,7 +24,8 @@ namespace gpuhist::core {
 struct CountedChannel {
     const std::vector<std::uint64_t>& counts;
     const FrequencyTable& values;
-    std::uint64_t samples = 0, nan = 0, infinite = 0;
+    std::uint64_t samples = 0, nan = 0, infinite = 0;  ///< samples: those that are neither masked nor nodata
+    std::uint64_t masked = 0, nodata = 0;
 };
 
 /// Row of everything that follows from a count for each value of a depth; below 2^62 samples. Without `white`, which

@@ -172,10 +172,8 @@ TEST_F(Channels, OfOtherSamplesAreRefused) {
         EXPECT_THROW(name_channels(analysis, samples), InvalidArgument);
         EXPECT_TRUE(analysis == before);
     };
-    for (const int channels : {1, 3}) {
-        refused(channels, Depth::u8, Samples::gray_alpha);
-        refused(channels, Depth::u8, Samples::color_bands);
-    }
+    refused(3, Depth::u8, Samples::gray_alpha);
+    for (const int channels : {1, 3}) refused(channels, Depth::u8, Samples::color_bands);
     refused(4, Depth::f32, Samples::bands);
     refused(4, Depth::f32, Samples::color_bands);
     Analysis named = analyze(Picture({9, 7, 3, Depth::u8}, packed, Content::random), Samples::bands);

@@ -10,12 +10,6 @@
 namespace gpuhist::test {
 namespace {
 
-/// Validity of which two pixels of three count.
-struct TwoOfThree {
-    static constexpr bool every = false;
-    bool operator()(std::int64_t pixel) const { return pixel % 3 != 1; }
-};
-
 /// Samples that a source shows in [begin, end), and the largest block.
 template <class Source>
 std::vector<std::uint16_t> shown(const Source& source, std::int64_t begin, std::int64_t end, int& largest) {
@@ -33,21 +27,31 @@ TEST(PixelSource, ShowsThePixelsThatCountInTheirOrder) {
         for (const Layout& layout : layouts) {
             const Picture picture({1300, 3, channels, Depth::u16}, layout, Content::random);
             const ImageView image = picture.view();
-            constexpr std::int64_t begin = 700, end = 3 * 1300 - 5;
+            constexpr std::int64_t begin = 700, end = 3 * 1300 - 5, mask_row = 1300 + 7;
             std::vector<std::uint16_t> every, some;
+            // Rows of which two pixels of three count, of which all do, of which none does; gaps that would count.
+            std::vector<std::uint8_t> mask(3 * mask_row, 1);
+            for (std::int64_t p = 0; p < 3 * 1300; ++p)
+                mask[static_cast<std::size_t>(p / 1300 * mask_row + p % 1300)] =
+                    p < 1300 ? (p % 3 != 1) * 255 : p < 2000;
             for (std::int64_t p = begin; p < end; ++p)
                 for (int c = 0; c < channels; ++c) {
                     const auto value = static_cast<std::uint16_t>(sample(image, p % 1300, p / 1300, c));
                     every.push_back(value);
-                    if (p % 3 != 1) some.push_back(value);
+                    if (p < 1300 ? p % 3 != 1 : p < 2000) some.push_back(value);
                 }
             int largest = 0;
-            EXPECT_EQ(shown(cpu::PixelSource<TwoOfThree>{image, {}}, begin, end, largest), some);
-            EXPECT_LE(largest, cpu::block_pixels);
-            cpu::with_pixel_source(image, {}, [&](const auto& source) {
-                EXPECT_EQ(shown(source, begin, end, largest), every);
-                EXPECT_LE(largest, cpu::block_pixels);
-            });
+            const auto expect_shown = [&](const ImageView& view, const std::vector<std::uint16_t>& samples) {
+                cpu::with_pixel_source(view, [&](const auto& source) {
+                    EXPECT_EQ(shown(source, begin, end, largest), samples);
+                    EXPECT_LE(largest, cpu::block_pixels);
+                });
+            };
+            expect_shown(image, every);
+            ImageView masked = image;
+            masked.mask = mask.data();
+            masked.mask_row_bytes = mask_row;
+            expect_shown(masked, some);
         }
 }
 

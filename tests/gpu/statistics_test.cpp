@@ -329,7 +329,8 @@ TEST(Statistics, MaskedSamplesAreInNothingButPixels) {
     gray.masked = 3;
     gray.counts.assign(256, 0);
     gray.counts[10] = gray.counts[20] = 1;
-    EXPECT_EQ(statistics(whole).at(0).pixels, 2u);
+    EXPECT_EQ(statistics(whole).at(0).pixels, 5u);
+    EXPECT_EQ(statistics(whole).at(0).valid, 2u);
     EXPECT_EQ(statistics(whole).at(0).mean, 15);
     const Analysis other = whole;
     whole += other;
@@ -347,7 +348,8 @@ TEST(Statistics, MaskedSamplesAreInNothingButPixels) {
     floats.channels[0].minimum = floats.channels[0].maximum = 20;
     floats.channels[0].nan = 1;
     floats.channels[0].counts[10] = 0;
-    EXPECT_EQ(statistics(floats).at(0).pixels, 2u);
+    EXPECT_EQ(statistics(floats).at(0).pixels, 5u);
+    EXPECT_EQ(statistics(floats).at(0).valid, 1u);
     Summary summary;
     summary.add(floats);
     const ChannelSummary& summed = *summary.find(Depth::f32)->find(Channel::gray);

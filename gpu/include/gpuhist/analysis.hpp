@@ -81,16 +81,17 @@ struct FloatMoments {
     }
 };
 
-/// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan + masked == pixels,
-/// where those of samples that are sorted are in `values`.
+/// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan + masked + nodata ==
+/// pixels, where those of samples that are sorted are in `values`.
 struct ChannelAnalysis {
     Channel channel = Channel::gray;
     std::uint64_t pixels = 0;  ///< samples of the image
-    std::uint64_t masked = 0;  ///< those of pixels that do not count, and are in nothing else; so far none
+    std::uint64_t masked = 0;  ///< those of pixels that do not count, and are in nothing else
+    std::uint64_t nodata = 0;  ///< those that Validity leaves out, and are in nothing else
     /// Counting::values: one per value of the depth, ascending, of f16 in the order of FrequencyRun's keys;
-    /// f32: `bins` over the range; Counting::sorted: none.
+    /// f32: `bins` over the range; Counting::sorted, and of a sparse analysis: none.
     std::vector<std::uint64_t> counts;
-    FrequencyTable values;  ///< Counting::sorted: the finite samples
+    FrequencyTable values;  ///< Counting::sorted, and of others where the request is `sparse`: the finite samples
 
     // Floats only, zero otherwise. ±Inf are counted in `above` and `below` too: they lie outside every range.
     std::uint64_t nan = 0;
@@ -105,10 +106,10 @@ struct ChannelAnalysis {
     std::vector<OrderStatistic> order_statistics;  ///< ascending ranks, those that `statistics()` needs
 
     friend bool operator==(const ChannelAnalysis& a, const ChannelAnalysis& b) {
-        return a.channel == b.channel && a.pixels == b.pixels && a.masked == b.masked && a.counts == b.counts &&
-               a.values == b.values && a.nan == b.nan && a.infinite == b.infinite && a.below == b.below &&
-               a.above == b.above && a.minimum == b.minimum && a.maximum == b.maximum && a.moments == b.moments &&
-               a.order_statistics == b.order_statistics;
+        return a.channel == b.channel && a.pixels == b.pixels && a.masked == b.masked && a.nodata == b.nodata &&
+               a.counts == b.counts && a.values == b.values && a.nan == b.nan && a.infinite == b.infinite &&
+               a.below == b.below && a.above == b.above && a.minimum == b.minimum && a.maximum == b.maximum &&
+               a.moments == b.moments && a.order_statistics == b.order_statistics;
     }
 };
 
@@ -150,9 +151,9 @@ struct Analysis {
 
 /// Gives the channels of an image that an engine measured the names that its samples ask for, and removes those that it
 /// does not have. `gray_alpha`: red becomes `gray`, `alpha` stays. `bands`: by place `c0 c1 …`, without luma and
-/// brightness. `color_bands`: alpha becomes `c3`. Bands that have their names are left. Throws InvalidArgument, the
-/// analysis unchanged, for another number of samples, and for `color_bands` and four `bands` of f32 whose view did not
-/// say so: their pooled order statistics lack the fourth.
+/// brightness. `color_bands`: alpha becomes `c3`. Bands, and gray without alpha, that have their names are left. Throws
+/// InvalidArgument, the analysis unchanged, for another number of samples, and for `color_bands` and four `bands` of
+/// f32 whose view did not say so: their pooled order statistics lack the fourth.
 void name_channels(Analysis& analysis, Samples samples);
 
 }  // namespace gpuhist

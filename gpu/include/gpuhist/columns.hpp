@@ -21,12 +21,17 @@ struct ColumnRow {
 
     std::optional<double> white{};  ///< that numbers refer to; absent: images of several are together
 
-    // An image.
+    // An image, or a region of one.
     std::string_view path{};
-    std::int64_t width = 0, height = 0;
+    std::int64_t width = 0, height = 0;               ///< of a region: of its box
     std::string_view alpha{}, damage{};               ///< empty: none
     const std::vector<std::string>* bands = nullptr;  ///< their names by place, where the file has such
     std::uint64_t pages = 1;                          ///< of the file, of which the image is one
+
+    // A region.
+    std::string_view region{};
+    std::int64_t x = 0, y = 0;
+    std::uint64_t area = 0;
 
     // A set.
     std::string_view group{};
@@ -45,6 +50,7 @@ enum class ColumnFile : std::uint8_t {
     stats_json = 2,    ///< an object an image
     dataset_csv = 4,   ///< a row a channel of each group and depth
     dataset_json = 8,  ///< an object a group and depth
+    regions_csv = 16,  ///< a row a channel of each region of an image
 };
 
 /// Column of results: one row of the table.

@@ -31,8 +31,9 @@ struct PowerSums {
 struct ChannelSummary {
     Channel channel = Channel::gray;
     std::uint64_t images = 0;
-    std::uint64_t samples = 0;          ///< at most 2^60
-    std::vector<std::uint64_t> counts;  ///< as in ChannelAnalysis; f32: bins over the depth's range
+    std::uint64_t samples = 0;             ///< that are neither masked nor nodata
+    std::uint64_t masked = 0, nodata = 0;  ///< as in ChannelAnalysis; with `samples` at most 2^60
+    std::vector<std::uint64_t> counts;     ///< as in ChannelAnalysis; f32: bins over the depth's range
 
     // Floats only, zero otherwise; as in ChannelAnalysis. f32 without a common range: `below` and `above` are zero.
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;
@@ -42,9 +43,10 @@ struct ChannelSummary {
     FrequencyTable values;           ///< f32: frequencies, where they came with all images; Counting::sorted: always
 
     friend bool operator==(const ChannelSummary& a, const ChannelSummary& b) {
-        return a.channel == b.channel && a.images == b.images && a.samples == b.samples && a.counts == b.counts &&
-               a.nan == b.nan && a.infinite == b.infinite && a.below == b.below && a.above == b.above &&
-               a.minimum == b.minimum && a.maximum == b.maximum && a.power_sums == b.power_sums && a.values == b.values;
+        return a.channel == b.channel && a.images == b.images && a.samples == b.samples && a.masked == b.masked &&
+               a.nodata == b.nodata && a.counts == b.counts && a.nan == b.nan && a.infinite == b.infinite &&
+               a.below == b.below && a.above == b.above && a.minimum == b.minimum && a.maximum == b.maximum &&
+               a.power_sums == b.power_sums && a.values == b.values;
     }
 };
 

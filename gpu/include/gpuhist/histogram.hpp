@@ -23,7 +23,7 @@ struct Histogram {
     struct Column {
         Channel channel = Channel::gray;
         std::vector<std::uint64_t> counts;
-        std::uint64_t below = 0, above = 0, nan = 0;
+        std::uint64_t below = 0, above = 0, nan = 0, masked = 0, nodata = 0;
     };
     Range range;
     std::vector<Column> columns;  ///< `gray`; or `red green blue luma`, then `alpha`; all of the same length

@@ -126,7 +126,8 @@ inline std::string depth_names(const char* last = " and ") {
 inline constexpr int most_channels = 64;
 
 /// View of interleaved pixels, row after row. It owns nothing: the pixels must outlive the call it is passed to.
-/// A region of interest is a view of its own: `data` moved to its first pixel, the parent's `row_bytes` kept.
+/// A region of interest is a view of its own: `data` moved to its first pixel, the parent's `row_bytes` kept; a mask
+/// likewise.
 template <class Void>
 struct BasicImageView {
     Void* data = nullptr;        ///< first sample; aligned to the sample's size
@@ -140,13 +141,17 @@ struct BasicImageView {
     /// Meaning of other than 1, 3 or 4 channels, and of a fourth that is a band, without which f32 has no order
     /// statistics of all, and copies take it for alpha.
     Samples samples = Samples::color;
+    /// Mask, in the same memory: a byte a pixel, of which 0 says that the pixel does not count. Null: all count. Of an
+    /// output it means nothing.
+    const std::uint8_t* mask = nullptr;
+    std::int64_t mask_row_bytes = 0;  ///< bytes from one row of the mask to the next, at least `width`
 
     std::int64_t pixels() const { return width * height; }
     std::int64_t packed_row_bytes() const { return width * channels * static_cast<std::int64_t>(sample_bytes(depth)); }
     /// A view to write to is also a view to read.
     template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
     operator BasicImageView<Other>() const {
-        return {data, width, height, channels, depth, row_bytes, order, memory, samples};
+        return {data, width, height, channels, depth, row_bytes, order, memory, samples, mask, mask_row_bytes};
     }
 };
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/request.hpp"
 
 namespace gpuhist {
 
@@ -85,7 +86,16 @@ struct Normalization {
     double high = 99;
     bool joint = true;  ///< one table for all colour channels, so that colours keep their hue; false: one a channel
     std::optional<Depth> depth{};  ///< of the copy; absent: the mode's. zscore: floats
+    /// Samples that do not count (request.hpp) stay as they are; else the table that the others make maps them too. In
+    /// a copy of another depth, where this may not be asked, they are 0, and the alpha of their pixels too.
+    bool valid_only = false;
 };
+
+/// Writes in a copy of an image what becomes of its samples that do not count, both in host memory: as
+/// Normalization::valid_only says. `Engine::normalize` has done so; copies by LUTs have not. Throws InvalidArgument for
+/// views that do not fit together.
+void settle_copy(const ImageView& image, const AnalysisRequest& request, bool valid_only,
+                 const MutableImageView& output, int threads = 1);
 
 /// Depth of the normalised image where none is asked for: that of the input; for zscore f32, of u32, s32 and f64 f64.
 /// Alpha is then copied (zscore: converted).

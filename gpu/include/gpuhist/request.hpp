@@ -4,11 +4,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace gpuhist {
+
+enum class Channel : std::uint8_t;
+enum class Depth : std::uint8_t;
 
 /// Range of sample values: the half-open interval [lower, upper).
 struct Range {
@@ -50,6 +54,48 @@ class Percentiles {
     std::size_t size_ = 0;
 };
 
+/// Rules for straight and premultiplied alpha.
+enum class AlphaRule : std::uint8_t {
+    row,     ///< a row of its own, which decides nothing
+    mask,    ///< pixels of alpha 0 do not count, in its own row neither
+    ignore,  ///< no row
+};
+
+/// Validity: which samples of an image count, beside the view's mask. A sample is, by the first that applies to it,
+/// masked (its pixel does not count), nodata, NaN, infinite, or valid; of luma the first that applies to one of its
+/// colors. Every number is of valid samples. Values and intervals for no channel are for all but alpha.
+struct Validity {
+    /// Value that stands for no data; NaN: NaN does. It is rounded to the samples' type (`nodata_in`).
+    struct Value {
+        std::optional<Channel> channel{};  ///< absent: all but alpha
+        double value = 0;
+        friend bool operator==(const Value& a, const Value& b) {
+            return a.channel == b.channel && (a.value == b.value || (a.value != a.value && b.value != b.value));
+        }
+    };
+    /// Closed interval of values; samples outside are nodata, but NaN, which is NaN.
+    struct Interval {
+        std::optional<Channel> channel{};  ///< absent: all but alpha and those with an interval of their own
+        double lowest = 0, highest = 0;
+        friend bool operator==(const Interval& a, const Interval& b) {
+            return a.channel == b.channel && a.lowest == b.lowest && a.highest == b.highest;
+        }
+    };
+    std::vector<Value> nodata;
+    std::vector<Interval> valid;
+    bool nodata_any =
+        false;  ///< a pixel of which one sample is nodata counts in no channel: all its samples are nodata
+    AlphaRule alpha = AlphaRule::row;
+
+    friend bool operator==(const Validity& a, const Validity& b) {
+        return a.nodata == b.nodata && a.valid == b.valid && a.nodata_any == b.nodata_any && a.alpha == b.alpha;
+    }
+};
+
+/// Value as samples of a depth hold it: rounded to the nearest, of integers halves to even. Absent where none does: out
+/// of an integer's range, NaN of integers, and what rounds to infinity without being infinite.
+std::optional<double> nodata_in(Depth depth, double value);
+
 /// Request for an analysis. All images but those of f32 are always counted by value, and `bins` and `range` do not
 /// matter to them: any histogram follows from those counts afterwards (`histogram()`).
 struct AnalysisRequest {
@@ -61,9 +107,15 @@ struct AnalysisRequest {
     Detail detail = Detail::full;  ///< f32; others ignore it
     Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of others any follow
 
+    /// Samples of 8 and 16 bits are sorted: those values that occur, in `ChannelAnalysis::values`, in place of a count
+    /// for each. Less work for images of few pixels; f32 ignores it.
+    bool sparse = false;
+    std::shared_ptr<const Validity> validity{};  ///< null: every sample of a pixel that counts
+
     friend bool operator==(const AnalysisRequest& a, const AnalysisRequest& b) {
+        const bool same = a.validity == b.validity || (a.validity && b.validity && *a.validity == *b.validity);
         return a.luma_histogram == b.luma_histogram && a.bins == b.bins && a.range == b.range && a.detail == b.detail &&
-               a.percentiles == b.percentiles;
+               a.percentiles == b.percentiles && a.sparse == b.sparse && same;
     }
 };
 

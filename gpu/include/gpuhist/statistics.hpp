@@ -25,7 +25,11 @@ struct Percentile {
 /// kurtosis and percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
 struct Statistics {
     Channel channel = Channel::gray;
-    std::uint64_t pixels = 0;  ///< samples of this row; of `all`, those of colours and bands together
+    /// Samples of this row, of `all` those of colours and bands together: valid + masked + nodata + nan + inf.
+    std::uint64_t pixels = 0;
+    std::uint64_t valid = 0;   ///< those that every other number is of
+    std::uint64_t masked = 0;  ///< of pixels that do not count
+    std::uint64_t nodata = 0;  ///< left out by Validity
     std::uint64_t nan = 0;
     std::uint64_t inf = 0;
     std::optional<double> min, max;

@@ -1,0 +1,44 @@
+/// Regions of an image: the pixels of each label of a label image.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "gpuhist/analysis.hpp"
+#include "gpuhist/image.hpp"
+#include "gpuhist/request.hpp"
+
+namespace gpuhist {
+
+/// Region: all pixels of a label, and what was found in them.
+struct Region {
+    std::uint64_t label = 0;
+    std::int64_t x = 0, y = 0, width = 0, height = 0;  ///< the smallest box that holds all of its pixels
+    std::uint64_t area = 0;                            ///< pixels, whether they count or not
+    /// Findings in its pixels as in an image of their own: the same numbers, bit for bit. Of 8 and 16 bits it is
+    /// `sparse`.
+    Analysis analysis;
+};
+
+/// Options of `analyze_regions`.
+struct RegionOptions {
+    bool label_zero = false;                        ///< pixels of label 0 are a region too, not outside of all
+    int threads = 0;                                ///< 0: as many as the process may run on
+    std::uint64_t memory = std::uint64_t{1} << 29;  ///< bytes for copies of pixels: with less there are more passes
+};
+
+/// Analyses the regions of an image, and calls `take` for each in ascending order of the labels, one at a time, on the
+/// calling thread; it may move the region away. `labels` is one channel of u8, u16 or u32, or of s32 that is not
+/// negative, as large as the image; both in host memory. Masks and Validity hold as for an image. Runs on the CPU,
+/// whichever engine analyses images. Throws InvalidArgument for views that break their rules or do not go together, and
+/// what `take` throws.
+void analyze_regions(const ImageView& image, const ImageView& labels, const AnalysisRequest& request,
+                     const std::function<void(Region&&)>& take, const RegionOptions& options = {});
+
+/// Regions of an image, all of them.
+std::vector<Region> analyze_regions(const ImageView& image, const ImageView& labels,
+                                    const AnalysisRequest& request = {}, const RegionOptions& options = {});
+
+}  // namespace gpuhist
