@@ -82,7 +82,8 @@ std::string difference(const Facts& found, const Facts& wanted) {
 }
 
 RowFacts::RowFacts(const Percentiles& percentiles) {
-    constexpr std::array<std::string_view, fields> names{"depth", "channel", "pixels", "nan", "inf", "min", "max"};
+    constexpr std::array<std::string_view, fields> names{"depth", "channel", "pixels", "nan",   "inf",
+                                                         "min",   "max",     "masked", "nodata"};
     for (const Column& column : columns(percentiles, ColumnFile::stats_csv)) {
         const auto known = std::find(names.begin(), names.end(), column.name);
         columns_.push_back(known == names.end() ? std::nullopt
@@ -110,10 +111,13 @@ bool RowFacts::add(std::string_view row, std::optional<Channel> of) {
                                    [&](const DepthTraits& traits) { return found[depth] == traits.name; });
     ChannelFacts facts;
     facts.images = 1;
+    std::uint64_t left_out = 0, masked_out = 0;
     if (!of || type == std::end(all_depths) || !read_number(found[pixels], facts.samples) ||
+        !read_number(found[masked], masked_out) || !read_number(found[nodata], left_out) ||
         !read_number(found[nan], facts.nan) || !read_number(found[inf], facts.infinite) ||
         !read_number(found[min], facts.minimum) || !read_number(found[max], facts.maximum))
         return false;
+    facts.samples -= masked_out + left_out;
     if (*of != Channel::all) io::add(all_[{type->depth, *of}], facts);  // made of the others
     return true;
 }

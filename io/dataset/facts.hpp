@@ -30,7 +30,7 @@ class RowFacts {
     const Facts& all() const { return all_; }
 
   private:
-    enum Field : std::size_t { depth, channel, pixels, nan, inf, min, max, fields };
+    enum Field : std::size_t { depth, channel, pixels, nan, inf, min, max, masked, nodata, fields };
     std::vector<std::optional<Field>> columns_;  ///< what each column is of these
     Facts all_;
 };

@@ -49,18 +49,22 @@ ReadJson JsonReader::parse(std::string_view text, const std::string& name) {
     }
 }
 
-const JsonReader& JsonReader::members(std::initializer_list<const char*> names) const {
+const JsonReader& JsonReader::members(const std::vector<const char*>& names,
+                                      const std::vector<const char*>& may_have) const {
     if (!value_.is_object()) refuse("an object is wanted");
     for (const char* name : names)
         if (!value_.contains(name)) refuse(std::string("'") + name + "' is missing");
+    const auto lists = [](const std::vector<const char*>& list, const std::string& name) {
+        return std::find(list.begin(), list.end(), name) != list.end();
+    };
     for (const auto& item : value_.items())
-        if (std::find(names.begin(), names.end(), item.key()) == names.end())
+        if (!lists(names, item.key()) && !lists(may_have, item.key()))
             refuse("'" + item.key() + "' does not belong here");
     return *this;
 }
 
 JsonReader JsonReader::operator[](const char* member) const {
-    if (!value_.is_object() || !value_.contains(member)) refuse(std::string("'") + member + "' is missing");
+    if (!has(member)) refuse(std::string("'") + member + "' is missing");
     return {value_[member], place_ + "/" + member};
 }
 

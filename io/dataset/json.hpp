@@ -33,7 +33,11 @@ class JsonReader {
     JsonReader(const ReadJson& value, std::string place) : value_(value), place_(std::move(place)) {}
 
     /// The object has these members and no others.
-    const JsonReader& members(std::initializer_list<const char*> names) const;
+    const JsonReader& members(std::initializer_list<const char*> names) const { return members(std::vector(names)); }
+    /// The object has these members, no others but those that it may have.
+    const JsonReader& members(const std::vector<const char*>& names,
+                              const std::vector<const char*>& may_have = {}) const;
+    bool has(const char* member) const { return value_.is_object() && value_.contains(member); }
     JsonReader operator[](const char* member) const;
     /// Calls visit(name, value) for the members of an object.
     void each(const std::function<void(const std::string&, const JsonReader&)>& visit) const;

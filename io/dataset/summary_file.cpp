@@ -179,6 +179,8 @@ Json channel_value(const DepthSummary& summary, const ChannelSummary& channel, c
                {"images", whole_number(channel.images)},
                {"samples", whole_number(channel.samples)},
                {"counts", runs(channel.counts)}};
+    if (channel.masked > 0) value["masked"] = whole_number(channel.masked);
+    if (channel.nodata > 0) value["nodata"] = whole_number(channel.nodata);
     const DepthTraits& traits = traits_of(summary.depth);
     if (traits.floating) {
         value["nan"] = whole_number(channel.nan);
@@ -214,40 +216,31 @@ Channel channel_named(const JsonReader& value) {
 ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bins, const FrequencyFiles& files,
                             ReadLimits& limits) {
     ChannelSummary channel;
+    const DepthTraits& traits = traits_of(depth);
+    std::vector<const char*> members{"channel", "images", "samples", "counts"};
+    if (traits.floating) members.insert(members.end(), {"nan", "infinite", "below", "above"});
+    if (traits.counting == Counting::bins) members.insert(members.end(), {"minimum", "maximum", "power_sums"});
+    if (traits.counting != Counting::values) members.push_back("values");
+    value.members(members, {"masked", "nodata"});
     channel.channel = channel_named(value["channel"]);
     channel.images = value["images"].whole();
     channel.samples = value["samples"].whole();
+    if (value.has("masked")) channel.masked = value["masked"].whole();
+    if (value.has("nodata")) channel.nodata = value["nodata"].whole();
     channel.counts = read_runs(value["counts"], bins, limits);
-    const DepthTraits& traits = traits_of(depth);
     if (traits.floating) {
         channel.nan = value["nan"].whole();
         channel.infinite = value["infinite"].whole();
         channel.below = value["below"].whole();
         channel.above = value["above"].whole();
     }
-    switch (traits.counting) {
-        case Counting::values:
-            if (traits.floating)
-                value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above"});
-            else
-                value.members({"channel", "images", "samples", "counts"});
-            return channel;
-        case Counting::sorted:
-            if (traits.floating)
-                value.members(
-                    {"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "values"});
-            else
-                value.members({"channel", "images", "samples", "counts", "values"});
-            break;
-        case Counting::bins:
-            value.members({"channel", "images", "samples", "counts", "nan", "infinite", "below", "above", "minimum",
-                           "maximum", "power_sums", "values"});
-            channel.minimum = read_float(value["minimum"]);
-            channel.maximum = read_float(value["maximum"]);
-            const JsonReader sums = value["power_sums"];
-            if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
-            for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
-            break;
+    if (traits.counting == Counting::values) return channel;
+    if (traits.counting == Counting::bins) {
+        channel.minimum = read_float(value["minimum"]);
+        channel.maximum = read_float(value["maximum"]);
+        const JsonReader sums = value["power_sums"];
+        if (sums.size() != channel.power_sums.sums.size()) sums.refuse("four sums are wanted");
+        for (std::size_t k = 0; k < sums.size(); ++k) channel.power_sums.sums[k] = read_hexadecimal(sums[k]);
     }
     if (const JsonReader values = value["values"]; !values.is_null())
         channel.values = read_values(values, depth, files, limits);

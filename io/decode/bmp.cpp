@@ -157,13 +157,17 @@ class Painter {
   public:
     Painter(const EncodedImage& file, const Header& header, Image& image)
         : file_(file), header_(header), image_(image), palette_(file.bytes, header) {
-        image.pixels = file.allocate(header.height, header.width, palette_.gray ? CV_8UC1 : CV_8UC3);
+        image.pixels = file.allocate(header.height, header.width, gray() ? CV_8UC1 : CV_8UC3);
     }
 
     void paint(std::uint64_t row, const unsigned char* indices) {
         const std::uint64_t y = header_.top_down ? row : header_.height - 1 - row;
         auto* out = image_.pixels.ptr(static_cast<int>(y));
-        const std::size_t channels = palette_.gray ? 1 : 3;
+        if (file_.options.raw) {
+            std::copy_n(indices, header_.width, out);
+            return;
+        }
+        const std::size_t channels = gray() ? 1 : 3;
         for (std::uint64_t x = 0; x < header_.width; ++x, out += channels) {
             if (indices[x] < palette_.colors.size()) {
                 std::copy_n(palette_.colors[indices[x]].begin(), channels, out);
@@ -175,6 +179,8 @@ class Painter {
     }
 
   private:
+    bool gray() const { return palette_.gray || file_.options.raw; }
+
     const EncodedImage& file_;
     const Header& header_;
     Image& image_;

@@ -253,7 +253,7 @@ class Reader {
                                              std::to_string(y));
                 return false;
             }
-            sample = header_.bitmap ? (*number ? 0 : 255) : static_cast<std::uint32_t>(*number);
+            sample = header_.bitmap ? of_bit(*number != 0) : static_cast<std::uint32_t>(*number);
         }
         return true;
     }
@@ -262,7 +262,7 @@ class Reader {
         if (!file_.bytes.has(at, header_.row_bytes())) return false;  // the probe has said so
         const unsigned char* in = ahead(at, header_.row_bytes());
         if (header_.bitmap)
-            for (std::size_t i = 0; i < row.size(); ++i) row[i] = in[i / 8] >> (7 - i % 8) & 1 ? 0 : 255;
+            for (std::size_t i = 0; i < row.size(); ++i) row[i] = of_bit((in[i / 8] >> (7 - i % 8) & 1) != 0);
         else if (header_.sample_bytes() == 2)
             for (std::size_t i = 0; i < row.size(); ++i)
                 row[i] = static_cast<std::uint32_t>(in[2 * i] << 8 | in[2 * i + 1]);
@@ -270,6 +270,9 @@ class Reader {
             std::copy(in, in + row.size(), row.begin());
         return true;
     }
+
+    /// Sample of a bitmap, in which 1 is black.
+    std::uint32_t of_bit(bool set) const { return file_.options.raw ? set : set ? 0 : 255; }
 
     /// Bytes of the file, which a window reads many at a time.
     const unsigned char* ahead(std::uint64_t at, std::uint64_t count) {

@@ -260,7 +260,7 @@ void read(png_structp png, png_bytep to, std::size_t count) {
 }
 
 /// Reads what comes before the data. False where that fails.
-bool start(Decoder& decoder, const Header& header) {
+bool start(Decoder& decoder, const Header& header, bool raw) {
     if (setjmp(decoder.failed)) return false;
     decoder.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoder, on_error, on_warning);
     if (!decoder.png) return false;
@@ -274,8 +274,9 @@ bool start(Decoder& decoder, const Header& header) {
     png_set_compression_buffer_size(decoder.png, piece_bytes);
     png_set_option(decoder.png, PNG_MAXIMUM_INFLATE_WINDOW, PNG_OPTION_ON);  // some encoders name one too small
     png_read_info(decoder.png, decoder.info);
-    if (header.palette()) {
+    if (header.palette() || (raw && header.gray() && !header.has_alpha())) {
         png_set_packing(decoder.png);
+        if (header.bits == 16) png_set_swap(decoder.png);
     } else {
         png_set_expand(decoder.png);
         const bool alpha = header.has_alpha() || png_get_valid(decoder.png, decoder.info, PNG_INFO_tRNS);
@@ -342,7 +343,8 @@ Image decode(const EncodedImage& file) {
     const auto kind = [&] {
         return decoder.truncated && !file.probe.truncated.empty() ? IoError::Kind::truncated : IoError::Kind::damaged;
     };
-    if (!start(decoder, header)) {
+    const bool raw = file.options.raw && (header.palette() || (header.gray() && !header.has_alpha()));
+    if (!start(decoder, header, raw)) {
         if (!decoder.png || !decoder.info) file.refuse("no memory for libpng", IoError::Kind::memory);
         file.refuse(std::string(kind() == IoError::Kind::truncated ? "truncated" : "damaged") +
                         ": the PNG's header: libpng: " + decoder.words,
@@ -350,8 +352,9 @@ Image decode(const EncodedImage& file) {
     }
 
     Image image;
-    const bool transparent = png_get_valid(decoder.png, decoder.info, PNG_INFO_tRNS) != 0;
-    const int channels = header.has_alpha() || transparent ? 4 : header.gray() ? 1 : 3;
+    const bool transparent = !raw && png_get_valid(decoder.png, decoder.info, PNG_INFO_tRNS) != 0;
+    const bool colored = header.palette() && !raw;
+    const int channels = raw ? 1 : header.has_alpha() || transparent ? 4 : header.gray() ? 1 : 3;
     image.depth = header.bits == 16 ? Depth::u16 : Depth::u8;
     image.white = header.bits == 16 ? 65535 : 255;
     PageList frames;
@@ -359,7 +362,7 @@ Image decode(const EncodedImage& file) {
     image.pages = std::max<std::size_t>(1, frames.pages.size());
     if (channels == 4) image.alpha = Alpha::straight;
     if (channels == 4 && header.gray()) image.samples = Samples::gray_alpha;
-    const int type = header.palette() ? CV_8UC1 : CV_MAKETYPE(header.bits == 16 ? CV_16U : CV_8U, channels);
+    const int type = colored ? CV_8UC1 : CV_MAKETYPE(header.bits == 16 ? CV_16U : CV_8U, channels);
     const std::uint64_t at_once = file.rows_at_once();
     cv::Mat stored = file.allocate(at_once, header.width, type), colors;
     if (png_get_rowbytes(decoder.png, decoder.info) != header.width * stored.elemSize())
@@ -369,7 +372,7 @@ Image decode(const EncodedImage& file) {
         const auto first = static_cast<std::uint32_t>(row);
         const auto rows = static_cast<std::uint32_t>(std::min(at_once, header.height - row));
         // What a damaged file does not hold is 0; the last row may be there where the end is not.
-        if (header.palette() && row > 0 && file.options.on_damaged == OnDamaged::accept) stored.setTo(0);
+        if (colored && row > 0 && file.options.on_damaged == OnDamaged::accept) stored.setTo(0);
         if (complete) complete = read_rows(decoder, stored.data, stored.step, first, rows);
         if (complete && row + rows == header.height && !decoder.ended)
             take_note(decoder, "the compressed data do not end");
@@ -379,8 +382,8 @@ Image decode(const EncodedImage& file) {
                             ": libpng: " + decoder.words,
                         kind());
         const cv::Mat indices = stored.rowRange(0, static_cast<int>(rows));
-        if (header.palette()) color(file, decoder, indices, row, colors, image);
-        file.give_rows(image, header.palette() ? colors : stored, row, rows);
+        if (colored) color(file, decoder, indices, row, colors, image);
+        file.give_rows(image, colored ? colors : stored, row, rows);
     }
     return image;
 }

@@ -122,7 +122,8 @@ void find_pages(const Bytes& file, PageList& list) {
 }
 
 Image decode(const EncodedImage& file) {
-    const TiffLayout layout(file.bytes, file.probe.place);
+    TiffLayout layout(file.bytes, file.probe.place);
+    if (file.options.raw) layout.leave_raw();
     if (!layout.decodable && layout.damaged.empty())
         file.refuse("truncated: " + layout.truncated, IoError::Kind::truncated);
     if (!layout.decodable) file.refuse("damaged: " + layout.damaged, IoError::Kind::damaged);
@@ -137,6 +138,7 @@ Image decode(const EncodedImage& file) {
     image.samples = layout.finish == Finish::none ? layout.meaning : Samples::color;
     image.white = layout.white;
     image.alpha = layout.alpha;
+    image.nodata = layout.nodata();
     if (file.options.page == 0) {
         std::string rest;
         IoError::Kind kind{};

@@ -1,9 +1,11 @@
 // Directories of a TIFF, classic or big: their fields, read in place.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "decode/bytes.hpp"
@@ -38,7 +40,8 @@ enum : unsigned {
     sample_format = 339,
     ycbcr_coefficients = 529,
     ycbcr_subsampling = 530,
-    reference_black_white = 532
+    reference_black_white = 532,
+    gdal_nodata = 42113
 };
 }  // namespace tag
 
@@ -108,6 +111,19 @@ class TiffDirectory {
     std::uint64_t value(unsigned wanted, std::uint64_t otherwise) const {
         const Values all = values(wanted);
         return all.count() ? all[0] : otherwise;
+    }
+
+    /// Characters of a field of text, at most so many; empty where there is none.
+    std::string text(unsigned wanted, std::uint64_t most) const {
+        const Entry entry = find(wanted);
+        std::string characters;
+        if (entry.type != 2 || !inside(entry)) return characters;
+        for (std::uint64_t i = 0; i < std::min(entry.count, most); ++i)
+            if (const auto byte = file_.number(entry.offset + i, 1, endian_).value_or(0); byte != 0)
+                characters += static_cast<char>(byte);
+            else
+                break;
+        return characters;
     }
 
     /// The values of a field of fractions, in the precision that libtiff reads them with.

@@ -1,6 +1,8 @@
 #include "decode/tiff_layout.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <climits>
 #include <cmath>
 #include <limits>
@@ -305,6 +307,16 @@ void TiffLayout::read_type() {
     }
 }
 
+std::optional<double> TiffLayout::nodata() const {
+    std::string number = directory.text(tag::gdal_nodata, 64);
+    number.erase(std::remove_if(number.begin(), number.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
+                 number.end());
+    double value = 0;
+    const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (number.empty() || status != std::errc() || end != number.data() + number.size()) return std::nullopt;
+    return value;
+}
+
 std::vector<float> TiffLayout::ycbcr_coefficients() const {
     return directory.fractions(tag::ycbcr_coefficients, {0.299F, 0.587F, 0.114F});
 }
@@ -333,6 +345,16 @@ void TiffLayout::read_palette() {
     depth = low || high ? Depth::u8 : Depth::u16;
     palette_shift = low || !high ? 0 : 8;
     white = low || high ? 255 : 65535;
+}
+
+void TiffLayout::leave_raw() {
+    raw = true;
+    zero_is_white = false;
+    if (!palette) return;
+    palette = false;
+    channels = 1;
+    depth = bits > 8 ? Depth::u16 : Depth::u8;
+    white = traits_of(depth).highest;
 }
 
 bool TiffLayout::by_libtiff() const {

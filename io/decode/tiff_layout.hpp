@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,7 +68,11 @@ struct TiffLayout {
     double white = 255;
     std::uint64_t channels = 1;  ///< of the matrix that samples go to
     bool palette = false, zero_is_white = false;
+    bool raw = false;                                  ///< samples of fewer than 8 bits stay as they are
     std::uint64_t chroma_across = 1, chroma_down = 1;  ///< pixels that share their chroma
+
+    /// Leaves samples as they are stored: palette indices, bits, zeros that are white.
+    void leave_raw();
 
     std::uint64_t pieces() const { return across * down * (planar ? samples : 1); }
     TiffPiece piece(std::uint64_t index) const;
@@ -107,6 +112,9 @@ struct TiffLayout {
     std::uint64_t color(std::uint64_t index, std::uint64_t channel) const {
         return colormap[channel * (std::uint64_t{1} << bits) + index] >> palette_shift;
     }
+
+    /// Value that GDAL says stands for no data.
+    std::optional<double> nodata() const;
 
     TiffDirectory::Values offsets, lengths, colormap;
     std::uint64_t piece_width = 0, piece_height = 0, across = 1, down = 1;

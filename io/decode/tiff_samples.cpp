@@ -41,7 +41,7 @@ TiffSamples::TiffSamples(const TiffLayout& layout, cv::Mat& pixels) : layout_(la
         for (std::uint64_t i = 0; i < values; ++i)
             for (std::uint64_t channel = 0; channel < 3; ++channel)
                 colors_[3 * i + 2 - channel] = static_cast<std::uint16_t>(layout.color(i, channel));
-    } else if (layout.bits < 8 && layout.finish != TiffLayout::Finish::log_luv) {
+    } else if (layout.bits < 8 && !layout.raw && layout.finish != TiffLayout::Finish::log_luv) {
         expanded_.resize(values);
         for (std::uint64_t i = 0; i < values; ++i)
             expanded_[i] = static_cast<std::uint8_t>((2 * 255 * i + values - 1) / (2 * (values - 1)));

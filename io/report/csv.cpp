@@ -94,7 +94,7 @@ std::string CsvRows::header() const {
 void CsvRows::append(std::string& lines, const ColumnRow& row) const {
     for (const Column& column : columns_) {
         if (&column != &columns_.front()) lines += ',';
-        const bool is_name = column.name == "path" || column.name == "group";
+        const bool is_name = column.name == "path" || column.name == "group" || column.name == "region";
         std::visit(AppendValue{lines, is_name ? Text::name : Text::other}, column.value(row));
     }
     lines += '\n';
@@ -166,6 +166,8 @@ std::string histogram_csv(const Histogram& histogram) {
     append_outside("below", &Histogram::Column::below);
     append_outside("above", &Histogram::Column::above);
     append_outside("nan", &Histogram::Column::nan);
+    append_outside("masked", &Histogram::Column::masked);
+    append_outside("nodata", &Histogram::Column::nodata);
     return lines;
 }
 

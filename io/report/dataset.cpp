@@ -120,6 +120,17 @@ ColumnRow row_of(const ImageInfo& image) {
     return row;
 }
 
+ColumnRow row_of(const ImageInfo& image, const RegionInfo& region) {
+    ColumnRow row = row_of(image);
+    row.region = region.name;
+    row.x = region.x;
+    row.y = region.y;
+    row.width = region.width;
+    row.height = region.height;
+    row.area = region.area;
+    return row;
+}
+
 SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, const Percentiles& percentiles) {
     SetNumbers all;
     for (const DepthSummary& part : summary.depths()) {

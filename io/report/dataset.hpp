@@ -23,6 +23,8 @@ struct GroupNumbers {
 ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row);
 /// Row of an image, whose channels' statistics are filled in one after the other.
 ColumnRow row_of(const ImageInfo& image);
+/// Row of a region of an image.
+ColumnRow row_of(const ImageInfo& image, const RegionInfo& region);
 
 /// Text of dataset.csv or dataset.json, which grows group by group.
 struct DatasetText {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dataset/json.hpp"
+#include "report/csv.hpp"
 #include "report/dataset.hpp"
 #include "report/formats.hpp"
 
@@ -74,6 +75,20 @@ std::string text_of(const Json& value) {
     return safe;
 }
 
+/// Line with the columns' values of a row, and an object a channel.
+std::string line_of(ColumnRow row, const std::vector<Statistics>& rows, const std::vector<Column>& of_all,
+                    const std::vector<Column>& of_channel) {
+    Json object{{"schema", schema}}, channels = Json::array();
+    add_columns(object, of_all, row);
+    for (const Statistics& statistics : rows) {
+        row.statistics = &statistics;
+        if (statistics.channel == Channel::luma) object["luma"] = luma_formula(row.depth);
+        add_columns(channels.emplace_back(Json::object()), of_channel, row);
+    }
+    object["channels"] = std::move(channels);
+    return text_of(object) + '\n';
+}
+
 class JsonSink final : public Sink {
   public:
     explicit JsonSink(const Percentiles& percentiles)
@@ -82,16 +97,7 @@ class JsonSink final : public Sink {
 
     std::string format(const ImageResult& image) const override { return line(image.info, image.rows); }
     std::string line(const ImageInfo& image, const std::vector<Statistics>& rows) const {
-        ColumnRow row = row_of(image);
-        Json object{{"schema", schema}}, channels = Json::array();
-        add_columns(object, of_image_, row);
-        for (const Statistics& statistics : rows) {
-            row.statistics = &statistics;
-            if (statistics.channel == Channel::luma) object["luma"] = luma_formula(image.depth);
-            add_columns(channels.emplace_back(Json::object()), of_channel_, row);
-        }
-        object["channels"] = std::move(channels);
-        return text_of(object) + '\n';
+        return line_of(row_of(image), rows, of_image_, of_channel_);
     }
 
   private:
@@ -100,12 +106,15 @@ class JsonSink final : public Sink {
 
 Json histogram_value(const Histogram& histogram) {
     Json value{{"range", {histogram.range.lower, histogram.range.upper}}, {"channels", Json::array()}};
-    for (const Histogram::Column& column : histogram.columns)
-        value["channels"].push_back(Json{{"channel", to_string(column.channel)},
-                                         {"below", column.below},
-                                         {"above", column.above},
-                                         {"nan", column.nan},
-                                         {"counts", column.counts}});
+    for (const Histogram::Column& column : histogram.columns) {
+        Json& channel = value["channels"].emplace_back(Json{{"channel", to_string(column.channel)},
+                                                            {"below", column.below},
+                                                            {"above", column.above},
+                                                            {"nan", column.nan}});
+        if (column.masked > 0) channel["masked"] = column.masked;
+        if (column.nodata > 0) channel["nodata"] = column.nodata;
+        channel["counts"] = column.counts;
+    }
     return value;
 }
 
@@ -172,6 +181,36 @@ const SinkFormat json_sink{"json", make_sink_of<JsonSink>};
 
 std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows, const Percentiles& percentiles) {
     return JsonSink(percentiles).line(image, rows);
+}
+
+struct RegionRows::Columns {
+    CsvRows csv;
+    std::vector<Column> of_region, of_channel;
+};
+
+RegionRows::RegionRows(const Percentiles& percentiles)
+    : columns_(new Columns{CsvRows(ColumnFile::regions_csv, percentiles),
+                           columns_of(ColumnFile::regions_csv, false, percentiles),
+                           columns_of(ColumnFile::regions_csv, true, percentiles)}) {}
+
+RegionRows::~RegionRows() = default;
+
+std::string RegionRows::csv_header() const {
+    return columns_->csv.header();
+}
+
+void RegionRows::append_csv(std::string& lines, const ImageInfo& image, const RegionInfo& region,
+                            const std::vector<Statistics>& rows) const {
+    ColumnRow row = row_of(image, region);
+    for (const Statistics& statistics : rows) {
+        row.statistics = &statistics;
+        columns_->csv.append(lines, row);
+    }
+}
+
+void RegionRows::append_json(std::string& lines, const ImageInfo& image, const RegionInfo& region,
+                             const std::vector<Statistics>& rows) const {
+    lines += line_of(row_of(image, region), rows, columns_->of_region, columns_->of_channel);
 }
 
 std::unique_ptr<DatasetText> dataset_json_text(const Percentiles& percentiles) {

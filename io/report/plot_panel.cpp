@@ -172,7 +172,7 @@ bool has_plot_bins(const Analysis& image) {
 
 bool any_finite(const Analysis& image) {
     return std::any_of(image.channels.begin(), image.channels.end(), [](const ChannelAnalysis& channel) {
-        return channel.pixels - channel.masked > channel.nan + channel.infinite;
+        return channel.pixels > channel.masked + channel.nodata + channel.nan + channel.infinite;
     });
 }
 

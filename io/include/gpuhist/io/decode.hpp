@@ -57,6 +57,9 @@ struct DecodeOptions {
     /// Page that is read, counted from 1; messages then name NAME#PAGE. 0: the first, or of an animated PNG the picture
     /// that shows where nothing moves, which need not be a frame.
     std::uint64_t page = 0;
+    /// Masks and label images: palette indices and samples of fewer than 8 bits as they are stored, nothing expanded,
+    /// inverted or turned into colors; no alpha by a transparent color.
+    bool raw = false;
     std::shared_ptr<const FilePages> pages;  ///< of the same file, from `probe_pages`; null: they are looked for
     /// Where larger images go, of files whose samples can be decoded row by row: TIFF but for a strip that is
     /// compressed as one, PNG but for interlaced ones, baseline JPEG, binary netpbm. The image that is returned then

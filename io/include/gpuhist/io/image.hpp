@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <opencv2/core/mat.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ struct Image {
     std::vector<std::string> bands;  ///< their names by place, where the file has such
     double white = 255;              ///< the value that stands for white
     Alpha alpha = Alpha::none;
+    std::optional<double> nodata;  ///< the value that stands for no data, where the file says one: GDAL's in a TIFF
     std::string format;            ///< of the file, with its article: "a PNG"
     std::string named;             ///< the format that its name's extension stands for, where that is another
     std::uint64_t pages = 1;       ///< of the file

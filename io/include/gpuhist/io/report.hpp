@@ -27,6 +27,13 @@ struct ImageInfo {
     std::uint64_t pages = 1;           ///< of the file, of which the image is one
 };
 
+/// Region of an image, as files name it.
+struct RegionInfo {
+    std::string name;  ///< the label in decimal, or that of a rectangle
+    std::int64_t x = 0, y = 0, width = 0, height = 0;
+    std::uint64_t area = 0;
+};
+
 /// Results of one image.
 struct ImageResult {
     std::uint64_t index = 0;  ///< of the input, counted from 0
@@ -77,6 +84,23 @@ std::string stats_csv_header(const Percentiles& percentiles = {});
 /// Lines of an image, a row each. What is undefined is empty; a name like a formula (= + - @) begins with ./ instead.
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
                            const Percentiles& percentiles = {});
+
+/// Text of regions, each as an image: lines of regions.csv, which has the columns of ColumnFile::regions_csv and a line
+/// a channel, and JSON, an object a line.
+class RegionRows {
+  public:
+    explicit RegionRows(const Percentiles& percentiles = {});
+    ~RegionRows();
+    std::string csv_header() const;
+    void append_csv(std::string& lines, const ImageInfo& image, const RegionInfo& region,
+                    const std::vector<Statistics>& rows) const;
+    void append_json(std::string& lines, const ImageInfo& image, const RegionInfo& region,
+                     const std::vector<Statistics>& rows) const;
+
+  private:
+    struct Columns;
+    const std::unique_ptr<const Columns> columns_;
+};
 
 /// errors.csv: `path,kind,message`, and a line a failure.
 std::string errors_csv_header();
