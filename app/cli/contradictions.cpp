@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 namespace gpuhist::app {
 
@@ -39,6 +40,28 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         why = std::string("which is not written of ") + (pages_are_set ? "pages" : "directories") +
               " unless --write says so";
     }
+    for (const auto& [option, path] :
+         {std::pair("--mask", options.masks), {"--labels", options.labels}, {"--rois", options.rectangles_from}}) {
+        std::error_code failed;
+        if (!path.empty() && !std::filesystem::exists(path, failed))
+            throw Contradiction({option}, std::string(option) + ": " + path + " is not there");
+    }
+    for (std::size_t i = 0; i < options.rectangles.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (options.rectangles[i].name == options.rectangles[j].name)
+                throw Contradiction({"--roi"}, "two --roi are called '" + options.rectangles[i].name + "'");
+    if (given("--label-zero") && !given("--labels"))
+        throw Contradiction({"--label-zero"}, "--label-zero is about --labels");
+    if (given("--clip-rois") && !given("--roi") && !given("--rois"))
+        throw Contradiction({"--clip-rois"}, "--clip-rois is about --roi and --rois");
+    const bool leaves_out =
+        given("--mask") || given("--nodata") || given("--valid") || options.validity.alpha == AlphaRule::mask;
+    if (options.normalization.valid_only && !leaves_out)
+        throw Contradiction({"--apply-to"},
+                            "--apply-to valid is about samples that do not count: give --mask, --nodata, --valid or "
+                            "--alpha mask");
+    if (given("--nodata-any") && !given("--nodata") && !given("--valid"))
+        throw Contradiction({"--nodata-any"}, "--nodata-any is about --nodata and --valid");
     for (const char* option : {"--normalize", "--percentiles", "--channels"}) {
         if (given(option) && given("--lut-in"))
             throw Contradiction({option, "--lut-in"},
@@ -46,7 +69,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         if (given(option) && !writes.normalized && !given("--lut-out"))
             throw Contradiction({option}, std::string(option) + " is about the normalized image, " + why);
     }
-    for (const char* option : {"--link", "--lut-in", "--size"})
+    for (const char* option : {"--link", "--lut-in", "--size", "--apply-to"})
         if (given(option) && !writes.normalized)
             throw Contradiction({option}, std::string(option) + " is about the normalized image, " + why);
     if (given("--depth") && !writes.normalized && !given("--lut-out"))
@@ -101,6 +124,12 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     for (const char* option : {"--resume", "--checkpoint", "--shard", "--force"})
         if (given(option) && !writes.any())
             throw Contradiction({option}, std::string(option) + " is about files, and --write none writes nothing");
+    for (const char* option : {"--labels", "--roi", "--rois"}) {
+        if (given(option) && !writes.stats && options.format == "none")
+            throw Contradiction({option}, std::string(option) + " is about stats, " + why);
+        if (given(option) && given("--shard"))
+            throw Contradiction({option, "--shard"}, std::string(option) + " writes regions.csv, which has no shards");
+    }
     if (given("--shard") && !writes.stats) throw Contradiction({"--shard"}, "--shard is about stats, " + why);
     if (given("--on-damaged") && given("--on-truncated"))
         throw Contradiction({"--on-truncated", "--on-damaged"}, "--on-truncated is --on-damaged");

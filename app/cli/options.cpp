@@ -173,6 +173,60 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
         "V");
 }
 
+void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
+    app.option_defaults()->group("Which pixels count");
+    app.add_option("--mask", options.masks,
+                   "Only pixels count where this image is not 0; of a directory\nthe image of the input's name, in "
+                   "any format")
+        ->type_name("FILE|DIR");
+    const auto add_each = [&](const char* name, const std::function<void(const std::string&)>& take,
+                              const char* description, const char* type) {
+        app.add_option_function<std::vector<std::string>>(
+               name, [take](const std::vector<std::string>& all) { std::for_each(all.begin(), all.end(), take); },
+               description)
+            ->type_name(type)
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    };
+    add_each(
+        "--nodata",
+        [&](const std::string& text) {
+            for (const auto& value : parse_nodata(text, options.nodata_of_file))
+                options.validity.nodata.push_back(value);
+        },
+        "Samples of these values do not count: V, nan, or tag, that\nwhich a GeoTIFF names; C:V of channel C alone; "
+        "repeatable",
+        "V[,V...]");
+    add_each(
+        "--valid", [&](const std::string& text) { options.validity.valid.push_back(parse_valid(text)); },
+        "Samples outside do not count; C:LO,HI of channel C;\nrepeatable", "LO,HI");
+    app.add_flag("--nodata-any", options.validity.nodata_any,
+                 "A pixel counts in no channel where one of its samples is\nnodata [each channel for itself; luma "
+                 "needs all colours]");
+    app.add_option(
+           "--labels", options.labels,
+           "Measure the pixels of each label of this image too: rows\nof regions.csv; of a directory as --mask. "
+           "0 is outside")
+        ->type_name("FILE|DIR");
+    app.add_flag("--label-zero", options.label_zero, "0 is a label like others");
+    add_each(
+        "--roi",
+        [&](const std::string& text) {
+            try {
+                options.rectangles.push_back(parse_rectangle(text));
+            } catch (const InvalidArgument& error) {
+                throw CLI::ValidationError("--roi", error.what());
+            }
+        },
+        "A rectangle of each image, measured too; repeatable", "NAME=X,Y,W,H");
+    app.add_option("--rois", options.rectangles_from, "Rectangles from a CSV file of path,name,x,y,w,h")
+        ->type_name("FILE");
+    app.add_flag("--clip-rois", options.clip_rectangles, "Cut rectangles that leave their image [an error]");
+    add_choice(grammar, app, "--alpha", options.validity.alpha,
+               {{"row", AlphaRule::row}, {"mask", AlphaRule::mask}, {"ignore", AlphaRule::ignore}},
+               "row [default]: a row of its own; mask: pixels of alpha 0 do\nnot count; ignore: no row", "RULE");
+}
+
 void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Normalisation");
     const auto parse_percentiles = [&](const std::string& text) {
@@ -193,6 +247,8 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
                "Depth of the copies: " + listed(depths) +
                    "; floats 0 to 1\n[the image's; zscore: f32, of u32, s32 and f64 f64]",
                "TYPE");
+    add_choice(grammar, app, "--apply-to", options.normalization.valid_only, {{"all", false}, {"valid", true}},
+               "all [default], or valid samples alone: others stay as they\nare", "WHICH");
     add_number(app, "--size", options.copy_size, std::int64_t{1}, most_side,
                "Make copies smaller, after the table: so many pixels on the\nlongest side, each the average of an area",
                "PIXELS");
@@ -263,6 +319,7 @@ Grammar::Grammar(CommandLine& line)
     add_output_options(*this, run, line.run);
     add_picture_options(*this, run, line.run);
     add_statistics_options(*this, run, line.run);
+    add_validity_options(*this, run, line.run);
     add_normalization_options(*this, run, line.run);
     add_engine_options(*this, run, line.run);
     add_run_options(*this, run, line.run);

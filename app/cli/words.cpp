@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iomanip>
 #include <sstream>
+#include <tuple>
 #include <type_traits>
 
 #include "gpuhist/error.hpp"
@@ -107,6 +108,51 @@ Percentiles parse_percentile_columns(const std::string& text) {
     } catch (const InvalidArgument& error) {
         throw CLI::ValidationError(option, error.what());
     }
+}
+
+namespace {
+
+/// Channel that is named before a colon, which is taken off the text.
+std::optional<Channel> take_channel(const char* option, std::string& text) {
+    const std::size_t colon = text.find(':');
+    if (colon == text.npos) return std::nullopt;
+    const std::string name = text.substr(0, colon);
+    text.erase(0, colon + 1);
+    for (int i = 0; i < channel_names; ++i)
+        if (const auto channel = static_cast<Channel>(i);
+            name == to_string(channel) && channel != Channel::luma && channel != Channel::all)
+            return channel;
+    throw CLI::ValidationError(option, "'" + name +
+                                           "' is no channel of a file: gray, red, green, blue, alpha, c0 to c" +
+                                           std::to_string(most_channels - 1));
+}
+
+}  // namespace
+
+std::vector<Validity::Value> parse_nodata(const std::string& text, bool& tag) {
+    constexpr const char* option = "--nodata";
+    std::vector<Validity::Value> values;
+    for (std::string item : split(text)) {
+        if (item == "tag") {
+            tag = true;
+            continue;
+        }
+        Validity::Value& value = values.emplace_back();
+        value.channel = take_channel(option, item);
+        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), value.value);
+        if (status != std::errc() || end != item.data() + item.size())
+            throw CLI::ValidationError(option, "'" + item + "' is no number, nan or tag");
+    }
+    return values;
+}
+
+Validity::Interval parse_valid(const std::string& text) {
+    std::string numbers = text;
+    Validity::Interval interval;
+    interval.channel = take_channel("--valid", numbers);
+    std::tie(interval.lowest, interval.highest) = parse_pair("--valid", numbers);
+    if (interval.lowest > interval.highest) throw CLI::ValidationError("--valid", "'" + numbers + "' is not LO <= HI");
+    return interval;
 }
 
 std::uint32_t parse_bins(const std::string& text) {

@@ -33,6 +33,10 @@ std::vector<io::PlotFormat> parse_plot_formats(const std::string& text);
 std::uint64_t parse_size(const std::string& option, const std::string& text);
 /// White of all images, over 0.
 double parse_white(const std::string& text);
+/// Values V or C:V that stand for no data, or nan, one behind the other; `tag` is true where the file's own does too.
+std::vector<Validity::Value> parse_nodata(const std::string& text, bool& tag);
+/// Closed interval of valid values, LO,HI or C:LO,HI.
+Validity::Interval parse_valid(const std::string& text);
 /// Pages as `all`, or numbers and ranges: 1,3-5,9-.
 PageSelection parse_pages(const std::string& text);
 /// Shard as K/N.

@@ -74,6 +74,7 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const i
               {"values_bytes", checkpoint.frequency_bytes},
               {"errors", checkpoint.errors},
               {"files", checkpoint.files}};
+    if (checkpoint.regions.bytes > 0) head["regions"] = extent_value(checkpoint.regions);
     head["time"] = checkpoint.time;
     if (const auto& output = checkpoint.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
@@ -104,6 +105,7 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         checkpoint.rows = extent(head.at("rows"));
         checkpoint.errors_file = extent(head.at("errors_file"));
         checkpoint.bad = extent(head.at("bad"));
+        if (const auto regions = head.find("regions"); regions != head.end()) checkpoint.regions = extent(*regions);
         for (const auto& [kind, count] : head.at("errors").items()) checkpoint.errors[kind] = number(count);
         for (const auto& [end, count] : head.at("files").items()) checkpoint.files[end] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())

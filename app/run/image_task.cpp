@@ -14,6 +14,7 @@
 #include "gpuhist/io/opencv.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/reduce.hpp"
+#include "gpuhist/regions.hpp"
 #include "run/interruption.hpp"
 #include "run/remarks.hpp"
 #include "run/set_summary.hpp"
@@ -58,11 +59,17 @@ std::string no_copy(const io::Image& file, const Normalization& normalization) {
 }
 
 /// Memory of an analysis beside pixels and counts: of samples that are sorted, and of parts of an image, up to three
-/// channels and their copy, where it has other than 1, 3 or 4.
-std::uint64_t analysis_bytes(const ImageView& view) {
+/// channels and their copy, where it has other than 1, 3 or 4; and of which samples count.
+std::uint64_t analysis_bytes(const ImageView& view, const Options& options) {
+    const Validity all;
+    const auto pixels = static_cast<std::uint64_t>(view.pixels());
+    const std::uint64_t valid = options.masks.empty() && !options.nodata_of_file && options.validity == all ? 0
+                                : traits_of(view.depth).floating
+                                    ? pixels * static_cast<std::uint64_t>(view.channels) * sample_bytes(view.depth)
+                                    : 2 * pixels;  // as floats with NaN, or masks
     const std::uint64_t tables = traits_of(view.depth).counting == Counting::sorted ? sorting_bytes(view) : 0;
     const bool parts = view.channels == 2 || view.channels > 4;
-    return tables + (parts ? 6 * static_cast<std::uint64_t>(view.pixels()) * sample_bytes(view.depth) : 0);
+    return valid + tables + (parts ? 6 * static_cast<std::uint64_t>(view.pixels()) * sample_bytes(view.depth) : 0);
 }
 
 }  // namespace
@@ -71,6 +78,11 @@ Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& 
                    const Sinks& sinks, StageTimes& times, bool single, int threads)
     : options_(options),
       files_(options, output, single),
+      masks_(options.masks, "mask"),
+      labels_(options.labels, "label image"),
+      rectangles_(options.rectangles_from.empty() ? std::map<std::string, std::vector<Rectangle>>()
+                                                  : read_rectangles(options.rectangles_from)),
+      region_rows_(options.percentiles),
       engines_(engines),
       budget_(budget),
       sinks_(sinks),
@@ -93,15 +105,24 @@ struct Measurer::Image {
     AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< for a summary, of f32 for a picture too
+    std::vector<std::uint8_t> mask{};      ///< of its pixels, where there is one
     bool in_strips = false;                ///< it came so: all that is done with pixels is done
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
-    std::uint64_t bytes(std::uint32_t bins) const {
+    std::uint64_t bytes(const Options& options) const {
+        const std::uint32_t bins = options.histogram.bins;
         const DepthTraits& depth = traits_of(view.depth);
         const std::uint64_t counts = depth.counting == Counting::bins ? bins : depth.values;
         const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
         return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8 +
-               analysis_bytes(view);
+               analysis_bytes(view, options) + mask.size();
+    }
+    /// Puts the mask in a view of rows from this one on.
+    ImageView masked(ImageView rows, std::uint64_t first) const {
+        if (mask.empty()) return rows;
+        rows.mask = mask.data() + first * static_cast<std::uint64_t>(view.width);
+        rows.mask_row_bytes = view.width;
+        return rows;
     }
 };
 
@@ -120,8 +141,9 @@ class Measurer::Images {
                 spare_.pop_back();
             }
             measurer_.read(image, held_, share_, clock_);
-            const std::uint64_t more = image.in_strips ? 0 : analysis_bytes(image.view);
+            const std::uint64_t more = image.in_strips ? 0 : analysis_bytes(image.view, measurer_.options_);
             if (more > 0) share_.require(share_.bytes() + more);
+            if (!image.in_strips) measurer_.read_mask(image, share_);
             add(outcome, remarks_on(image.file));
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
@@ -129,7 +151,7 @@ class Measurer::Images {
         if (!done) return;
         const bool small = EnginePool::is_small(image.view);
         if (!small) finish();
-        held_ += image.bytes(measurer_.options_.histogram.bins);
+        held_ += image.bytes(measurer_.options_);
         waiting_.push_back(std::move(image));
         if (!small || held_ >= most_held) finish();
     }
@@ -143,6 +165,8 @@ class Measurer::Images {
                 attempt(outcome, [&] {
                     count_values_of(image);
                     if (outcome.end) return;
+                    if (measurer_.pass_ == 1 && measurer_.options_.regions_asked())
+                        measurer_.measure_regions(image, share_, clock_);
                     measurer_.write_results(image, clock_);
                     if (!outcome.end) add_up(image);
                 });
@@ -282,12 +306,12 @@ class Measurer::InStrips {
         : measurer_(measurer), image_(image), share_(share), clock_(clock) {}
 
     /// Has something done with a strip, whose pixels stay as they are until the next call returns.
-    void take(const io::Image& strip) {
+    void take(const io::Image& strip, std::uint64_t row) {
         wait();
         end_if_interrupted();
         if (!image_.in_strips) begin(strip);
         if (pass_ == Pass::analysis && !task_ && !restarts_) begin_analysis();
-        if (!restarts_) work_ = std::async(std::launch::async, [this, strip] { work(strip); });
+        if (!restarts_) work_ = std::async(std::launch::async, [this, strip, row] { work(strip, row); });
         clock_.enter(Stage::decode);
     }
 
@@ -325,11 +349,13 @@ class Measurer::InStrips {
         image_.view = io::view(strip);
         clock_.enter(Stage::memory);
         const bool bins = traits_of(image_.view.depth).counting == Counting::bins;
-        share_.require(share_.bytes() + (bins ? counting_bytes(image_.view) : 0) + analysis_bytes(image_.view));
+        share_.require(share_.bytes() + (bins ? counting_bytes(image_.view) : 0) +
+                       analysis_bytes(image_.view, measurer_.options_));
         image_.view.data = nullptr;
         image_.view.width = static_cast<std::int64_t>(strip.width);
         image_.view.height = static_cast<std::int64_t>(strip.height);
         image_.view.row_bytes = image_.view.packed_row_bytes();
+        measurer_.read_mask(image_, share_);
         measurer_.prepare(image_);
         if (measurer_.pass_ == 1) return;
         pass_ = Pass::copies;
@@ -366,8 +392,8 @@ class Measurer::InStrips {
         }
     }
 
-    void work(const io::Image& strip) {
-        const ImageView view = io::view(strip);
+    void work(const io::Image& strip, std::uint64_t row) {
+        const ImageView view = image_.masked(io::view(strip), row);
         switch (pass_) {
             case Pass::analysis:
                 return analyze(view);
@@ -429,7 +455,7 @@ class Measurer::InStrips {
         output.order = view.order;
         output.depth = image_.copy.depth;
         if (measurer_.luts_)
-            gpuhist::apply_luts(measurer_.luts_for(view.depth), view, output, measurer_.threads_of_copy_, samples);
+            measurer_.apply_luts(view, samples, image_.request, output);
         else
             task_->copy(view, output);
         rows_->add(rows);
@@ -508,7 +534,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     strips.strip_bytes = std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 24);
     strips.max_pixels = options_.max_pixels_in_strips;
     strips.refusal = [&](const io::StripFacts& facts) { return no_strips(facts, normalized); };
-    strips.take = [&](const io::Image& strip, std::uint64_t) { in_strips.take(strip); };
+    strips.take = [&](const io::Image& strip, std::uint64_t row) { in_strips.take(strip, row); };
     strips.again = [&] { return in_strips.again(); };
     decode.strips = &strips;
     const std::string& file = input.file_path();
@@ -532,6 +558,8 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
     const DepthTraits& depth = traits_of(facts.depth);
     if (options_.engine == "cuda" && depth.counting != Counting::values)
         return std::string("engine cuda measures ") + depth.name + " whole";
+    if (options_.regions_asked()) return "its regions are measured";
+    if (masks_.any() && facts.turned) return "its mask lies as it is shown, and it is stored otherwise";
     if (!copied) return {};
     const std::string copy = "a normalised copy is made of it, and ";
     if (facts.turned) return copy + "it is to be turned";
@@ -565,6 +593,97 @@ std::uint64_t Measurer::most_copies() const {
     if (luts_)
         for (const LutSet& tables : *luts_) most = std::max<std::uint64_t>(most, sample_bytes(tables.copy_depth()));
     return options_.copy_size > 0 ? 2 * most : most;
+}
+
+/// Measures the regions of an image, whose rows follow each other as labels ascend; then rectangles.
+void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageClock& clock) {
+    Outcome& outcome = *image.outcome;
+    const io::ImageInfo info = info_of(image);
+    const auto add = [&](const io::RegionInfo& region, Analysis& analysis) {
+        name_channels(analysis, image.file.samples);
+        analysis.white = options_.white.value_or(image.file.white);
+        const std::vector<Statistics> rows = statistics(analysis, options_.percentiles);
+        if (sinks_.rows) region_rows_.append_csv(outcome.regions, info, region, rows);
+        if (sinks_.printed && options_.format == "json")
+            region_rows_.append_json(outcome.printed_regions, info, region, rows);
+    };
+    if (labels_.any()) {
+        clock.enter(Stage::decode);
+        const std::uint64_t held = share.bytes();
+        io::DecodeOptions decode = options_.decode;
+        decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
+            share.require(held + file_bytes + pixel_bytes);
+        };
+        const io::Image labels =
+            labels_.read(outcome.input, image.view.width, image.view.height, image.file.pages, decode);
+        if (labels.format == "a JPEG")
+            throw IoError(outcome.input.path + ": its label image is a JPEG, which does not keep labels",
+                          IoError::Kind::unsupported);
+        clock.enter(Stage::analyze);
+        RegionOptions regions;
+        regions.label_zero = options_.label_zero;
+        regions.threads = threads_of_copy_;
+        regions.memory = std::max<std::uint64_t>(budget_.limit() / 4, 1 << 20);
+        const auto pixels = static_cast<std::uint64_t>(image.view.packed_row_bytes() * image.view.height);
+        share.require(share.bytes() + std::min(regions.memory, pixels));
+        analyze_regions(
+            image.view, io::view(labels), image.request,
+            [&](Region&& region) {
+                add({std::to_string(region.label), region.x, region.y, region.width, region.height, region.area},
+                    region.analysis);
+            },
+            regions);
+        share.require(held);
+    }
+    std::vector<Rectangle> rectangles = options_.rectangles;
+    if (const auto own = rectangles_.find(outcome.input.path); own != rectangles_.end())
+        for (const Rectangle& one : own->second) {
+            for (const Rectangle& other : options_.rectangles)
+                if (other.name == one.name)
+                    throw InvalidArgument("two rectangles are called '" + one.name + "', of --roi and of --rois");
+            rectangles.push_back(one);
+        }
+    constexpr std::size_t at_once = 32;  // whose results are held
+    for (std::size_t begin = 0; begin < rectangles.size(); begin += at_once) {
+        const std::size_t end = std::min(begin + at_once, rectangles.size());
+        std::vector<Task> tasks(end - begin);
+        std::vector<Analysis> found(tasks.size());
+        std::vector<Rectangle> inside;
+        for (std::size_t i = begin; i < end; ++i) {
+            const Rectangle& one = inside.emplace_back(
+                within(rectangles[i], image.view.width, image.view.height, options_.clip_rectangles));
+            Job& job = tasks[i - begin].job;
+            job.request = image.request;
+            job.result = &found[i - begin];
+            job.image = image.view;
+            job.image.width = one.width;
+            job.image.height = one.height;
+            const auto pixel = static_cast<std::int64_t>(sample_bytes(image.view.depth)) * image.view.channels;
+            job.image.data =
+                static_cast<const std::byte*>(image.view.data) + one.y * image.view.row_bytes + one.x * pixel;
+            if (job.image.mask) job.image.mask += one.y * image.view.mask_row_bytes + one.x;
+        }
+        engines_.run(tasks, in_flight_ == 1, clock);
+        for (std::size_t i = 0; i < tasks.size(); ++i) {
+            if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
+            const Rectangle& one = inside[i];
+            add({one.name, one.x, one.y, one.width, one.height, static_cast<std::uint64_t>(one.width * one.height)},
+                found[i]);
+        }
+    }
+}
+
+/// Facts about an image that was analysed.
+io::ImageInfo Measurer::info_of(const Image& image) const {
+    return {image.outcome->input.path,
+            image.view.width,
+            image.view.height,
+            image.view.depth,
+            image.analysis.white,
+            io::to_string(image.file.alpha),
+            io::to_string(image.file.damage),
+            image.file.bands,
+            image.file.pages};
 }
 
 /// Files that are written about an input in this pass.
@@ -619,7 +738,13 @@ void Measurer::apply_luts(Image& image) const {
     image.copy.pixels = copy_of(file, image.copy.depth);
     MutableImageView output = io::mutable_view(image.copy.pixels);
     output.depth = image.copy.depth;
-    gpuhist::apply_luts(tables, image.view, output, threads_of_copy_, file.samples);
+    apply_luts(image.view, file.samples, image.request, output);
+}
+
+void Measurer::apply_luts(const ImageView& view, Samples samples, const AnalysisRequest& request,
+                          const MutableImageView& output) const {
+    gpuhist::apply_luts(luts_for(view.depth), view, output, threads_of_copy_, samples);
+    settle_copy(view, request, options_.normalization.valid_only, output, threads_of_copy_);
 }
 
 /// Normalisation of an image.
@@ -638,6 +763,35 @@ void Measurer::prepare(Image& image) const {
     image.request.range = options_.histogram.range;
     image.request.percentiles = options_.percentiles;
     image.request.detail = detail_;
+    image.request.validity = validity_of(image);
+}
+
+/// Reads the mask of an image, once there is memory for it.
+void Measurer::read_mask(Image& image, MemoryBudget::Share& share) const {
+    if (!masks_.any()) return;
+    io::DecodeOptions decode = options_.decode;
+    const std::uint64_t held = share.bytes(), pixels = static_cast<std::uint64_t>(image.view.pixels());
+    decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
+        share.require(held + pixels + file_bytes + pixel_bytes);
+    };
+    image.mask =
+        mask_of(masks_.read(image.outcome->input, image.view.width, image.view.height, image.file.pages, decode));
+    image.view = image.masked(image.view, 0);
+    share.require(held + pixels);
+}
+
+std::shared_ptr<const Validity> Measurer::validity_of(Image& image) const {
+    Validity validity = options_.validity;
+    if (options_.nodata_of_file && image.file.nodata) validity.nodata.push_back({std::nullopt, *image.file.nodata});
+    const Depth depth = image.view.depth;
+    for (const auto& [channel, value] : options_.validity.nodata) {
+        if (nodata_in(depth, value)) continue;
+        const std::string text = "--nodata " + io::shortest(value) + " is no value of " + to_string(depth) + " samples";
+        if (single_) throw InvalidArgument(text);
+        image.outcome->remarks.push_back({"nodata", text + ": nothing is it"});
+    }
+    if (validity == Validity()) return nullptr;
+    return std::make_shared<const Validity>(std::move(validity));
 }
 
 /// The engine's task: to analyse the image, and to normalise it where that is asked.
@@ -684,15 +838,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     clock.enter(Stage::analyze);
     io::ImageResult& result = outcome.result;
     result.index = input.index;
-    result.info = {input.path,
-                   image.view.width,
-                   image.view.height,
-                   image.view.depth,
-                   image.analysis.white,
-                   io::to_string(image.file.alpha),
-                   io::to_string(image.file.damage),
-                   image.file.bands,
-                   image.file.pages};
+    result.info = info_of(image);
     result.rows = statistics(image.analysis, options_.percentiles);
     add(outcome, remarks_on(result, options_.white));
     const bool table = options_.table_of(input);
@@ -710,7 +856,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     for (const std::string& suffix : outcome.files)
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     if (sinks_.rows) outcome.rows = sinks_.rows->format(result);
-    if (sinks_.printed) outcome.printed = sinks_.printed->format(result);
+    if (sinks_.printed) outcome.printed = sinks_.printed->format(result) + outcome.printed_regions;
     if (table)
         outcome.printed =
             format_table(heading_of(result, options_.style), result.rows, panels, written, options_.style);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,11 +15,13 @@
 #include "gpuhist/io/pinned.hpp"
 #include "gpuhist/lut.hpp"
 #include "gpuhist/pinned_memory.hpp"
+#include "run/companions.hpp"
 #include "run/engine_pool.hpp"
 #include "run/image_files.hpp"
 #include "run/memory_budget.hpp"
 #include "run/options.hpp"
 #include "run/outcome.hpp"
+#include "run/rectangles.hpp"
 #include "run/stages.hpp"
 
 namespace gpuhist::app {
@@ -61,10 +64,17 @@ class Measurer {
     void name(Image& image, const io::Image& file) const;
     bool needs_values(const Image& image) const;
     void prepare(Image& image) const;
+    io::ImageInfo info_of(const Image& image) const;
+    void measure_regions(Image& image, MemoryBudget::Share& share, StageClock& clock);
+    void read_mask(Image& image, MemoryBudget::Share& share) const;
+    /// Rules by which samples of an image count; null: all do. What a value finds nothing in is a remark.
+    std::shared_ptr<const Validity> validity_of(Image& image) const;
     Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
     const LutSet& luts_for(Depth depth) const;
     void apply_luts(Image& image) const;
+    void apply_luts(const ImageView& view, Samples samples, const AnalysisRequest& request,
+                    const MutableImageView& output) const;
     Normalization normalization_of(const io::Image& file) const;
     /// Memory for a copy.
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
@@ -75,6 +85,9 @@ class Measurer {
 
     const Options& options_;
     const ImageFiles files_;
+    const Companions masks_, labels_;
+    const std::map<std::string, std::vector<Rectangle>> rectangles_;  ///< of images by their path
+    const io::RegionRows region_rows_;
     EnginePool& engines_;
     MemoryBudget& budget_;
     const Sinks& sinks_;

@@ -16,6 +16,7 @@
 #include "gpuhist/statistics.hpp"
 #include "run/engine_choice.hpp"
 #include "run/inputs.hpp"
+#include "run/rectangles.hpp"
 
 namespace gpuhist::app {
 
@@ -39,6 +40,14 @@ struct Options {
     std::int64_t copy_size = 0;         ///< longest side of normalised copies; 0: they are as large as their images
     Percentiles percentiles;            ///< that have a column
     std::optional<double> white;        ///< value that stands for white in every image; absent: the image's own
+    Validity validity;                  ///< which samples count
+    bool nodata_of_file = false;        ///< beside its values that which a file says stands for no data
+    std::string masks;        ///< an image, or a directory of such, of which 0 says that a pixel does not count
+    std::string labels;       ///< a label image, or a directory of such: regions
+    bool label_zero = false;  ///< label 0 is a region too
+    std::vector<Rectangle> rectangles;  ///< regions of every image
+    std::string rectangles_from;        ///< a file that has others, of some images
+    bool clip_rectangles = false;       ///< to the image; else one that leaves it is an error
     HistogramOptions histogram;
     io::PlotRequest plots;  ///< their range and logarithmic axis are those of the table's histogram too
     std::string engine = "auto";
@@ -64,6 +73,7 @@ struct Options {
         if (write) return *write;
         return input.from_directory ? Writes{true, false, false, normalize} : Writes{true, true, true, true};
     }
+    bool regions_asked() const { return !labels.empty() || !rectangles.empty() || !rectangles_from.empty(); }
     bool copies_asked() const { return normalize || (write && write->normalized); }
     bool table_of(const Input& input) const { return format == "table" && (table_of_each || !input.from_directory); }
 };

@@ -60,6 +60,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
       linked_(options.linked && journaled_),
       checkpoint_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
       rows_(options.output / rows_name(options)),
+      regions_(options.output / "regions.csv"),
       errors_(options.output / "errors.csv"),
       bad_(options.output / "gpuhist.bad"),
       values_(journaled_
@@ -88,6 +89,7 @@ std::vector<std::string> Results::working_names() const {
     if (stats_wanted_) names.push_back(rows_.partial().filename());
     if (stats_wanted_ && !sharded_) names.push_back(errors_.partial().filename());
     if (stats_wanted_ && sharded_) names.push_back(io::shard_frequency_file_name(checkpoint_.shard.id));
+    if (regions_wanted()) names.push_back(regions_.partial().filename());
     if (linked_) names.push_back(bad_.partial().filename());
     return names;
 }
@@ -95,6 +97,7 @@ std::vector<std::string> Results::working_names() const {
 void Results::reserve_names() {
     std::vector<std::string> names;
     if (stats_wanted_) names.push_back(rows_name(options_));
+    if (stats_wanted_ && !sharded_) names.emplace_back("regions.csv");
     if (sharded_) names.push_back(io::shard_file_name(checkpoint_.shard.id));
     if (journaled_) {
         for (std::string& name : working_names()) names.push_back(std::move(name));
@@ -133,6 +136,7 @@ std::uint64_t Results::begin() {
         if (!complete_ && stats_wanted_) {
             rows_.resume(checkpoint_.rows);
             if (!sharded_) errors_.resume(checkpoint_.errors_file);
+            if (regions_wanted()) regions_.resume(checkpoint_.regions);
         }
         if (!complete_ && linked_) bad_.resume(checkpoint_.bad);
         if (checkpoint_.standard_output && sinks_.printed) printed_tail_ = PrintedTail(*checkpoint_.standard_output);
@@ -141,6 +145,7 @@ std::uint64_t Results::begin() {
     }
     rows_.discard();
     if (!sharded_) errors_.discard();
+    if (regions_wanted()) regions_.discard();
     if (linked_) bad_.discard();
     values_->discard();
     std::error_code ignored;
@@ -243,6 +248,10 @@ void Results::begin_files() {
     if (stats_wanted_) {
         if (journaled_) rows_.begin();
         rows_.append(sinks_.rows->begin());
+        if (regions_wanted()) {
+            if (journaled_) regions_.begin();
+            regions_.append(io::RegionRows(options_.percentiles).csv_header());
+        }
         if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
     }
 }
@@ -308,6 +317,7 @@ void Results::add_image(Outcome& outcome) {
     if (sinks_.rows) {
         rows_.append(sinks_.rows->append(outcome.result, std::move(outcome.rows)));
         checkpoint_.shard.rows += outcome.result.rows.size();
+        if (regions_wanted()) regions_.append(outcome.regions);
     }
     for (io::Group& group : outcome.summaries) summary_.add(group);
     for (auto& [group, images] : outcome.stored) checkpoint_.shard.stored.add(group, std::move(images));
@@ -356,6 +366,10 @@ void Results::checkpoint() {
         if (!sharded_) {
             errors_.sync();
             checkpoint_.errors_file = errors_.extent();
+        }
+        if (regions_wanted()) {
+            regions_.sync();
+            checkpoint_.regions = regions_.extent();
         }
     }
     output_.sync();
@@ -423,7 +437,7 @@ void Results::finish_shard() {
 /// Files that are not written now must not be left from an earlier run: they would be taken for this one's.
 void Results::finish_dataset() {
     const io::Shard& shard = checkpoint_.shard;
-    std::set<std::string> stale{"stats.csv"};
+    std::set<std::string> stale{"stats.csv", "regions.csv"};
     if (journaled_) {
         stale.insert("errors.csv");
         for (const std::string& name : io::dataset_file_names()) stale.insert(name);
@@ -432,6 +446,10 @@ void Results::finish_dataset() {
         finish_rows(rows_, "stats.csv", checkpoint_.rows);
     else
         rows_.discard();
+    if (regions_wanted() && shard.rows > 0)
+        finish_rows(regions_, "regions.csv", checkpoint_.regions);
+    else if (regions_wanted())
+        regions_.discard();
     if (journaled_) {
         if (!checkpoint_.errors.empty())
             finish_rows(errors_, "errors.csv", checkpoint_.errors_file);
@@ -523,6 +541,7 @@ void Results::abandon() {
     if (!journaled_) return;
     rows_.discard();
     if (!sharded_) errors_.discard();
+    if (regions_wanted()) regions_.discard();
     if (linked_) bad_.discard();
     values_->discard();
     std::error_code ignored;

@@ -85,6 +85,7 @@ class Results {
 
   private:
     std::vector<std::string> working_names() const;
+    bool regions_wanted() const { return stats_wanted_ && !sharded_ && options_.regions_asked(); }
     io::FileWriter writer();
     void keep_values();
     void begin_files();
@@ -112,9 +113,10 @@ class Results {
     const bool sharded_;
     const bool linked_;  ///< there are two passes
     std::filesystem::path checkpoint_path_;
-    RowFile rows_;    ///< stats.csv, or all rows of a shard
-    RowFile errors_;  ///< errors.csv, which a shard has none of
-    RowFile bad_;     ///< index and page of inputs that a second pass leaves out, a line each
+    RowFile rows_;     ///< stats.csv, or all rows of a shard
+    RowFile regions_;  ///< regions.csv
+    RowFile errors_;   ///< errors.csv, which a shard has none of
+    RowFile bad_;      ///< index and page of inputs that a second pass leaves out, a line each
     std::ifstream bad_lines_;
     std::optional<std::pair<std::uint64_t, std::uint64_t>> next_bad_;  ///< index and page
     const std::shared_ptr<io::FrequencyFile> values_;

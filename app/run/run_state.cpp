@@ -30,6 +30,26 @@ std::string percents(const Percentiles& percentiles) {
     return text;
 }
 
+std::string rectangles_text(const Options& options) {
+    std::string text = options.rectangles_from + (options.clip_rectangles ? " clipped" : "");
+    for (const Rectangle& one : options.rectangles)
+        text += " " + one.name + "=" + std::to_string(one.x) + "," + std::to_string(one.y) + "," +
+                std::to_string(one.width) + "," + std::to_string(one.height);
+    return text;
+}
+
+std::string validity_text(const Options& options) {
+    const Validity& validity = options.validity;
+    const auto of = [](const std::optional<Channel>& channel) {
+        return channel ? std::string(to_string(*channel)) + ":" : std::string();
+    };
+    std::string text = options.nodata_of_file ? "tag " : "";
+    for (const auto& [channel, value] : validity.nodata) text += of(channel) + io::shortest(value) + " ";
+    for (const auto& [channel, lowest, highest] : validity.valid)
+        text += of(channel) + io::shortest(lowest) + "," + io::shortest(highest) + " ";
+    return text + (validity.nodata_any ? "any " : "");
+}
+
 std::string pages_text(const std::optional<PageSelection>& pages) {
     std::string text;
     for (const auto& [first, last] : pages ? pages->ranges : std::vector<PageSelection::Range>{})
@@ -85,6 +105,14 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
             if (wanted) write += name;
     if (!options.write && options.normalize) write = "normalized of directories too";
     all["--depth"] = normalization.depth ? to_string(*normalization.depth) : "";
+    all["--mask"] = options.masks;
+    all["--labels"] = options.labels + (options.label_zero ? " with 0" : "");
+    all["--roi, --rois or --clip-rois"] = rectangles_text(options);
+    all["--nodata, --valid or --nodata-any"] = validity_text(options);
+    all["--alpha"] = options.validity.alpha == AlphaRule::mask     ? "mask"
+                     : options.validity.alpha == AlphaRule::ignore ? "ignore"
+                                                                   : "row";
+    all["--apply-to"] = normalization.valid_only ? "valid" : "all";
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
     all["--link"] = options.linked ? "dataset" : "";
     all["--lut-in"] = options.tables_from.string();

@@ -1,0 +1,46 @@
+/// Companions: image files that say something of the pixels of the inputs, as masks do.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "gpuhist/io/decode.hpp"
+#include "gpuhist/io/image.hpp"
+#include "run/inputs.hpp"
+
+namespace gpuhist::app {
+
+/// Companions of all inputs: one image for all, or a directory that has one for each, by the name under which results
+/// are written, with an extension of any image format. They are read as they are stored, one channel. Safe to call from
+/// several threads.
+class Companions {
+  public:
+    /// `what` they are: `mask`. An empty path: none.
+    Companions(std::string path, const char* what);
+
+    bool any() const { return !path_.empty(); }
+    /// Reads that of an input whose image has these sides and pages; the one page of a file serves all of an input.
+    /// Throws IoError, which names both, where there is none or several, it cannot be read, or has other sides, pages
+    /// or several channels.
+    io::Image read(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
+                   io::DecodeOptions options) const;
+
+  private:
+    std::string path_of(const Input& input) const;
+
+    const std::string path_, what_;
+    const bool directory_;
+    mutable std::mutex mutex_;
+    /// Image files of a directory that was looked into, by their names without extension.
+    mutable std::map<std::filesystem::path, std::multimap<std::string, std::string>> listed_;
+};
+
+/// Bytes of a mask, 1 where the companion is not 0, row after row without gaps.
+std::vector<std::uint8_t> mask_of(const io::Image& companion);
+
+}  // namespace gpuhist::app
