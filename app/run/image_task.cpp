@@ -1,5 +1,6 @@
 #include "run/image_task.hpp"
 
+#include <oneapi/tbb/parallel_for.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -599,13 +600,35 @@ std::uint64_t Measurer::most_copies() const {
 void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageClock& clock) {
     Outcome& outcome = *image.outcome;
     const io::ImageInfo info = info_of(image);
-    const auto add = [&](const io::RegionInfo& region, Analysis& analysis) {
+    struct Text {
+        std::string csv, json;
+    };
+    const auto text_of = [&](const io::RegionInfo& region, Analysis& analysis) {
         name_channels(analysis, image.file.samples);
         analysis.white = options_.white.value_or(image.file.white);
         const std::vector<Statistics> rows = statistics(analysis, options_.percentiles);
-        if (sinks_.rows) region_rows_.append_csv(outcome.regions, info, region, rows);
-        if (sinks_.printed && options_.format == "json")
-            region_rows_.append_json(outcome.printed_regions, info, region, rows);
+        Text text;
+        if (sinks_.rows) region_rows_.append_csv(text.csv, info, region, rows);
+        if (sinks_.printed && options_.format == "json") region_rows_.append_json(text.json, info, region, rows);
+        return text;
+    };
+    const auto add = [&](const Text& text) {
+        outcome.regions += text.csv;
+        outcome.printed_regions += text.json;
+    };
+    const auto add_labels = [&](std::vector<Region>& regions) {
+        std::vector<Text> texts(regions.size());
+        const auto work = [&](std::size_t i) {
+            Region& region = regions[i];
+            texts[i] =
+                text_of({std::to_string(region.label), region.x, region.y, region.width, region.height, region.area},
+                        region.analysis);
+        };
+        if (threads_of_copy_ > 1)
+            tbb::parallel_for(std::size_t{0}, regions.size(), work);
+        else
+            for (std::size_t i = 0; i < regions.size(); ++i) work(i);
+        std::for_each(texts.begin(), texts.end(), add);
     };
     if (labels_.any()) {
         clock.enter(Stage::decode);
@@ -626,13 +649,7 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
         regions.memory = std::max<std::uint64_t>(budget_.limit() / 4, 1 << 20);
         const auto pixels = static_cast<std::uint64_t>(image.view.packed_row_bytes() * image.view.height);
         share.require(share.bytes() + std::min(regions.memory, pixels));
-        analyze_regions(
-            image.view, io::view(labels), image.request,
-            [&](Region&& region) {
-                add({std::to_string(region.label), region.x, region.y, region.width, region.height, region.area},
-                    region.analysis);
-            },
-            regions);
+        analyze_regions(image.view, io::view(labels), image.request, add_labels, regions);
         share.require(held);
     }
     std::vector<Rectangle> rectangles = options_.rectangles;
@@ -667,8 +684,8 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
         for (std::size_t i = 0; i < tasks.size(); ++i) {
             if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
             const Rectangle& one = inside[i];
-            add({one.name, one.x, one.y, one.width, one.height, static_cast<std::uint64_t>(one.width * one.height)},
-                found[i]);
+            const auto area = static_cast<std::uint64_t>(one.width * one.height);
+            add(text_of({one.name, one.x, one.y, one.width, one.height, area}, found[i]));
         }
     }
 }

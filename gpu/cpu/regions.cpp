@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <string>
@@ -190,7 +191,7 @@ constexpr std::size_t held_regions = 1024;
 }  // namespace cpu
 
 void analyze_regions(const ImageView& image, const ImageView& labels, const AnalysisRequest& request,
-                     const std::function<void(Region&&)>& take, const RegionOptions& options) {
+                     const std::function<void(std::vector<Region>&)>& take, const RegionOptions& options) {
     using namespace cpu;
     core::validate(image, request);
     core::validate(labels);
@@ -260,11 +261,9 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
                                                   regions[static_cast<std::size_t>(i)]);
                                   }
                               });
-                for (std::size_t i = begin; i < end; ++i) {
-                    Region& region = regions[i - begin];
-                    if (large(i)) analyze(*together, index.places[i], region);
-                    take(std::move(region));
-                }
+                for (std::size_t i = begin; i < end; ++i)
+                    if (large(i)) analyze(*together, index.places[i], regions[i - begin]);
+                take(regions);
             }
         }
     });
@@ -273,8 +272,10 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
 std::vector<Region> analyze_regions(const ImageView& image, const ImageView& labels, const AnalysisRequest& request,
                                     const RegionOptions& options) {
     std::vector<Region> regions;
-    analyze_regions(
-        image, labels, request, [&](Region&& region) { regions.push_back(std::move(region)); }, options);
+    const auto take = [&](std::vector<Region>& some) {
+        std::move(some.begin(), some.end(), std::back_inserter(regions));
+    };
+    analyze_regions(image, labels, request, take, options);
     return regions;
 }
 

@@ -29,13 +29,13 @@ struct RegionOptions {
     std::uint64_t memory = std::uint64_t{1} << 29;  ///< bytes for copies of pixels: with less there are more passes
 };
 
-/// Analyses the regions of an image, and calls `take` for each in ascending order of the labels, one at a time, on the
-/// calling thread; it may move the region away. `labels` is one channel of u8, u16 or u32, or of s32 that is not
+/// Analyses the regions of an image, and hands them to `take` in ascending order of the labels, up to 1,024 at a time,
+/// on the calling thread; it may move them away. `labels` is one channel of u8, u16 or u32, or of s32 that is not
 /// negative, as large as the image; both in host memory. Masks and Validity hold as for an image. Runs on the CPU,
 /// whichever engine analyses images. Throws InvalidArgument for views that break their rules or do not go together, and
 /// what `take` throws.
 void analyze_regions(const ImageView& image, const ImageView& labels, const AnalysisRequest& request,
-                     const std::function<void(Region&&)>& take, const RegionOptions& options = {});
+                     const std::function<void(std::vector<Region>&)>& take, const RegionOptions& options = {});
 
 /// Regions of an image, all of them.
 std::vector<Region> analyze_regions(const ImageView& image, const ImageView& labels,
