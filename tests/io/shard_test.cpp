@@ -76,7 +76,7 @@ TEST(ShardFile, IsReadStrictly) {
         "p: its format is 'gpuhist part 7', which another version of gpuhist wrote, while this one reads 'gpuhist part "
         "9': run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 9\"'");
+              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 10\"'");
     const std::string good = shard_json(small_part());
     EXPECT_EQ(failure_of([&] { parse_shard(good.substr(0, good.rfind(",\"checksum")) + "}\n", "p"); }),
               "p: it is damaged: its checksum is missing or another");
@@ -135,7 +135,7 @@ class ShardRowsTest : public testing::Test {
         write_text(path, text);
         std::vector<Row> found;
         for (ShardRows rows(path, checksums); rows.next();)
-            found.push_back({rows.index(), rows.is_error(), rows.row()});
+            found.push_back({rows.index(), rows.is_error(), std::string(rows.row())});
         return found;
     }
     std::string failure(const std::string& text) {
