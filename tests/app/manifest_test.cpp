@@ -6,6 +6,7 @@
 
 #include "gpuhist/io/manifest.hpp"
 #include "support/directory.hpp"
+#include "support/sealed.hpp"
 
 namespace {
 
@@ -154,6 +155,18 @@ TEST_F(Manifests, ChangedOnesAreRefused) {
     expect_refused(run({"--manifest", "none.jsonl"}), "none.jsonl: cannot be read");
     EXPECT_FALSE(fs::exists(at("changed")));
 
+    // Lines are all there, each once.
+    const std::string second = read_text(at("parts/part-2-of-3.json"));
+    for (const auto& [lines, what] : {std::pair("[3,5]", "line 6 of their manifest is to follow, but line 7 does"),
+                                      {"[2,6]", "line 4 of their manifest is to follow, but line 3 does"}}) {
+        std::string forged = second;
+        forged.replace(forged.find("\"lines\":[3,6]") + 8, 5, lines);
+        write_text(at("parts/part-2-of-3.json"), test::resealed(forged));
+        expect_refused(run({"merge", "-q", "parts"}), what);
+    }
+    write_text(at("parts/part-2-of-3.json"), second);
+    EXPECT_EQ(run({"merge", "-q", "-o", "good", "parts"}).code, all_done);
+
     // A part of another manifest, or of other lines, does not go with these.
     ASSERT_EQ(run({"manifest", "dir", "-q", "--exclude", "8.png", "-o", "m2.jsonl"}).code, all_done);
     ASSERT_EQ(run({"--manifest", "m2.jsonl", "-q", "-o", "others", "--shard", "2/3"}).code, all_done);
@@ -165,6 +178,28 @@ TEST_F(Manifests, ChangedOnesAreRefused) {
     ASSERT_EQ(run({"dir", "-q", "-o", "listed", "--shard", "2/3"}).code, all_done);
     expect_refused(run({"merge", "-q", "parts", "listed"}), "do not belong together: ");
     expect_refused(run({"merge", "-q", "--shard", "1/1", "-o", "no", "listed"}), "only shards of a manifest");
+}
+
+TEST_F(Manifests, AnInterruptedShardGoesOnWithItsManifestAlone) {
+    make_tree("dir", 600);
+    ASSERT_LE(run({"manifest", "dir", "-q", "-o", "m.jsonl"}).code, inputs_failed);
+    ASSERT_LE(run({"manifest", "dir", "-q", "--exclude", "image7.*", "-o", "m2.jsonl"}).code, inputs_failed);
+    const auto words = [](const char* manifest, const char* output, const char* last) {
+        return Names{"--manifest", manifest, "-q", "--write", "stats", "-o", output, "--shard", "2/2", last};
+    };
+    ASSERT_LE(run(words("m.jsonl", "whole", "--log")).code, inputs_failed);
+    Setting setting;
+    setting.signal = SIGTERM;
+    setting.after_file = "out/part-2-of-2.stats.csv.partial";
+    Names interrupted = words("m.jsonl", "out", "--log");
+    interrupted.insert(interrupted.end(), {"--checkpoint", "0.01"});
+    ASSERT_EQ(run(interrupted, setting).code, was_interrupted);
+    interrupted.push_back("--resume");
+    interrupted[1] = "m2.jsonl";
+    expect_refused(run(interrupted), "differs in the manifest", usage_error);
+    interrupted[1] = "m.jsonl";
+    EXPECT_LE(run(interrupted).code, inputs_failed);
+    expect_same_files("out", "whole");
 }
 
 TEST_F(Manifests, WordsThatDoNotGoTogetherAreRefused) {

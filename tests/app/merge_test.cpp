@@ -117,7 +117,7 @@ class Merge : public testing::Test {
 
     static io::Shard empty_shard(std::size_t inputs, std::uint64_t number, std::uint64_t parts) {
         io::Shard part;
-        part.id = {number, parts};
+        part.id = {number, parts, {}};
         part.inputs = inputs;
         part.inputs_hash = "cafe";
         part.options = {{"decoder", "1"}, {"--bins", "64"}};

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 Shard small_part() {
     Shard part;
-    part.id = {2, 3};
+    part.id = {2, 3, {}};
     part.inputs = 9;
     part.inputs_hash = "0123abcd";
     part.rows = 4;
@@ -74,7 +74,7 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 7"; }),
         "p: its format is 'gpuhist part 7', which another version of gpuhist wrote, while this one reads 'gpuhist part "
-        "9': run this shard again, or merge with that version");
+        "10': run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
               "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 10\"'");
     const std::string good = shard_json(small_part());
@@ -84,6 +84,11 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(changed([](auto& part) { part["notes"][1]["subject"] = "gray u8"; }),
               "p/notes/1/subject: subjects are in byte order, each once");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: shards are counted from 1");
+    EXPECT_EQ(changed([](auto& part) { part["lines"] = {2, 1}; }), "p/lines: the first line comes before the end");
+    EXPECT_EQ(changed([](auto& part) {
+                  part["lines"] = {0, 1000};
+              }),
+              "p/lines/1: 1000 is more than " + std::to_string(small_part().inputs));
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
     EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
               "p/errors: a whole number is wanted, in quotes from 2^53 on");

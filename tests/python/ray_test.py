@@ -69,6 +69,8 @@ def work(tmp_path_factory):
     os.chdir(folder)
     os.environ["GPUHIST_TEST_FAULTS"] = str(folder / "faults")
     os.environ["PYTHONPATH"] = f"{folder}:{os.environ['PYTHONPATH']}"
+    (folder / "tmp").mkdir()
+    os.environ.update(TMPDIR=str(folder / "tmp"), RAY_TMPDIR="/tmp")  # whose sockets need short paths
     for words in (["images", "-o", "whole", "--group-by", "dir"], ["manifest", "images", "-o", "m.jsonl"]):
         assert subprocess.run([sys.executable, "-m", "gpuhist", *words, "-q"]).returncode in (0, 1)
     yield folder
@@ -119,6 +121,8 @@ def test_a_worker_that_is_killed_loses_nothing(work, cluster):
     measure("worker")
     assert (work / "faults/worker-done").exists()
     expect_whole(work, "worker")
+    measure("cleared")  # by the tasks that come after
+    assert list((work / "tmp").glob("gpuhist-ray-*")) == []
 
 
 def test_two_attempts_at_a_part_at_once_make_the_same(work, cluster):

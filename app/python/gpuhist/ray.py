@@ -12,10 +12,12 @@ import argparse
 import concurrent.futures
 import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import importlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -143,6 +145,19 @@ def _names(url: str) -> set[str]:
     return set()
 
 
+@contextlib.contextmanager
+def _temporary() -> Iterator[Path]:
+    """Directory of a task. Those that killed workers left are removed before: nobody holds their locks."""
+    for left in Path(tempfile.gettempdir()).glob("gpuhist-ray-*/lock"):
+        with contextlib.suppress(OSError), open(left) as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left.parent, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="gpuhist-ray-") as name, open(Path(name) / "new", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.rename(Path(name) / "new", Path(name) / "lock")
+        yield Path(name)
+
+
 def _command(words: Sequence[str], folder: str, made: Path) -> None:
     """Runs the command in a folder, which makes a file; by this one alone exit code 1 tells inputs that failed."""
 
@@ -204,8 +219,7 @@ def _measure_shard(
     manifest: str, index: Index, parts: str, shard: int, shards: int, words: list[str], here: str, most_bytes: int
 ) -> tuple[int, int]:
     """Task: makes the part of a shard. Returns how many inputs it has, and how many of them failed."""
-    with tempfile.TemporaryDirectory(prefix="gpuhist-") as temporary:
-        folder = Path(temporary)
+    with _temporary() as folder:
         if _is_url(manifest):
             local = folder / "manifest.jsonl"
             index.fetch(manifest, shard, shards, local)
@@ -233,8 +247,8 @@ def _measure_shard(
 def _unpacked(parts: str, first: int, last: int, shards: int) -> Iterator[Path]:
     """Folder with a folder of the parts from the first to the last one."""
     fs, path = _filesystem(parts)
-    with tempfile.TemporaryDirectory(prefix="gpuhist-") as temporary:
-        folder = Path(temporary) / "parts"
+    with _temporary() as temporary:
+        folder = temporary / "parts"
         folder.mkdir()
         for shard in range(first, last + 1):
             with fs.open(f"{path}/part-{shard}-of-{shards}.tar", "rb") as file, tarfile.open(fileobj=file) as tar:
@@ -244,7 +258,7 @@ def _unpacked(parts: str, first: int, last: int, shards: int) -> Iterator[Path]:
                         with open(folder / member.name, "wb") as to:
                             while piece := source.read(1 << 20):
                                 to.write(piece)
-        yield Path(temporary)
+        yield temporary
 
 
 def _join(parts: str, shards: int, to: str, joined: int, count: int) -> tuple[int, int]:
