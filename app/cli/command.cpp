@@ -13,6 +13,7 @@
 #include "commands/devices.hpp"
 #include "commands/formats.hpp"
 #include "commands/licenses.hpp"
+#include "commands/manifest.hpp"
 #include "commands/merge.hpp"
 #include "run/pipeline.hpp"
 
@@ -29,6 +30,8 @@ int execute(const CommandLine& line) {
             return show_columns(line.columns);
         case Command::formats:
             return show_formats(line.formats);
+        case Command::manifest:
+            return make_manifest(line.manifest);
         case Command::merge:
             return merge(line.merge);
         case Command::licenses:

@@ -136,6 +136,23 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     if (given("--gpu")) options.engine = "cuda";
 }
 
+void check_manifest(const ManifestOptions& options, const std::map<std::string, Source>& sources) {
+    const auto given = [&](const char* option) {
+        const auto found = sources.find(option);
+        return found != sources.end() && found->second != Source::none;
+    };
+    if (!options.lines) {
+        check_inputs(options.inputs, given);
+        if (given("--null") && !options.inputs.files_from)
+            throw Contradiction({"--null"}, "--null is about the names that --files-from reads");
+        return;
+    }
+    for (const char* option : {"--files-from", "--null", "--no-recursive", "--follow-links", "--include", "--exclude"})
+        if (given(option))
+            throw Contradiction({option, "--lines"}, std::string(option) + " is about a list that --lines has made");
+    if (!options.inputs.arguments.empty()) throw Contradiction({"--lines"}, "--lines names the inputs: name no others");
+}
+
 void check_merge(const MergeOptions& options) {
     const auto& directories = options.directories;
     if (directories.empty()) throw Contradiction({}, "merge: no directory: name those that hold the part files");
@@ -195,6 +212,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
     const auto sources = apply_settings(grammar, app, dropped);
     try {
         if (line.command == Command::run) conclude(grammar, sources, line.run);
+        if (line.command == Command::manifest) check_manifest(line.manifest, sources);
         if (line.command == Command::merge) check_merge(line.merge);
     } catch (const Contradiction& contradiction) {
         const std::string left_out = weakest(contradiction, sources);
@@ -208,7 +226,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
         if (grammar.shell.empty()) throw Contradiction({}, "completion: name the shell: bash, zsh or fish");
         return print(completion(grammar, grammar.shell));
     }
-    line.merge.notes = !grammar.quiet;
+    line.merge.notes = line.manifest.notes = !grammar.quiet;
     line.run.style = table_style(grammar.color, line.run.plots.options.log_counts);
     return std::nullopt;
 }

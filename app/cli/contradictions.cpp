@@ -5,31 +5,40 @@
 #include <utility>
 
 namespace gpuhist::app {
+namespace {
 
-void check(const Options& options, const std::function<bool(const char*)>& given) {
-    if (options.inputs.files_from && !options.inputs.arguments.empty())
+bool is_directory(const std::string& input) {
+    std::error_code failed;
+    return input != "-" && std::filesystem::is_directory(input, failed);
+}
+
+}  // namespace
+
+void check_inputs(const InputOptions& options, const std::function<bool(const char*)>& given) {
+    const std::vector<std::string>& inputs = options.arguments;
+    if (options.files_from && !inputs.empty())
         throw Contradiction({"--files-from"}, "--files-from names the inputs: name no others");
-    if (options.inputs.zero_separated && !options.inputs.files_from && !options.dry_run)
-        throw Contradiction({"--null"}, "--null is about the names that --files-from reads and --dry-run prints");
-    if (options.dry_run && options.resume)
-        throw Contradiction({"--dry-run", "--resume"}, "--dry-run lists all inputs, --resume goes on with some");
-    if (options.inputs.arguments.empty() && !options.inputs.files_from)
+    if (inputs.empty() && !options.listed())
         throw Contradiction({}, "no input: name images, a directory, or - for standard input");
-    if (std::count(options.inputs.arguments.begin(), options.inputs.arguments.end(), "") > 0)
-        throw Contradiction({}, "an input's name is empty");
-
-    const std::vector<std::string>& inputs = options.inputs.arguments;
-
-    const auto is_directory = [](const std::string& input) {
-        std::error_code failed;
-        return input != "-" && std::filesystem::is_directory(input, failed);
-    };
+    if (std::count(inputs.begin(), inputs.end(), "") > 0) throw Contradiction({}, "an input's name is empty");
     for (const char* option : {"--no-recursive", "--follow-links", "--include", "--exclude"})
         if (given(option) && std::none_of(inputs.begin(), inputs.end(), is_directory))
             throw Contradiction({option}, std::string(option) + " is about directories, and none is given");
     if (given("--follow-links") && given("--no-recursive"))
         throw Contradiction({"--follow-links", "--no-recursive"},
                             "--follow-links enters directories in directories, which --no-recursive leaves out");
+}
+
+void check(const Options& options, const std::function<bool(const char*)>& given) {
+    if (options.inputs.manifest_path && (options.inputs.files_from || !options.inputs.arguments.empty()))
+        throw Contradiction({"--manifest"}, "--manifest names the inputs: name no others");
+    if (options.inputs.zero_separated && !options.inputs.files_from && !options.dry_run)
+        throw Contradiction({"--null"}, "--null is about the names that --files-from reads and --dry-run prints");
+    if (options.dry_run && options.resume)
+        throw Contradiction({"--dry-run", "--resume"}, "--dry-run lists all inputs, --resume goes on with some");
+    check_inputs(options.inputs, given);
+
+    const std::vector<std::string>& inputs = options.inputs.arguments;
     const bool pages_are_set = options.inputs.pages && !options.inputs.pages->one();
     Writes writes{true, true, true, true};
     std::string why = "which --write leaves out";
@@ -98,7 +107,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--percentiles"}, "--percentiles belongs to --normalize percentile");
     const bool drawn = options.format == "table";
     // Files about a set, dataset.json and its picture, are written with its stats.
-    const bool of_set = writes.stats && (list || pages_are_set || inputs.size() > 1 ||
+    const bool of_set = writes.stats && (options.inputs.listed() || pages_are_set || inputs.size() > 1 ||
                                          std::any_of(inputs.begin(), inputs.end(), is_directory));
     for (const char* option : {"--bins", "--range"})
         if (given(option) && !writes.histogram && !of_set)

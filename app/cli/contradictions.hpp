@@ -21,6 +21,9 @@ class Contradiction : public std::runtime_error {
     std::vector<std::string> options_;
 };
 
+/// Throws the first Contradiction among the options by which inputs are listed.
+void check_inputs(const InputOptions& options, const std::function<bool(const char*)>& given);
+
 /// Throws the first Contradiction among the options of a run, of which `given` tells who has a value from anywhere.
 void check(const Options& options, const std::function<bool(const char*)>& given);
 

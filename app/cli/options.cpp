@@ -68,22 +68,36 @@ std::function<void(const std::string&)> parse_columns(Percentiles& percentiles) 
     return [&percentiles](const std::string& text) { percentiles = parse_percentile_columns(text); };
 }
 
-void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Input");
+/// Adds the options by which inputs are listed, in a run and for a manifest: names of a list, and those of directories.
+void add_list_options(CLI::App& app, InputOptions& inputs, const char* null) {
     add_text(
-        app, "--files-from", [&](const std::string& path) { options.inputs.files_from = path; },
+        app, "--files-from", [&](const std::string& path) { inputs.files_from = path; },
         "Read the names of the inputs from a file, or from\nstandard input: -; a line each", "FILE");
-    app.add_flag("-0,--null", options.inputs.zero_separated,
-                 "The names end with zero bytes: find ... -print0; so do those\nthat --dry-run prints");
-    app.add_flag("--dry-run", options.dry_run, "Only list the inputs, and say what is left out of directories");
+    app.add_flag("-0,--null", inputs.zero_separated, null);
+}
+
+void add_walk_options(CLI::App& app, InputOptions& inputs) {
     app.add_flag_callback(
-        "--no-recursive", [&] { options.inputs.walk.recursive = false; }, "Leave out directories in directories");
-    app.add_flag("--follow-links", options.inputs.walk.follow_links,
+        "--no-recursive", [&] { inputs.walk.recursive = false; }, "Leave out directories in directories");
+    app.add_flag("--follow-links", inputs.walk.follow_links,
                  "Go into links to directories too, into each directory once");
-    add_globs(app, "--include", options.inputs.walk.include,
+    add_globs(app, "--include", inputs.walk.include,
               "Of directories take the files that match, whatever their\nextension; a glob with / is for the whole "
               "path in the\ndirectory; repeatable");
-    add_globs(app, "--exclude", options.inputs.walk.exclude, "Leave out files and directories that match; repeatable");
+    add_globs(app, "--exclude", inputs.walk.exclude, "Leave out files and directories that match; repeatable");
+}
+
+void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
+    app.option_defaults()->group("Input");
+    add_list_options(app, options.inputs,
+                     "The names end with zero bytes: find ... -print0; so do those\nthat --dry-run prints");
+    add_text(
+        app, "--manifest", [&](const std::string& path) { options.inputs.manifest_path = path; },
+        "Take the inputs of a file that 'gpuhist manifest' made; of\nthese --shard takes neighbours, of as many bytes "
+        "as others do",
+        "FILE");
+    app.add_flag("--dry-run", options.dry_run, "Only list the inputs, and say what is left out of directories");
+    add_walk_options(app, options.inputs);
     add_text(
         app, "--pages", [&](const std::string& text) { options.inputs.pages = parse_pages(text); },
         "Measure pages, each as an image FILE#N: all, or numbers and\nranges as 1,3-5,9-; they are a set, as images of "
@@ -328,6 +342,37 @@ Grammar::Grammar(CommandLine& line)
     run.footer([this] { return help_footer(*this); });
     add_help(run);
 
+    CLI::App& manifest = add_command(Command::manifest, "manifest",
+                                     "List the inputs of a run, for the machines that share it: --manifest");
+    manifest.add_option("INPUT", line.manifest.inputs.arguments, "Image files and directories")
+        ->type_name("")
+        ->option_text("...");
+    add_list_options(manifest, line.manifest.inputs, "The names end with zero bytes: find ... -print0");
+    add_walk_options(manifest, line.manifest.inputs);
+    add_text(
+        manifest, "--lines", [&](const std::string& path) { line.manifest.lines = path; },
+        "Take the lines of a manifest from a file, or from standard\ninput: -, where another program has listed what "
+        "there is",
+        "FILE");
+    add_text(
+        manifest, "-o,--output", [&](const std::string& path) { line.manifest.output = path; },
+        "The file that is written [manifest.jsonl]", "FILE");
+    manifest.add_flag("--force", line.manifest.force, "Replace a file there that gpuhist did not write, which it says");
+    manifest.add_flag("-q,--quiet", quiet, "Print nothing; errors are still said");
+    add_config(*this, manifest);
+    manifest.get_formatter()->column_width(26);
+    manifest.footer(
+        "Writes a line of JSON an input, in the order of a run: path, name (of what is written about it), group (its\n"
+        "directory), bytes and modified (nanoseconds since 1970; an etag where an object store has that instead);\n"
+        "numbers from 2^53 on are text, and bytes that are no UTF-8 are {\"hex\":\"...\"}. The last line has "
+        "checksums:\n"
+        "a manifest that was changed is refused. Lines for --lines need no more than a path. No file is opened: pages\n"
+        "are found by the run, and a line's are all of one part. A file of another length than its line says is an\n"
+        "error of that input. Exit codes: 0 all done; 1 some inputs cannot be listed, which their lines say, or "
+        "nothing\n"
+        "is written; 2 usage; 4 output.");
+    add_help(manifest);
+
     CLI::App& merge = add_command(Command::merge, "merge", "Make one result of the parts of a run with --shard");
     merge.add_option("DIR", line.merge.directories, "Directories that hold the part files")
         ->type_name("")
@@ -335,6 +380,11 @@ Grammar::Grammar(CommandLine& line)
     add_text(
         merge, "-o,--output", [&](const std::string& directory) { line.merge.output = directory; },
         "Where files are written [gpuhist-out]", "DIR");
+    add_text(
+        merge, "--shard", [&](const std::string& text) { line.merge.joined = parse_shard_of(text); },
+        "Make no result but the K-th of N parts, of those that a run\nwith --manifest left: a part of as many of "
+        "them as others are",
+        "K/N");
     merge.add_flag("--force", line.merge.force, "Replace files there that gpuhist did not write, which it says");
     merge.add_flag("-q,--quiet", quiet, "Print nothing; errors are still said");
     add_config(*this, merge);

@@ -5,12 +5,13 @@
 
 #include "commands/columns.hpp"
 #include "commands/formats.hpp"
+#include "commands/manifest.hpp"
 #include "commands/merge.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
 
-enum class Command { run, devices, columns, formats, merge, licenses, completion, manual };
+enum class Command { run, devices, columns, formats, manifest, merge, licenses, completion, manual };
 
 /// A command and its options: those of the others are not looked at.
 struct CommandLine {
@@ -18,6 +19,7 @@ struct CommandLine {
     Options run;
     ColumnsOptions columns;
     FormatsOptions formats;
+    ManifestOptions manifest;
     MergeOptions merge;
 };
 

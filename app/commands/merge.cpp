@@ -58,11 +58,71 @@ void write_rows(const io::ShardSet& shards, io::NewFile& stats, io::NewFile& err
     std::string stats_rows = io::stats_csv_header(shards.files.front().shard.percentiles);
     std::string error_rows = io::errors_csv_header();
     constexpr std::size_t many = std::size_t{1} << 18;
-    io::merge_rows(
-        shards, [&](const std::string& row) { append(stats, stats_rows += row, many); },
-        [&](const std::string& row) { append(errors, error_rows += row, many); });
+    io::merge_rows(shards, [&](const io::ShardRow& row) {
+        if (row.is_error)
+            append(errors, error_rows += row.row, many);
+        else
+            append(stats, stats_rows += row.row, many);
+    });
     append(stats, stats_rows, 0);
     append(errors, error_rows, 0);
+}
+
+/// Writes the rows file of a shard made of these, complete but for its name. Returns its checksums.
+io::FileChecksums write_records(const io::ShardSet& shards, io::NewFile& file) {
+    io::BlockChecksums sums;
+    std::string records = io::shard_rows_header(shards.files.front().shard.percentiles);
+    const auto write = [&] {
+        sums.add(records.data(), records.size());
+        output([&] { file.write(records); });
+        records.clear();
+    };
+    io::merge_rows(shards, [&](const io::ShardRow& row) {
+        records += row.record;
+        if (records.size() > std::size_t{1} << 18) write();
+    });
+    write();
+    return sums.all();
+}
+
+/// Makes a shard of some.
+void join_into(const MergeOptions& options, Console& console) {
+    const io::ShardId id = *options.joined;
+    const std::string rows_name = io::shard_rows_file_name(id), values_name = io::shard_frequency_file_name(id);
+    for (const std::string& directory : options.directories) {
+        std::error_code ignored;
+        if (fs::equivalent(directory, options.output, ignored))
+            throw IoError(directory + ": the shard that is made cannot lie beside those it is made of");
+    }
+    OutputDirectory directory(options.output, options.force, console);
+    output([&] {
+        directory.read_lists();
+        directory.reserve({io::shard_file_name(id), rows_name, values_name});
+        directory.make();
+    });
+    const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
+                                                   io::FrequencyFile::temporary(options.output), id);
+    std::optional<io::NewFile> rows;
+    output([&] { rows.emplace(options.output / rows_name); });
+    io::Shard shard = io::joined_shard(shards, id);
+    shard.rows_file = write_records(shards, *rows);
+    output([&] {
+        directory.remove(io::shard_file_name(id));  // before the rows change: what is there then is none
+        directory.remove(values_name);
+        directory.commit();
+        directory.stage(rows_name, std::move(*rows));
+        directory.commit();
+        const auto names = io::write_shard(options.output, shard, [&](const fs::path& path, const io::Pieces& pieces) {
+            directory.stage(path.lexically_relative(options.output).string(), pieces);
+        });
+        if (names.size() > 1) directory.keep(values_name);
+        directory.commit();
+    });
+    if (!options.notes) return;
+    const std::string summary = "joined  " + counted(shards.files.size(), "shard") + " in " +
+                                (options.output / io::shard_file_name(id)).string() + '\n';
+    if (std::fputs(summary.c_str(), stdout) < 0 || (std::fflush(stdout) != 0 && errno != EPIPE))
+        throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
 }
 
 std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count) {
@@ -137,7 +197,8 @@ int merge(const MergeOptions& options) {
     allow_many_files();
     Console console(!options.notes);
     try {
-        const std::uint64_t failed = merge_into(options, console);
+        const std::uint64_t failed = options.joined ? 0 : merge_into(options, console);
+        if (options.joined) join_into(options, console);
         if (failed == 0) return all_done;
         console.say(counted(failed, "input") + " failed when the shards ran: see " +
                     (options.output / "errors.csv").string());

@@ -17,7 +17,6 @@ int list_inputs(const Options& options) {
     Console console(options.quiet);
     const bool terminal = isatty(STDOUT_FILENO) != 0;
     const char end = options.inputs.zero_separated ? '\0' : '\n';
-    const io::ShardId shard = options.shard.value_or(io::ShardId{});
     InputList inputs(options.inputs, options.output);
     std::uint64_t listed = 0, failed = 0;
     std::string text;
@@ -25,7 +24,7 @@ int list_inputs(const Options& options) {
         const auto input = inputs.next();
         for (const std::string& note : inputs.take_notes()) console.note(note);
         if (!input) break;
-        if (!shard.has(input->index)) continue;
+        if (!options.inputs.shard.has(input->index)) continue;
         if (input->failure) {
             ++failed;
             console.say(input->failure->what());
@@ -36,7 +35,7 @@ int list_inputs(const Options& options) {
         if (terminal || text.size() >= 65536) console.print(std::exchange(text, {}));
     }
     if (!text.empty()) console.print(text);
-    if (!options.inputs.files_from && !console.closed() && !console.failed())
+    if (!options.inputs.listed() && !console.closed() && !console.failed())
         for (const std::string& line : notes_on(options.inputs.walk, inputs.left_out())) console.note(line);
     std::string summary = counted(listed, "input") + ", not measured";
     if (const io::LeftOut left_out = inputs.left_out(); left_out.any()) summary += "; left out: " + to_string(left_out);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/files.hpp"
 #include "gpuhist/io/report.hpp"
 
 namespace gpuhist::app {
@@ -28,7 +29,7 @@ std::optional<Failure> ImageFiles::attempt(const fs::path& path, const std::func
         return std::nullopt;
     } catch (const IoError& error) {
         const bool full = error.kind() == IoError::Kind::no_space;
-        return Failure{full ? word(error.kind()) : "output", error.what()};
+        return Failure{full ? io::to_string(error.kind()) : "output", error.what()};
     } catch (...) {
         return Failure{"output", current_failure(path.string()).message};
     }
@@ -71,7 +72,7 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
         });
     const auto failed = [&](const std::optional<Failure>& failure) {
         if (!failure) return false;
-        if (failure->kind == word(IoError::Kind::no_space) && !single_)
+        if (failure->kind == io::to_string(IoError::Kind::no_space) && !single_)
             outcome.end = failure;
         else
             outcome.not_written.push_back(*failure);

@@ -231,6 +231,10 @@ class InputList::Implementation {
           shard_(options.shard),
           written_(std::move(written)),
           results_(resolve(output).string()) {
+        if (options.manifest) {
+            lines_.emplace(options.manifest, options.shard.lines.value());
+            index_ = options.shard.lines->first;
+        }
         if (options.files_from) paths_ = std::make_unique<PathFile>(*options.files_from, options.zero_separated);
         PathResolver resolver;
         for (const std::string& argument : options.arguments) {
@@ -254,7 +258,7 @@ class InputList::Implementation {
             if (auto page = pages_->next()) return page;
             pages_.reset();
         }
-        std::optional<Input> input = paths_ ? next_of_list() : next_of_arguments();
+        std::optional<Input> input = lines_ ? next_of_manifest() : paths_ ? next_of_list() : next_of_arguments();
         if (input) input->index = index_++;
         if (!input || !wanted_pages_ || input->failure || !shard_.has(input->index)) return input;
         try {
@@ -277,7 +281,8 @@ class InputList::Implementation {
     }
 
     bool single() const {
-        return !paths_ && roots_.size() == 1 && !roots_.front().directory && (!wanted_pages_ || wanted_pages_->one());
+        return !paths_ && !lines_ && roots_.size() == 1 && !roots_.front().directory &&
+               (!wanted_pages_ || wanted_pages_->one());
     }
 
     bool includes(const fs::path& path) const {
@@ -304,6 +309,19 @@ class InputList::Implementation {
             ended_ = true;
             input.failure = error;
         }
+        return input;
+    }
+
+    std::optional<Input> next_of_manifest() {
+        auto line = lines_->next();
+        if (!line) return std::nullopt;
+        Input input;
+        input.path = std::move(line->path);
+        input.output_name = std::move(line->name);
+        input.group = std::move(line->group);
+        input.failure = std::move(line->failure);
+        input.listed_bytes = line->bytes;
+        input.from_directory = input.found = true;
         return input;
     }
 
@@ -429,6 +447,7 @@ class InputList::Implementation {
     mutable ListsAround lists_;
     std::string results_;
     std::unique_ptr<PathFile> paths_;
+    std::optional<io::ManifestLines> lines_;
     std::vector<Root> roots_;
     std::vector<std::size_t> directories_;                ///< the roots that are directories
     std::unordered_map<std::string, std::size_t> files_;  ///< full path of each root that is none, to the first such

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/manifest.hpp"
 #include "gpuhist/io/pages.hpp"
 #include "gpuhist/io/shard.hpp"
 #include "gpuhist/io/walk.hpp"
@@ -36,8 +37,9 @@ struct Input {
     bool from_directory = false;
     bool found = false;  ///< by a walk through a directory; otherwise it was named
     bool standard_input = false;
-    std::optional<IoError> failure;  ///< of what cannot even be listed
-    std::optional<Stamp> stamp;      ///< of an input that this run measures, before it is read
+    std::optional<IoError> failure;             ///< of what cannot even be listed
+    std::optional<std::uint64_t> listed_bytes;  ///< length of the file, as a manifest has it
+    std::optional<Stamp> stamp;                 ///< of an input that this run measures, before it is read
 
     const std::string& file_path() const { return page > 0 ? file : path; }
 };
@@ -62,16 +64,21 @@ struct InputOptions {
     std::vector<std::string> arguments;     ///< files, directories, `-`
     std::optional<std::string> files_from;  ///< a file of paths, `-` for standard input, instead of arguments
     bool zero_separated = false;            ///< its paths end with zero bytes, not lines; as do those that are listed
-    io::WalkOptions walk;                   ///< through directories
-    std::optional<PageSelection> pages;     ///< each is an input; absent: files are measured whole, by their first page
-    io::ShardId shard;                      ///< whose files are looked into for their pages
+    std::optional<std::string> manifest_path;      ///< a manifest, instead of arguments
+    std::shared_ptr<const io::Manifest> manifest;  ///< that, once it is opened; `shard` then has lines of it
+    io::WalkOptions walk;                          ///< through directories
+    std::optional<PageSelection> pages;  ///< each is an input; absent: files are measured whole, by their first page
+    io::ShardId shard;                   ///< whose files are looked into for their pages
+
+    bool listed() const { return files_from || manifest_path; }  ///< by a file
 };
 
 /// Lists the inputs in the order of the arguments, and those of a directory in byte order. An image that several
 /// arguments name is listed once. Results are left out of directories: what lies in `output` where that is below them,
 /// what a list `.gpuhist` names, and the files that `written` knows, by an absolute path without links.
 /// Which these are follows from the arguments alone, so that memory does not grow with the number of images. Pages are
-/// listed in the place of their file, which is opened for them; standard input must then be a regular file.
+/// listed in the place of their file, which is opened for them; standard input must then be a regular file. Of a
+/// manifest the lines of the shard are listed, and no others.
 class InputList {
   public:
     /// Throws IoError where the list of paths cannot be opened.
@@ -79,6 +86,7 @@ class InputList {
               std::function<bool(const std::string& file)> written = nullptr);
     ~InputList();
 
+    /// Throws IoError where a manifest cannot be read.
     std::optional<Input> next();
 
     /// Remarks on what was listed since they were taken last.

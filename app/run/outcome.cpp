@@ -9,7 +9,7 @@ namespace gpuhist::app {
 
 Failure failure_of(const IoError& error) {
     if (dynamic_cast<const io::LockedError*>(&error)) return {locked, error.what()};
-    return {word(error.kind()), error.what()};
+    return {io::to_string(error.kind()), error.what()};
 }
 
 Failure current_failure(const std::string& path) {
@@ -30,30 +30,6 @@ Failure current_failure(const std::string& path) {
     } catch (...) {
         return {"other", path + ": an error without a name"};
     }
-}
-
-const char* word(IoError::Kind kind) {
-    switch (kind) {
-        case IoError::Kind::missing:
-            return "missing";
-        case IoError::Kind::permission:
-            return "permission";
-        case IoError::Kind::truncated:
-            return "truncated";
-        case IoError::Kind::too_large:
-            return "too_large";
-        case IoError::Kind::unsupported:
-            return "unsupported";
-        case IoError::Kind::damaged:
-            return "damaged";
-        case IoError::Kind::memory:
-            return "memory";
-        case IoError::Kind::no_space:
-            return "no_space";
-        case IoError::Kind::other:
-            break;
-    }
-    return "unreadable";
 }
 
 }  // namespace gpuhist::app

@@ -28,9 +28,6 @@ Failure failure_of(const IoError& error);
 /// The exception being handled, as the failure of an input of that path.
 Failure current_failure(const std::string& path);
 
-/// The word for a kind of failure in errors.csv.
-const char* word(IoError::Kind kind);
-
 /// Remark about an input that was measured.
 struct Remark {
     const char* subject;  ///< remarks of one subject are said once in a run over many inputs

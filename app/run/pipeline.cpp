@@ -68,6 +68,14 @@ bool takes_pages_of_standard_input(const Options& options) {
     return options.inputs.pages && std::find(arguments.begin(), arguments.end(), "-") != arguments.end();
 }
 
+/// Opens the manifest, and finds the lines of the shard. Throws IoError.
+void open_manifest(Options& options) {
+    InputOptions& inputs = options.inputs;
+    inputs.manifest = std::make_shared<const io::Manifest>(*inputs.manifest_path);
+    inputs.shard.lines = inputs.manifest->lines_of(inputs.shard);
+    if (options.shard) options.shard = inputs.shard;
+}
+
 /// Copies standard input, which may be a pipe, into a file that takes its place.
 void keep_standard_input() {
     struct Close {
@@ -107,7 +115,7 @@ class Run {
           output_(std::make_shared<OutputDirectory>(options.output, options.force, console_)),
           inputs_(list_inputs()),
           single_(inputs_->single() && !options.shard),
-          shard_(options.shard.value_or(io::ShardId{})),
+          shard_(options.inputs.shard),
           threads_(threads_of(options)),
           engines_(options.engine, options.engine_options, make, console_, options.gpu_terms, threads_),
           memory_(options.memory > 0 ? options.memory : available_memory() / 4),
@@ -186,11 +194,14 @@ void Run::look_before_writing() {
     for (const std::string& argument : options_.inputs.arguments) output_->protect(argument);
     const bool standard_input = options_.inputs.files_from == "-";
     std::error_code ignored;
-    if (files_of_images_ && options_.inputs.files_from && output_->may_replace() &&
-        (standard_input || fs::is_regular_file(*options_.inputs.files_from, ignored))) {
+    if (files_of_images_ && options_.inputs.listed() && output_->may_replace() &&
+        (standard_input || fs::is_regular_file(options_.inputs.files_from.value_or(""), ignored) ||
+         options_.inputs.manifest)) {
         // A list may name an earlier run's file behind the image that it is of. What cannot be read twice is kept.
         if (standard_input) keep_standard_input();
-        InputList list(options_.inputs, options_.output);
+        InputOptions all = options_.inputs;
+        if (all.manifest) all.shard.lines = {0, all.manifest->inputs()};
+        InputList list(all, options_.output);
         while (const auto input = list.next()) output_->protect(input->file_path());
         if (standard_input) std::rewind(stdin);
     }
@@ -304,7 +315,10 @@ Batch Run::batch_of(std::vector<Input> inputs) {
 void Run::measure(Batch& batch) {
     const auto start = Clock::now();
     for (Outcome& outcome : batch)
-        if (results_.stamped() && shard_.has(outcome.input.index)) outcome.input.stamp = stamp_of(outcome.input);
+        if (shard_.has(outcome.input.index) && (results_.stamped() || outcome.input.listed_bytes)) {
+            outcome.input.stamp = stamp_of(outcome.input);
+            refuse_changed(outcome.input);
+        }
     measurer_.measure(batch);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const double now = seconds / static_cast<double>(batch.size()), before = seconds_an_input_;
@@ -316,7 +330,7 @@ void Run::pass_through(std::uint64_t done) {
     InputStream stream(inputs_, [this](const std::string& text) {
         if (results_.pass() == 1) console_.note(text);
     });
-    if (files_of_images_ && options_.inputs.files_from) names_.emplace();
+    if (files_of_images_ && options_.inputs.listed()) names_.emplace();
     for (std::uint64_t left = done; left > 0 && end_ == End::none;) {
         auto inputs = next_inputs(stream, static_cast<std::size_t>(std::min<std::uint64_t>(left, 1024)));
         if (inputs.empty() && end_ == End::none)
@@ -364,7 +378,7 @@ void Run::pass_through(std::uint64_t done) {
     progress_.reset();
     summary_.left_out = stream.left_out();
     const bool all_listed = !stream.waiting().second;
-    if (all_listed && results_.pass() == 1 && !options_.inputs.files_from)
+    if (all_listed && results_.pass() == 1 && !options_.inputs.listed())
         for (const std::string& line : notes_on(options_.inputs.walk, summary_.left_out)) console_.note(line);
 }
 
@@ -455,7 +469,8 @@ int Run::execute() {
 
 }  // namespace
 
-int run(const Options& options, RunSummary* summary, const EngineFactory& make) {
+int run(const Options& given, RunSummary* summary, const EngineFactory& make) {
+    Options options = given;
     // More threads than processors would be complained about by the library that makes them.
     if (const int threads = options.engine_options.threads; threads > 0)
         cv::setNumThreads(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, threads));
@@ -469,6 +484,7 @@ int run(const Options& options, RunSummary* summary, const EngineFactory& make) 
         return output_failed;
     }
     try {
+        if (options.inputs.manifest_path) open_manifest(options);
         if (options.dry_run) {
             if (takes_pages_of_standard_input(options)) keep_standard_input();
             return list_inputs(options);

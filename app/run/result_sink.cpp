@@ -180,8 +180,7 @@ void Results::keep_values() {
 }
 
 void Results::begin_second_pass() {
-    checkpoint_.shard.inputs = files_;
-    checkpoint_.shard.inputs_hash = files_hash_.text();
+    count_all();
     checkpoint_.pass = 2;
     checkpoint_.inputs = 0;
     checkpoint_.first_stamps = stamps_.text();
@@ -222,6 +221,13 @@ void Results::count(const Input& input) {
     last_file_ = input.index;
     files_hash_.add(input.file_path());
     ++files_;
+}
+
+/// Says of what inputs the results are: a shard of a manifest has seen its own alone.
+void Results::count_all() {
+    const io::Manifest* const manifest = sharded_ ? options_.inputs.manifest.get() : nullptr;
+    checkpoint_.shard.inputs = manifest ? manifest->inputs() : files_;
+    checkpoint_.shard.inputs_hash = manifest ? manifest->checksum() : files_hash_.text();
 }
 
 void Results::skip(const Input& input) {
@@ -393,10 +399,7 @@ void Results::checkpoint() {
     checkpoint_.stamps_hash = stamps_.text();
     checkpoint_.time = static_cast<std::uint64_t>(
         std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
-    if (checkpoint_.pass == 1) {
-        checkpoint_.shard.inputs = files_;
-        checkpoint_.shard.inputs_hash = files_hash_.text();
-    }
+    if (checkpoint_.pass == 1) count_all();
     save_checkpoint(checkpoint_path_, checkpoint_, *values_);
     values_->release();
     checkpoint_saved_ = true;
@@ -492,6 +495,7 @@ void Results::print_set() {
 
 void Results::finish() {
     summary_.settle();
+    if (!begun_ && sharded_ && options_.inputs.manifest) begin_files();  // a shard may have no lines
     if (!begun_) return;
     if (checkpoint_.pass == 2 && !complete_ && files_hash_.text() != checkpoint_.shard.inputs_hash) {
         console_.say("other images were there in the second pass than in the first: some may not be normalised");

@@ -90,6 +90,7 @@ class Results {
     void keep_values();
     void begin_files();
     void count(const Input& input);
+    void count_all();
     void add_error(const Input& input, const Failure& failure);
     void remark(const Outcome& outcome);
     void say_notes();

@@ -73,6 +73,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     std::map<std::string, std::string> all{
         {"the inputs", join(options.inputs.arguments)},
         {"--files-from", options.inputs.files_from.value_or("")},
+        {"the manifest", options.inputs.manifest ? options.inputs.manifest->checksum() : ""},
         {"--no-recursive", options.inputs.walk.recursive ? "no" : "yes"},
         {"--follow-links", options.inputs.walk.follow_links ? "yes" : "no"},
         {"--include", join(options.inputs.walk.include)},
@@ -147,6 +148,13 @@ Stamp stamp_of(const Input& input) {
         return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
     };
     return {static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+}
+
+void refuse_changed(Input& input) {
+    if (input.failure || !input.listed_bytes || !input.stamp || input.stamp->modified == 0) return;
+    if (input.stamp->bytes == *input.listed_bytes) return;
+    input.failure = IoError(input.path + ": changed since it was listed: it has " + std::to_string(input.stamp->bytes) +
+                            " bytes, and its manifest says " + std::to_string(*input.listed_bytes));
 }
 
 void StampsHash::add(const Stamp& stamp) {

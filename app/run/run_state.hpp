@@ -30,6 +30,9 @@ class PathsHash {
 /// Stamp of an input now: zeros where it is no regular file.
 Stamp stamp_of(const Input& input);
 
+/// Lets an input whose stamp shows another length than its manifest fail.
+void refuse_changed(Input& input);
+
 /// Hash of the sizes and times of modification of all inputs so far, in their order.
 class StampsHash {
   public:

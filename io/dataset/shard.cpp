@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 9";
+constexpr const char* format = "gpuhist part 10";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
 
@@ -91,6 +91,18 @@ StoredGroups read_stored(const JsonReader& list, const FrequencyFiles& files, Re
     return groups;
 }
 
+Json lines_value(const std::optional<LineRange>& lines) {
+    return lines ? Json::array({whole_number(lines->first), whole_number(lines->end)}) : Json(nullptr);
+}
+
+std::optional<LineRange> read_lines(const JsonReader& value, std::uint64_t inputs) {
+    if (value.is_null()) return std::nullopt;
+    if (value.size() != 2) value.refuse("two numbers are wanted");
+    const LineRange lines{value[std::size_t{0}].whole(), value[1].whole(inputs)};
+    if (lines.first > lines.end) value.refuse("the first line comes before the end");
+    return lines;
+}
+
 Json notes_value(const Notes& notes) {
     Json list = Json::array();
     for (const auto& [subject, note] : notes.all())
@@ -129,15 +141,21 @@ void check_format(std::string_view json, const std::string& name) {
                   "': run this shard again, or merge with that version");
 }
 
-/// Tells whether it is a name like "part-3-of-7.json", nothing else.
-bool is_shard_file_name(const std::string& name) {
-    ShardId id{0, 0};
+/// Shard of a name like "part-3-of-7.json", and nothing else.
+std::optional<ShardId> shard_of_file_name(const std::string& name) {
+    ShardId id{0, 0, {}};
     const char* end = name.data() + name.size();
-    if (name.rfind("part-", 0) != 0) return false;
+    if (name.rfind("part-", 0) != 0) return std::nullopt;
     const auto first = std::from_chars(name.data() + 5, end, id.number);
-    if (first.ec != std::errc() || std::string_view(first.ptr, end).substr(0, 4) != "-of-") return false;
+    if (first.ec != std::errc() || std::string_view(first.ptr, end).substr(0, 4) != "-of-") return std::nullopt;
     const auto second = std::from_chars(first.ptr + 4, end, id.count);
-    return second.ec == std::errc() && name == shard_file_name(id);
+    return second.ec == std::errc() && name == shard_file_name(id) ? std::optional(id) : std::nullopt;
+}
+
+/// Numbers of the shards of which there are `count` that the K-th of M takes, the last one included.
+std::pair<std::uint64_t, std::uint64_t> numbers_of(const std::optional<ShardId>& joined, std::uint64_t count) {
+    if (!joined) return {1, count};
+    return {(joined->number - 1) * count / joined->count + 1, joined->number * count / joined->count};
 }
 
 ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyFile>& storage) {
@@ -184,7 +202,6 @@ void refuse_pair(const ShardFile& a, const ShardFile& b, const std::string& what
     throw IoError(a.path.string() + " and " + b.path.string() + " do not belong together: " + what);
 }
 
-/// Checks what all shards of a run have in common.
 /// Pictures as JSON, without their size, which is always the same.
 Json plots_value(const PlotRequest& plots) {
     Json range(plots.range.kind == PlotRange::Kind::full ? "full" : "auto");
@@ -215,6 +232,7 @@ PlotRequest read_plots(const JsonReader& value) {
     return plots;
 }
 
+/// Checks what all shards of a run have in common.
 void check_same_run(const ShardFile& a, const ShardFile& b) {
     if (a.shard.id.count != b.shard.id.count)
         refuse_pair(a, b,
@@ -237,11 +255,31 @@ void check_same_run(const ShardFile& a, const ShardFile& b) {
             a, b,
             "one is of " + std::to_string(a.shard.inputs) + " inputs, the other of " + std::to_string(b.shard.inputs));
     if (a.shard.inputs_hash != b.shard.inputs_hash) refuse_pair(a, b, "the paths of their inputs differ");
+    if (a.shard.id.lines.has_value() != b.shard.id.lines.has_value()) refuse_pair(a, b, "one has lines of a manifest");
 }
 
-void check_complete(const std::vector<ShardFile>& files) {
+/// Checks that lines of a manifest follow each other, from the first to the last where no other shards are joined.
+void check_lines(const std::vector<ShardFile>& files, bool all) {
+    std::uint64_t next = all ? 0 : files.front().shard.id.lines->first;
+    const ShardFile* before = nullptr;
+    for (const ShardFile& file : files) {
+        const auto [first, end] = *file.shard.id.lines;
+        if (first != next)
+            refuse_pair(before ? *before : file, file,
+                        "line " + std::to_string(next + 1) + " of their manifest is to follow, but line " +
+                            std::to_string(first + 1) + " does");
+        before = &file;
+        next = end;
+    }
+    if (all && next != before->shard.inputs)
+        throw IoError(before->path.string() + ": the last shard ends before line " + std::to_string(next + 1) +
+                      " of a manifest of " + std::to_string(before->shard.inputs));
+}
+
+void check_complete(const std::vector<ShardFile>& files, const std::optional<ShardId>& joined) {
     std::string missing;
-    std::uint64_t next = 1, count = 0;
+    const auto [first, last] = numbers_of(joined, files.front().shard.id.count);
+    std::uint64_t next = first, count = 0;
     const auto miss = [&](std::uint64_t from, std::uint64_t to) {
         for (; from < to; ++from)
             if (++count <= 10) missing += (missing.empty() ? "" : ", ") + std::to_string(from);
@@ -250,7 +288,7 @@ void check_complete(const std::vector<ShardFile>& files) {
         miss(next, file.shard.id.number);
         next = file.shard.id.number + 1;
     }
-    miss(next, files.front().shard.id.count + 1);
+    miss(next, last + 1);
     if (count > 10) missing += " and " + std::to_string(count - 10) + " more";
     if (count > 0)
         throw IoError("of " + std::to_string(files.front().shard.id.count) + " shards, as " +
@@ -329,6 +367,7 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
     Json value{{"format", format},
                {"part", whole_number(shard.id.number)},
                {"parts", whole_number(shard.id.count)},
+               {"lines", lines_value(shard.id.lines)},
                {"inputs", whole_number(shard.inputs)},
                {"inputs_hash", shard.inputs_hash},
                {"rows", whole_number(shard.rows)},
@@ -366,13 +405,14 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     check_seal(json, name);
     const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
-    value.members({"format", "part", "parts", "inputs", "inputs_hash", "rows", "errors", "rows_file", "options",
-                   "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"});
+    value.members({"format", "part", "parts", "lines", "inputs", "inputs_hash", "rows", "errors", "rows_file",
+                   "options", "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
     if (shard.id.number == 0) value["part"].refuse("shards are counted from 1");
     shard.inputs = value["inputs"].whole();
+    shard.id.lines = read_lines(value["lines"], shard.inputs);
     shard.inputs_hash = value["inputs_hash"].text();
     shard.rows = value["rows"].whole();
     shard.errors = value["errors"].whole();
@@ -407,12 +447,22 @@ std::vector<std::string> write_shard(const fs::path& directory, const Shard& sha
     return any ? std::vector{frequency_name, name} : std::vector{name};
 }
 
-ShardSet collect_shards(const std::vector<fs::path>& directories, const std::shared_ptr<FrequencyFile>& storage) {
+ShardSet collect_shards(const std::vector<fs::path>& directories, const std::shared_ptr<FrequencyFile>& storage,
+                        std::optional<ShardId> joined) {
     std::vector<fs::path> paths;
+    const auto wanted = [&](const fs::path& path) {
+        const auto id = shard_of_file_name(path.filename().string());
+        if (!id || !joined || id->count > most_shards) return id.has_value();  // the reader checks it
+        if (joined->count > id->count)
+            throw IoError(path.string() + ": of " + std::to_string(id->count) + " shards no " +
+                          std::to_string(joined->count) + " can be made");
+        const auto [first, last] = numbers_of(joined, id->count);
+        return first <= id->number && id->number <= last;
+    };
     for (const fs::path& directory : directories) {
         std::error_code failure;
         for (fs::directory_iterator entry(directory, failure), end; !failure && entry != end; entry.increment(failure))
-            if (is_shard_file_name(entry->path().filename().string())) paths.push_back(entry->path());
+            if (wanted(entry->path())) paths.push_back(entry->path());
         if (failure) throw IoError(directory.string() + ": cannot be listed: " + failure.message());
     }
     std::sort(paths.begin(), paths.end());
@@ -422,6 +472,8 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
     StoredGroups stored(storage, most_group_bytes);
     for (const fs::path& path : paths) {
         ShardFile file = read_shard_file(path, storage);
+        if (joined && !file.shard.id.lines)
+            throw IoError(path.string() + ": only shards of a manifest can be made one shard");
         if (!files.empty()) check_same_run(files.begin()->second, file);
         const std::vector<Group> groups = std::exchange(file.shard.groups, {});
         const StoredGroups further = std::exchange(file.shard.stored, {});
@@ -437,29 +489,57 @@ ShardSet collect_shards(const std::vector<fs::path>& directories, const std::sha
     if (files.empty()) {
         std::string names;
         for (const fs::path& directory : directories) names += (names.empty() ? "" : ", ") + directory.string();
-        throw IoError(names + ": no part-K-of-N.json");
+        throw IoError(names + ": no part-K-of-N.json" + (joined ? " that is wanted" : ""));
     }
     ShardSet shards;
     for (auto& [number, file] : files) shards.files.push_back(std::move(file));
     shards.groups.push_back({"", std::move(whole)});
     shards.stored = std::move(stored);
     shards.notes = std::move(notes);
-    check_complete(shards.files);
+    check_complete(shards.files, joined);
+    if (shards.files.front().shard.id.lines) check_lines(shards.files, !joined);
     return shards;
 }
 
-void merge_rows(const ShardSet& shards, const std::function<void(const std::string& row)>& write_stats,
-                const std::function<void(const std::string& row)>& write_error) {
+void merge_rows(const ShardSet& shards, const std::function<void(const ShardRow&)>& write) {
+    const auto write_input = [&](CheckedRows& shard, std::uint64_t index) {
+        ShardRows& rows = shard.rows;
+        if (!shard.more || rows.index() != index)
+            rows.refuse("input " + std::to_string(index) + " has neither a row of stats nor one of errors");
+        for (; shard.more && rows.index() == index; shard.advance())
+            write({index, rows.is_error(), rows.row(), rows.record()});
+    };
+    const Shard& first = shards.files.front().shard;
+    if (first.id.lines) {
+        for (const ShardFile& file : shards.files) {
+            CheckedRows rows(file);
+            const auto [begin, end] = *file.shard.id.lines;
+            for (std::uint64_t index = begin; index < end; ++index) write_input(rows, index);
+            rows.check_counts();
+        }
+        return;
+    }
     std::deque<CheckedRows> all;
     for (const ShardFile& file : shards.files) all.emplace_back(file);
-    for (std::uint64_t index = 0; index < shards.files.front().shard.inputs; ++index) {
-        CheckedRows& shard = all[index % all.size()];
-        if (!shard.more || shard.rows.index() != index)
-            shard.rows.refuse("input " + std::to_string(index) + " has neither a row of stats nor one of errors");
-        for (; shard.more && shard.rows.index() == index; shard.advance())
-            (shard.rows.is_error() ? write_error : write_stats)(shard.rows.row());
-    }
+    for (std::uint64_t index = 0; index < first.inputs; ++index) write_input(all[index % all.size()], index);
     for (const CheckedRows& shard : all) shard.check_counts();
+}
+
+Shard joined_shard(const ShardSet& shards, ShardId joined) {
+    Shard all = shards.files.front().shard;
+    const LineRange lines{all.id.lines->first, shards.files.back().shard.id.lines->end};
+    all.id = joined;
+    all.id.lines = lines;
+    all.rows = all.errors = 0;
+    all.rows_file = {};
+    for (const ShardFile& file : shards.files) {
+        all.rows += file.shard.rows;
+        all.errors += file.shard.errors;
+    }
+    all.groups = shards.groups;
+    all.stored = shards.stored;
+    all.notes = shards.notes;
+    return all;
 }
 
 }  // namespace gpuhist::io

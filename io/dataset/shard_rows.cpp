@@ -120,7 +120,7 @@ bool ShardRows::next() {
     std::from_chars(row_.data(), row_.data() + row_.size(), index_);  // what is no index starts no row
     const auto take = [&](const std::string& start) {
         if (row_.compare(0, start.size(), start) != 0) return false;
-        row_.erase(0, start.size());
+        start_ = start.size();
         return true;
     };
     channel_.reset();

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <utility>
 
 #include "files/descriptor.hpp"
 #include "files/failure.hpp"
@@ -13,6 +15,12 @@
 
 namespace gpuhist::io {
 namespace {
+
+constexpr std::array kinds{
+    std::pair(IoError::Kind::missing, "missing"),         std::pair(IoError::Kind::permission, "permission"),
+    std::pair(IoError::Kind::truncated, "truncated"),     std::pair(IoError::Kind::too_large, "too_large"),
+    std::pair(IoError::Kind::unsupported, "unsupported"), std::pair(IoError::Kind::damaged, "damaged"),
+    std::pair(IoError::Kind::memory, "memory"),           std::pair(IoError::Kind::no_space, "no_space")};
 
 [[noreturn]] void fail_as_empty(const std::string& name) {
     fail(name, "empty: there are no bytes in it", IoError::Kind::truncated);
@@ -110,6 +118,18 @@ std::vector<unsigned char> read_bytes(const std::filesystem::path& path, std::ui
     Reading how;
     how.max_pipe_bytes = max_pipe_bytes;
     return read_bytes(path, how);
+}
+
+const char* to_string(IoError::Kind kind) {
+    for (const auto& [of, word] : kinds)
+        if (of == kind) return word;
+    return "unreadable";
+}
+
+IoError::Kind error_kind(const std::string& word) {
+    for (const auto& [of, name] : kinds)
+        if (word == name) return of;
+    return IoError::Kind::other;
 }
 
 }  // namespace gpuhist::io

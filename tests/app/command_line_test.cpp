@@ -194,7 +194,8 @@ TEST_F(CommandLine, HelpIsInGroups) {
         last = at;
     }
     EXPECT_FALSE(contains(help.out, "\nOptions:\n")) << help.out;
-    for (const char* command : {"merge", "columns", "formats", "devices", "completion", "manual", "licenses"}) {
+    for (const char* command :
+         {"manifest", "merge", "columns", "formats", "devices", "completion", "manual", "licenses"}) {
         EXPECT_TRUE(contains(help.out, "\n  " + std::string(command) + "  ")) << command;
         const Outcome own = run({command, "--help"});
         EXPECT_EQ(own.code, all_done);

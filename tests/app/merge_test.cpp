@@ -117,7 +117,7 @@ class Merge : public testing::Test {
 
     static io::Shard empty_shard(std::size_t inputs, std::uint64_t number, std::uint64_t parts) {
         io::Shard part;
-        part.id = {number, parts};
+        part.id = {number, parts, {}};
         part.inputs = inputs;
         part.inputs_hash = "cafe";
         part.options = {{"decoder", "1"}, {"--bins", "64"}};
@@ -339,8 +339,8 @@ TEST_F(Merge, DamagedPartsAreRefused) {
     EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: this is no shard: ", 0), 0U);
     fs::remove(at("2/part-1-of-3.json"));
     write_three();
-    change("2/part-2-of-3.json", "gpuhist part 9", "gpuhist part 8");
-    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 8', which another version of gpuhist wrote"),
+    change("2/part-2-of-3.json", "gpuhist part 10", "gpuhist part 9");
+    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 9', which another version of gpuhist wrote"),
               std::string::npos);
 }
 

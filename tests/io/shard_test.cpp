@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 Shard small_part() {
     Shard part;
-    part.id = {2, 3};
+    part.id = {2, 3, {}};
     part.inputs = 9;
     part.inputs_hash = "0123abcd";
     part.rows = 4;
@@ -74,9 +74,9 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 7"; }),
         "p: its format is 'gpuhist part 7', which another version of gpuhist wrote, while this one reads 'gpuhist part "
-        "9': run this shard again, or merge with that version");
+        "10': run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 9\"'");
+              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 10\"'");
     const std::string good = shard_json(small_part());
     EXPECT_EQ(failure_of([&] { parse_shard(good.substr(0, good.rfind(",\"checksum")) + "}\n", "p"); }),
               "p: it is damaged: its checksum is missing or another");
@@ -84,6 +84,11 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(changed([](auto& part) { part["notes"][1]["subject"] = "gray u8"; }),
               "p/notes/1/subject: subjects are in byte order, each once");
     EXPECT_EQ(changed([](auto& part) { part["part"] = 0; }), "p/part: shards are counted from 1");
+    EXPECT_EQ(changed([](auto& part) { part["lines"] = {2, 1}; }), "p/lines: the first line comes before the end");
+    EXPECT_EQ(changed([](auto& part) {
+                  part["lines"] = {0, 1000};
+              }),
+              "p/lines/1: 1000 is more than " + std::to_string(small_part().inputs));
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
     EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
               "p/errors: a whole number is wanted, in quotes from 2^53 on");
@@ -135,7 +140,7 @@ class ShardRowsTest : public testing::Test {
         write_text(path, text);
         std::vector<Row> found;
         for (ShardRows rows(path, checksums); rows.next();)
-            found.push_back({rows.index(), rows.is_error(), rows.row()});
+            found.push_back({rows.index(), rows.is_error(), std::string(rows.row())});
         return found;
     }
     std::string failure(const std::string& text) {

@@ -42,7 +42,7 @@ def checked(tmp_path_factory):
     (folder / "bad.py").write_text(BAD)
     libraries = folder / "mypy.ini"
     libraries.write_text("[mypy]\nstrict = True\n" + "".join(
-        f"[mypy-{name}.*]\nignore_missing_imports = True\n" for name in ("torch", "cupy", "pandas", "pyarrow")
+        f"[mypy-{name}.*]\nignore_missing_imports = True\n" for name in ("torch", "cupy", "pandas", "pyarrow", "ray", "fsspec")
     ))
     # Beside other packages' files mypy would check these, too.
     shutil.copytree(PACKAGE, folder / "gpuhist", ignore=shutil.ignore_patterns("*.so", "__pycache__"))

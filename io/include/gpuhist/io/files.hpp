@@ -22,6 +22,11 @@ std::string read_text(const std::filesystem::path& path);
 /// nothing is left.
 std::string name_below(const std::string& path);
 
+/// Word for a kind of error: `missing`, `damaged`, …; `unreadable` for `other`.
+const char* to_string(IoError::Kind kind);
+/// Kind of that word; of one that is not known `other`.
+IoError::Kind error_kind(const std::string& word);
+
 /// File that another process is writing.
 class LockedError : public IoError {
     using IoError::IoError;

@@ -20,20 +20,30 @@
 
 namespace gpuhist::io {
 
-/// Shard K of N has the inputs whose index i, counted from 0 over all inputs, is K − 1 modulo N.
+/// Lines of a manifest, counted from 0: from `first` to before `end`.
+struct LineRange {
+    std::uint64_t first = 0, end = 0;
+    friend bool operator==(const LineRange& a, const LineRange& b) { return a.first == b.first && a.end == b.end; }
+};
+
+/// Shard K of N has the inputs whose index i, counted from 0 over all inputs, is K − 1 modulo N; of a manifest it has
+/// lines that follow each other.
 struct ShardId {
     std::uint64_t number = 1, count = 1;  ///< K, N
+    std::optional<LineRange> lines;       ///< of a manifest
 
-    bool has(std::uint64_t index) const { return index % count == number - 1; }
-    /// Number of its own among the first `inputs`.
-    std::uint64_t own(std::uint64_t inputs) const { return (inputs + count - number) / count; }
+    bool has(std::uint64_t index) const {
+        return lines ? lines->first <= index && index < lines->end : index % count == number - 1;
+    }
+    /// Number of its own among the first `inputs` that are listed: of a manifest no others are.
+    std::uint64_t own(std::uint64_t inputs) const { return lines ? inputs : (inputs + count - number) / count; }
 };
 
 /// Results of a shard.
 struct Shard {
     ShardId id;
     std::uint64_t inputs = 0;                    ///< of all shards together
-    std::string inputs_hash;                     ///< of all inputs' paths
+    std::string inputs_hash;                     ///< of all inputs' paths; the checksum of their manifest
     std::uint64_t rows = 0, errors = 0;          ///< of stats.csv and of errors.csv, in its rows file
     FileChecksums rows_file;                     ///< of that
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all shards
@@ -94,8 +104,10 @@ class ShardRows {
     /// or without end and one of more than 16 MiB; for a file of another length or checksum; and where reading fails.
     bool next();
     std::uint64_t index() const { return index_; }
-    bool is_error() const { return is_error_; }      ///< a row of errors.csv, not of stats.csv
-    const std::string& row() const { return row_; }  ///< of that file, with its LF
+    bool is_error() const { return is_error_; }  ///< a row of errors.csv, not of stats.csv
+    /// Row of that file, with its LF.
+    std::string_view row() const { return std::string_view(row_).substr(start_); }
+    const std::string& record() const { return row_; }  ///< as it stands in this file
     /// Channel of a row of stats.csv, where its name does not tell.
     std::optional<Channel> channel() const { return channel_; }
 
@@ -112,6 +124,7 @@ class ShardRows {
     bool is_error_ = false;
     std::optional<Channel> channel_;
     std::string row_;
+    std::size_t start_ = 0;  ///< of the row in it
 };
 
 /// What rows of stats.csv and a summary both say of a channel of all images.
@@ -140,18 +153,28 @@ struct ShardSet {
     Notes notes;                   ///< on the inputs of all shards
 };
 
-/// Reads the shard files lying in these directories. They must be of one run and none missing; shards that are there
-/// twice must be the same, byte for byte, with their rows and frequency files. Groups must add up to the whole set.
-/// Long runs of values that are made of theirs will lie in `storage`, and groups for which there is no memory. Throws
-/// IoError naming the files and what is wrong.
+/// Reads the shard files lying in these directories. They must be of one run and none missing, and have all lines of a
+/// manifest; shards that are there twice must be the same, byte for byte, with their rows and frequency files. Groups
+/// must add up to the whole set. With `joined`, K of M, the K-th of M ranges of shards is read, which shards of a
+/// manifest have, and no others need be there. Long runs of values that are made of theirs will lie in `storage`, and
+/// groups for which there is no memory. Throws IoError naming the files and what is wrong.
 ShardSet collect_shards(const std::vector<std::filesystem::path>& directories,
-                        const std::shared_ptr<FrequencyFile>& storage);
+                        const std::shared_ptr<FrequencyFile>& storage, std::optional<ShardId> joined = std::nullopt);
 
-/// Hands out the rows of all shards, in the order of the inputs: the lines of stats.csv and those of errors.csv, after
-/// their headers. All rows files are open at a time; memory does not grow with the rows. Throws IoError for a file that
+/// Row of a shard, as its rows file has it.
+struct ShardRow {
+    std::uint64_t index = 0;
+    bool is_error = false;         ///< of errors.csv, not of stats.csv
+    std::string_view row, record;  ///< of that file; with what is before it in the rows file
+};
+
+/// Hands out the rows of all shards, in the order of the inputs, without headers. The rows files of a manifest's shards
+/// are open one at a time, others all; memory does not grow with the rows. Throws IoError for a file that
 /// cannot be read, rows that are not the shard's, not as many as it says, or not those of its summary, and an input
 /// without any; and what the functions throw.
-void merge_rows(const ShardSet& shards, const std::function<void(const std::string& row)>& write_stats,
-                const std::function<void(const std::string& row)>& write_error);
+void merge_rows(const ShardSet& shards, const std::function<void(const ShardRow&)>& write);
+
+/// Shard `joined` of M, made of the shards that were collected for it; its rows file is the caller's.
+Shard joined_shard(const ShardSet& shards, ShardId joined);
 
 }  // namespace gpuhist::io
