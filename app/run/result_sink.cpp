@@ -499,17 +499,18 @@ void Results::finish() {
         finish_dataset();
     else
         output_.commit();
+    if (table_wanted_ && (from_directory_ || options_.group_by_directory)) print_set();
+    if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
+        console_.print_rows(printed_tail_.missing(end));
+    // The checkpoint goes when all is written and printed: a run killed later has nothing left to do.
     if (journaled_) {
         std::error_code ignored;
         fs::remove(checkpoint_path_, ignored);
         checkpoint_saved_ = false;
+        values_->discard();
     }
-    if (table_wanted_ && (from_directory_ || options_.group_by_directory)) print_set();
     if (linked_) bad_.discard();
-    if (journaled_) values_->discard();
     output_.end();
-    if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
-        console_.print_rows(printed_tail_.missing(end));
     say_notes();
     if (options_.format != "table") return;
     std::vector<fs::path> tables;

@@ -33,6 +33,8 @@ class Killed : public Directory {
             if (entry.path().extension() == ".partial" || entry.path().filename() == "gpuhist.journal") return true;
         return false;
     }
+    /// Whether a run there came to its end.
+    bool has_results() const { return fs::exists(at("out/stats.csv")) && !fs::exists(at("out/gpuhist.journal")); }
     void begin_again() const {
         for (const std::string name : {"out", "log"}) fs::remove_all(at(name));
         if (fs::exists(at("inputs"))) fs::copy(at("inputs"), at("out"), fs::copy_options::recursive);
@@ -133,6 +135,7 @@ TEST_P(KilledAtAnyMoment, AndResumedGivesTheSameBytes) {
     for (int round = 0; kills < wanted && round < 10 * wanted; ++round) {  // a busy machine kills late
         begin_again();
         Outcome outcome;
+        bool ended = false;
         for (int attempt = 0, here = 0; attempt < 40; ++attempt) {
             Names now = words;
             if (!merges) now.insert(now.end(), {"--threads", std::to_string(1 + random() % 4)});
@@ -140,13 +143,18 @@ TEST_P(KilledAtAnyMoment, AndResumedGivesTheSameBytes) {
             setting.signal = here == 5 || attempt == 39 ? 0 : random() % 5 == 0 ? SIGINT : SIGKILL;
             setting.after_seconds = whole.seconds * 1.2 * static_cast<double>(random() % 1000) / 1000;
             outcome = run(now, setting);
-            if (outcome.code == whole.code) break;
+            // A run killed after its journal was removed has ended: the next one would begin anew, and print all again.
+            ended = outcome.code == whole.code || (mode.prints && has_results());
+            if (ended) break;
             ASSERT_TRUE(setting.signal != 0 && (outcome.code == -setting.signal || outcome.code == was_interrupted))
                 << outcome.code << outcome.err;
             if (merges || half_done()) ++kills, ++here;
         }
-        ASSERT_EQ(outcome.code, whole.code) << outcome.err;
-        EXPECT_TRUE(contents("out") == expected) << mode.name;
+        ASSERT_TRUE(ended) << outcome.code << outcome.err;
+        auto left = contents("out");
+        if (outcome.code != whole.code)  // working files, which the next run there takes up
+            std::erase_if(left, [](const auto& file) { return fs::path(file.first).extension() == ".partial"; });
+        EXPECT_TRUE(left == expected) << mode.name;
         EXPECT_TRUE(!mode.prints || read_text(at("log")) == printed);
         EXPECT_TRUE(mode.beside.empty() || read_text(at(mode.beside)) == beside);
     }
