@@ -1,6 +1,17 @@
 # OpenCV where its own configuration is missing: Debian and Ubuntu ship that in libopencv-dev, which brings all of OpenCV along.
 # Defines the same targets, opencv_core and so on, for the components that are named
-# and found. Where OpenCV's own is there, it is taken.
+# and found. Where OpenCV's own is there, it is taken; before it the one that lies beside this file, which a package of gpuhist brings along.
+set(own "${CMAKE_CURRENT_LIST_DIR}/opencv/lib/cmake/opencv4")
+if(EXISTS "${own}/OpenCVConfig.cmake")
+  # Two in one program would take one another's functions.
+  if(TARGET opencv_core AND NOT OpenCV_DIR STREQUAL own)
+    set(OpenCV_FOUND FALSE)
+    set(OpenCV_NOT_FOUND_MESSAGE "another OpenCV than this package's was found before: build gpuhist from its sources to use it with that one")
+    return()
+  endif()
+  set(OpenCV_DIR "${own}")
+endif()
+
 set(required "")
 set(optional "")
 foreach(component ${OpenCV_FIND_COMPONENTS})
