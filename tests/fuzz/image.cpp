@@ -44,9 +44,11 @@ struct DecoderReached {};
 /// The most that a pixel takes while it is decoded: 64 samples of f64, twice.
 constexpr std::uint64_t most_pixel_bytes = 2 * most_channels * sizeof(double);
 
-void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, std::uint64_t page = 0) {
+void decode(const std::vector<unsigned char>& bytes, io::OnDamaged on_damaged, std::uint64_t page = 0,
+            bool raw = false) {
     io::DecodeOptions options;
     options.page = page;
+    options.raw = raw;
     options.max_pixels = 1 << 16;
     options.on_damaged = on_damaged;
     std::uint64_t foreseen = 0;
@@ -115,6 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #endif
     decode(bytes, io::OnDamaged::error);
     decode(bytes, io::OnDamaged::accept);
+    decode(bytes, io::OnDamaged::accept, 0, true);
 #ifdef FUZZ_DECODER
     decode_in_strips(bytes);
 #endif

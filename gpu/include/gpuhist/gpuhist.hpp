@@ -13,6 +13,7 @@
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/pinned_memory.hpp"
 #include "gpuhist/reduce.hpp"
+#include "gpuhist/regions.hpp"
 #include "gpuhist/request.hpp"
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
