@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "core/codes.hpp"
-#include "cpu/simd/avx512.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/request.hpp"
 
@@ -85,10 +84,6 @@ GPUHIST_SIMD inline int count_set(const std::uint8_t* bytes, int count) {
 /// copied, and the next one over it where it does not count.
 template <int channels, class Sample>
 int gather_set(const Sample* samples, const std::uint8_t* bytes, int pixels, Sample* to) {
-    if constexpr (channels == 1 && sizeof(Sample) <= 4) {
-        static const bool wide = avx512::supported();
-        if (wide) return avx512::gather(samples, sizeof(Sample), bytes, pixels, to);
-    }
     int filled = 0;
     for (int p = 0; p < pixels; ++p) {
         for (int c = 0; c < channels; ++c) to[filled * channels + c] = samples[p * channels + c];

@@ -242,42 +242,6 @@ GPUHIST_AVX512 void count(Scratch& scratch, int plane, int samples, const std::u
             count_quarter(scratch.quarters[quarter], size, counts + 64 * quarter);
 }
 
-GPUHIST_AVX512 int gather(const void* samples, int sample_bytes, const std::uint8_t* mask, int count, void* to) {
-    const auto* from = static_cast<const std::uint8_t*>(samples);
-    auto* end = static_cast<std::uint8_t*>(to);
-    for (int i = 0; i < count; i += 64) {
-        const int left = count - i;
-        const __mmask64 there = left < 64 ? lowest(left) : ~__mmask64{0};
-        const __m512i bytes = _mm512_maskz_loadu_epi8(there, mask + i);
-        const __mmask64 set = _mm512_test_epi8_mask(bytes, bytes);
-        // Of a register of 64, 32 or 16 samples those that are set.
-        for (int part = 0; part < 64 && part < left; part += 64 / sample_bytes) {
-            const __mmask64 own = set >> part, valid = there >> part;
-            const std::uint8_t* const at = from + std::int64_t{i + part} * sample_bytes;
-            switch (sample_bytes) {
-                case 1:
-                    _mm512_storeu_si512(end, _mm512_maskz_compress_epi8(own, _mm512_maskz_loadu_epi8(valid, at)));
-                    end += _mm_popcnt_u64(own);
-                    break;
-                case 2: {
-                    const auto some = static_cast<__mmask32>(own);
-                    const __m512i words = _mm512_maskz_loadu_epi16(static_cast<__mmask32>(valid), at);
-                    _mm512_storeu_si512(end, _mm512_maskz_compress_epi16(some, words));
-                    end += 2 * _mm_popcnt_u32(some);
-                    break;
-                }
-                default: {
-                    const auto some = static_cast<__mmask16>(own);
-                    const __m512i values = _mm512_maskz_loadu_epi32(static_cast<__mmask16>(valid), at);
-                    _mm512_storeu_si512(end, _mm512_maskz_compress_epi32(some, values));
-                    end += 4 * _mm_popcnt_u32(some);
-                }
-            }
-        }
-    }
-    return static_cast<int>((end - static_cast<std::uint8_t*>(to)) / sample_bytes);
-}
-
 }  // namespace gpuhist::cpu::avx512
 
 #else
@@ -288,9 +252,6 @@ bool supported() {
 }
 void split(const std::uint8_t*, int, int, ChannelOrder, Scratch&, int) {}
 void count(Scratch&, int, int, const std::uint8_t*, std::uint32_t*) {}
-int gather(const void*, int, const std::uint8_t*, int, void*) {
-    return 0;
-}
 }  // namespace gpuhist::cpu::avx512
 
 #endif

@@ -30,8 +30,4 @@ void split(const std::uint8_t* samples, int pixels, int channels, ChannelOrder o
 /// and need not exist, are fetched into the second cache.
 void count(Scratch& scratch, int plane, int samples, const std::uint8_t* ahead, std::uint32_t* counts);
 
-/// Copies the samples, of 1, 2 or 4 bytes each, whose bytes in the mask are not 0. Returns how many. `to` has room for
-/// all, and 64 bytes more.
-int gather(const void* samples, int sample_bytes, const std::uint8_t* mask, int count, void* to);
-
 }  // namespace gpuhist::cpu::avx512
