@@ -144,7 +144,10 @@ class Measurer::Images {
             measurer_.read(image, held_, share_, clock_);
             const std::uint64_t more = image.in_strips ? 0 : analysis_bytes(image.view, measurer_.options_);
             if (more > 0) share_.require(share_.bytes() + more);
-            if (!image.in_strips) measurer_.read_mask(image, share_);
+            if (!image.in_strips) {
+                measurer_.read_mask(image, share_);
+                measurer_.prepare(image);
+            }
             add(outcome, remarks_on(image.file));
             outcome.pixels = static_cast<std::uint64_t>(image.view.pixels());
         });
@@ -817,7 +820,6 @@ Task Measurer::task_of(Image& image) const {
     Job& job = task.job;
     job.image = image.view;
     job.result = &image.analysis;
-    prepare(image);
     job.request = image.request;
     if (!image.writes.normalized || luts_) return task;
     if (const std::string why = no_copy(image.file, options_.normalization); !why.empty()) {

@@ -255,6 +255,23 @@ TEST_F(Regions, AQuickLookIsStretchedBetweenValidPixels) {
     EXPECT_NEAR(copy.at<std::uint8_t>(10, 29), 127, 3);
 }
 
+TEST_F(Regions, CopiesByOneTableKnowWhatDoesNotCount) {
+    cv::Mat image(20, 30, CV_32FC1), mask(20, 30, CV_8UC1, cv::Scalar(1));
+    for (int p = 0; p < 600; ++p) image.at<float>(p / 30, p % 30) = static_cast<float>(p);
+    image.row(0) = 9999;
+    mask.row(1) = 0;
+    save("images/a.pfm", image);
+    save("masks/a.png", mask);
+    const Outcome outcome = run({"images", "--nodata", "9999", "--mask", "masks", "--link", "dataset", "--normalize",
+                                 "minmax", "--depth", "u8", "-o", "out", "-q", "--engine", "cpu"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const cv::Mat copy = load("out/a.pfm.normalized.png");
+    EXPECT_EQ(copy.at<std::uint8_t>(0, 5), 0);   // nodata, over all others
+    EXPECT_EQ(copy.at<std::uint8_t>(1, 29), 0);  // masked
+    EXPECT_EQ(copy.at<std::uint8_t>(2, 0), 0);
+    EXPECT_EQ(copy.at<std::uint8_t>(19, 29), 255);
+}
+
 TEST_F(Regions, StopAndGoOn) {
     for (int i = 0; i < 60; ++i) {
         const std::string name = "images/" + std::to_string(i) + ".png";
