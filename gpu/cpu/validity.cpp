@@ -96,7 +96,7 @@ Channel channel_of(const ImageView& image, int position) {
 }  // namespace
 
 ImageRules::ImageRules(const ImageView& image, const Validity* validity)
-    : rules_(static_cast<std::size_t>(image.channels)), channels_(image.channels), order_(image.order) {
+    : rules_(static_cast<std::size_t>(image.channels)), channels_(image.channels) {
     colors_ = is_bands(image) ? 0 : std::min(image.channels, 3);
     has_alpha_ = image.channels == 4 && (image.samples == Samples::color || image.samples == Samples::gray_alpha);
     if (!validity) return;

@@ -70,7 +70,6 @@ class ImageRules {
     bool any_ = false, any_color_ = false, nodata_any_ = false, has_alpha_ = false, alpha_masks_ = false,
          alpha_left_out_ = false;
     int colors_ = 0, channels_ = 1;
-    ChannelOrder order_ = ChannelOrder::bgr;
 };
 
 /// Position in the pixel of what a channel of an analysis is made of; −1: of several.

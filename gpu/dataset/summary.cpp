@@ -415,11 +415,15 @@ bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
            options.range.value_or(*summary.range) == *summary.range;
 }
 
+/// Counts of a channel, as all that follows from them takes them.
+core::CountedChannel counted_of(const ChannelSummary& channel) {
+    return {channel.counts,   channel.values, channel.samples, channel.nan,
+            channel.infinite, channel.masked, channel.nodata};
+}
+
 /// Row of a channel whose samples are counted by value.
 Statistics counted_row(const ChannelSummary& channel, const DepthSummary& summary, const Percentiles& percentiles) {
-    const core::CountedChannel counted{channel.counts,   channel.values, channel.samples, channel.nan,
-                                       channel.infinite, channel.masked, channel.nodata};
-    return core::from_counts(channel.channel, summary.depth, counted, summary.white, percentiles);
+    return core::from_counts(channel.channel, summary.depth, counted_of(channel), summary.white, percentiles);
 }
 
 /// Rows of a depth and, where there are `options`, its histogram.
@@ -456,7 +460,7 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
         }
         Statistics& numbers = row.statistics;
         numbers.channel = channel.channel;
-        core::count_samples(numbers, channel);
+        core::count_samples(numbers, counted_of(channel));
         core::list_percentiles(numbers, percentiles);
         if (finite(channel) == 0) return;
         numbers.min = channel.minimum;
@@ -473,15 +477,6 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
 }
 
 }  // namespace
-
-void core::count_samples(Statistics& row, const ChannelSummary& channel) {
-    row.pixels = pixels(channel);
-    row.valid = finite(channel);
-    row.masked = channel.masked;
-    row.nodata = channel.nodata;
-    row.nan = channel.nan;
-    row.inf = channel.infinite;
-}
 
 void core::add_extremes(ChannelSummary& sum, const ChannelSummary& more) {
     if (finite(more) > 0) {
@@ -612,7 +607,7 @@ std::vector<SummaryRow> Summary::rgb_rows(Depth depth) const {
             continue;
         }
         row.statistics.channel = color.channel;
-        core::count_samples(row.statistics, sum);
+        core::count_samples(row.statistics, counted_of(sum));
         if (finite(sum) > 0) core::set_moments(row.statistics, finite(sum), sum.power_sums, Detail::brief);
     }
     return rows;

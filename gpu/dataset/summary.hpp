@@ -17,9 +17,6 @@ inline std::uint64_t pixels(const ChannelSummary& channel) {
     return channel.samples + channel.masked + channel.nodata;
 }
 
-/// Sets how many samples there are of each kind.
-void count_samples(Statistics& row, const ChannelSummary& channel);
-
 /// Adds the other's samples, by their kinds, and its extremes, but none of its counts.
 void add_extremes(ChannelSummary& sum, const ChannelSummary& more);
 

@@ -40,8 +40,14 @@ Statistics empty_row(Channel channel, const Percentiles& percentiles) {
     return row;
 }
 
-/// Sets how many samples there are of each kind.
-void count_samples(Statistics& row, const core::CountedChannel& channel) {
+/// Counts of a channel, as all that follows from them takes them.
+core::CountedChannel counted_of(const ChannelAnalysis& found) {
+    return {found.counts, found.values, core::counted(found), found.nan, found.infinite, found.masked, found.nodata};
+}
+
+}  // namespace
+
+void core::count_samples(Statistics& row, const CountedChannel& channel) {
     row.pixels = channel.samples + channel.masked + channel.nodata;
     row.valid = channel.samples - channel.nan - channel.infinite;
     row.masked = channel.masked;
@@ -49,13 +55,6 @@ void count_samples(Statistics& row, const core::CountedChannel& channel) {
     row.nan = channel.nan;
     row.inf = channel.infinite;
 }
-
-/// Counts of a channel, as all that follows from them takes them.
-core::CountedChannel counted_of(const ChannelAnalysis& found) {
-    return {found.counts, found.values, core::counted(found), found.nan, found.infinite, found.masked, found.nodata};
-}
-
-}  // namespace
 
 Statistics core::from_counts(Channel name, Depth depth, const CountedChannel& channel, std::optional<double> white,
                              const Percentiles& percentiles) {
@@ -82,7 +81,7 @@ namespace {
 
 Statistics from_floats(const ChannelAnalysis& channel, Detail detail, const Percentiles& percentiles) {
     Statistics row = empty_row(channel.channel, percentiles);
-    count_samples(row, counted_of(channel));
+    core::count_samples(row, counted_of(channel));
     const std::uint64_t n = core::finite(channel);
     if (n == 0) return row;
     row.min = channel.minimum;

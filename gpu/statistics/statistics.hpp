@@ -28,6 +28,9 @@ struct CountedChannel {
     std::uint64_t masked = 0, nodata = 0;
 };
 
+/// Sets how many samples there are of each kind.
+void count_samples(Statistics& row, const CountedChannel& channel);
+
 /// Row of everything that follows from a count for each value of a depth; below 2^62 samples. Without `white`, which
 /// images of several have together, what refers to it stays empty. Throws what a FrequencyStorage throws.
 Statistics from_counts(Channel name, Depth depth, const CountedChannel& channel, std::optional<double> white,
