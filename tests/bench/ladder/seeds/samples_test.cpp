@@ -147,7 +147,7 @@ TEST_F(SeedsSpinTest, barrier_for_more_is_one_for_32) {
     EXPECT_THROW(spin_of_more_as_written(65), Refused);
 }
 
-TEST_F(SeedsSpinTest, who_does_not_ask_for_residency_waits_in_vain) {
+TEST_F(SeedsSpinTest, who_does_not_ask_for_residency_waits_in_vain_alone_on_the_gpu) {
     const int resident = spin_unasked_resident();
     const Spin all = spin_unasked(resident), one_more = spin_unasked(resident + 1);
     EXPECT_EQ(all.passed, resident);
