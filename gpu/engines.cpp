@@ -29,6 +29,9 @@ std::unique_ptr<PartMaker> make_parts(int) {
 bool copies(Depth) {
     return false;
 }
+bool masks(Depth) {
+    return false;
+}
 }  // namespace cuda
 
 namespace {
@@ -147,13 +150,14 @@ std::vector<GpuInfo> gpus() {
 
 std::unique_ptr<Engine> make_engine(std::string_view name, const EngineOptions& options) {
     if (name == "cpu" || (name == "auto" && !cuda::info().available)) {
-        const auto copies_all = [](Depth) { return true; };
-        auto engine = with_copy_depths(cpu::make(options), copies_all, options);
-        return with_validity(with_parts(std::move(engine), cpu::make_parts()), true, options);
+        const auto all = [](Depth) { return true; };
+        auto engine = with_copy_depths(cpu::make(options), all, options);
+        return with_validity(with_parts(std::move(engine), cpu::make_parts()), {all, true}, options);
     }
     if (name == "cuda" || name == "auto") {
         auto engine = with_copy_depths(cuda::make(options), cuda::copies, options);
-        return with_validity(with_parts(std::move(engine), cuda::make_parts(options.gpu)), false, options);
+        return with_validity(with_parts(std::move(engine), cuda::make_parts(options.gpu)), {cuda::masks, false},
+                             options);
     }
     throw InvalidArgument("engine '" + std::string(name) + "': there are auto, cuda and cpu");
 }

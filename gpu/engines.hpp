@@ -36,9 +36,15 @@ std::unique_ptr<Engine> with_copy_depths(std::unique_ptr<Engine> engine, bool (*
 /// Engine that measures images of any number of channels, by one that measures 1, 3 and 4.
 std::unique_ptr<Engine> with_parts(std::unique_ptr<Engine> engine, std::unique_ptr<PartMaker> maker);
 
-/// Engine that measures the samples that count, by one that knows no Validity; where it knows no masks (`masks`), the
-/// CPU measures integers in its place.
-std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, bool masks, const EngineOptions& options);
+/// What an engine knows of samples that do not count.
+struct MasksKnown {
+    bool (*masks)(Depth);  ///< it leaves out what the masks of images of a depth leave out
+    bool sparse;           ///< AnalysisRequest::sparse
+};
+/// Engine that measures the samples that count, by one that knows no Validity; what it does not know the CPU measures
+/// in its place.
+std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, const MasksKnown& known,
+                                      const EngineOptions& options);
 
 namespace cuda {
 std::unique_ptr<Engine> make(const EngineOptions& options);
@@ -46,8 +52,9 @@ EngineInfo info();
 std::vector<GpuInfo> gpus();
 /// Maker of parts in device memory.
 std::unique_ptr<PartMaker> make_parts(int gpu);
-/// Verdict on a depth: whether kernels write normalised copies of its images.
+/// Verdict on a depth: whether kernels write normalised copies of its images; whether these may have masks.
 bool copies(Depth depth);
+bool masks(Depth depth);
 /// Pinned host memory, or null where there is none to be had.
 void* allocate_pinned(std::size_t bytes, int gpu) noexcept;
 void free_pinned(void* memory) noexcept;

@@ -53,9 +53,12 @@ void read(const ImageResult& result, Analysis& analysis) {
     analysis.brightness.reset();
     if (!traits.floating) {
         const ChannelResult& bright = result.channels[result.rows == 1 ? 0 : 3];
-        analysis.brightness =
-            Brightness{bright.sum, bright.sum_squares, static_cast<std::uint32_t>(bright.minimum - traits.lowest),
-                       static_cast<std::uint32_t>(bright.maximum - traits.lowest)};
+        if (bright.samples == 0)
+            analysis.brightness = Brightness{};
+        else
+            analysis.brightness =
+                Brightness{bright.sum, bright.sum_squares, static_cast<std::uint32_t>(bright.minimum - traits.lowest),
+                           static_cast<std::uint32_t>(bright.maximum - traits.lowest)};
     }
     analysis.channels.resize(static_cast<std::size_t>(result.rows - (result.rows > 1 && !result.luma_counted)));
     std::size_t at = 0;
@@ -78,7 +81,8 @@ void read(const ImageResult& result, Analysis& analysis) {
         channel.minimum = static_cast<float>(found.minimum);
         channel.maximum = static_cast<float>(found.maximum);
     }
-    set_pixels(analysis, result.pixels, result.pixels);  // no kernel leaves pixels out
+    const ChannelResult& first = result.channels[0];
+    set_pixels(analysis, result.pixels, floats ? result.pixels : first.samples + first.nan + first.infinite);
     if (floats)
         read_float_details(result, *reinterpret_cast<const FloatDetails*>(base + result.details_offset), analysis);
 }

@@ -466,17 +466,19 @@ class ValidStrips final : public StripAnalysis {
 
 class ValidityEngine final : public Engine {
   public:
-    ValidityEngine(std::unique_ptr<Engine> engine, bool masks, const EngineOptions& options)
-        : engine_(std::move(engine)), masks_(masks), options_(options), workers_(threads_of(options)) {}
+    ValidityEngine(std::unique_ptr<Engine> engine, const MasksKnown& known, const EngineOptions& options)
+        : engine_(std::move(engine)), known_(known), options_(options), workers_(threads_of(options)) {}
 
     std::string_view name() const override { return engine_->name(); }
 
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
         if (plain(image, request)) return engine_->analyze(image, request, result);
+        if (image.memory == Memory::device && image.mask && !request.validity && !request.sparse)
+            return engine_->analyze(image, request, result);
         validate(image, request);
-        Valid valid(workers_, image, request, masks_);
+        Valid valid(workers_, image, request, known_.masks(image.depth));
         const AnalysisRequest asked = without_validity(request);
-        Engine& engine = engine_for(valid, request);
+        Engine& engine = engine_for(valid, image.depth, request);
         engine.analyze(valid.of(image), asked, result);
         valid.add_counts();
         Analysis luma;
@@ -516,7 +518,9 @@ class ValidityEngine final : public Engine {
     std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
                                                   Analysis& result, const Normalization* copies) override {
         if (plain(image, request)) return engine_->analyze_strips(image, request, result, copies);
-        return std::make_unique<ValidStrips>(workers_, masks_ ? *engine_ : cpu(), image, request, result, copies);
+        Engine& engine =
+            known_.masks(image.depth) && (known_.sparse || (!request.sparse && !copies)) ? *engine_ : cpu();
+        return std::make_unique<ValidStrips>(workers_, engine, image, request, result, copies);
     }
 
   private:
@@ -524,16 +528,17 @@ class ValidityEngine final : public Engine {
         core::validate(image, request);
         if (image.memory != Memory::host)
             throw InvalidArgument(
-                "samples that do not count are left out of images in host memory, this one lies in "
-                "device memory");
+                "nodata, valid intervals, rules for alpha and copies are for images in host memory; of one in device "
+                "memory a mask leaves out pixels");
     }
     /// Verdict: whether the engine does it as it is.
     bool plain(const ImageView& image, const AnalysisRequest& request) const {
-        return all_count(image, request) && (masks_ || !request.sparse);
+        return all_count(image, request) && (known_.sparse || !request.sparse);
     }
     /// Engine that measures what `Valid` makes of an image.
-    Engine& engine_for(const Valid& valid, const AnalysisRequest& request) {
-        return masks_ || (valid.real() && !request.sparse) ? *engine_ : cpu();
+    Engine& engine_for(const Valid& valid, Depth depth, const AnalysisRequest& request) {
+        const bool knows = known_.masks(depth) || valid.real();
+        return knows && (known_.sparse || !request.sparse) ? *engine_ : cpu();
     }
     Engine& cpu() {
         if (!cpu_) cpu_ = make_engine("cpu", options_);
@@ -617,7 +622,7 @@ class ValidityEngine final : public Engine {
     }
 
     const std::unique_ptr<Engine> engine_;
-    const bool masks_;  ///< it knows masks
+    const MasksKnown known_;
     const EngineOptions options_;
     Workers workers_;
     std::unique_ptr<Engine> cpu_;
@@ -637,8 +642,9 @@ void settle_copy(const ImageView& image, const AnalysisRequest& request, bool va
     cpu::settle(workers, image, cpu::ImageRules(image, request.validity.get()), valid_only, output);
 }
 
-std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, bool masks, const EngineOptions& options) {
-    return std::make_unique<cpu::ValidityEngine>(std::move(engine), masks, options);
+std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, const MasksKnown& known,
+                                      const EngineOptions& options) {
+    return std::make_unique<cpu::ValidityEngine>(std::move(engine), known, options);
 }
 
 }  // namespace gpuhist

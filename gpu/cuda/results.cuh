@@ -6,9 +6,11 @@
 
 namespace gpuhist::cuda {
 
-/// Writes a channel of integers of 8 or 16 bits from the exact sums of its codes; `samples` > 0.
+/// Writes a channel of integers of 8 or 16 bits from the exact sums of its codes. Of no samples: zeros.
 __device__ inline void write_channel(ChannelResult& result, Depth depth, std::uint64_t samples, std::uint64_t sum,
                                      core::u128 squares, std::uint32_t minimum, std::uint32_t maximum) {
+    result = ChannelResult{};
+    if (samples == 0) return;
     const int lowest = depth == Depth::s8 ? -128 : depth == Depth::s16 ? -32768 : 0;
     const core::MeanStd of = core::mean_std(samples, sum, squares);
     result = {samples,

@@ -1,4 +1,4 @@
-// `gpuhist-bench kernels`: the cases K1 to K11, against the hardware's ceilings and other libraries, in one run. The
+// `gpuhist-bench kernels`: the cases K1 to K12, against the hardware's ceilings and other libraries, in one run. The
 // pixels lie on the GPU; times are those of the GPU, from the analysis to its results on the device, unless said
 // otherwise.
 #include <CLI/CLI.hpp>
@@ -94,6 +94,7 @@ class Kernels {
         other_types();
         bands();
         sorting();
+        masks();
         report_.finish();
         if (failures_ > 0) throw std::runtime_error(std::to_string(failures_) + " cases failed: see above");
     }
@@ -625,6 +626,55 @@ class Kernels {
         sorting<double>();
     }
 
+    /// K12: masks, beside the read-only sweep of as many bytes as pixels and mask are: of nothing, of all, by chance,
+    /// and discs.
+    void masks() {
+        constexpr std::int64_t width = 16384;
+        AnalysisRequest no_luma;
+        no_luma.luma_histogram = false;
+        for (const auto& [channels, request] :
+             {std::pair{1, AnalysisRequest{}}, {3, no_luma}, {3, AnalysisRequest{}}}) {
+            const std::int64_t height =
+                static_cast<std::int64_t>(pixels_.bytes()) / (width * (channels + 1)) / 256 * 256;
+            ImageView view = view_of(pixels_.get(), Depth::u8, channels, width, height);
+            const auto pixel_bytes = static_cast<std::size_t>(bytes_of(view));
+            const std::size_t all = pixel_bytes + static_cast<std::size_t>(view.pixels());
+            view.mask = pixels_.as<std::uint8_t>() + pixel_bytes;
+            view.mask_row_bytes = width;
+            std::vector<std::uint8_t> mask(static_cast<std::size_t>(view.pixels()));
+            for (const char* name : {"blank", "full", "random", "discs"}) {
+                const bool luma = channels > 1 && request.luma_histogram;
+                const Place place{
+                    "K12", type_text(Depth::u8, channels) + (luma ? ", luma histogram" : "") + " and a mask", name};
+                attempt(place, "gpuhist", [&] {
+                    fill_with(Content::natural, Depth::u8, channels);
+                    for (std::int64_t y = 0; y < height; ++y)
+                        for (std::int64_t x = 0; x < width; ++x) {
+                            const std::int64_t dx = x % 256 - 128, dy = y % 256 - 128;
+                            mask[static_cast<std::size_t>(y * width + x)] =
+                                name[0] == 'f' || (name[0] == 'r' && (x * 2654435761 + y * 40503) >> 13 & 1) ||
+                                (name[0] == 'd' && dx * dx + dy * dy < 96 * 96);
+                        }
+                    BENCH_CUDA(
+                        cudaMemcpy(pixels_.as<char>() + pixel_bytes, mask.data(), mask.size(), cudaMemcpyHostToDevice));
+                    const Timing sweep = time_sweep(timer_, pixels_, all, options_.gpu);
+                    Ours ours(plan_for(Depth::u8, channels), request);
+                    const Timing timing =
+                        timer_.sustained(1, [&](cudaStream_t stream, int) { ours.enqueue(view, stream); });
+                    const Analysis found = ours.result(timer_.stream());
+                    const std::uint64_t counted = static_cast<std::uint64_t>(
+                        std::count_if(mask.begin(), mask.end(), [](auto byte) { return byte != 0; }));
+                    if (found.channels[0].pixels - found.channels[0].masked != counted)
+                        throw Mismatch("the mask leaves another number of pixels");
+                    report_.add({place.group, place.name, place.content, "gpuhist", static_cast<double>(all), timing,
+                                 at_least_relative(0.85),
+                                 Relative{sweep.median_ms / timing.median_ms, "x the sweep's speed"},
+                                 "bytes of pixels and mask"});
+                });
+            }
+        }
+    }
+
     /// An image's findings must not depend on those around it: some of them again, alone.
     void check_batch(const Ours& ours, const BatchView& batch, const AnalysisRequest& request) {
         Ours alone(plan_for(batch.first.depth, batch.first.channels), request);
@@ -654,7 +704,7 @@ class Kernels {
 void add_kernels(CLI::App& app) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* command = app.add_subcommand(
-        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K11");
+        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K12");
     bind_report_options(*command, *options);
     bind_gpu_options(*command, *options);
     command->callback([options] { Kernels(*options).run(); });

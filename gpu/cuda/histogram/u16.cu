@@ -113,8 +113,9 @@ struct U16Steps {
         if (!arrive_last(&workspace.arrived, gridDim.x, last)) return;
         if (threadIdx.x < 5) {
             RowSums& all = workspace.sums[threadIdx.x];
-            sums[threadIdx.x] = {__ldcg(&all.sum), __ldcg(&all.squares_low), __ldcg(&all.squares_high),
-                                 __ldcg(&all.complement_minimum), __ldcg(&all.maximum)};
+            sums[threadIdx.x] = {__ldcg(&all.sum),          __ldcg(&all.squares_low),
+                                 __ldcg(&all.squares_high), __ldcg(&all.complement_minimum),
+                                 __ldcg(&all.maximum),      __ldcg(&all.samples)};
             all = RowSums{};
         }
         for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x)
@@ -156,11 +157,13 @@ struct U16Steps {
                                 p.common.rgb,
                                 p.common.depth != Depth::u16,
                                 p.common.depth == Depth::f16};
-        BrightnessSums luma = count_role<C, L>(role, image, share, counting, p.count_luma);
+        const Mask mask = std::is_same_v<Images, Tensor> ? p.mask : Mask{};
+        BrightnessSums luma = count_role<C, L>(role, image, mask, share, counting, p.count_luma);
         if (C > 1 && rows == C && role == L::roles - 1) {
             luma.reduce_over_warp();
             if (threadIdx.x % warp_lanes == 0)
-                RowSums{luma.sum, luma.squares & 0xFFFFFFFFu, luma.squares >> 32, luma.complement_minimum, luma.maximum}
+                RowSums{luma.sum, luma.squares & 0xFFFFFFFFu, luma.squares >> 32, luma.complement_minimum, luma.maximum,
+                        0}
                     .add_to(sums[C]);
         }
         __syncthreads();  // all samples are counted

@@ -120,18 +120,7 @@ struct U16Counter {
             count_channels<Row + 1, N>(spread_sample);
         }
     }
-    template <class Valid = EveryPixel>
-    __device__ void look_at(const Pixels& loaded, Valid valid = {}) {
-        if constexpr (!Valid::every) {
-#pragma unroll
-            for (int p = 0; p < Pixels::pixels; ++p) {
-                std::uint16_t sample[C];
-#pragma unroll
-                for (int c = 0; c < C; ++c) sample[c] = static_cast<std::uint16_t>(loaded[p * C + c]);
-                if (valid[p]) look_at(sample);
-            }
-            return;
-        }
+    __device__ void look_at(const Pixels& loaded) {
         Pixels pixels = loaded;
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[Pixels::pixels];
@@ -162,8 +151,9 @@ template <int C>
 constexpr int u16_unroll = C == 1 ? 4 : 1;
 
 /// Hot loop as a function of its own, so that what the kernel keeps does not crowd its registers.
-template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, bool Ringed>
-__device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting) {
+/// `mask`: a Mask, or nothing.
+template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, bool Ringed, class... OfImage>
+__device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting, OfImage... mask) {
     constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
                   last = first + L::rows < all ? first + L::rows : all;
     const Luma luma = [&] {
@@ -172,22 +162,29 @@ __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Coun
         else
             return Luma(counting.rgb);
     }();
-    U16Counter<C, L, first, last, CountLuma, Luma> counter{counting, luma, BrightnessSums{}};
+    using Counter = U16Counter<C, L, first, last, CountLuma, Luma>;
+    Counter counter{counting, luma, BrightnessSums{}};
     auto sweep_by = [&](const auto& by) {
         if constexpr (OneRow)
             sweep_one_row<std::uint16_t, C>(image, share, by, counter);
         else
             sweep_rows<std::uint16_t, C>(image, share, by, counter);
     };
-    if constexpr (Ringed)
+    if constexpr (sizeof...(mask) > 0) {  // groups would take minutes to compile
+        Masked<std::uint16_t, C, Counter> masked{counter, mask...};
+        sweep_pixels<std::uint16_t, C>(image, share, masked);
+    } else if constexpr (Ringed) {
         sweep_by(typename L::Rings{counting.rings});
-    else
+    } else {
         sweep_by(Loads<u16_unroll<C>, C == 3, few_groups>{});
+    }
     __syncwarp();  // what follows a call may be a barrier
     return counter.sums;
 }
 template <int C, class L, int Role, bool CountLuma, class Luma = IntegerLuma>
-__device__ inline BrightnessSums count_role(const Image& image, const Share& share, const Counting& counting) {
+__device__ inline BrightnessSums count_role(const Image& image, const Mask& mask, const Share& share,
+                                            const Counting& counting) {
+    if (mask.data) return count_role<C, L, Role, CountLuma, Luma, false, false>(image, share, counting, mask);
     if constexpr (L::ringed)
         if (counting.rings != 0)
             return in_one_row<std::uint16_t, C>(image)
@@ -199,16 +196,16 @@ __device__ inline BrightnessSums count_role(const Image& image, const Share& sha
     return count_role<C, L, Role, CountLuma, Luma, false, false>(image, share, counting);
 }
 template <int C, class L, int Role = 0>
-__device__ inline BrightnessSums count_role(int role, const Image& image, const Share& share, const Counting& counting,
-                                            bool count_luma) {
+__device__ inline BrightnessSums count_role(int role, const Image& image, const Mask& mask, const Share& share,
+                                            const Counting& counting, bool count_luma) {
     if constexpr (Role + 1 < L::roles) {
-        if (role != Role) return count_role<C, L, Role + 1>(role, image, share, counting, count_luma);
-        return count_role<C, L, Role, true>(image, share, counting);
+        if (role != Role) return count_role<C, L, Role + 1>(role, image, mask, share, counting, count_luma);
+        return count_role<C, L, Role, true>(image, mask, share, counting);
     } else {                  // the one that luma belongs to
         if constexpr (C > 1)  // always counted of others
-            if (counting.other) return count_role<C, L, Role, true, OtherLuma>(image, share, counting);
-        if (C == 1 || count_luma) return count_role<C, L, Role, true>(image, share, counting);
-        return count_role<C, L, Role, C == 1>(image, share, counting);
+            if (counting.other) return count_role<C, L, Role, true, OtherLuma>(image, mask, share, counting);
+        if (C == 1 || count_luma) return count_role<C, L, Role, true>(image, mask, share, counting);
+        return count_role<C, L, Role, C == 1>(image, mask, share, counting);
     }
 }
 

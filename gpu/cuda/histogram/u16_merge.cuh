@@ -39,9 +39,11 @@ struct RowSums {
         Word squares_high, plus_infinite;
     };
     std::uint32_t complement_minimum, maximum;
+    Word samples;  ///< with those that are not finite
 
     __device__ void add(std::uint32_t code, std::uint64_t times) {
         if (times == 0) return;
+        samples += times;
         const core::u128 squares = static_cast<core::u128>(times) * (static_cast<std::uint64_t>(code) * code);
         sum += times * code;
         squares_low += static_cast<std::uint32_t>(squares);
@@ -52,6 +54,7 @@ struct RowSums {
     __device__ void add_half(std::uint32_t code, std::uint64_t times) {
         constexpr std::uint32_t minus = core::minus_infinity_code<Half>, plus = core::plus_infinity_code<Half>;
         if (times == 0) return;
+        samples += times;
         if (code < minus || code > plus) {
             nan += times;
         } else if (code == minus) {
@@ -69,10 +72,12 @@ struct RowSums {
         squares_high = reduce_warp(squares_high, Sum{});
         complement_minimum = reduce_warp(complement_minimum, Max{});
         maximum = reduce_warp(maximum, Max{});
+        samples = reduce_warp(samples, Sum{});
     }
     /// Adds to sums that others add to as well, in shared or device memory.
     __device__ void add_to(RowSums& all) const {
         if ((complement_minimum | sum | squares_low | squares_high) == 0) return;  // no sample
+        atomicAdd(&all.samples, samples);
         atomicAdd(&all.sum, sum);
         atomicAdd(&all.squares_low, squares_low);
         atomicAdd(&all.squares_high, squares_high);
@@ -231,7 +236,7 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
 }
 
 /// Writes the numbers of a row of f16, whose −0 counts as +0. By one thread, when the row's counts are written.
-__device__ inline void write_half_row(ChannelResult& result, Word* counts, std::int64_t pixels, const RowSums& sums) {
+__device__ inline void write_half_row(ChannelResult& result, Word* counts, const RowSums& sums) {
     constexpr std::uint32_t zero = 0x8000, minus_zero = zero - 1;
     counts[zero] = __ldcg(counts + zero) + __ldcg(counts + minus_zero);
     counts[minus_zero] = 0;
@@ -241,7 +246,7 @@ __device__ inline void write_half_row(ChannelResult& result, Word* counts, std::
     const bool any = sums.complement_minimum != 0;
     const double unknown = any ? __longlong_as_double(0x7FF8000000000000) : 0;
     result = ChannelResult{};
-    result.samples = counted_samples(pixels) - sums.nan - sums.minus_infinite - sums.plus_infinite;
+    result.samples = sums.samples - sums.nan - sums.minus_infinite - sums.plus_infinite;
     result.minimum = any ? value(~sums.complement_minimum) : 0;
     result.maximum = any ? value(sums.maximum) : 0;
     result.mean = result.std = unknown;
@@ -261,9 +266,9 @@ __device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i
         const int to = counted_row(row, C, p.common.rgb);
         ChannelResult& result = result_of(p.common, i)->channels[to];
         if (p.common.depth == Depth::f16)
-            write_half_row(result, counts_of(p.common, i, to), pixels, s);
+            write_half_row(result, counts_of(p.common, i, to), s);
         else
-            write_channel(result, p.common.depth, counted_samples(pixels), s.sum,
+            write_channel(result, p.common.depth, sums[0].samples, s.sum,  // luma's are as many
                           static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
                           ~s.complement_minimum, s.maximum);
     }

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(batch_threads_of(counted_rows<C, CountLuma>),
             write_count<C>(common, index, narrow, bin, samples, kept.partial);
         }
         __syncthreads();  // the warps' parts of the sums
-        write_sums<C>(common, index, image.pixels(), rows, kept.partial, luma);
+        write_sums<C>(common, index, image.pixels(), image.pixels(), rows, kept.partial, luma);
         if constexpr (!std::is_void_v<O>) {
             make_luts<C>(common.normalization, {kept.counts, kept.partial, image.pixels()}, kept.luts);
             write_luts<C>(common, index, kept.luts);
@@ -140,8 +140,10 @@ struct BlockOfImages {
     const Images& images;
     const CountParameters& p;
     Kept<C, O>& kept;
+    static constexpr bool may_be_masked = std::is_same_v<Images, Tensor> && std::is_void_v<O>;
 
     __device__ int rows() const { return C == 1 ? 1 : C + p.count_luma; }
+    __device__ bool masked() const { return may_be_masked && p.mask.data != nullptr; }
     __device__ Meeting<C>& meeting_of(const Part& part) const {
         return static_cast<U8Workspace<C>*>(p.workspace)->meetings[part.first_block];
     }
@@ -149,25 +151,38 @@ struct BlockOfImages {
     /// Counts a share. Ends in a barrier: the columns hold all.
     __device__ void count(const Image& image, const Share& share) const {
         if (rows() > C) {
-            count_columns<C, C != 1, wanted>(image, share, p.columns_log2, p.colors());
+            count_rows<C != 1>(image, share);
         } else {
-            const auto luma = count_columns<C, false, wanted>(image, share, p.columns_log2, p.colors());
+            const auto luma = count_rows<false>(image, share);
             if constexpr (C > 1) keep_luma(kept, luma);
         }
         __syncthreads();
     }
+    template <bool CountLuma>
+    __device__ BrightnessSums count_rows(const Image& image, const Share& share) const {
+        if constexpr (may_be_masked)
+            if (masked()) return count_masked<C, CountLuma, wanted>(image, p.mask, share, p.columns_log2, p.colors());
+        return count_columns<C, CountLuma, wanted>(image, share, p.columns_log2, p.colors());
+    }
     /// Writes a result from `counted(bin)` and this thread's part of luma's sums.
     template <class Counted>
     __device__ void complete(std::int64_t index, const BrightnessSums& luma, Counted counted) const {
-        write_counts<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, [&](std::uint32_t bin) {
+        const std::int64_t pixels = images.image(index).pixels();
+        write_counts<C>(p.common, index, pixels, rows(), kept.partial, [&](std::uint32_t bin) {
             const Word samples = counted(bin);
+            if (masked() && bin < values) {  // a warp has neighbouring bins
+                const Word of_warp = reduce_warp(samples, Sum{});
+                if (bin % warp_lanes == 0) kept.samples[bin / warp_lanes] = of_warp;
+            }
             if constexpr (!std::is_void_v<O>) kept.counts[bin] = samples;
             return samples;
         });
         __syncthreads();  // the warps' parts of the sums
-        write_sums<C>(p.common, index, images.image(index).pixels(), rows(), kept.partial, luma);
+        Word samples = masked() ? 0 : pixels;
+        for (int warp = 0; masked() && warp < warps_of_row; ++warp) samples += kept.samples[warp];
+        write_sums<C>(p.common, index, pixels, static_cast<std::int64_t>(samples), rows(), kept.partial, luma);
         if constexpr (!std::is_void_v<O>) {
-            make_luts<C>(p.common.normalization, {kept.counts, kept.partial, images.image(index).pixels()}, kept.luts);
+            make_luts<C>(p.common.normalization, {kept.counts, kept.partial, pixels}, kept.luts);
             write_luts<C>(p.common, index, kept.luts);
         }
     }
@@ -270,11 +285,12 @@ void launch_u8(const Images& images, CountParameters p, const Launch& launch) {
     const std::size_t shared_bytes = copy_bytes << p.columns_log2;
     const bool all_columns = p.columns_log2 == 5 && images.image(0).pixels() < std::int64_t{1} << 32;
     if constexpr (std::is_same_v<Images, Tensor>)
-        if (all_columns && images.count == 1) return launch_u8_image<C>(images, p, shared_bytes, launch);
+        if (all_columns && images.count == 1 && !p.mask.data)
+            return launch_u8_image<C>(images, p, shared_bytes, launch);
     with_output<std::uint8_t>(p.common, [&](auto* output) {
         using O = std::remove_pointer_t<decltype(output)>;
         if constexpr (std::is_same_v<Images, Tensor>)
-            if (all_columns && with_luma<C>(p, [&](auto counted) {
+            if (all_columns && !p.mask.data && with_luma<C>(p, [&](auto counted) {
                     return launch_batch<C, counted(), O>(launch, shared_bytes, images, p);
                 }))
                 return;

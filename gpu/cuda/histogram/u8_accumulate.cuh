@@ -83,17 +83,25 @@ struct U8Counter {
     __device__ std::uint32_t sample_of(std::uint32_t word, int at) const {
         return as_address<row> ? __byte_perm(word, lane, 0x7604 | at << 4) : __byte_perm(word, 0, 0x4440 | at);
     }
-    /// Luma of four pixels, where it is not counted.
-    __device__ void add(const std::uint32_t (&luma)[4]) {
+    /// Luma of four pixels, where it is not counted. `valid`: bytes of ones of those that count; others are black.
+    __device__ void add(const std::uint32_t (&luma)[4], std::uint32_t valid) {
         const std::uint32_t low = __byte_perm(luma[0], luma[1], 0x7632), high = __byte_perm(luma[2], luma[3], 0x7632),
                             bytes = __byte_perm(low, high, 0x7531);
         group_sum = __dp4a(bytes, 0x01010101u, group_sum);
         group_squares = __dp4a(bytes, bytes, group_squares);
-        minima = __vminu2(__vminu2(minima, low), high);
+        minima =
+            __vminu2(__vminu2(minima, low | ~__byte_perm(valid, 0, 0x1100)), high | ~__byte_perm(valid, 0, 0x3322));
         maxima = __vmaxu2(__vmaxu2(maxima, low), high);
     }
-    /// Takes back samples of 0 that were none, of grey images.
-    __device__ void take_back(int zeros) const { shared_add(column, 0u - static_cast<std::uint32_t>(zeros)); }
+    /// Takes back black pixels that do not count.
+    __device__ void take_back(int pixels) const {
+#pragma unroll
+        for (int row = 0; row < rows; ++row) {
+            const std::uint32_t place = Columns == 32 ? first_column<rows>(row, 0) * 4
+                                                      : static_cast<std::uint32_t>(row * values) << (columns_log2 + 2);
+            shared_add(column + place, 0u - static_cast<std::uint32_t>(pixels));
+        }
+    }
     /// Luma of one pixel, where it is not counted.
     __device__ void add(std::uint32_t luma) {
         const std::uint32_t value = luma >> 24, twice = __byte_perm(luma, 0, 0x3232);
@@ -134,10 +142,13 @@ struct U8Counter {
         }
         return 0;
     }
+    /// Those that do not count are counted as black pixels, to be taken back: increments by some lanes of a warp take
+    /// half as long again as by all.
     template <class Valid = EveryPixel>
     __device__ void look_at(const Group<std::uint8_t, C>& loaded, Valid valid = {}) {
         Group<std::uint8_t, C> g = loaded;
         if constexpr (C > 1) g.flip(flip);
+        if constexpr (!Valid::every) g.blacken(valid.bytes);
         // Base and lane, as if they changed each time. Else the compiler finds the lane out anew each time, keeps each
         // row's address in a register and adds it to every sample; this way the base, the same for all lanes, and a
         // place other than 0 are part of the address that the increment itself takes.
@@ -146,14 +157,11 @@ struct U8Counter {
         for (int i = 0; i < Group<std::uint8_t, C>::samples; i += 4 * C) {
             std::uint32_t luma[4];
 #pragma unroll
-            for (int p = 0; p < 4; ++p) {
-                if constexpr (!Valid::every)
-                    if (!valid[i / C + p]) continue;
+            for (int p = 0; p < 4; ++p)
                 luma[p] =
                     look_at_pixel([&](auto c) { return sample_of<c>(g.word_of(i + p * C + c), (i + p * C + c) % 4); });
-                if constexpr (sums_luma && !Valid::every) add(luma[p]);
-            }
-            if constexpr (sums_luma && Valid::every) add(luma);
+            if constexpr (sums_luma && Valid::every) add(luma, ~0u);
+            if constexpr (sums_luma && !Valid::every) add(luma, valid.bytes[i / C / 4]);
         }
         fold();
     }
@@ -204,6 +212,30 @@ __device__ inline BrightnessSums count_columns(const Image& image, const Share& 
     if (columns_log2 != 5) return count_apart<C, 0, CountLuma, false, Wanted>(image, share, columns_log2, colors);
     return in_one_row<std::uint8_t, C>(image) ? count_apart<C, 32, CountLuma, true, Wanted>(image, share, 5, colors)
                                               : count_apart<C, 32, CountLuma, false, Wanted>(image, share, 5, colors);
+}
+
+/// Hot loop of an image with a mask, as a function of its own likewise.
+template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
+__device__ __noinline__ BrightnessSums count_masked(Image image, Mask mask, Share share, int columns_log2,
+                                                    Colors colors) {
+    using Counter = U8Counter<C, Columns, CountLuma>;
+    Counter counter(dynamic_shared, columns_log2, colors);
+    Masked<std::uint8_t, C, Counter> masked{counter, mask};
+    if constexpr (OneRow)
+        sweep_one_row<std::uint8_t, C>(image, share, Loads<1>{}, masked);
+    else
+        sweep_rows<std::uint8_t, C>(image, share, Loads<1>{}, masked);
+    counter.take_back(masked.left_out);
+    return counter.found();
+}
+template <int C, bool CountLuma, int Wanted>
+__device__ inline BrightnessSums count_masked(const Image& image, const Mask& mask, const Share& share,
+                                              int columns_log2, Colors colors) {
+    if (columns_log2 != 5)
+        return count_masked<C, 0, CountLuma, false, Wanted>(image, mask, share, columns_log2, colors);
+    return in_one_row<std::uint8_t, C>(image)
+               ? count_masked<C, 32, CountLuma, true, Wanted>(image, mask, share, 5, colors)
+               : count_masked<C, 32, CountLuma, false, Wanted>(image, mask, share, 5, colors);
 }
 
 /// Hot loop of an image that a Tile begins to keep.

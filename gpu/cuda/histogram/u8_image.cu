@@ -15,7 +15,7 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
     const BrightnessSums luma = luma_part<C>(total.luma);
     write_counts<C>(common, 0, pixels, rows, kept.partial, [&](std::uint32_t bin) { return counted(total, bin); });
     __syncthreads();  // the warps' parts of the sums
-    write_sums<C>(common, 0, pixels, rows, kept.partial, luma);
+    write_sums<C>(common, 0, pixels, pixels, rows, kept.partial, luma);
     __syncthreads();
     if (threadIdx.x == 0) publish(result_of(common, 0));
 }

@@ -142,17 +142,18 @@ __device__ inline void write_counts(const Common& common, std::int64_t index, st
 }
 
 /// Writes what follows from the sums of `write_counts`, a barrier later, and this thread's part of uncounted luma's.
+/// `samples`: those of the pixels that count, a row.
 template <int C>
-__device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, int rows,
-                                  const BrightnessSums* partial, const BrightnessSums& luma) {
+__device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, std::int64_t samples,
+                                  int rows, const BrightnessSums* partial, const BrightnessSums& luma) {
     const int part = part_of_thread<C>(), row = part / warps_of_row;
     if (threadIdx.x == 0) write_header(common, index, pixels, rows_of(C));
     if (part < 0) return;
     BrightnessSums sums = row < rows ? partial[part] : luma;
     sums.template reduce_over_lanes<warps_of_row>();
     if (part % warps_of_row == 0 && row < rows_of(C))
-        write_channel(result_of(common, index)->channels[counted_row(row, C, common.rgb)], common.depth,
-                      counted_samples(pixels), sums.sum, sums.squares, ~sums.complement_minimum, sums.maximum);
+        write_channel(result_of(common, index)->channels[counted_row(row, C, common.rgb)], common.depth, samples,
+                      sums.sum, sums.squares, ~sums.complement_minimum, sums.maximum);
 }
 
 /// Counts of an image in shared memory, and the parts of its rows' sums, as build_luts asks for them.
@@ -160,7 +161,7 @@ template <int C>
 struct BlockCounts {
     const Word* counts;
     const BrightnessSums* partial;
-    std::int64_t pixels;
+    std::int64_t samples;  ///< of a row
 
     __device__ Word count(int row, int value) const { return counts[row * values + value]; }
     __device__ LutNumbers numbers(const LutRows<C>& rows) const {
@@ -168,8 +169,8 @@ struct BlockCounts {
         BrightnessSums sums{};
         if (lane < together * warps_of_row) sums = partial[rows.row * warps_of_row + lane];
         sums.reduce_over_warp();
-        return {~sums.complement_minimum, sums.maximum, static_cast<std::uint64_t>(together * counted_samples(pixels)),
-                sums.sum, sums.squares};
+        return {~sums.complement_minimum, sums.maximum, static_cast<std::uint64_t>(together * samples), sums.sum,
+                sums.squares};
     }
 };
 /// LUTs of an image, as a block keeps them.
@@ -225,6 +226,7 @@ __device__ inline void apply_luts(const Common& common, const BlockLuts<C, O>& t
 template <int C, typename O, int Rows = rows_of(C), int Threads = block_threads>
 struct alignas(dynamic_alignment) Kept {
     BrightnessSums partial[Rows * warps_of_row];
+    Word samples[warps_of_row];                                   ///< of the first row, where there is a mask
     BrightnessSums warp_luma[C == 1 ? 1 : Threads / warp_lanes];  ///< of colours
     Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
     std::conditional_t<std::is_void_v<O>, bool, BlockLuts<C, O>> luts;

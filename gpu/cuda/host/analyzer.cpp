@@ -121,6 +121,10 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     return layout;
 }
 
+bool masks(Depth depth) {
+    return traits_of(depth).counting == Counting::values;
+}
+
 bool copies(Depth depth) {
     return depth == Depth::u8 || depth == Depth::u16 || depth == Depth::f32;
 }
@@ -130,7 +134,14 @@ void validate(const Views& views, const AnalysisRequest& request, const Normaliz
     for (std::int64_t i = 0; i < views.count; ++i) {
         core::validate(views.images[i], request);
         core::validate_swept(views.images[i]);
+        if (views.images[i].mask && !masks(views.images[i].depth))
+            throw UnsupportedDepth(std::string("mask of an image of ") + to_string(views.images[i].depth) +
+                                   " in device memory: on the GPU those of " +
+                                   list_depths([](const DepthTraits& of) { return masks(of.depth) ? of.name : ""; }) +
+                                   " have masks");
         if (!normalization) continue;
+        if (views.images[i].mask)
+            throw InvalidArgument("copy of an image with a mask in device memory: the CPU makes it");
         if (!copies(views.images[i].depth))
             throw UnsupportedDepth(std::string("copy of an image of ") + to_string(views.images[i].depth) +
                                    " in device memory: on the GPU copies of " +
@@ -177,13 +188,13 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
 }
 
 template <class Images>
-void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRequest& request,
+void Analyzer::launch(const Images& images, const ImageView& like, const AnalysisRequest& request,
                       const Normalization* normalization, char* results, cudaStream_t stream) const {
     Common common{};
     common.results = results;
     common.layout = layout(request, normalization);
     common.depth = plan_.depth;
-    common.rgb = order == ChannelOrder::rgb;
+    common.rgb = like.order == ChannelOrder::rgb;
     common.flip = flip_of(plan_.depth);
     common.bins = bins_of(plan_.depth, request.bins);
     common.range = counted_range(traits_of(plan_.depth));
@@ -195,7 +206,11 @@ void Analyzer::launch(const Images& images, ChannelOrder order, const AnalysisRe
     launch.stream = stream;
     with_channels(plan_.channels, [&](auto channels) {
         constexpr int C = decltype(channels)::value;
-        const auto counting = [&] { return count_parameters(common, workspace_, C, request); };
+        const auto counting = [&] {
+            CountParameters p = count_parameters(common, workspace_, C, request);
+            p.mask = {like.mask, like.mask_row_bytes};
+            return p;
+        };
         with_kernels(
             plan_.depth, [&](std::uint8_t) { launch_u8<C>(images, counting(), launch); },
             [&](std::uint16_t) { launch_u16<C>(images, counting(), launch); },
@@ -218,7 +233,7 @@ void Analyzer::load_kernels() {
             request.luma_histogram = all;
             request.detail = all ? Detail::full : Detail::brief;
             const auto load = [&](const auto& images) {
-                launch(images, ChannelOrder::bgr, request, normalization, nullptr, nullptr);
+                launch(images, ImageView{}, request, normalization, nullptr, nullptr);
             };
             load(Tensor{row, {}, 1, 0, 0, 1});
             load(Tensor{row, {}, 2, 0, 0, 1});
@@ -234,7 +249,7 @@ void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const
     check(views, request, results);
     const auto bytes = static_cast<std::int64_t>(layout(request, normalization).bytes);
     for_each_launch(views, *list_, [&](const auto& images, std::int64_t first) {
-        launch(images, views.images[first].order, request, normalization, static_cast<char*>(results) + first * bytes,
+        launch(images, views.images[first], request, normalization, static_cast<char*>(results) + first * bytes,
                stream);
     });
 }
@@ -258,7 +273,8 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
             throw InvalidArgument("output batch of " + std::to_string(output->images) + " images for " +
                                   std::to_string(batch.images));
     }
-    launch(tensor_of(batch, output), batch.first.order, request, normalization, static_cast<char*>(results), stream);
+    if (batch.first.mask) throw InvalidArgument("batch with a mask: a list of images takes one for each");
+    launch(tensor_of(batch, output), batch.first, request, normalization, static_cast<char*>(results), stream);
 }
 
 }  // namespace gpuhist::cuda

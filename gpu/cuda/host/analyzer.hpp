@@ -42,8 +42,9 @@ class Analyzer {
 
   private:
     void check(const Views& views, const AnalysisRequest& request, const void* results) const;
+    /// Launches what is asked of `images`, all as `like` but for size and place, whose mask is theirs.
     template <class Images>
-    void launch(const Images& images, ChannelOrder order, const AnalysisRequest& request,
+    void launch(const Images& images, const ImageView& like, const AnalysisRequest& request,
                 const Normalization* normalization, char* results, cudaStream_t stream) const;
 
     StreamPlan plan_;

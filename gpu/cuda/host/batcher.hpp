@@ -21,6 +21,10 @@ template <class View>
 std::size_t packed_bytes(const View& image) {
     return static_cast<std::size_t>(image.packed_row_bytes() * image.height);
 }
+/// Bytes that a job's image takes in memory that several share, with its mask.
+inline std::size_t upload_bytes(const ImageView& image) {
+    return place_after(packed_bytes(image)) + (image.mask ? place_after(static_cast<std::size_t>(image.pixels())) : 0);
+}
 
 inline const Normalization* normalization_of(const Job& job) {
     return job.normalization ? &*job.normalization : nullptr;
@@ -58,12 +62,16 @@ struct Views {
     const MutableImageView* output(std::int64_t i) const { return outputs ? outputs + i : nullptr; }
 };
 
-/// Whether an image, and its output, are described to the kernels as one long row: both are packed, and pixels start on
-/// 16-byte boundaries now and then, where groups of them can be loaded at once.
+/// Whether an image, its mask and its output, are described to the kernels as one long row: all are packed, and pixels
+/// start on 16-byte boundaries now and then, where groups of them can be loaded at once. Not 16-bit samples beside a
+/// mask, which are swept pixel by pixel.
 inline bool one_row(const ImageView& image, const MutableImageView* output) {
-    auto packed = [](const ImageView& view) { return view.height == 1 || view.row_bytes == view.packed_row_bytes(); };
+    auto packed = [](const ImageView& view) {
+        return view.height == 1 ||
+               (view.row_bytes == view.packed_row_bytes() && (!view.mask || view.mask_row_bytes == view.width));
+    };
     const auto pixel = sample_bytes(image.depth) * static_cast<std::size_t>(image.channels);
-    return packed(image) && (!output || packed(*output)) &&
+    return !(image.mask && sample_bytes(image.depth) == 2) && packed(image) && (!output || packed(*output)) &&
            reinterpret_cast<std::uintptr_t>(image.data) % std::min<std::size_t>(pixel & (0 - pixel), 16) == 0;
 }
 
@@ -87,7 +95,8 @@ inline Tensor tensor_of(const BatchView& batch, const MutableBatchView* output) 
 }
 
 /// Calls `launch(images, first)` for one Tensor or List after the other, from that view on: a tensor where all that are
-/// left, or enough, are equal images at equal distances; else as many of one order as `list` holds.
+/// left, or enough, are equal images at equal distances, or of one with a mask; else as many of one order as `list`
+/// holds.
 template <class Launch>
 void for_each_launch(const Views& views, List& list, Launch launch) {
     auto distance = [](const auto* at, std::int64_t i) {  // from an image to the next
@@ -96,8 +105,8 @@ void for_each_launch(const Views& views, List& list, Launch launch) {
     // Whether image i + 1 goes on what begins with `first`.
     auto goes_on = [&](const auto* at, std::int64_t first, std::int64_t i) {
         const ImageView a = at[first], b = at[i + 1];
-        return a.width == b.width && a.height == b.height && a.row_bytes == b.row_bytes && a.order == b.order &&
-               distance(at, i) == distance(at, first);
+        return !a.mask && !b.mask && a.width == b.width && a.height == b.height && a.row_bytes == b.row_bytes &&
+               a.order == b.order && distance(at, i) == distance(at, first);
     };
     auto equal = [&](std::int64_t first, std::int64_t count) {
         const BatchView images{views.images[first], count, count > 1 ? distance(views.images, first) : 0};
@@ -111,7 +120,7 @@ void for_each_launch(const Views& views, List& list, Launch launch) {
                (!views.outputs || goes_on(views.outputs, first, last)))
             ++last;
         if (const std::int64_t count = last + 1 - first;
-            last + 1 == views.count || count >= StreamAnalyzer::list_images) {
+            last + 1 == views.count || count >= StreamAnalyzer::list_images || views.images[first].mask) {
             launch(equal(first, count), first);
             first += count;
             continue;
@@ -119,7 +128,7 @@ void for_each_launch(const Views& views, List& list, Launch launch) {
         list.count = list.before[0] = 0;
         std::int64_t i = first;
         for (; i < views.count && list.count < StreamAnalyzer::list_images &&
-               views.images[i].order == views.images[first].order;
+               views.images[i].order == views.images[first].order && !views.images[i].mask;
              ++i) {
             const Tensor one = equal(i, 1);
             list.images[list.count] = one.first;

@@ -51,11 +51,22 @@ void copy(const MutableImageView& to, const ImageView& from, cudaStream_t stream
                           to.memory == Memory::host ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, stream));
 }
 
-/// Image where kernels read it: itself, or what goes to `memory` as work of a stream.
+/// Mask of an image, as an image of its own.
+ImageView mask_of(const ImageView& image) {
+    return {image.mask, image.width, image.height, 1, Depth::u8, image.mask_row_bytes, ChannelOrder::bgr, image.memory};
+}
+
+/// Image where kernels read it: itself, or what goes to `memory` with its mask as work of a stream.
 ImageView on_device(const ImageView& image, DeviceBuffer& memory, cudaStream_t stream) {
     if (image.memory == Memory::device) return image;
-    const MutableImageView view = packed_at(memory.reserve(packed_bytes(image)), Memory::device, image);
-    copy(view, image, stream);
+    char* const pixels = memory.reserve(upload_bytes(image));
+    ImageView view = packed_at(pixels, Memory::device, image);
+    copy(packed_at(pixels, Memory::device, image), image, stream);
+    if (!image.mask) return view;
+    char* const mask = pixels + place_after(packed_bytes(image));
+    copy(packed_at(mask, Memory::device, mask_of(image)), mask_of(image), stream);
+    view.mask = reinterpret_cast<const std::uint8_t*>(mask);
+    view.mask_row_bytes = image.width;
     return view;
 }
 
@@ -119,7 +130,7 @@ void CudaEngine::launch(std::span<Job* const> jobs) try {
     std::size_t up = 0, down = result_bytes;
     for (const Job* job : jobs) {
         if (job->image.memory != Memory::host) continue;
-        up += place_after(packed_bytes(job->image));
+        up += upload_bytes(job->image);
         if (normalization) down += place_after(packed_bytes(job->output));
     }
     // Room for more, so that batches somewhat larger than those before need no new memory.
@@ -145,8 +156,16 @@ void CudaEngine::launch(std::span<Job* const> jobs) try {
         if (job->image.memory != Memory::host) continue;
         const MutableImageView source = packed_at(pixels + up, Memory::device, job->image);
         copy(alone ? source : packed_at(packed + up, Memory::host, job->image), job->image, stream_);
-        up += place_after(packed_bytes(source));
         sources_.back() = source;
+        if (job->image.mask) {
+            const std::size_t mask = up + place_after(packed_bytes(source));
+            const ImageView from = mask_of(job->image);
+            copy(alone ? packed_at(pixels + mask, Memory::device, from) : packed_at(packed + mask, Memory::host, from),
+                 from, stream_);
+            sources_.back().mask = reinterpret_cast<const std::uint8_t*>(pixels + mask);
+            sources_.back().mask_row_bytes = source.width;
+        }
+        up += upload_bytes(job->image);
         if (!normalization) continue;
         targets_.back() = packed_at(results + down, Memory::device, job->output);
         down += place_after(packed_bytes(job->output));
@@ -214,7 +233,7 @@ void CudaEngine::run(Job* jobs, std::size_t count) {
         }
         const ResultLayout layout =
             layout_of(job->image.depth, job->image.channels, job->request, normalization_of(*job));
-        const std::size_t up = place_after(packed_bytes(job->image)),
+        const std::size_t up = upload_bytes(job->image),
                           down = layout.bytes + (job->normalization ? place_after(packed_bytes(job->output)) : 0);
         if (up > static_cast<std::size_t>(small_image_bytes) || down > JobBatch::most_job_bytes) {
             do_batch({&job, 1});

@@ -23,6 +23,12 @@ struct Image {
     GPUHIST_HD std::int64_t pixels() const { return width * height; }
 };
 
+/// Mask of an image: a byte a pixel, zero where it does not count. Null: all count. Packed where its image is.
+struct Mask {
+    const std::uint8_t* data;
+    std::int64_t row_bytes;
+};
+
 /// Place of a normalised copy; packed where its image is.
 struct Output {
     void* data;
@@ -147,6 +153,7 @@ struct CountParameters {
     Common common;
     GPUHIST_HD Colors colors() const { return {common.rgb, common.flip}; }
     void* workspace;
+    Mask mask;                   ///< of a launch of a single image, as a Tensor
     bool count_luma;             ///< false: of luma only the brightness sums
     int columns_log2;            ///< u8: copies of each bin that a block keeps
     bool rings;                  ///< u16: a block's shared memory has room for rings

@@ -47,6 +47,24 @@ struct Group {
 #pragma unroll
         for (uint4& four : word) four = {four.x ^ bits, four.y ^ bits, four.z ^ bits, four.w ^ bits};
     }
+    /// Makes the samples of pixels zero whose byte in `mask` is, of 8 bits; other bytes are all ones.
+    template <int Words>
+    __device__ void blacken(const std::uint32_t (&mask)[Words]) {
+        static_assert(sizeof(T) == 1 && Words * 4 == pixels);
+        auto of = [&](int i) {  // 32-bit word i, whose pixels are of one word of the mask
+            std::uint32_t selector = 0;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) selector |= static_cast<std::uint32_t>((4 * i + k) / C % 4) << 4 * k;
+            return __byte_perm(mask[4 * i / C / 4], 0, selector);
+        };
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+            word[w].x &= of(4 * w);
+            word[w].y &= of(4 * w + 1);
+            word[w].z &= of(4 * w + 2);
+            word[w].w &= of(4 * w + 3);
+        }
+    }
     /// Makes all samples zero but those from `first` on that are before `end`, either of which may lie outside.
     __device__ void keep(int first, int end) {
         constexpr int sample_bits = 8 * sizeof(T);

@@ -110,7 +110,7 @@ struct Ring {
             if (left > Stages) fill(stage);
             if (++stage == Stages) stage = 0;
 #pragma unroll
-            for (int u = 0; u < Unroll; ++u) show(group[u], visit);
+            for (int u = 0; u < Unroll; ++u) visit.look_at(group[u]);
         }
         sweep_one_by_one(walk, count - filled * Unroll, visit);
     }

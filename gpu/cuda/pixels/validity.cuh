@@ -1,4 +1,5 @@
-// Validity: which pixels of an image count. This place alone decides, and hands it to accumulators with the pixels.
+// Validity: which pixels of an image count. A Masked visitor alone decides, and hands it to accumulators with the
+// pixels.
 #pragma once
 
 #include "cuda/pixels/group.cuh"
@@ -11,34 +12,14 @@ struct EveryPixel {
     __device__ constexpr bool operator[](int) const { return true; }
 };
 
-/// Samples that count in a channel of an image: all, as every pixel does. With masks: the sum of its counts.
-__device__ constexpr std::int64_t counted_samples(std::int64_t pixels) {
-    return pixels;
-}
-
 /// Place of a group or a pixel: its address, row, and first pixel in the row.
 struct Place {
     const char* at;
     std::int64_t y, x;
 };
 
-__device__ inline EveryPixel valid_at(const Place&) {
-    return {};
-}
-
-/// Calls `visit.look_at(arguments…, valid)`; an accumulator that takes no validity is shown images where all count.
-template <class Visit, class Valid, class... Arguments>
-__device__ inline void look(Visit& visit, Valid valid, const Arguments&... arguments) {
-    if constexpr (requires { visit.look_at(arguments..., valid); }) {
-        visit.look_at(arguments..., valid);
-    } else {
-        static_assert(Valid::every);
-        visit.look_at(arguments...);
-    }
-}
-
-/// Whether a visitor is not told where pixels (a group, or a pixel's samples) lie: it has `look_at(pixels, valid)`.
-/// Others have `look_at(y, x, pixels, valid)`, x being the first pixel's place in row y.
+/// Whether a visitor is not told where pixels (a group, or a pixel's samples) lie: it has `look_at(pixels)`. Others
+/// have `look_at(y, x, pixels)`, x being the first pixel's place in row y.
 template <class Visit, class Pixels>
 constexpr bool needs_no_place = requires(Visit& visit, const Pixels& pixels) {
     visit.look_at(pixels);
@@ -47,14 +28,9 @@ constexpr bool needs_no_place = requires(Visit& visit, const Pixels& pixels) {
 template <class Visit, class Pixels>
 __device__ inline void show(const Place& place, const Pixels& pixels, Visit& visit) {
     if constexpr (needs_no_place<Visit, Pixels>)
-        look(visit, valid_at(place), pixels);
+        visit.look_at(pixels);
     else
-        look(visit, valid_at(place), place.y, place.x, pixels);
-}
-/// Shows pixels from several places, or from one that nobody kept: of images of which every pixel counts.
-template <class Visit, class Pixels>
-__device__ inline void show(const Pixels& pixels, Visit& visit) {
-    look(visit, EveryPixel{}, pixels);
+        visit.look_at(place.y, place.x, pixels);
 }
 template <typename T, int C, class Visit>
 __device__ inline void show_pixel(const Place& place, Visit& visit) {
@@ -63,15 +39,71 @@ __device__ inline void show_pixel(const Place& place, Visit& visit) {
     for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(place.at)[c];
     show(place, pixel, visit);
 }
-/// Shows several groups: by `visit.look_at_all(groups)` where there is such a function and every pixel counts.
+/// Shows several groups: by `visit.look_at_all(groups)` where there is such a function.
 template <int Count, class G, class Visit>
 __device__ inline void show_all(const Place (&place)[Count], const G (&group)[Count], Visit& visit) {
-    if constexpr (requires { visit.look_at_all(group); } && decltype(valid_at(place[0]))::every) {
+    if constexpr (requires { visit.look_at_all(group); }) {
         visit.look_at_all(group);
     } else {
 #pragma unroll
         for (int u = 0; u < Count; ++u) show(place[u], group[u], visit);
     }
 }
+
+/// Validity of N neighbouring pixels of one row: ones in the bytes of those that count.
+template <int N>
+struct ValidBytes {
+    static constexpr bool every = false;
+    static constexpr int words = (N + 3) / 4;
+    std::uint32_t bytes[words];
+
+    /// Loads a mask's bytes before what was loaded earlier is looked at: volatile, as Group::load.
+    __device__ explicit ValidBytes(const std::uint8_t* mask) {
+        static_assert(N == 1 || N % 4 == 0);
+        if (N == 16 && reinterpret_cast<std::uintptr_t>(mask) % 16 == 0) {
+            if constexpr (N == 16)
+                asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                             : "=r"(bytes[0]), "=r"(bytes[1]), "=r"(bytes[2]), "=r"(bytes[3])
+                             : "l"(mask));
+        } else if (N == 4 && reinterpret_cast<std::uintptr_t>(mask) % 4 == 0) {
+            asm volatile("ld.global.u32 %0, [%1];" : "=r"(bytes[0]) : "l"(mask));
+        } else {
+#pragma unroll
+            for (int i = 0; i < words; ++i) {
+                bytes[i] = 0;
+#pragma unroll
+                for (int k = 0; k < 4 && 4 * i + k < N; ++k) bytes[i] |= std::uint32_t{mask[4 * i + k]} << 8 * k;
+            }
+        }
+#pragma unroll
+        for (std::uint32_t& four : bytes) four = __vcmpne4(four, 0);
+    }
+    __device__ bool operator[](int p) const {
+        return (bytes[p / 4] & 0xFFu << p % 4 * 8) != 0;
+    }
+    __device__ int left_out() const {
+        int in = 0;
+#pragma unroll
+        for (const std::uint32_t four : bytes) in += __popc(four);
+        return N - in / 8;
+    }
+};
+
+/// Visitor of an image with a mask: shows `visit` its pixels and which of them count.
+template <typename T, int C, class Visit>
+struct Masked {
+    Visit& visit;
+    const Mask mask;
+    int left_out = 0;  ///< pixels of groups, that do not count
+
+    __device__ void look_at(std::int64_t y, std::int64_t x, const Group<T, C>& group) {
+        const ValidBytes<Group<T, C>::pixels> valid(mask.data + y * mask.row_bytes + x);
+        left_out += valid.left_out();
+        visit.look_at(group, valid);
+    }
+    __device__ void look_at(std::int64_t y, std::int64_t x, const T (&pixel)[C]) {
+        visit.look_at(pixel, ValidBytes<1>(mask.data + y * mask.row_bytes + x));
+    }
+};
 
 }  // namespace gpuhist::cuda

@@ -32,7 +32,7 @@ using MutableBatchView = BasicBatchView<void>;
 
 /// Channel in an ImageResult: plain data, for kernels to read.
 struct ChannelResult {
-    std::uint64_t samples = 0;        ///< that the numbers below are of: all; of floats the finite ones
+    std::uint64_t samples = 0;        ///< that the numbers below are of: of the pixels that count, of floats the finite ones
     double minimum = 0, maximum = 0;  ///< 0 where there is no sample
     double mean = 0, std = 0;  ///< of the population, the same bits as in Statistics; 0 where there is no sample, of
                                ///< f16 NaN: they follow from the counts
@@ -116,7 +116,8 @@ class StreamAnalyzer {
     ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
 
     /// Analyses images; `results` is memory that the GPU can write, aligned to 16 bytes: a result each, one after the
-    /// other. What it held before does not matter.
+    /// other. What it held before does not matter. An image of 8 or 16 bits, f16 too, may have a mask, in device memory
+    /// as well; not one of a batch.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,

@@ -1,0 +1,135 @@
+// Masks in the stream-level API: the pixels that count, and what is refused.
+#include <algorithm>
+#include <vector>
+
+#include "gpuhist/error.hpp"
+#include "support/stream_behavior.hpp"
+
+namespace gpuhist::test {
+namespace {
+
+class StreamMasksTest : public StreamTest {
+  protected:
+    /// Mask of a shape's pixels on both sides, rows so many bytes apart and its first so many off an aligned address.
+    struct Mask {
+        enum class Kind : std::uint8_t { nothing, everything, chance, disc };
+        static constexpr Kind kinds[] = {Kind::nothing, Kind::everything, Kind::chance, Kind::disc};
+
+        Mask(const Shape& shape, Kind kind, int offset, int padding)
+            : row_bytes(shape.width + padding),
+              offset(offset),
+              bytes(static_cast<std::size_t>(offset + row_bytes * shape.height), 1),
+              memory(bytes.size(), untouched) {
+            std::uint64_t seed = 7;
+            for (std::int64_t y = 0; y < shape.height; ++y)
+                for (std::int64_t x = 0; x < shape.width; ++x) {
+                    seed = scramble(seed);
+                    const std::int64_t dx = 2 * x - shape.width, dy = 2 * y - shape.height;
+                    const bool in = kind == Kind::everything || (kind == Kind::chance && seed % 2 == 0) ||
+                                    (kind == Kind::disc && dx * dx + dy * dy < shape.width * shape.height);
+                    bytes[static_cast<std::size_t>(offset + y * row_bytes + x)] =
+                        static_cast<unsigned char>(in ? 1 + seed % 255 : 0);
+                }
+            check(cudaMemcpy(memory.data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+            check(cudaStreamSynchronize(nullptr));
+        }
+        ImageView on(ImageView view, bool device) const {
+            view.mask = (device ? reinterpret_cast<const std::uint8_t*>(memory.data()) : bytes.data()) + offset;
+            view.mask_row_bytes = row_bytes;
+            return view;
+        }
+        std::int64_t row_bytes;
+        int offset;
+        std::vector<unsigned char> bytes;
+        DeviceMemory memory;
+    };
+    static StreamPlan plan_of(Depth depth, int channels) {
+        StreamPlan plan;
+        plan.depth = depth;
+        plan.channels = channels;
+        return plan;
+    }
+};
+
+TEST_P(StreamMasksTest, leave_out_pixels) {
+    AnalysisRequest no_luma;
+    no_luma.luma_histogram = false;
+    for (const Depth depth : {Depth::u8, Depth::s8, Depth::u16, Depth::s16, Depth::f16})
+        for (const int channels : {1, 3, 4})
+            for (const AnalysisRequest& request : {AnalysisRequest{}, no_luma}) {
+                StreamAnalyzer analyzer(plan_of(depth, channels));
+                DeviceImages images;
+                std::vector<Picture> pictures;
+                std::vector<std::unique_ptr<Mask>> masks;
+                std::size_t turn = 0;
+                for (const auto& [width, height] : {std::pair{1, 1}, {7, 5}, {640, 480}, {1001, 333}, {33, 1024}})
+                    for (const Mask::Kind kind : Mask::kinds) {
+                        const Shape shape{width, height, channels, sample_bytes(depth) == 1 ? Depth::u8 : Depth::u16,
+                                          turn % 2 ? ChannelOrder::rgb : ChannelOrder::bgr};
+                        const Placement at = placement(turn), mask_at = placement(turn / 2);
+                        pictures.emplace_back(shape, packed, turn % 3 == 0 ? Content::constant : Content::random);
+                        images.add(pictures.back(), at);
+                        masks.push_back(std::make_unique<Mask>(shape, kind, mask_at.offset, mask_at.row_padding));
+                        ++turn;
+                    }
+                images.upload();
+                // Each alone, and all of them as a list with a whole image behind each.
+                DeviceResults results(analyzer.layout(request), 3 * images.size());
+                std::vector<ImageView> views;
+                const auto as_depth = [&](ImageView view) {
+                    view.depth = depth;
+                    return view;
+                };
+                for (std::size_t i = 0; i < images.size(); ++i) {
+                    views.push_back(masks[i]->on(as_depth(images[i]), true));
+                    analyzer.enqueue(views.back(), request, results.at(2 * images.size() + i), stream);
+                    views.push_back(as_depth(images[i]));
+                }
+                analyzer.enqueue(views.data(), static_cast<std::int64_t>(views.size()), request, results.at(), stream);
+                synchronize();
+                for (std::size_t i = 0; i < images.size(); ++i) {
+                    const std::string what =
+                        describe(pictures[i].shape()) + " as " + to_string(depth) + ", mask " + std::to_string(i % 4);
+                    const Expected wanted = expected(masks[i]->on(as_depth(pictures[i].view()), false), request);
+                    expect(results, 2 * images.size() + i, wanted, what.c_str());
+                    expect(results, 2 * i, wanted, (what + " in a list").c_str());
+                    expect(results, 2 * i + 1, expected(as_depth(pictures[i].view()), request),
+                           (what + ": the one behind").c_str());
+                }
+                EXPECT_TRUE(results.guard_untouched());
+                EXPECT_EQ(images.difference(), "");
+            }
+}
+
+TEST_P(StreamMasksTest, others_are_refused_by_name) {
+    const Shape shape{8, 8, 1, Depth::f32};
+    DeviceImages floats;
+    floats.add(shape);
+    floats.upload();
+    const Mask mask(shape, Mask::Kind::disc, 0, 0);
+    StreamAnalyzer of_floats(plan_of(Depth::f32, 1));
+    DeviceResults results(of_floats.layout(), 1);
+    try {
+        of_floats.enqueue(mask.on(floats[0], true), {}, results.at(), stream);
+        FAIL() << "a mask of f32";
+    } catch (const UnsupportedDepth& error) {
+        EXPECT_NE(std::string(error.what()).find("mask of an image of f32"), std::string::npos) << error.what();
+    }
+
+    DeviceImages images;
+    images.add(Shape{8, 8, 1, Depth::u8});
+    images.upload();
+    StreamPlan plan = plan_of(Depth::u8, 1);
+    plan.normalize = true;
+    StreamAnalyzer analyzer(plan);
+    DeviceResults of_bytes(analyzer.layout(), 1);
+    EXPECT_THROW(analyzer.enqueue_normalized(mask.on(images[0], true), images[0], {}, {}, of_bytes.at(), stream),
+                 InvalidArgument);
+    BatchView batch{mask.on(images[0], true), 1, 0};
+    EXPECT_THROW(analyzer.enqueue(batch, {}, of_bytes.at(), stream), InvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stream, StreamMasksTest, testing::ValuesIn(paths), label_of_path);
+
+}  // namespace
+}  // namespace gpuhist::test
