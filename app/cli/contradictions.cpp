@@ -133,12 +133,9 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     for (const char* option : {"--resume", "--checkpoint", "--shard", "--force"})
         if (given(option) && !writes.any())
             throw Contradiction({option}, std::string(option) + " is about files, and --write none writes nothing");
-    for (const char* option : {"--labels", "--roi", "--rois"}) {
+    for (const char* option : {"--labels", "--roi", "--rois"})
         if (given(option) && !writes.stats && options.format == "none")
             throw Contradiction({option}, std::string(option) + " is about stats, " + why);
-        if (given(option) && given("--shard"))
-            throw Contradiction({option, "--shard"}, std::string(option) + " writes regions.csv, which has no shards");
-    }
     if (given("--shard") && !writes.stats) throw Contradiction({"--shard"}, "--shard is about stats, " + why);
     if (given("--on-damaged") && given("--on-truncated"))
         throw Contradiction({"--on-truncated", "--on-damaged"}, "--on-truncated is --on-damaged");

@@ -48,23 +48,30 @@ void allow_many_files() {
     static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-/// Writes both files, complete but for their names.
-void write_rows(const io::ShardSet& shards, io::NewFile& stats, io::NewFile& errors) {
+/// Writes the files, complete but for their names.
+void write_rows(const io::ShardSet& shards, io::NewFile& stats, io::NewFile& regions, io::NewFile& errors) {
     const auto append = [](io::NewFile& file, std::string& rows, std::size_t most) {
         if (rows.size() <= most) return;
         output([&] { file.write(rows); });
         rows.clear();
     };
-    std::string stats_rows = io::stats_csv_header(shards.files.front().shard.percentiles);
+    const Percentiles& percentiles = shards.files.front().shard.percentiles;
+    std::string stats_rows = io::stats_csv_header(percentiles);
+    std::string region_rows = io::RegionRows(percentiles).csv_header();
     std::string error_rows = io::errors_csv_header();
     constexpr std::size_t many = std::size_t{1} << 18;
     io::merge_rows(shards, [&](const io::ShardRow& row) {
-        if (row.is_error)
-            append(errors, error_rows += row.row, many);
-        else
-            append(stats, stats_rows += row.row, many);
+        switch (row.of) {
+            case io::ShardRows::Of::stats:
+                return append(stats, stats_rows += row.row, many);
+            case io::ShardRows::Of::regions:
+                return append(regions, region_rows += row.row, many);
+            case io::ShardRows::Of::errors:
+                return append(errors, error_rows += row.row, many);
+        }
     });
     append(stats, stats_rows, 0);
+    append(regions, region_rows, 0);
     append(errors, error_rows, 0);
 }
 
@@ -135,7 +142,7 @@ std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count)
 std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     OutputDirectory directory(options.output, options.force, console);
     std::vector<std::string> names = io::dataset_file_names();
-    names.insert(names.end(), {"errors.csv", "stats.csv"});
+    names.insert(names.end(), {"errors.csv", "regions.csv", "stats.csv"});
     output([&] {
         directory.read_lists();
         directory.reserve(names);
@@ -149,8 +156,8 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
         output([&] { file.emplace(options.output / name); });
         return std::move(*file);
     };
-    io::NewFile stats = new_file("stats.csv"), errors = new_file("errors.csv");
-    write_rows(shards, stats, errors);
+    io::NewFile stats = new_file("stats.csv"), regions = new_file("regions.csv"), errors = new_file("errors.csv");
+    write_rows(shards, stats, regions, errors);
     const std::uint64_t failed = total(shards, &io::Shard::errors), rows = total(shards, &io::Shard::rows);
     const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
@@ -174,6 +181,7 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
             directory.stage(name, std::move(file));
         };
         keep("errors.csv", errors, failed);
+        if (first.regions) keep("regions.csv", regions, rows);
         keep("stats.csv", stats, rows);  // last: with it all is there
         for (const std::string& name : stale) directory.remove(name);
         directory.commit();

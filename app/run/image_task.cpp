@@ -605,18 +605,22 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
     const io::ImageInfo info = info_of(image);
     struct Text {
         std::string csv, json;
+        std::uint64_t rows = 0;
     };
+    const std::string start = options_.shard ? io::shard_region_start(outcome.input.index) : "";
     const auto text_of = [&](const io::RegionInfo& region, Analysis& analysis) {
         name_channels(analysis, image.file.samples);
         analysis.white = options_.white.value_or(image.file.white);
         const std::vector<Statistics> rows = statistics(analysis, options_.percentiles);
         Text text;
-        if (sinks_.rows) region_rows_.append_csv(text.csv, info, region, rows);
+        text.rows = rows.size();
+        if (sinks_.rows) region_rows_.append_csv(text.csv, info, region, rows, start);
         if (sinks_.printed && options_.format == "json") region_rows_.append_json(text.json, info, region, rows);
         return text;
     };
     const auto add = [&](const Text& text) {
         outcome.regions += text.csv;
+        outcome.region_rows += text.rows;
         outcome.printed_regions += text.json;
     };
     const auto add_labels = [&](std::vector<Region>& regions) {

@@ -61,7 +61,8 @@ struct Outcome {
     Analysis analysis;                   ///< where analyses are kept
     std::vector<FrequencyTable> values;  ///< f32: with it, where values are
     std::string rows;                    ///< the result as `Sinks::rows` formats it
-    std::string regions;                 ///< lines of regions.csv
+    std::string regions;                 ///< lines of regions.csv, of a shard's rows file
+    std::uint64_t region_rows = 0;       ///< of these
     std::string printed_regions;         ///< lines that `printed` has behind those of the image
     std::string printed;                 ///< as `Sinks::printed` does, or as a table
     std::vector<std::string> files;      ///< written about it in this pass, by what their names end in

@@ -78,6 +78,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
     shard.histogram = options_.histogram;
     shard.plots = options_.plots;
     if (options_.shard) shard.id = *options_.shard;
+    if (sharded_ && options_.regions_asked()) shard.regions = 0;
     shard.groups = {{"", {}}};
     shard.stored = io::StoredGroups(values_, group_bytes_);
     if (journaled_) output_.keep_track(shard_name(options_, "gpuhist"), working_names());
@@ -324,6 +325,10 @@ void Results::add_image(Outcome& outcome) {
         rows_.append(sinks_.rows->append(outcome.result, std::move(outcome.rows)));
         checkpoint_.shard.rows += outcome.result.rows.size();
         if (regions_wanted()) regions_.append(outcome.regions);
+        if (checkpoint_.shard.regions) {
+            rows_.append(outcome.regions);
+            *checkpoint_.shard.regions += outcome.region_rows;
+        }
     }
     for (io::Group& group : outcome.summaries) summary_.add(group);
     for (auto& [group, images] : outcome.stored) checkpoint_.shard.stored.add(group, std::move(images));

@@ -302,7 +302,7 @@ struct CheckedRows {
     const Shard& shard;
     RowFacts facts;
     bool more;
-    std::uint64_t stats = 0, errors = 0;
+    std::uint64_t stats = 0, errors = 0, regions = 0;
 
     explicit CheckedRows(const ShardFile& of)
         : rows(of.rows_path, of.shard.rows_file, of.shard.percentiles),
@@ -313,8 +313,10 @@ struct CheckedRows {
         check();
     }
     void advance() {
-        ++(rows.is_error() ? errors : stats);
-        if (!rows.is_error() && !facts.add(rows.row(), rows.channel())) rows.refuse("this is no row of stats.csv");
+        const ShardRows::Of of = rows.of();
+        ++(of == ShardRows::Of::errors ? errors : of == ShardRows::Of::regions ? regions : stats);
+        if (of == ShardRows::Of::stats && !facts.add(rows.row(), rows.channel()))
+            rows.refuse("this is no row of stats.csv");
         const std::uint64_t last = rows.index();
         more = rows.next();
         check();
@@ -327,6 +329,7 @@ struct CheckedRows {
         };
         check_count(stats, shard.rows, " rows of stats");
         check_count(errors, shard.errors, " rows of errors");
+        check_count(regions, shard.regions.value_or(0), " rows of regions");
         if (const std::string what = difference(facts.all(), file.facts); !what.empty())
             throw IoError(file.path.string() + ": its numbers are not those of the rows beside it: " + what,
                           IoError::Kind::damaged);
@@ -380,6 +383,7 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
                {"groups", Json::array()},
                {"stored", stored_value(shard.stored, file)},
                {"notes", notes_value(shard.notes)}};
+    if (shard.regions) value["regions"] = whole_number(*shard.regions);
     for (const auto& [name, text] : shard.options) value["options"][name] = byte_string(text);
     for (std::size_t i = 0; i < shard.percentiles.size(); ++i)
         value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
@@ -406,7 +410,8 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
     value.members({"format", "part", "parts", "lines", "inputs", "inputs_hash", "rows", "errors", "rows_file",
-                   "options", "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"});
+                   "options", "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"},
+                  {"regions"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -416,6 +421,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     shard.inputs_hash = value["inputs_hash"].text();
     shard.rows = value["rows"].whole();
     shard.errors = value["errors"].whole();
+    if (value.has("regions")) shard.regions = value["regions"].whole();
     const JsonReader rows_file = value["rows_file"].members({"bytes", "blocks"});
     shard.rows_file = {rows_file["bytes"].whole(), rows_file["blocks"].text()};
     value["options"].each(
@@ -507,7 +513,7 @@ void merge_rows(const ShardSet& shards, const std::function<void(const ShardRow&
         if (!shard.more || rows.index() != index)
             rows.refuse("input " + std::to_string(index) + " has neither a row of stats nor one of errors");
         for (; shard.more && rows.index() == index; shard.advance())
-            write({index, rows.is_error(), rows.row(), rows.record()});
+            write({index, rows.of(), rows.row(), rows.record()});
     };
     const Shard& first = shards.files.front().shard;
     if (first.id.lines) {
@@ -531,10 +537,12 @@ Shard joined_shard(const ShardSet& shards, ShardId joined) {
     all.id = joined;
     all.id.lines = lines;
     all.rows = all.errors = 0;
+    if (all.regions) all.regions = 0;
     all.rows_file = {};
     for (const ShardFile& file : shards.files) {
         all.rows += file.shard.rows;
         all.errors += file.shard.errors;
+        if (all.regions) *all.regions += file.shard.regions.value_or(0);
     }
     all.groups = shards.groups;
     all.stored = shards.stored;

@@ -17,8 +17,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
-std::string start_of_row(std::uint64_t index, bool is_error) {
-    return std::to_string(index) + (is_error ? ",errors," : ",stats,");
+std::string start_of_row(std::uint64_t index, ShardRows::Of of) {
+    const char* const name = of == ShardRows::Of::errors    ? ",errors,"
+                             : of == ShardRows::Of::regions ? ",regions,"
+                                                            : ",stats,";
+    return std::to_string(index) + name;
 }
 
 class ShardSink final : public Sink {
@@ -30,7 +33,7 @@ class ShardSink final : public Sink {
     std::string format(const ImageResult& image) const override {
         std::string lines;
         if (image.info.bands.empty()) {
-            rows_.append(lines, image.info, image.rows, start_of_row(image.index, false));
+            rows_.append(lines, image.info, image.rows, start_of_row(image.index, ShardRows::Of::stats));
             return lines;
         }
         for (const Statistics& row : image.rows)
@@ -59,7 +62,11 @@ std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const 
 }
 
 std::string shard_error_row(std::uint64_t index, const Failure& failure) {
-    return start_of_row(index, true) + errors_csv_row(failure);
+    return start_of_row(index, ShardRows::Of::errors) + errors_csv_row(failure);
+}
+
+std::string shard_region_start(std::uint64_t index) {
+    return start_of_row(index, ShardRows::Of::regions);
 }
 
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
@@ -124,13 +131,15 @@ bool ShardRows::next() {
         return true;
     };
     channel_.reset();
-    is_error_ = take(start_of_row(index_, true));
-    if (is_error_ || take(start_of_row(index_, false))) return true;
+    for (const Of of : {Of::errors, Of::regions, Of::stats}) {
+        of_ = of;
+        if (take(start_of_row(index_, of))) return true;
+    }
     for (int i = 0; i < channel_names; ++i) {
         channel_ = static_cast<Channel>(i);
         if (take(std::to_string(index_) + ",stats " + to_string(*channel_) + ",")) return true;
     }
-    refuse("the row does not start with the input's index and 'stats' or 'errors'");
+    refuse("the row does not start with the input's index and 'stats', 'regions' or 'errors'");
 }
 
 bool ShardRows::read_record() {

@@ -200,10 +200,11 @@ std::string RegionRows::csv_header() const {
 }
 
 void RegionRows::append_csv(std::string& lines, const ImageInfo& image, const RegionInfo& region,
-                            const std::vector<Statistics>& rows) const {
+                            const std::vector<Statistics>& rows, std::string_view start) const {
     ColumnRow row = row_of(image, region);
     for (const Statistics& statistics : rows) {
         row.statistics = &statistics;
+        lines += start;
         columns_->csv.append(lines, row);
     }
 }

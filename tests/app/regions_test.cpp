@@ -298,4 +298,40 @@ TEST_F(Regions, StopAndGoOn) {
     }
 }
 
+/// Regions of a set that is shared out and merged are those of one run: rows, errors and all else, byte for byte.
+TEST_F(Regions, AreSharedOutAndMerged) {
+    for (int i = 0; i < 11; ++i) {
+        const std::string name = "images/" + std::to_string(i) + ",\n" + (i % 2 ? "odd" : "even") + ".png";
+        save(name, noise(30, 20, i % 3 ? CV_16UC1 : CV_16UC3));
+        if (i == 4) write_text(at(name), "no image");
+        cv::Mat labels(20, 30, CV_8UC1);
+        cv::randu(labels, 0, i == 7 ? 1 : 5);
+        if (i != 5) save("labels/" + fs::path(name).filename().string(), labels);
+    }
+    const auto run_all = [&](Names words, const std::string& output) {
+        words.insert(words.end(), {"images", "--labels", "labels", "--roi", "a \"corner\"=0,0,3,3", "-q", "--engine",
+                                   "cpu", "-o", output});
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
+    };
+    run_all({}, "whole");
+    for (const char* shard : {"1/3", "2/3", "3/3"}) {
+        const Outcome outcome = run({"images", "--labels", "labels", "--roi", "a \"corner\"=0,0,3,3", "-q", "--engine",
+                                     "cpu", "-o", "parts", "--shard", shard});
+        EXPECT_EQ(outcome.err.find("gpuhist: --"), std::string::npos) << outcome.err;
+    }
+    EXPECT_EQ(run({"merge", "-q", "parts", "-o", "merged"}).code, inputs_failed);
+    EXPECT_TRUE(contains(read_text(at("whole/regions.csv")), "\"a \"\"corner\"\"\",0,0,3,3,9,"));
+    EXPECT_TRUE(contents("merged") == contents("whole"));
+
+    // Parts of a run without regions are not parts of this one, and leave no regions.csv of it.
+    run({"images", "-q", "--engine", "cpu", "-o", "parts", "--shard", "2/3"});
+    const Outcome mixed = run({"merge", "-q", "parts", "-o", "merged"});
+    EXPECT_EQ(mixed.code, inputs_failed);
+    EXPECT_TRUE(contains(mixed.err, "--labels")) << mixed.err;
+    EXPECT_EQ(run({"images", "-q", "--engine", "cpu", "-o", "plain", "--shard", "1/1"}).code, inputs_failed);
+    EXPECT_EQ(run({"merge", "-q", "plain", "-o", "merged"}).code, inputs_failed);
+    EXPECT_FALSE(fs::exists(at("merged/regions.csv")));
+}
+
 }  // namespace

@@ -19,7 +19,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         for (io::ShardRows rows(file.path(), test::checksums_of(written)); rows.next();) {
             const std::string channel = rows.channel() ? " " + std::string(to_string(*rows.channel())) : "";
-            text += std::to_string(rows.index()) + (rows.is_error() ? ",errors," : ",stats" + channel + ",") +
+            text += std::to_string(rows.index()) +
+                    (rows.of() == io::ShardRows::Of::errors    ? ",errors,"
+                     : rows.of() == io::ShardRows::Of::regions ? ",regions,"
+                                                               : ",stats" + channel + ",") +
                     std::string(rows.row());
         }
     } catch (const IoError&) {

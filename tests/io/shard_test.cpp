@@ -140,7 +140,7 @@ class ShardRowsTest : public testing::Test {
         write_text(path, text);
         std::vector<Row> found;
         for (ShardRows rows(path, checksums); rows.next();)
-            found.push_back({rows.index(), rows.is_error(), std::string(rows.row())});
+            found.push_back({rows.index(), rows.of() == ShardRows::Of::errors, std::string(rows.row())});
         return found;
     }
     std::string failure(const std::string& text) {
@@ -177,11 +177,11 @@ TEST_F(ShardRowsTest, DamageIsNamedWithItsLine) {
     EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a shard's rows");
     EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a shard's rows");
     EXPECT_EQ(failure(header + "1,stats,\"a\nb\",2\nx\n"),
-              "r.csv: line 4: the row does not start with the input's index and 'stats' or 'errors'");
+              "r.csv: line 4: the row does not start with the input's index and 'stats', 'regions' or 'errors'");
     for (const char* row : {"01,stats,a\n", "-1,stats,a\n", ",stats,a\n", "1,a\n", "1,error,a\n", "1,stats\n", "1\n",
                             "\n", "18446744073709551616,stats,a\n"})
         EXPECT_EQ(failure(header + row),
-                  "r.csv: line 2: the row does not start with the input's index and 'stats' or 'errors'")
+                  "r.csv: line 2: the row does not start with the input's index and 'stats', 'regions' or 'errors'")
             << row;
     EXPECT_EQ(failure(header + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
     EXPECT_EQ(failure(header + "1,stats,\"" + std::string(17'000'000, 'a')),

@@ -32,7 +32,7 @@ using MutableBatchView = BasicBatchView<void>;
 
 /// Channel in an ImageResult: plain data, for kernels to read.
 struct ChannelResult {
-    std::uint64_t samples = 0;        ///< that the numbers below are of: of the pixels that count, of floats the finite ones
+    std::uint64_t samples = 0;  ///< that the numbers below are of: of the pixels that count, of floats the finite ones
     double minimum = 0, maximum = 0;  ///< 0 where there is no sample
     double mean = 0, std = 0;  ///< of the population, the same bits as in Statistics; 0 where there is no sample, of
                                ///< f16 NaN: they follow from the counts

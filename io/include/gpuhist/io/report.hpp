@@ -92,8 +92,9 @@ class RegionRows {
     explicit RegionRows(const Percentiles& percentiles = {});
     ~RegionRows();
     std::string csv_header() const;
+    /// Appends the lines, each after `start`.
     void append_csv(std::string& lines, const ImageInfo& image, const RegionInfo& region,
-                    const std::vector<Statistics>& rows) const;
+                    const std::vector<Statistics>& rows, std::string_view start = {}) const;
     void append_json(std::string& lines, const ImageInfo& image, const RegionInfo& region,
                      const std::vector<Statistics>& rows) const;
 

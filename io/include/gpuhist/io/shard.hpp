@@ -45,6 +45,7 @@ struct Shard {
     std::uint64_t inputs = 0;                    ///< of all shards together
     std::string inputs_hash;                     ///< of all inputs' paths; the checksum of their manifest
     std::uint64_t rows = 0, errors = 0;          ///< of stats.csv and of errors.csv, in its rows file
+    std::optional<std::uint64_t> regions;        ///< rows of regions.csv there; none where no regions are asked for
     FileChecksums rows_file;                     ///< of that
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all shards
     Percentiles percentiles;                     ///< that have a column; alike in all shards
@@ -79,13 +80,15 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
 std::vector<std::string> write_shard(const std::filesystem::path& directory, const Shard& shard,
                                      const FileWriter& write = whole_file_writer());
 
-/// Lines of a shard's rows file: those of stats.csv and of errors.csv, in the order of the inputs, after the columns
-/// `index`, of the input, and `file`, which is `stats` or `errors`; where bands have names of their own in the row, the
-/// channel is added: `stats c0`. The header is that of stats.csv.
+/// Lines of a shard's rows file: those of stats.csv, regions.csv and errors.csv, in the order of the inputs, after the
+/// columns `index`, of the input, and `file`, which is `stats`, `regions` or `errors`; where bands have names of their
+/// own in the row, the channel is added: `stats c0`. The header is that of stats.csv.
 std::string shard_rows_header(const Percentiles& percentiles = {});
 std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
                              const Percentiles& percentiles = {});
 std::string shard_error_row(std::uint64_t index, const Failure& failure);
+/// What stands before a line of regions.csv.
+std::string shard_region_start(std::uint64_t index);
 
 /// Sink that gives these lines.
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
@@ -94,6 +97,9 @@ std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
 /// before it is used.
 class ShardRows {
   public:
+    /// Files that rows are of.
+    enum class Of : std::uint8_t { stats, regions, errors };
+
     /// Opens the file. Throws IoError where it cannot, or where the header is another.
     ShardRows(const std::filesystem::path& path, FileChecksums checksums, const Percentiles& percentiles = {});
     ~ShardRows();
@@ -104,7 +110,7 @@ class ShardRows {
     /// or without end and one of more than 16 MiB; for a file of another length or checksum; and where reading fails.
     bool next();
     std::uint64_t index() const { return index_; }
-    bool is_error() const { return is_error_; }  ///< a row of errors.csv, not of stats.csv
+    Of of() const { return of_; }
     /// Row of that file, with its LF.
     std::string_view row() const { return std::string_view(row_).substr(start_); }
     const std::string& record() const { return row_; }  ///< as it stands in this file
@@ -121,7 +127,7 @@ class ShardRows {
     std::unique_ptr<Blocks> blocks_;
     std::uint64_t line_ = 0, next_line_ = 1;
     std::uint64_t index_ = 0;
-    bool is_error_ = false;
+    Of of_ = Of::stats;
     std::optional<Channel> channel_;
     std::string row_;
     std::size_t start_ = 0;  ///< of the row in it
@@ -164,7 +170,7 @@ ShardSet collect_shards(const std::vector<std::filesystem::path>& directories,
 /// Row of a shard, as its rows file has it.
 struct ShardRow {
     std::uint64_t index = 0;
-    bool is_error = false;         ///< of errors.csv, not of stats.csv
+    ShardRows::Of of = ShardRows::Of::stats;
     std::string_view row, record;  ///< of that file; with what is before it in the rows file
 };
 
