@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -161,15 +162,15 @@ def test_ctrl_c_ends_the_waiting(photos, tmp_path):
     code = f"import gpuhist as gh; print('begun', flush=True); gh.measure({str(tmp_path / 'pipe.png')!r}, page=None)"
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "begun\n"
-    with open(tmp_path / "pipe.png", "wb") as pipe:
+    with open(tmp_path / "pipe.png", "wb") as pipe:  # open once the other end is
         pipe.write(b"\x89PNG")
         pipe.flush()
-        import time
-
-        time.sleep(0.3)
         child.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-    assert "KeyboardInterrupt" in child.communicate(timeout=20)[1]
+        end = threading.Timer(20, child.kill)
+        end.start()
+        assert "KeyboardInterrupt\n" in child.stderr
+        end.cancel()
+    child.communicate(timeout=20)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
