@@ -119,7 +119,8 @@ TYPED_TEST(OpenCvViewTest, masks) {
         }
         return "accepted";
     };
-    EXPECT_EQ(refusal(TypeParam(6, 9, CV_8SC1, bytes.data(), 40)), "accepted");
+    EXPECT_EQ(refusal(TypeParam(6, 9, CV_8UC1, bytes.data(), 40)), "accepted");
+    EXPECT_EQ(refusal(TypeParam(6, 9, CV_8SC1, bytes.data(), 40)), name + " of a mask of type CV_8SC1: CV_8UC1");
     EXPECT_EQ(refusal(whole), name + " of a mask of 12 x 8, the image has 9 x 6");
     EXPECT_EQ(refusal(TypeParam()), name + " of a mask of 0 x 0, the image has 9 x 6");
     EXPECT_EQ(refusal(TypeParam(6, 9, CV_16UC1, bytes.data(), 40)), name + " of a mask of type CV_16UC1: CV_8UC1");

@@ -60,7 +60,7 @@ void set_mask(ImageView& view, const Matrix& mask, std::size_t row_bytes, const 
     const auto sides = [](std::int64_t width, std::int64_t height) {
         return std::to_string(width) + " x " + std::to_string(height);
     };
-    if (mask.type() != CV_8UC1 && mask.type() != CV_8SC1)
+    if (mask.type() != CV_8UC1)
         throw InvalidArgument(std::string(name) + " of a mask of type " + cv::typeToString(mask.type()) + ": CV_8UC1");
     if (mask.cols != view.width || mask.rows != view.height)
         throw InvalidArgument(std::string(name) + " of a mask of " + sides(mask.cols, mask.rows) + ", the image has " +
@@ -88,8 +88,8 @@ inline MutableImageView mutable_view(cv::Mat& image) {
     return detail::host_view<void>(image);
 }
 
-/// View of a matrix of which those pixels count whose sample in `mask` is not 0: as OpenCV's masks one channel of
-/// CV_8U, or CV_8S, of the image's sides. Both matrices must outlive the view. Throws InvalidArgument as the other, and
+/// View of a matrix of which those pixels count whose sample in `mask` is not 0: as of OpenCV's masks CV_8UC1, of
+/// the image's sides. Both matrices must outlive the view. Throws InvalidArgument as the other, and
 /// for another mask.
 inline ImageView view(const cv::Mat& image, const cv::Mat& mask) {
     ImageView view = io::view(image);
