@@ -189,7 +189,8 @@ void define_statistics(nb::module_& module) {
         nb::class_<Row>(module, "Statistics",
                         "Numbers of one channel, of an image or of a set, in units of the stored values unless said "
                         "otherwise. What is\n"
-                        "undefined is None. NaN and infinite samples are counted, and left out of all the rest.");
+                        "undefined is None. Masked, nodata, NaN and infinite samples are counted, and left out of all\n"
+                        "the rest.");
     statistics.def_prop_ro(
         "channel", [](const Row& row) { return text_of(row.name); }, nb::sig("def channel(self) -> str"),
         "Name of the channel.");

@@ -123,7 +123,7 @@ def _number_type(typestr: str) -> tuple[str, bool]:
 def _from_cuda_interface(image: Any) -> Array:
     interface: dict[str, Any] = image.__cuda_array_interface__
     if interface.get("mask") is not None:
-        raise InvalidArgument("masked arrays on a GPU are not measured: leave out, or copy to the host, what has a mask")
+        raise InvalidArgument("masked arrays on a GPU are not measured: copy the array and its mask to the host")
     name, native = _number_type(interface["typestr"])
     if not native:
         raise InvalidArgument(f"{interface['typestr']}: the samples have a foreign byte order: x.byteswap() has not")
@@ -313,7 +313,9 @@ def image_of(
         array.pointer, width, height, channels, depth, row_step * size, rgb, bands, array.gpu is not None
     )
     image_bytes = (image_step if images > 1 else height * row_step) * size
-    return Image(view, array, given, width, height, channels, depth, rgb, images, image_bytes, planar, flat)
+    return Image(
+        view, array, given, width, height, channels, depth, rgb, images, image_bytes, planar=planar, flat=flat
+    )
 
 
 def _not_interleaved(planar: bool) -> str:
