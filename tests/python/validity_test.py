@@ -305,6 +305,7 @@ def test_regions_with_masks_and_rules(rng):
     assert f"Region {label} of" in repr(region) and "<svg" in region._repr_html_()
     with pytest.raises(KeyError, match="label 7"):
         found[7]
+    assert np.int32(label) in found and "red" not in found and -1 not in found and 2**70 not in found
     with pytest.raises(AttributeError):
         region.label = 3
     with pytest.raises(ValueError, match="read-only"):

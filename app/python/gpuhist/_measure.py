@@ -93,7 +93,8 @@ def measure(
         Order of the colours in an array: RGB or BGR.
     mask
         Array of shape (height, width), bool or u8: pixels where it is 0 do not count. For a path also a path: that of
-        a mask, or of a directory of such, whose samples are read as they are stored. An image lies as it is shown.
+        a mask, or of a directory of such, whose samples are read as they are stored. It lies over the image as that
+        is shown.
     nodata
         Value that stands for no data, or several: such samples do not count. numpy.nan is one; "tag" is what a
         GeoTIFF says of itself. It is rounded to the samples' type.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _native
@@ -94,12 +95,12 @@ class Regions(Mapping[int, Region]):
         return self._labels
 
     def __getitem__(self, label: int) -> Region:
-        labels = self._labels
-        place = int(labels.searchsorted(label)) if 0 <= label < 1 << 32 else len(labels)
-        if place == len(labels) or labels[place] != label:
-            raise KeyError(f"no pixel has label {label}")
+        labels, wanted = self._labels, index(label) if hasattr(label, "__index__") else -1
+        place = int(labels.searchsorted(wanted)) if 0 <= wanted < 1 << 32 else len(labels)
+        if place == len(labels) or labels[place] != wanted:
+            raise KeyError(f"no pixel has label {label!r}")
         native = self._native
-        return Region(native.measurement(place), self._path, int(label), Box(*native.box(place)), native.area(place))
+        return Region(native.measurement(place), self._path, wanted, Box(*native.box(place)), native.area(place))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._labels.tolist())
