@@ -39,6 +39,9 @@ app::Options options_of(AskedFiles files, const Asked& asked) {
     options.percentiles = asked.percentiles;
     options.white = asked.white;
     options.histogram = asked.histogram;
+    options.validity = asked.validity;
+    options.nodata_of_file = asked.nodata_of_file;
+    options.masks = std::move(files.masks);
     options.engine = asked.engine;
     options.engine_options.threads = files.threads;
     options.engine_options.gpu = asked.gpu;

@@ -20,6 +20,7 @@ struct AskedFiles {
     bool every_page = false;
     std::uint64_t page = 0;  ///< of every file, from 1; 0: the first
     std::optional<std::uint64_t> max_pixels{};
+    std::string masks{};  ///< an image, or a directory of such; empty: none
     io::OnDamaged on_damaged = io::OnDamaged::error;
     int threads = 0;           ///< 0: as many as the process may run on
     std::uint64_t memory = 0;  ///< bytes for images in flight; 0: a quarter of what there is

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <iterator>
+#include <utility>
 
 #include "fork.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/frequency_table.hpp"
+#include "run/companions.hpp"
 
 namespace gpuhist::python {
 
-AnalysisRequest Asked::request(Depth depth) const {
+AnalysisRequest Asked::request(Depth depth, std::optional<double> file_nodata) const {
     if (histogram.bins == 0 && traits_of(depth).floating)
         throw InvalidArgument(std::string("bins=\"full\" is one bin per value, which ") + to_string(depth) +
                               " does not have: give a number of bins");
@@ -21,6 +24,13 @@ AnalysisRequest Asked::request(Depth depth) const {
     request.range = histogram.range;
     request.percentiles = percentiles;
     request.detail = detail == AskedDetail::brief ? Detail::brief : Detail::full;
+    for (const Validity::Value& one : validity.nodata)
+        if (!nodata_in(depth, one.value))
+            throw InvalidArgument("nodata: " + io::shortest(one.value) + " is no value of " + to_string(depth) +
+                                  " samples");
+    Validity rules = validity;
+    if (nodata_of_file && file_nodata) rules.nodata.push_back({std::nullopt, *file_nodata});
+    if (!(rules == Validity())) request.validity = std::make_shared<const Validity>(std::move(rules));
     return request;
 }
 
@@ -71,21 +81,70 @@ void Engines::forget_threads() {
     idle_.erase(on_gpu, idle_.end());
 }
 
-std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, io::ImageInfo info) {
+Picture Picture::read(const std::string& path, const io::DecodeOptions& options) {
+    return {io::read_image(path, options), path, options.page};
+}
+
+Picture Picture::decode(const std::vector<unsigned char>& bytes, const std::string& name,
+                        const io::DecodeOptions& options) {
+    return {io::decode_image(bytes, name, options), name, options.page};
+}
+
+Picture Picture::companion(const std::string& companion_path, Role role, const io::DecodeOptions& options) const {
+    app::Input input;
+    input.path = input.file = path;
+    input.page = page;
+    input.output_name = std::filesystem::path(path).filename().string();
+    const ImageView view = io::view(image);
+    const app::Companions companions(companion_path, role == Role::mask ? "mask" : "label image");
+    Picture read{companions.read(input, view.width, view.height, image.pages, options), companion_path, 0};
+    if (role == Role::labels && read.image.format == "a JPEG")
+        throw IoError(path + ": its label image is a JPEG, which does not keep labels", IoError::Kind::unsupported);
+    return read;
+}
+
+namespace {
+
+/// Facts of an image, of a picture where there is one.
+io::ImageInfo info_of(const ImageView& image, const Picture* picture) {
+    io::ImageInfo info;
+    if (picture) {
+        info.path = picture->path;
+        info.alpha = to_string(picture->image.alpha);
+        info.damage = to_string(picture->image.damage);
+        info.bands = picture->image.bands;
+        info.pages = picture->image.pages;
+    }
+    info.width = image.width;
+    info.height = image.height;
+    info.depth = image.depth;
+    return info;
+}
+
+AnalysisRequest request_of(const ImageView& image, const Asked& asked, const Picture* picture) {
+    return asked.request(image.depth, picture ? picture->image.nodata : std::nullopt);
+}
+
+/// Names the channels of an analysis, and says what stands for white.
+void name(Analysis& analysis, const ImageView& image, const Asked& asked, const Picture* picture) {
+    name_channels(analysis, image.samples);
+    if (picture) analysis.white = picture->image.white;
+    if (asked.white) analysis.white = *asked.white;
+}
+
+}  // namespace
+
+std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture) {
     auto result = std::make_shared<Measurement>();
-    const AnalysisRequest request = asked.request(image.depth);
+    const AnalysisRequest request = request_of(image, asked, picture);
     const Work work;
     Engines::Lease engine(Engines::all(), asked.engine, asked.gpu);
     (*engine).analyze(image, request, result->analysis);
     engine.keep();
-    name_channels(result->analysis, image.samples);
-    if (asked.white) result->analysis.white = *asked.white;
+    name(result->analysis, image, asked, picture);
     if (asked.detail == AskedDetail::values && traits_of(image.depth).counting == Counting::bins)
         result->values = count_frequencies(image, nullptr, request, image.samples);
-    result->info = std::move(info);
-    result->info.width = image.width;
-    result->info.height = image.height;
-    result->info.depth = image.depth;
+    result->info = info_of(image, picture);
     result->info.white = result->analysis.white;
     result->percentiles = asked.percentiles;
     result->histogram = asked.histogram;
@@ -93,27 +152,41 @@ std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked,
     return result;
 }
 
-std::shared_ptr<Measurement> measure(const io::Image& image, const std::string& path, const Asked& asked) {
-    Asked with_white = asked;
-    if (!asked.white) with_white.white = image.white;
-    io::ImageInfo info;
-    info.path = path;
-    info.alpha = to_string(image.alpha);
-    info.damage = to_string(image.damage);
-    info.bands = image.bands;
-    info.pages = image.pages;
-    return measure(io::view(image), with_white, std::move(info));
-}
-
 void normalize(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
-               const std::string& engine, int gpu) {
+               const Asked& asked) {
     Normalization mode = normalization;
     if (image.samples == Samples::gray_alpha) mode.joint = false;  // gray is all that there is
+    const AnalysisRequest request = asked.request(image.depth);
     Analysis analysis;
     const Work work;
-    Engines::Lease lease(Engines::all(), engine, gpu);
-    (*lease).normalize(image, {}, mode, output, analysis);
+    Engines::Lease lease(Engines::all(), asked.engine, asked.gpu);
+    (*lease).normalize(image, request, mode, output, analysis);
     lease.keep();
+}
+
+std::shared_ptr<Measurement> Regions::measurement(std::size_t place) const {
+    const Region& region = found.at(place);
+    auto result = std::make_shared<Measurement>();
+    result->analysis = region.analysis;
+    result->info = info;
+    result->info.width = region.width;
+    result->info.height = region.height;
+    result->info.white = region.analysis.white;
+    result->percentiles = percentiles;
+    result->histogram = histogram;
+    result->finish();
+    return result;
+}
+
+Regions measure_regions(const ImageView& image, const ImageView& labels, bool label_zero, const Asked& asked,
+                        const Picture* picture) {
+    Regions regions{{}, info_of(image, picture), asked.percentiles, asked.histogram};
+    RegionOptions options;
+    options.label_zero = label_zero;
+    const Work work;
+    regions.found = analyze_regions(image, labels, request_of(image, asked, picture), options);
+    for (Region& region : regions.found) name(region.analysis, image, asked, picture);
+    return regions;
 }
 
 }  // namespace gpuhist::python

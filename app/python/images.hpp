@@ -1,6 +1,8 @@
 /// Images in memory: read, measured and normalised by engines that are kept for the next call.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,7 +11,9 @@
 #include <vector>
 
 #include "gpuhist/engine.hpp"
+#include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/image.hpp"
+#include "gpuhist/regions.hpp"
 #include "measurement.hpp"
 
 namespace gpuhist::python {
@@ -25,9 +29,12 @@ struct Asked {
     std::optional<double> white;
     std::string engine = "auto";
     int gpu = 0;
+    Validity validity;            ///< which samples count
+    bool nodata_of_file = false;  ///< beside its values that which a file says stands for no data
 
-    /// Request for an engine. Throws InvalidArgument for bins that a depth does not have.
-    AnalysisRequest request(Depth depth) const;
+    /// Request for an engine; `file_nodata` is what the image's file says stands for no data. Throws InvalidArgument
+    /// for bins, and values that stand for no data, that a depth does not have.
+    AnalysisRequest request(Depth depth, std::optional<double> file_nodata = {}) const;
 };
 
 /// Throws CudaError in a process that was forked from one that used CUDA, which cannot go on there.
@@ -70,12 +77,46 @@ class Engines {
     std::vector<Idle> idle_;
 };
 
-/// Measures an image in host memory. `info` says what is known of it; sides and depth are the view's.
-std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, io::ImageInfo info = {});
-/// Measures an image that was read.
-std::shared_ptr<Measurement> measure(const io::Image& image, const std::string& path, const Asked& asked);
-/// Writes the normalised copy of an image in host memory.
+/// Picture: an image that was read from a file, or from its bytes.
+struct Picture {
+    io::Image image;
+    std::string path;
+    std::uint64_t page = 0;  ///< that was asked for, from 1; 0: none
+
+    /// Reads a file. Throws IoError.
+    static Picture read(const std::string& path, const io::DecodeOptions& options);
+    /// Reads the bytes of one; `name` stands for its path. Throws IoError.
+    static Picture decode(const std::vector<unsigned char>& bytes, const std::string& name,
+                          const io::DecodeOptions& options);
+    /// Reads the mask or the label image of this picture, as the command does; the label image is
+    /// not a JPEG. Throws IoError.
+    enum class Role : std::uint8_t { mask, labels };
+    Picture companion(const std::string& companion_path, Role role, const io::DecodeOptions& options) const;
+};
+
+/// Measures an image in host memory, of a picture where there is one.
+std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture);
+/// Writes the normalised copy of an image in host memory; of `asked` the samples that count, and the engine.
 void normalize(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
-               const std::string& engine, int gpu);
+               const Asked& asked);
+
+/// Regions of an image, in ascending order of their labels.
+struct Regions {
+    std::vector<Region> found;
+    io::ImageInfo info;          ///< of the image
+    Percentiles percentiles;     ///< that have a column
+    HistogramOptions histogram;  ///< as asked for
+
+    /// Measurement of a region; its sides are those of its box.
+    std::shared_ptr<Measurement> measurement(std::size_t place) const;
+};
+
+std::string packed(const Regions& regions);
+Regions unpacked_regions(const std::string& bytes);
+
+/// Measures the pixels of each label of an image in host memory, of a picture where there is one. Throws as
+/// `analyze_regions`.
+Regions measure_regions(const ImageView& image, const ImageView& labels, bool label_zero, const Asked& asked,
+                        const Picture* picture);
 
 }  // namespace gpuhist::python

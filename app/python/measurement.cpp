@@ -1,13 +1,24 @@
 #include "measurement.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <cstddef>
 #include <utility>
 
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::python {
+
+namespace {
+
+/// Adds the counts of a channel, by value: all that it has, or those of the values that occur.
+void add_counts(const ChannelAnalysis& channel, std::vector<std::uint64_t>& counts) {
+    for (std::size_t i = 0; i < channel.counts.size(); ++i) counts[i] += channel.counts[i];
+    for (FrequencyReader reader(channel.values.runs()); reader.next();)
+        counts[static_cast<std::size_t>(reader.key())] += reader.count();
+}
+
+}  // namespace
 
 ColumnRow Row::columns() const {
     ColumnRow row;
@@ -61,12 +72,24 @@ std::vector<std::uint64_t> Measurement::counts(const Row& row) const {
                               " samples have no count for each value that the type has; histogram(bins=, range=) has "
                               "counts of bins");
     const Channel channel = row.statistics.channel;
-    if (channel != Channel::all) return analysis.find(channel)->counts;
     std::vector<std::uint64_t> sum(traits_of(analysis.depth).values);
     for (const ChannelAnalysis& part : analysis.channels)
-        if (is_color(part.channel) || is_band(part.channel))
-            std::transform(sum.begin(), sum.end(), part.counts.begin(), sum.begin(), std::plus<>());
+        if (part.channel == channel || (channel == Channel::all && (is_color(part.channel) || is_band(part.channel))))
+            add_counts(part, sum);
     return sum;
+}
+
+const Analysis& Measurement::counted(Analysis& room) const {
+    const bool by_value = traits_of(analysis.depth).counting == Counting::values;
+    if (!by_value || analysis.channels.empty() || !analysis.channels.front().counts.empty()) return analysis;
+    room = analysis;
+    for (ChannelAnalysis& channel : room.channels) {
+        std::vector<std::uint64_t> counts(traits_of(analysis.depth).values);
+        add_counts(channel, counts);
+        channel.counts = std::move(counts);
+        channel.values = {};
+    }
+    return room;
 }
 
 }  // namespace gpuhist::python

@@ -47,6 +47,9 @@ struct Measurement {
     /// Counts of the channel of a row, one a value; of `all`, those of colours and bands together. Throws
     /// InvalidArgument for depths that are not counted by value.
     std::vector<std::uint64_t> counts(const Row& row) const;
+    /// Analysis with a count for each value that the type has, where samples are counted so; that of a region has
+    /// those values alone that occur, and is made another in `room`.
+    const Analysis& counted(Analysis& room) const;
 };
 
 /// Bytes that hold all of a measurement, and what is made of them. Throws InvalidArgument where they are others.

@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -24,7 +25,9 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/pages.hpp"
 #include "gpuhist/io/plot.hpp"
+#include "gpuhist/io/report.hpp"
 #include "images.hpp"
+#include "run/companions.hpp"
 #include "run/outcome.hpp"
 #include "stream.hpp"
 
@@ -47,6 +50,9 @@ std::string bytes_of(const nb::bytes& bytes) {
 
 nb::bytes bytes_of(const std::string& text) {
     return nb::bytes(text.data(), text.size());
+}
+nb::bytes bytes_of(const std::vector<std::uint8_t>& bytes) {
+    return nb::bytes(bytes.data(), bytes.size());
 }
 
 std::vector<std::string> strings_of(const std::vector<nb::bytes>& list) {
@@ -90,6 +96,37 @@ Enumeration word_of(const std::string& word, std::initializer_list<std::pair<con
     throw InvalidArgument(std::string(argument) + ": '" + word + "' is none of " + list);
 }
 
+/// Channel of a rule about samples: one of those that files and arrays have.
+std::optional<Channel> channel_of(const std::optional<std::string>& name, const char* argument) {
+    if (!name) return std::nullopt;
+    for (int i = 0; i < channel_names; ++i)
+        if (const auto channel = static_cast<Channel>(i);
+            *name == to_string(channel) && channel != Channel::luma && channel != Channel::all)
+            return channel;
+    throw InvalidArgument(std::string(argument) + ": '" + *name +
+                          "' is no channel of an image: gray, red, green, blue, alpha, c0 to c" +
+                          std::to_string(most_channels - 1));
+}
+
+using NamedValue = std::pair<std::optional<std::string>, double>;
+using NamedInterval = std::tuple<std::optional<std::string>, double, double>;
+
+Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<NamedInterval>& valid, bool nodata_any,
+                     const std::string& alpha) {
+    Validity validity;
+    for (const auto& [name, value] : nodata) validity.nodata.push_back({channel_of(name, "nodata"), value});
+    for (const auto& [name, lowest, highest] : valid) {
+        if (!(lowest <= highest))
+            throw InvalidArgument("valid: from " + io::shortest(lowest) + " to " + io::shortest(highest) +
+                                  ": the lower one first");
+        validity.valid.push_back({channel_of(name, "valid"), lowest, highest});
+    }
+    validity.nodata_any = nodata_any;
+    validity.alpha = word_of<AlphaRule>(
+        alpha, {{"row", AlphaRule::row}, {"mask", AlphaRule::mask}, {"ignore", AlphaRule::ignore}}, "alpha");
+    return validity;
+}
+
 Depth depth_of(const std::string& name) {
     for (const DepthTraits& traits : all_depths)
         if (name == traits.name) return traits.depth;
@@ -104,14 +141,19 @@ HistogramOptions bins_of(std::uint32_t bins, const std::optional<std::pair<doubl
     return {bins, range_of(range)};
 }
 
-/// Histogram as Python takes it: lower end, upper end, and a column each: name, counts, below, above, nan.
-using HistogramColumn = std::tuple<nb::object, Numbers, std::uint64_t, std::uint64_t, std::uint64_t>;
+/// Numbers that every channel has.
+constexpr std::array<std::string_view, 6> always_there{"pixels", "valid", "masked", "nodata", "nan", "inf"};
+
+/// Histogram as Python takes it: lower end, upper end, and a column each: name, counts, below, above, nan, masked,
+/// nodata.
+using HistogramColumn =
+    std::tuple<nb::object, Numbers, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 std::tuple<double, double, std::vector<HistogramColumn>> histogram_of(Histogram histogram,
                                                                       const std::vector<std::string>& bands) {
     std::vector<HistogramColumn> columns;
     for (Histogram::Column& column : histogram.columns)
         columns.emplace_back(text_of(row_name(column.channel, bands)), array_of(std::move(column.counts)), column.below,
-                             column.above, column.nan);
+                             column.above, column.nan, column.masked, column.nodata);
     return {histogram.range.lower, histogram.range.upper, std::move(columns)};
 }
 
@@ -147,7 +189,8 @@ void define_statistics(nb::module_& module) {
         nb::class_<Row>(module, "Statistics",
                         "Numbers of one channel, of an image or of a set, in units of the stored values unless said "
                         "otherwise. What is\n"
-                        "undefined is None. NaN and infinite samples are counted, and left out of all the rest.");
+                        "undefined is None. Masked, nodata, NaN and infinite samples are counted, and left out of all\n"
+                        "the rest.");
     statistics.def_prop_ro(
         "channel", [](const Row& row) { return text_of(row.name); }, nb::sig("def channel(self) -> str"),
         "Name of the channel.");
@@ -161,7 +204,8 @@ void define_statistics(nb::module_& module) {
     for (const Column& column : *all) {
         if (!column.of_channel || column.type == ColumnType::text || column.name == "images") continue;
         const std::string type = column.type == ColumnType::integer ? "int" : "float";
-        const bool counted = column.name == "pixels" || column.name == "nan" || column.name == "inf";
+        const auto& names = always_there;
+        const bool counted = std::find(names.begin(), names.end(), column.name) != names.end();
         const auto keep = [](std::string text) { return (new std::string(std::move(text)))->c_str(); };
         const char* signature = keep("def " + column.name + "(self) -> " + type + (counted ? "" : " | None"));
         const char* doc = keep(std::string(column.definition) + " Unit: " + column.unit + ". Equals: " + column.source +
@@ -213,6 +257,20 @@ void define_statistics(nb::module_& module) {
         .def("__setstate__", [](Row& row, const nb::bytes& state) { new (&row) Row(unpacked_row(bytes_of(state))); });
 }
 
+/// Row of an image as the columns read it. It refers to both.
+ColumnRow columns_of(const Measurement& one, const Row& row) {
+    ColumnRow read = row.columns();
+    read.path = one.info.path;
+    read.width = one.info.width;
+    read.height = one.info.height;
+    read.white = one.info.white > 0 ? one.info.white : traits_of(one.info.depth).highest;
+    read.alpha = one.info.alpha;
+    read.damage = one.info.damage;
+    read.bands = &one.info.bands;
+    read.pages = one.info.pages;
+    return read;
+}
+
 void define_measurement(nb::module_& module) {
     nb::class_<Measurement>(module, "Measurement")
         .def_prop_ro(
@@ -249,25 +307,15 @@ void define_measurement(nb::module_& module) {
             [](const Measurement& one, std::uint32_t bins, const std::optional<std::pair<double, double>>& range) {
                 return histogram_of(histogram(one.analysis, bins_of(bins, range)), one.info.bands);
             },
-            nb::sig("def histogram(self, bins: int, range: tuple[float, float] | None) -> "
-                    "tuple[float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int]]]"))
+            nb::sig(
+                "def histogram(self, bins: int, range: tuple[float, float] | None) -> "
+                "tuple[float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int, int, int]]]"))
         .def(
             "table",
             [](const Measurement& one) {
                 const std::vector<Column> list = columns(one.percentiles, ColumnFile::stats_csv);
                 nb::list rows;
-                for (const Row& row : one.rows) {
-                    ColumnRow read = row.columns();
-                    read.path = one.info.path;
-                    read.width = one.info.width;
-                    read.height = one.info.height;
-                    read.white = one.info.white > 0 ? one.info.white : traits_of(one.info.depth).highest;
-                    read.alpha = one.info.alpha;
-                    read.damage = one.info.damage;
-                    read.bands = &one.info.bands;
-                    read.pages = one.info.pages;
-                    rows.append(values_of(list, read));
-                }
+                for (const Row& row : one.rows) rows.append(values_of(list, columns_of(one, row)));
                 return rows;
             },
             nb::sig("def table(self) -> list[list[int | float | str | None]]"))
@@ -277,7 +325,8 @@ void define_measurement(nb::module_& module) {
                  for (const Row& row : one.rows) rows.push_back(row.statistics);
                  io::Plot plot;
                  plot.title = title;
-                 plot.panels.push_back(io::plot_panel(one.analysis, std::move(rows), {}, one.values));
+                 Analysis room;
+                 plot.panels.push_back(io::plot_panel(one.counted(room), std::move(rows), {}, one.values));
                  plot.panels.back().bands = one.info.bands;
                  return io::draw_plot_svg(plot);
              })
@@ -300,7 +349,9 @@ void define_asking(nb::module_& module) {
             "__init__",
             [](Asked* made, std::uint32_t bins, const std::optional<std::pair<double, double>>& range,
                const std::optional<std::vector<double>>& percentiles, const std::string& detail,
-               std::optional<double> white, std::string engine, int gpu) {
+               std::optional<double> white, std::string engine, int gpu, const std::vector<NamedValue>& nodata,
+               bool nodata_of_file, const std::vector<NamedInterval>& valid, bool nodata_any,
+               const std::string& alpha) {
                 Asked asked;
                 asked.histogram = bins_of(bins, range);
                 if (percentiles) asked.percentiles = Percentiles(*percentiles);
@@ -311,9 +362,12 @@ void define_asking(nb::module_& module) {
                 asked.white = white;
                 asked.engine = std::move(engine);
                 asked.gpu = gpu;
+                asked.validity = validity_of(nodata, valid, nodata_any, alpha);
+                asked.nodata_of_file = nodata_of_file;
                 new (made) Asked(std::move(asked));
             },
-            "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a);
+            "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a,
+            "nodata"_a, "nodata_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a);
     nb::class_<ImageView>(module, "View")
         .def(
             "__init__",
@@ -331,12 +385,22 @@ void define_asking(nb::module_& module) {
                 view.memory = device ? Memory::device : Memory::host;
                 new (made) ImageView(view);
             },
-            "pointer"_a, "width"_a, "height"_a, "channels"_a, "depth"_a, "row_bytes"_a, "rgb"_a, "bands"_a, "device"_a);
+            "pointer"_a, "width"_a, "height"_a, "channels"_a, "depth"_a, "row_bytes"_a, "rgb"_a, "bands"_a, "device"_a)
+        .def_ro("width", &ImageView::width)
+        .def_ro("height", &ImageView::height)
+        .def(
+            "masked",
+            [](ImageView view, std::uintptr_t pointer, std::int64_t row_bytes) {
+                view.mask = reinterpret_cast<const std::uint8_t*>(pointer);
+                view.mask_row_bytes = row_bytes;
+                return view;
+            },
+            "pointer"_a, "row_bytes"_a);
     nb::class_<Normalization>(module, "Normalization")
         .def(
             "__init__",
             [](Normalization* made, const std::string& mode, double low, double high, const std::string& channels,
-               const std::optional<std::string>& depth) {
+               const std::optional<std::string>& depth, bool valid_only) {
                 Normalization asked;
                 asked.mode = word_of<NormalizeMode>(mode,
                                                     {{to_string(NormalizeMode::minmax), NormalizeMode::minmax},
@@ -348,9 +412,10 @@ void define_asking(nb::module_& module) {
                 asked.high = high;
                 asked.joint = word_of<bool>(channels, {{"joint", true}, {"separate", false}}, "channels");
                 if (depth) asked.depth = depth_of(*depth);
+                asked.valid_only = valid_only;
                 new (made) Normalization(asked);
             },
-            "mode"_a, "low"_a, "high"_a, "channels"_a, "depth"_a.none())
+            "mode"_a, "low"_a, "high"_a, "channels"_a, "depth"_a.none(), "valid_only"_a = false)
         .def_prop_ro("name",
                      [](const Normalization& asked) {
                          return std::string(to_string(asked.mode)) + (asked.joint ? " joint" : " separate");
@@ -393,25 +458,110 @@ struct HeldFiles {
 };
 
 void define_measuring(nb::module_& module) {
+    const auto picture_of = [](const nb::bytes& path, std::uint64_t page, std::optional<std::uint64_t> max_pixels,
+                               const std::string& on_damaged) {
+        const io::DecodeOptions options = decoding(page, max_pixels, on_damaged);
+        const std::string name = bytes_of(path);
+        const nb::gil_scoped_release released;
+        return Picture::read(name, options);
+    };
+    nb::class_<Picture>(module, "Picture")
+        .def_static("read", picture_of, "path"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a)
+        .def_static(
+            "decode",
+            [](const nb::bytes& bytes, std::uint64_t page, std::optional<std::uint64_t> max_pixels,
+               const std::string& on_damaged) {
+                const io::DecodeOptions options = decoding(page, max_pixels, on_damaged);
+                const auto* first = static_cast<const unsigned char*>(bytes.data());
+                const std::vector<unsigned char> copy(first, first + bytes.size());
+                const nb::gil_scoped_release released;
+                return Picture::decode(copy, "bytes", options);
+            },
+            "data"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a)
+        .def(
+            "companion",
+            [](const Picture& picture, const nb::bytes& path, const std::string& role,
+               std::optional<std::uint64_t> max_pixels) {
+                using Role = Picture::Role;
+                const Role asked = word_of<Role>(role, {{"mask", Role::mask}, {"labels", Role::labels}}, "role");
+                const io::DecodeOptions options = decoding(0, max_pixels, "error");
+                const std::string name = bytes_of(path);
+                const nb::gil_scoped_release released;
+                return picture.companion(name, asked, options);
+            },
+            "path"_a, "role"_a, "max_pixels"_a.none())
+        .def_prop_ro("view", [](const Picture& picture) { return io::view(picture.image); })
+        .def_prop_ro("pages", [](const Picture& picture) { return picture.image.pages; })
+        .def_prop_ro(
+            "path", [](const Picture& picture) { return text_of(picture.path); }, nb::sig("def path(self) -> str"))
+        .def_prop_ro(
+            "mask", [](const Picture& picture) { return bytes_of(app::mask_of(picture.image)); },
+            "A byte a pixel, 1 where a sample of this picture is not 0.");
     module.def(
-        "measure", [](const ImageView& view, const Asked& asked) { return measure(view, asked); }, Release());
+        "measure",
+        [](const ImageView& view, const Asked& asked, const Picture* picture) { return measure(view, asked, picture); },
+        "view"_a, "asked"_a, "picture"_a.none() = nb::none(), Release());
     module.def("measure_on_stream", &measure_on_stream, "view"_a, "asked"_a, "stream"_a, Release());
     module.def(
-        "measure_bytes",
-        [](const nb::bytes& bytes, const std::string& name, const Asked& asked, std::uint64_t page,
-           std::optional<std::uint64_t> max_pixels, const std::string& on_damaged) {
-            const io::DecodeOptions options = decoding(page, max_pixels, on_damaged);
-            const auto* first = static_cast<const unsigned char*>(bytes.data());
-            const std::vector<unsigned char> copy(first, first + bytes.size());
-            const nb::gil_scoped_release released;
-            return measure(io::decode_image(copy, name, options), name, asked);
-        },
-        "data"_a, "name"_a, "asked"_a, "page"_a, "max_pixels"_a.none(), "on_damaged"_a);
-    module.def(
         "normalize",
-        [](const ImageView& view, const ImageView& output, const Normalization& asked, const std::string& engine,
-           int gpu) { normalize(view, writable(output), asked, engine, gpu); },
-        "view"_a, "output"_a, "normalization"_a, "engine"_a, "gpu"_a, Release());
+        [](const ImageView& view, const ImageView& output, const Normalization& normalization, const Asked& asked) {
+            normalize(view, writable(output), normalization, asked);
+        },
+        "view"_a, "output"_a, "normalization"_a, "asked"_a, Release());
+    nb::class_<Regions>(module, "Regions")
+        .def(
+            "__init__",
+            [](Regions* made, const ImageView& view, const ImageView& labels, bool label_zero, const Asked& asked,
+               const Picture* picture) {
+                new (made) Regions(measure_regions(view, labels, label_zero, asked, picture));
+            },
+            "view"_a, "labels"_a, "label_zero"_a, "asked"_a, "picture"_a.none(), Release())
+        .def(
+            "labels",
+            [](const Regions& regions) {
+                std::vector<std::uint64_t> labels;
+                for (const Region& region : regions.found) labels.push_back(region.label);
+                return array_of(std::move(labels));
+            },
+            nb::sig("def labels(self) -> numpy.typing.NDArray[numpy.uint64]"))
+        .def("box",
+             [](const Regions& regions, std::size_t place) {
+                 const Region& region = regions.found.at(place);
+                 return std::tuple(region.x, region.y, region.width, region.height);
+             })
+        .def("area", [](const Regions& regions, std::size_t place) { return regions.found.at(place).area; })
+        .def("measurement", &Regions::measurement, Release())
+        .def_prop_ro("percentiles",
+                     [](const Regions& regions) {
+                         std::vector<double> percents;
+                         for (std::size_t i = 0; i < regions.percentiles.size(); ++i)
+                             percents.push_back(regions.percentiles.micro(i) / 1e6);
+                         return percents;
+                     })
+        .def("__getstate__", [](const Regions& regions) { return bytes_of(packed(regions)); })
+        .def("__setstate__", [](Regions& regions,
+                                const nb::bytes& state) { new (&regions) Regions(unpacked_regions(bytes_of(state))); })
+        .def(
+            "table",
+            [](const Regions& regions) {
+                const std::vector<Column> list = columns(regions.percentiles, ColumnFile::regions_csv);
+                nb::list rows;
+                for (std::size_t i = 0; i < regions.found.size(); ++i) {
+                    const Region& region = regions.found[i];
+                    const auto measurement = regions.measurement(i);
+                    const std::string name = std::to_string(region.label);
+                    for (const Row& row : measurement->rows) {
+                        ColumnRow read = columns_of(*measurement, row);
+                        read.region = name;
+                        read.x = region.x;
+                        read.y = region.y;
+                        read.area = region.area;
+                        rows.append(values_of(list, read));
+                    }
+                }
+                return rows;
+            },
+            nb::sig("def table(self) -> list[list[int | float | str | None]]"));
 
     nb::class_<HeldFiles>(module, "Files")
         .def(
@@ -419,7 +569,7 @@ void define_measuring(nb::module_& module) {
             [](HeldFiles* made, const std::vector<nb::bytes>& arguments, const Asked& asked, bool recursive,
                bool follow_links, const std::vector<nb::bytes>& include, const std::vector<nb::bytes>& exclude,
                bool every_page, std::uint64_t page, std::optional<std::uint64_t> max_pixels,
-               const std::string& on_damaged, int threads, std::uint64_t memory) {
+               const std::string& on_damaged, int threads, std::uint64_t memory, const nb::bytes& masks) {
                 AskedFiles files;
                 files.arguments = strings_of(arguments);
                 files.walk.recursive = recursive;
@@ -432,11 +582,12 @@ void define_measuring(nb::module_& module) {
                 files.on_damaged = decoding(0, {}, on_damaged).on_damaged;
                 files.threads = threads;
                 files.memory = memory;
+                files.masks = bytes_of(masks);
                 const nb::gil_scoped_release released;
                 new (made) HeldFiles{std::make_unique<Files>(std::move(files), asked)};
             },
             "arguments"_a, "asked"_a, "recursive"_a, "follow_links"_a, "include"_a, "exclude"_a, "every_page"_a,
-            "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "threads"_a, "memory"_a)
+            "page"_a, "max_pixels"_a.none(), "on_damaged"_a, "threads"_a, "memory"_a, "masks"_a)
         .def(
             "next",
             [](HeldFiles& held) -> std::optional<std::tuple<nb::object, std::shared_ptr<Measurement>, std::string,
@@ -489,7 +640,8 @@ void define_summary(nb::module_& module) {
             "add",
             [](SharedSummary& self, const Measurement& one) {
                 const std::lock_guard lock(self.mutex);
-                self.summary.add(one.analysis, one.values);
+                Analysis room;
+                self.summary.add(one.counted(room), one.values);
             },
             Release())
         .def(
@@ -550,8 +702,9 @@ void define_summary(nb::module_& module) {
                         "detail=\"values\", so that they have no histogram");
                 return histogram_of(std::move(*histogram), {});
             },
-            nb::sig("def histogram(self, depth: str, bins: int, range: tuple[float, float] | None) -> "
-                    "tuple[float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int]]]"))
+            nb::sig(
+                "def histogram(self, depth: str, bins: int, range: tuple[float, float] | None) -> "
+                "tuple[float, float, list[tuple[str, numpy.typing.NDArray[numpy.uint64], int, int, int, int, int]]]"))
         .def(
             "training",
             [](const SharedSummary& self, const std::string& depth) -> std::optional<std::pair<Numbers3, Numbers3>> {
@@ -665,8 +818,11 @@ NB_MODULE(_native, module) {
     define_stream(module);
     module.attr("version") = app::build::version;
     module.def("columns", [](const std::optional<std::vector<double>>& percentiles, const std::string& file) {
-        const auto kind =
-            word_of<ColumnFile>(file, {{"stats", ColumnFile::stats_csv}, {"dataset", ColumnFile::dataset_csv}}, "file");
+        const auto kind = word_of<ColumnFile>(file,
+                                              {{"stats", ColumnFile::stats_csv},
+                                               {"dataset", ColumnFile::dataset_csv},
+                                               {"regions", ColumnFile::regions_csv}},
+                                              "file");
         std::vector<std::tuple<std::string, std::string, std::string>> list;
         for (const Column& column : columns(percentiles ? Percentiles(*percentiles) : Percentiles(), kind))
             list.emplace_back(column.name, to_string(column.type), column.definition);

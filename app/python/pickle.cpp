@@ -5,6 +5,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/image.hpp"
+#include "images.hpp"
 #include "measurement.hpp"
 
 namespace gpuhist::python {
@@ -187,6 +188,15 @@ void structure(Archive& archive, Measurement& measurement) {
            measurement.histogram.range, measurement.values);
 }
 
+template <class Archive>
+void structure(Archive& archive, Region& region) {
+    fields(archive, region.label, region.x, region.y, region.width, region.height, region.area, region.analysis);
+}
+template <class Archive>
+void structure(Archive& archive, Regions& regions) {
+    fields(archive, regions.found, regions.info, regions.percentiles, regions.histogram.bins, regions.histogram.range);
+}
+
 template <class Archive, class T>
 void field(Archive& archive, T& value) {
     if constexpr (plain<T>)
@@ -229,6 +239,14 @@ Measurement unpacked(const std::string& bytes) {
 
 std::string packed(const Row& row) {
     return bytes_of(row);
+}
+
+std::string packed(const Regions& regions) {
+    return bytes_of(regions);
+}
+
+Regions unpacked_regions(const std::string& bytes) {
+    return value_of<Regions>(bytes);
 }
 
 Row unpacked_row(const std::string& bytes) {

@@ -403,6 +403,20 @@ void settle(Workers& workers, const ImageView& image, const ImageRules& rules, b
              });
 }
 
+/// Copies the pixels of an image that is to be written over.
+ImageView copy_of(const ImageView& image, std::vector<double>& memory) {
+    ImageView copy = image;
+    copy.row_bytes = image.packed_row_bytes();
+    const auto row = static_cast<std::size_t>(copy.row_bytes);
+    memory.resize((static_cast<std::size_t>(image.height) * row + sizeof(double) - 1) / sizeof(double));
+    auto* const bytes = reinterpret_cast<std::byte*>(memory.data());
+    for (std::int64_t y = 0; y < image.height; ++y)
+        std::memcpy(bytes + static_cast<std::size_t>(y) * row,
+                    static_cast<const std::byte*>(image.data) + y * image.row_bytes, row);
+    copy.data = bytes;
+    return copy;
+}
+
 /// Strips of an image of which not all samples count.
 class ValidStrips final : public StripAnalysis {
   public:
@@ -497,11 +511,13 @@ class ValidityEngine final : public Engine {
             throw InvalidArgument(std::string("copy in ") + to_string(depth) + " of an image of " +
                                   to_string(image.depth) + ": samples that do not count cannot stay as they are");
         const ImageRules rules(image, request.validity.get());
+        std::vector<double> before;  // aligned to any sample
+        const ImageView kept = normalization.valid_only && output.data == image.data ? copy_of(image, before) : image;
         if (image.samples == Samples::bands || image.samples == Samples::color_bands || has_parts(image))
             normalize_bands(image, rules, request, normalization, output, result);
         else
             normalize_swept(image, request, normalization, output, result);
-        settle(workers_, image, rules, normalization.valid_only, output);
+        settle(workers_, kept, rules, normalization.valid_only, output);
     }
 
     void run(Job* jobs, std::size_t count) override {

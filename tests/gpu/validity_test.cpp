@@ -337,6 +337,11 @@ TEST_P(ValidityTest, CopiesFollowFromTheSamplesThatCount) {
                         Normalization only = normalization;
                         only.valid_only = true;
                         engine->normalize(given.view(), given.request(), only, copy.mutable_view(), found);
+                        Case over = given;  // a copy in its image's place
+                        engine->normalize(over.view(), over.request(), only, over.image.mutable_view(), found);
+                        const std::vector<double> a = values_of(over.image), b = values_of(copy);
+                        for (std::size_t i = 0; i < a.size(); ++i)
+                            ASSERT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])));
                     }
                     const std::vector<double> kept = values_of(copy), before = values_of(given.image);
                     for (std::int64_t p = 0; p < given.image.width * given.image.height; ++p) {

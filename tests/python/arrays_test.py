@@ -54,11 +54,26 @@ def test_images_are_seen_where_they_lie():
         (OnGpu((20, 30), mask=object()), {}, "masked"),
         (OnGpu((2, 20, 30, 3)), {}, "one by one"),
         (OnGpu((20, 30)), {"engine": "cpu"}, "engine cpu"),
+        (OnGpu((20, 30)), {"mask": np.ones((20, 30), bool)}, "mask: on a GPU"),
+        (OnGpu((20, 30)), {"nodata": 0}, "nodata: on a GPU"),
+        (OnGpu((20, 30)), {"valid": (1, 2)}, "valid: on a GPU"),
+        (OnGpu((20, 30)), {"alpha": "mask"}, "alpha: on a GPU"),
+        (np.zeros((20, 30), np.uint8), {"mask": OnGpu((20, 30))}, "mask: on GPU 0"),
     ],
 )
 def test_what_would_be_copied_is_refused(array, options, words):
     with pytest.raises(gh.InvalidArgument, match=words):
         gh.measure(array, **options)
+
+
+def test_regions_and_copies_on_a_gpu_are_refused():
+    image, there = np.zeros((20, 30), np.uint8), OnGpu((20, 30))
+    with pytest.raises(ValueError, match="regions: .*host"):
+        gh.regions(there, image)
+    with pytest.raises(ValueError, match="labels: on GPU 0"):
+        gh.regions(image, there)
+    with pytest.raises(ValueError, match="nodata: on a GPU"):
+        gh.normalize(there, nodata=0, out=there)
 
 
 def test_other_devices_are_refused():

@@ -11,6 +11,17 @@ import gpuhist as gh
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def mypy(request, tmp_path_factory):
+    """The check of types, which is long: it runs beside the tests before it."""
+    modules = [item.module for item in request.session.items if item.module.__name__ == "types_test"]
+    running = modules[0].start_mypy(tmp_path_factory.mktemp("types")) if modules else None
+    yield running
+    if running is not None:
+        running.kill()
+        running.wait()
+
+
 @pytest.fixture(scope="session")
 def data() -> Path:
     return ROOT / "data"
@@ -33,6 +44,15 @@ def command():
         return done.stdout
 
     return run
+
+
+def of_type(rng, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Samples of a type, all over it; of floats a normal distribution."""
+    kind = np.dtype(name)
+    if kind.kind == "f":
+        return rng.normal(100, 30, shape).astype(kind)
+    bounds = np.iinfo(kind)
+    return rng.integers(bounds.min, bounds.max, shape, kind, endpoint=True)
 
 
 def luma(image: np.ndarray) -> np.ndarray:

@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -158,18 +160,20 @@ def test_an_iterator_may_be_left(photos):
 def test_ctrl_c_ends_the_waiting(photos, tmp_path):
     """A pipe that nobody writes to is waited for; the signal ends that."""
     os.mkfifo(tmp_path / "pipe.png")
-    code = f"import gpuhist as gh; print('begun', flush=True); gh.measure({str(tmp_path / 'pipe.png')!r}, page=None)"
+    pipe_path = str(tmp_path / "pipe.png")
+    code = f"import gpuhist as gh; many = gh.measure_many({pipe_path!r}); print('begun', flush=True); next(many)"
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "begun\n"
-    with open(tmp_path / "pipe.png", "wb") as pipe:
+    with open(pipe_path, "wb") as pipe:  # open once the other end is
         pipe.write(b"\x89PNG")
         pipe.flush()
-        import time
-
-        time.sleep(0.3)
+        time.sleep(0.3)  # so that it is waiting, most likely
         child.send_signal(signal.SIGINT)
-        time.sleep(0.3)
-    assert "KeyboardInterrupt" in child.communicate(timeout=20)[1]
+        end = threading.Timer(20, child.kill)
+        end.start()
+        assert "KeyboardInterrupt\n" in child.stderr
+        end.cancel()
+    child.communicate(timeout=20)
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])

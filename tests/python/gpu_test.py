@@ -62,6 +62,19 @@ def test_planes_are_refused_with_the_remedy():
         gh.measure(planes.permute(1, 2, 0).contiguous(), engine="cpu")
 
 
+def test_samples_that_do_not_count(image):
+    """They are the host's so far: arrays there are measured by the GPU all the same, and give the same."""
+    mask = image[..., 0] > 100
+    options = {"mask": mask, "nodata": 120, "valid": (10, 240)}
+    assert gh.measure(image, engine="cuda", **options).to_dict() == gh.measure(image, **options).to_dict()
+    there = torch.from_numpy(image).cuda()
+    for name, value in options.items():
+        with pytest.raises(ValueError, match=f"{name}: on a GPU"):
+            gh.measure(there, **{name: value})
+    with pytest.raises(ValueError, match="mask: on GPU 0"):
+        gh.measure(image, mask=torch.from_numpy(mask).cuda())
+
+
 def test_work_on_the_current_stream_is_seen(rng):
     values = torch.from_numpy(rng.integers(0, 256, (4000, 4000), np.uint8)).cuda()
     expected = gh.measure(values.cpu().numpy())

@@ -7,20 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.stats
-from conftest import luma
+from conftest import luma, of_type
 from PIL import Image
 
 import gpuhist as gh
 
 INTEGERS = {"uint8": 256, "int8": 256, "uint16": 65536, "int16": 65536}
-
-
-def of_type(rng, name: str, shape: tuple[int, ...]) -> np.ndarray:
-    kind = np.dtype(name)
-    if kind.kind == "f":
-        return rng.normal(100, 30, shape).astype(kind)
-    bounds = np.iinfo(kind)
-    return rng.integers(bounds.min, bounds.max, shape, kind, endpoint=True)
 
 
 def check_numbers(found: gh.Statistics, samples: np.ndarray) -> None:

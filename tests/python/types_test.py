@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import gpuhist as gh
 
 PACKAGE = Path(gh.__file__).parent
@@ -22,22 +20,22 @@ for one in gh.measure_many(["photos/"], threads=2):
 s = gh.Summary()
 s += r
 m, d = s.mean_std()
+masked = gh.measure("photo.jpg", mask="mask.png", nodata={"red": [0, 1]}, valid=(1, 254), alpha="ignore")
+count: int = masked.red.valid + masked.red.masked + masked.red.nodata
+for label, region in gh.regions("photo.jpg", "cells.tif", nodata=["tag", 0], nodata_any=True).items():
+    print(label + region.area, region.box.x, region.red.mean)
 print(m.shape, gh.Statistics.p99, gh.Analyzer(channels=3).layout.bytes, gh.histogram("x.png", bins=64).edges.size)
 """
 BAD = """
 import gpuhist as gh
 gh.measure("photo.jpg", layout="WHC")
 gh.measure("photo.jpg").red.average
+gh.measure("photo.jpg", alpha="weight")
 """
 
 
-def mypy(*arguments: object) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-m", "mypy", *map(str, arguments)], capture_output=True, text=True)
-
-
-@pytest.fixture(scope="module")
-def checked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("types")
+def start_mypy(folder: Path) -> subprocess.Popen:
+    """Begins to check the package and both programs."""
     (folder / "good.py").write_text(GOOD)
     (folder / "bad.py").write_text(BAD)
     libraries = folder / "mypy.ini"
@@ -46,14 +44,16 @@ def checked(tmp_path_factory):
     ))
     # Beside other packages' files mypy would check these, too.
     shutil.copytree(PACKAGE, folder / "gpuhist", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    return mypy("--config-file", libraries, folder / "gpuhist", folder / "good.py", folder / "bad.py")
+    checked = [folder / "gpuhist", folder / "good.py", folder / "bad.py"]
+    words = [sys.executable, "-m", "mypy", "--config-file", libraries, *checked]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def test_types_are_checked(checked):
-    lines = checked.stdout.splitlines()
-    errors = [line for line in lines if ": error:" in line]
-    assert [line for line in errors if "bad.py" not in line] == [], checked.stdout
-    assert len(errors) == 2 and "WHC" in errors[0] and "average" in errors[1]
+def test_types_are_checked(mypy):
+    found = mypy.communicate()[0]
+    errors = [line for line in found.splitlines() if ": error:" in line]
+    assert [line for line in errors if "bad.py" not in line] == [], found
+    assert len(errors) == 3 and all(word in line for word, line in zip(("WHC", "average", "weight"), errors))
 
 
 def test_types_of_statistics_come_from_the_columns():

@@ -16,6 +16,7 @@ from . import _native
 from ._errors import CudaError, EngineUnavailable, Error, InvalidArgument, IoError, OutOfMemory, UnsupportedDepth
 from ._measure import histogram, measure, measure_many, normalize, table
 from ._native import Statistics
+from ._regions import Box, Region, Regions, regions
 from ._result import Histogram, Result
 from ._summary import Summary
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__: str = _native.version
 __all__ = [
     "Analyzer",
+    "Box",
     "CudaError",
     "EngineUnavailable",
     "Error",
@@ -32,6 +34,8 @@ __all__ = [
     "InvalidArgument",
     "IoError",
     "OutOfMemory",
+    "Region",
+    "Regions",
     "Result",
     "Statistics",
     "Summary",
@@ -41,6 +45,7 @@ __all__ = [
     "measure",
     "measure_many",
     "normalize",
+    "regions",
     "table",
 ]
 

@@ -56,6 +56,8 @@ class Image(NamedTuple):
 
     view: _native.View
     array: Array
+    given: tuple[int, ...]
+    """Shape of the array that was given."""
     width: int
     height: int
     channels: int
@@ -121,7 +123,7 @@ def _number_type(typestr: str) -> tuple[str, bool]:
 def _from_cuda_interface(image: Any) -> Array:
     interface: dict[str, Any] = image.__cuda_array_interface__
     if interface.get("mask") is not None:
-        raise InvalidArgument("masked arrays are not measured: leave the samples out that do not count")
+        raise InvalidArgument("masked arrays on a GPU are not measured: copy the array and its mask to the host")
     name, native = _number_type(interface["typestr"])
     if not native:
         raise InvalidArgument(f"{interface['typestr']}: the samples have a foreign byte order: x.byteswap() has not")
@@ -181,7 +183,10 @@ def _from_host(image: Any) -> Array:
     import numpy as np
 
     if isinstance(image, np.ma.MaskedArray):
-        raise InvalidArgument("numpy.ma arrays are not measured: their mask would be lost; give image.data, or what counts")
+        raise InvalidArgument(
+            "numpy.ma arrays are not taken as they are, since their mask says what does not count: give array.data and "
+            "mask=~array.mask"
+        )
     if type(image).__module__.partition(".")[0] == "torch":
         if str(image.dtype) == "torch.bfloat16":
             raise InvalidArgument(_refused("bfloat16"))
@@ -243,6 +248,7 @@ def image_of(
     if depth is None:
         raise InvalidArgument(_refused(array.type))
     shape, strides = array.shape, array.strides
+    given = shape
     if layout == "NHWC" and not batch:
         raise InvalidArgument("layout: NHWC is many images: measure them one by one, or enqueue them on an Analyzer")
     if layout is not None and len(shape) != len(layout):
@@ -275,7 +281,7 @@ def image_of(
         raise InvalidArgument(f"shape {array.shape}: {channels} channels in layout {layout}, of which 64 are the most")
     strides = tuple(packed(shape)[axis] if shape[axis] == 1 else strides[axis] for axis in range(3))
     row_step, pixel_step, channel_step = strides
-    size = _bytes_of(depth)
+    size = bytes_of(depth)
     # One row, or one column, has no distance that matters.
     if (channels > 1 and channel_step != 1) or (width > 1 and pixel_step != channels) or (
         height > 1 and row_step < width * channels
@@ -307,7 +313,9 @@ def image_of(
         array.pointer, width, height, channels, depth, row_step * size, rgb, bands, array.gpu is not None
     )
     image_bytes = (image_step if images > 1 else height * row_step) * size
-    return Image(view, array, width, height, channels, depth, rgb, images, image_bytes, planar, flat)
+    return Image(
+        view, array, given, width, height, channels, depth, rgb, images, image_bytes, planar=planar, flat=flat
+    )
 
 
 def _not_interleaved(planar: bool) -> str:
@@ -323,7 +331,7 @@ def _not_interleaved(planar: bool) -> str:
     )
 
 
-def _bytes_of(depth: str) -> int:
+def bytes_of(depth: str) -> int:
     return int(depth[1:]) // 8
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _arrays, _native
 from ._errors import InvalidArgument
-from ._measure import _asked
+from ._measure import asked_of
 from ._result import Range, Result
 
 
@@ -36,7 +36,7 @@ class Analyzer:
         percentiles: tuple[float, float] = (1, 99),
         gpu: int = 0,
     ) -> None:
-        self._asked = _asked(bins, range, percentile_columns, detail, None, "cuda", gpu)
+        self._asked = asked_of(bins, range, percentile_columns, detail, None, "cuda", gpu)
         self._normalization: _native.Normalization | None = None
         if normalize is not None:
             low, high = percentiles
@@ -139,7 +139,7 @@ def normalize_on_stream(
 ) -> None:
     gpu = found.array.gpu
     assert gpu is not None
-    request = _asked(256, None, None, "full", None, "cuda", gpu)
+    request = asked_of(256, None, None, "full", None, "cuda", gpu)
     key = (found.depth, found.channels, gpu, stream, asked.name)
     with _normalizers_lock:
         if key not in _normalizers:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from . import _arrays, _native
 from ._errors import EngineUnavailable, InvalidArgument, IoError
 from ._result import Histogram, Range, Result, bins_of, range_of
+from ._source import is_path, refuse_on_gpu, source_of, warn_of_pages
+from ._validity import Alpha, Rules, rules_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ._validity import Nodata, Valid
 
     Path = Union[str, os.PathLike[str], bytes]
 
@@ -23,7 +26,7 @@ Order = Literal["RGB", "BGR"]
 OnDamaged = Literal["error", "accept"]
 
 
-def _asked(
+def asked_of(
     bins: int | str,
     range: Range | None,
     percentile_columns: Sequence[float] | None,
@@ -31,6 +34,7 @@ def _asked(
     white: float | None,
     engine: str,
     gpu: int,
+    rules: Rules = Rules(),
 ) -> _native.Asked:
     if engine not in ("auto", "cpu", "cuda"):
         raise InvalidArgument(f"engine: {engine!r} is none of auto, cpu, cuda")
@@ -45,6 +49,11 @@ def _asked(
         white=None if white is None else float(white),
         engine=engine,
         gpu=gpu,
+        nodata=rules.nodata,
+        nodata_of_file=rules.nodata_of_file,
+        valid=rules.valid,
+        nodata_any=rules.nodata_any,
+        alpha=rules.alpha,
     )
 
 
@@ -53,6 +62,11 @@ def measure(
     *,
     layout: Layout | None = None,
     order: Order = "RGB",
+    mask: Any = None,
+    nodata: Nodata | None = None,
+    valid: Valid | None = None,
+    nodata_any: bool = False,
+    alpha: Alpha = "row",
     white: float | None = None,
     bins: int | str = 256,
     range: Range | None = None,
@@ -77,6 +91,20 @@ def measure(
         1 is gray, 3 the colours, 4 the colours and alpha, others are bands c0, c1, ...
     order
         Order of the colours in an array: RGB or BGR.
+    mask
+        Array of shape (height, width), bool or u8: pixels where it is 0 do not count. For a path also a path: that of
+        a mask, or of a directory of such, whose samples are read as they are stored. It lies over the image as that
+        is shown.
+    nodata
+        Value that stands for no data, or several: such samples do not count. numpy.nan is one; "tag" is what a
+        GeoTIFF says of itself. It is rounded to the samples' type.
+    valid
+        Lowest and highest value that counts; samples outside do not.
+    nodata_any
+        A pixel counts in no channel where one of its samples is nodata. Otherwise each channel is on its own, and
+        luma needs all colours.
+    alpha
+        row: alpha has a row of its own; mask: pixels of alpha 0 do not count; ignore: there is no row.
     white
         Value that stands for white; without it the file's, or the highest of the type, 1 of floats.
     bins, range
@@ -95,53 +123,45 @@ def measure(
     page, max_pixels, on_damaged
         Of a file: page from 1; pixels over which it is refused; "accept" measures what is sound of a damaged one.
 
+    nodata and valid are for all channels but alpha, or a dict of channels, red, green, blue, gray, alpha, c0, ..., and
+    such values. A sample is, by the first that applies, masked, nodata, NaN, infinite or valid: Statistics counts each,
+    all other numbers are of valid samples. Of an array on a GPU all samples count: these arguments are refused.
+
     Raises InvalidArgument (a ValueError) for what is not as said here, IoError (an OSError with a ``kind``) for files,
     EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.
     """
-    asked = _asked(bins, range, percentile_columns, detail, white, engine, gpu)
-    if isinstance(image, (str, os.PathLike)):
-        return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged)
-    if isinstance(image, (bytes, bytearray, memoryview)):
-        native = _native.measure_bytes(bytes(image), "bytes", asked, page or 0, max_pixels, on_damaged)
-        _warn_of_pages(native, page)
-        return Result(native, "")
-    if page is not None:
-        raise InvalidArgument("page: an array has no pages")
-    if not _arrays.is_array(image):
-        raise InvalidArgument(f"a {type(image).__name__} is neither a path, nor bytes of a file, nor an array")
-    found = _arrays.image_of(image, layout, order, stream=stream)
-    if found.array.gpu is None:
+    rules = rules_of(nodata, valid, nodata_any, alpha)
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine, gpu, rules)
+    if is_path(image) and os.path.isdir(image):
+        raise InvalidArgument(f"{image}: a directory, and measure() is for one image: measure_many() takes directories")
+    if is_path(image) and (mask is None or is_path(mask)):
+        return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged, mask)
+    source = source_of(image, layout, order, page, max_pixels, on_damaged, stream)
+    if source.found is None or source.gpu is None:
         if stream is not None:
-            raise InvalidArgument("stream: the array is on the host, where there are no streams")
-        return Result(_native.measure(found.view, asked))
+            raise InvalidArgument("stream: the image is on the host, where there are no streams")
+        source.check(rules)
+        seen = source.masked(mask)
+        warn_of_pages(source.picture, page)
+        return Result(_native.measure(seen.view, asked, source.picture), source.path)
     if engine == "cpu":
         raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
-    asked = _asked(bins, range, percentile_columns, detail, white, engine, found.array.gpu)
-    return Result(_native.measure_on_stream(found.view, asked, _arrays.current_stream(found.array, stream)))
+    refuse_on_gpu(mask, rules)
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine, source.gpu)
+    return Result(_native.measure_on_stream(source.view, asked, _arrays.current_stream(source.found.array, stream)))
 
 
 def _measure_file(
-    path: str, asked: _native.Asked, page: int | None, max_pixels: int | None, on_damaged: str
+    path: str, asked: _native.Asked, page: int | None, max_pixels: int | None, on_damaged: str, mask: Any
 ) -> Result:
-    if os.path.isdir(path):
-        raise InvalidArgument(f"{path}: a directory, and measure() is for one image: measure_many() takes directories")
-    files = _files([path], asked, page=page or 0, max_pixels=max_pixels, on_damaged=on_damaged)
+    files = _files([path], asked, page=page or 0, max_pixels=max_pixels, on_damaged=on_damaged, mask=mask)
     found = files.next()
     assert found is not None, "an input has an outcome"
     result = _result_of(found)
     if result.error is not None:
         raise result.error
-    assert result._measurement is not None
-    _warn_of_pages(result._measurement, page)
+    warn_of_pages(result._measurement, page, 4)
     return result
-
-
-def _warn_of_pages(native: _native.Measurement, page: int | None) -> None:
-    if page is None and native.pages > 1:
-        warnings.warn(
-            f"{native.path or 'the file'}: the first of its {native.pages} pages is measured; page= takes another",
-            stacklevel=4,
-        )
 
 
 def _files(
@@ -158,7 +178,10 @@ def _files(
     on_damaged: str = "error",
     threads: int = 0,
     memory: int = 0,
+    mask: Any = None,
 ) -> _native.Files:
+    if mask is not None and not is_path(mask):
+        raise InvalidArgument(f"mask: a {type(mask).__name__}, and masks of files are an image file or a directory")
     if pages not in (None, "all"):
         raise InvalidArgument(f"pages: {pages!r} is neither None, the first of each file, nor 'all'")
     return _native.Files(
@@ -174,6 +197,7 @@ def _files(
         on_damaged=on_damaged,
         threads=threads,
         memory=memory,
+        masks=b"" if mask is None else os.fsencode(mask),
     )
 
 
@@ -200,6 +224,11 @@ def measure_many(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
     pages: Literal["all"] | None = None,
+    mask: str | os.PathLike[str] | None = None,
+    nodata: Nodata | None = None,
+    valid: Valid | None = None,
+    nodata_any: bool = False,
+    alpha: Alpha = "row",
     white: float | None = None,
     bins: int | str = 256,
     range: Range | None = None,
@@ -219,11 +248,14 @@ def measure_many(
     An input that cannot be measured is a Result whose ``error`` is not None. Options are those of the command, by the
     same names: include and exclude are globs of file names, or of paths below the directory where they have a slash;
     threads 0 are all; memory is bytes for images in flight, 0 a quarter of what there is; pages="all" makes a result
-    of each page. Other arguments as in measure().
+    of each page; mask is the path of one mask for all, or of a directory with one for each, by the same relative name
+    and any extension. In several images a nodata that the samples' type does not hold is nothing there. Other
+    arguments as in measure().
 
     Raises EngineUnavailable, CudaError or IoError where the run as a whole cannot go on.
     """
-    asked = _asked(bins, range, percentile_columns, detail, white, engine, gpu)
+    rules = rules_of(nodata, valid, nodata_any, alpha)
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine, gpu, rules)
     if engine == "cuda" and not any(name == "cuda" and there for name, there, _ in _native.engines()):
         raise EngineUnavailable(next(text for name, _, text in _native.engines() if name == "cuda"))
     files = _files(
@@ -238,6 +270,7 @@ def measure_many(
         on_damaged=on_damaged,
         threads=threads,
         memory=memory,
+        mask=mask,
     )
     return _results(files)
 
@@ -316,6 +349,12 @@ def normalize(
     depth: str | None = None,
     layout: Layout | None = None,
     order: Order = "RGB",
+    mask: Any = None,
+    nodata: Nodata | None = None,
+    valid: Valid | None = None,
+    nodata_any: bool = False,
+    alpha: Alpha = "row",
+    apply_to: Literal["all", "valid"] = "all",
     engine: Engine = "auto",
     gpu: int = 0,
     stream: Any = None,
@@ -330,27 +369,44 @@ def normalize(
     depth
         Of the copy: u8, u16, f32, ...; without it that of the image, of zscore f32 (f64 of u32, s32 and f64). On a GPU
         only these.
+    mask, nodata, valid, nodata_any, alpha
+        Samples that do not count, as in measure(): the table is made from the others. Alpha itself is copied.
+    apply_to
+        all: the table maps every sample; valid: samples that do not count stay as they are, in a copy of the image's
+        depth. In a copy of another depth these are 0, and so is the alpha of their pixels.
     out
         Array for the copy; it may be the image where the depth stays.
 
     On a GPU the copy is complete when the work on the stream is, as with any of its library's operations. Other
     arguments, and what is raised, as in measure().
     """
+    rules = rules_of(nodata, valid, nodata_any, alpha)
+    if apply_to not in ("all", "valid"):
+        raise InvalidArgument(f"apply_to: {apply_to!r} is none of all, valid")
+    if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha != "mask":
+        raise InvalidArgument(
+            'apply_to: "valid" is about samples that do not count: give mask, nodata, valid or alpha="mask"'
+        )
+    request = asked_of(256, None, None, "full", None, engine, gpu, rules)
+    low, high = percentiles
+    asked = _native.Normalization(
+        mode=mode, low=float(low), high=float(high), channels=channels, depth=depth, valid_only=apply_to == "valid"
+    )
     if not _arrays.is_array(image):
         raise InvalidArgument(f"a {type(image).__name__} is no array")
-    if engine not in ("auto", "cpu", "cuda"):
-        raise InvalidArgument(f"engine: {engine!r} is none of auto, cpu, cuda")
-    low, high = percentiles
-    asked = _native.Normalization(mode=mode, low=float(low), high=float(high), channels=channels, depth=depth)
-    found = _arrays.image_of(image, layout, order, stream=stream)
+    source = source_of(image, layout, order, None, None, "error", stream)
+    found = source.found
+    assert found is not None
     copy_depth = asked.depth_of(found.depth)
     if out is None:
         made, target = _arrays.empty_like(found, copy_depth)
     else:
         made, target = out, _target(out, found, copy_depth, layout, order, stream)
     if found.array.gpu is None:
-        _native.normalize(found.view, target.view, asked, engine, gpu)
+        source.check(rules)
+        _native.normalize(source.masked(mask).view, target.view, asked, request)
     else:
+        refuse_on_gpu(mask, rules)
         if engine == "cpu":
             raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
         from ._gpu import normalize_on_stream

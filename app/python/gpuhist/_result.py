@@ -37,7 +37,8 @@ def range_of(range: Range | None) -> Range | None:
 
 
 class Histogram(NamedTuple):
-    """Equal bins over [lower, upper). Of each channel, bins + below + above + nan are all its samples."""
+    """Equal bins over [lower, upper). Of each channel, bins + below + above + nan + masked + nodata are all its
+    samples."""
 
     lower: float
     upper: float
@@ -48,6 +49,10 @@ class Histogram(NamedTuple):
     above: dict[str, int]
     """Samples at or over upper, +Inf included."""
     nan: dict[str, int]
+    masked: dict[str, int]
+    """Samples of pixels that do not count."""
+    nodata: dict[str, int]
+    """Samples that nodata and valid leave out."""
 
     @property
     def edges(self) -> npt.NDArray[np.float64]:
@@ -60,16 +65,13 @@ class Histogram(NamedTuple):
         return edges
 
 
-def histogram_from(native: tuple[float, float, list[tuple[str, Counts, int, int, int]]]) -> Histogram:
+def histogram_from(native: tuple[float, float, list[tuple[str, Counts, int, int, int, int, int]]]) -> Histogram:
     lower, upper, columns = native
-    return Histogram(
-        lower,
-        upper,
-        {name: counts for name, counts, _, _, _ in columns},
-        {name: below for name, _, below, _, _ in columns},
-        {name: above for name, _, _, above, _ in columns},
-        {name: nan for name, _, _, _, nan in columns},
-    )
+    outside: list[dict[str, int]] = [{}, {}, {}, {}, {}]
+    for name, _, *numbers in columns:
+        for of, number in zip(outside, numbers):
+            of[name] = number
+    return Histogram(lower, upper, {column[0]: column[1] for column in columns}, *outside)
 
 
 class Result(Mapping[str, Statistics]):
@@ -233,7 +235,7 @@ class Result(Mapping[str, Statistics]):
 
         if self._error is not None:
             return f"<p>{escape(self._path)}: {escape(str(self._error))}</p>"
-        shown = ("min", "max", "mean", "std", "median", "entropy", "unique", "clipped_low", "clipped_high")
+        shown = ("valid", "min", "max", "mean", "std", "median", "entropy", "unique", "clipped_low", "clipped_high")
         heads = "".join(f"<th>{name}</th>" for name in ("channel", *shown))
         rows = ""
         for name, numbers in self.to_dict().items():

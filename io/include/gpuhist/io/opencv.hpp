@@ -54,6 +54,20 @@ BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory mem
                               " channels: gpuhist reads 1 to " + std::to_string(most_channels));
     return view;
 }
+/// Sets the mask of a view, which lies in the same memory.
+template <class Matrix>
+void set_mask(ImageView& view, const Matrix& mask, std::size_t row_bytes, const char* name) {
+    const auto sides = [](std::int64_t width, std::int64_t height) {
+        return std::to_string(width) + " x " + std::to_string(height);
+    };
+    if (mask.type() != CV_8UC1)
+        throw InvalidArgument(std::string(name) + " of a mask of type " + cv::typeToString(mask.type()) + ": CV_8UC1");
+    if (mask.cols != view.width || mask.rows != view.height)
+        throw InvalidArgument(std::string(name) + " of a mask of " + sides(mask.cols, mask.rows) + ", the image has " +
+                              sides(view.width, view.height));
+    view.mask = mask.data;
+    view.mask_row_bytes = static_cast<std::int64_t>(row_bytes);
+}
 template <class Void>
 BasicImageView<Void> host_view(const cv::Mat& image) {
     // Others than images have no rows and columns.
@@ -74,12 +88,37 @@ inline MutableImageView mutable_view(cv::Mat& image) {
     return detail::host_view<void>(image);
 }
 
+/// View of a matrix of which those pixels count whose sample in `mask` is not 0: as of OpenCV's masks CV_8UC1, of
+/// the image's sides. Both matrices must outlive the view. Throws InvalidArgument as the other, and
+/// for another mask.
+inline ImageView view(const cv::Mat& image, const cv::Mat& mask) {
+    ImageView view = io::view(image);
+    detail::set_mask(view, mask, mask.empty() ? 0 : mask.step[0], "cv::Mat");
+    return view;
+}
+
+/// View of a matrix of labels, for `analyze_regions`: one channel of CV_8U, CV_16U or CV_32S, whose values are not
+/// negative. The matrix must outlive the view. Throws InvalidArgument for others.
+inline ImageView labels_view(const cv::Mat& labels) {
+    const ImageView view = io::view(labels);
+    if (view.channels != 1 || (view.depth != Depth::u8 && view.depth != Depth::u16 && view.depth != Depth::s32))
+        throw InvalidArgument("cv::Mat of labels of type " + cv::typeToString(labels.type()) +
+                              ": CV_8UC1, CV_16UC1 or CV_32SC1");
+    return view;
+}
+
 /// Views of a cv::cuda::GpuMat: pixels on the GPU that was current when it was made. They want
 /// <opencv2/core/cuda.hpp> included; nothing more is linked. A cv::cuda::Stream is the cudaStream_t that
 /// cv::cuda::StreamAccessor::getStream() says. Throw as those of cv::Mat.
 template <class GpuMat>
 detail::if_gpu_mat<GpuMat, ImageView> view(const GpuMat& image) {
     return detail::view<const void>(image, image.step, Memory::device, "cv::cuda::GpuMat");
+}
+template <class GpuMat>
+detail::if_gpu_mat<GpuMat, ImageView> view(const GpuMat& image, const GpuMat& mask) {
+    ImageView view = io::view(image);
+    detail::set_mask(view, mask, mask.step, "cv::cuda::GpuMat");
+    return view;
 }
 template <class GpuMat>
 detail::if_gpu_mat<GpuMat, MutableImageView> mutable_view(GpuMat& image) {

@@ -1,0 +1,151 @@
+"""Images as the native module takes them: arrays, and pictures that were read; and the planes that lie over them, masks
+and labels.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _arrays, _native
+from ._errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ._validity import Rules
+
+MASK_TYPES = ("bool", "uint8")
+LABEL_TYPES = ("bool", "uint8", "uint16", "uint32", "int32")
+
+
+class Plane(NamedTuple):
+    """View, and what keeps its memory."""
+
+    view: _native.View
+    owner: object
+
+
+class Source(NamedTuple):
+    """Image of an array, or of a picture."""
+
+    view: _native.View
+    shape: tuple[int, ...]
+    """Of the array, or height and width."""
+    found: _arrays.Image | None
+    picture: _native.Picture | None
+    path: str
+    """Of a picture that was read from a file."""
+
+    @property
+    def gpu(self) -> int | None:
+        """Number of the GPU; None on the host."""
+        return None if self.found is None else self.found.array.gpu
+
+    def check(self, rules: Rules) -> None:
+        """Refuses a rule that this image has no part in."""
+        if rules.nodata_of_file and self.picture is None:
+            raise InvalidArgument('nodata: "tag" is a file\'s, and an array has none')
+
+    def masked(self, mask: Any, max_pixels: int | None = None) -> Plane:
+        """The image, of which those pixels count where the mask is not 0."""
+        if mask is None:
+            return Plane(self.view, None)
+        if self.path and is_path(mask):
+            assert self.picture is not None
+            memory = self.picture.companion(os.fsencode(mask), "mask", max_pixels).mask
+            import numpy as np
+
+            mask = np.frombuffer(memory, np.uint8).reshape(self.shape)
+        array = self._plane(mask, "mask", MASK_TYPES)
+        return Plane(self.view.masked(array.pointer, _row_bytes(array)), array)
+
+    def labelled(self, labels: Any, max_pixels: int | None = None) -> Plane:
+        """The labels of the image's pixels."""
+        if self.path and is_path(labels):
+            assert self.picture is not None
+            picture = self.picture.companion(os.fsencode(labels), "labels", max_pixels)
+            return Plane(picture.view, picture)
+        array = self._plane(labels, "labels", LABEL_TYPES)
+        height, width = array.shape
+        view = _native.View(
+            array.pointer, width, height, 1, _arrays.DEPTHS[array.type], _row_bytes(array), True, False, False
+        )
+        return Plane(view, array)
+
+    def _plane(self, given: Any, what: str, types: tuple[str, ...]) -> _arrays.Array:
+        """The array of one value a pixel that lies over the image, without gaps between the values of a row."""
+        if is_path(given):
+            raise InvalidArgument(f"{what}: a path, which goes with the path of an image alone: give an array")
+        if not _arrays.is_array(given):
+            raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
+        array = _arrays.array_of(given)
+        if array.gpu is not None:
+            raise InvalidArgument(f"{what}: on GPU {array.gpu}, and the image is on the host: copy it there")
+        height, width = self.view.height, self.view.width
+        if array.shape != (height, width):
+            raise InvalidArgument(
+                f"{what}: shape {array.shape}, and the image's is {self.shape}: a value a pixel is wanted, shape "
+                f"{(height, width)}"
+            )
+        if array.type not in types:
+            raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")
+        row_step, step = array.strides
+        if (width > 1 and step != 1) or (height > 1 and row_step < width):
+            import numpy as np
+
+            assert isinstance(array.owner, np.ndarray)
+            array = _arrays.from_numpy(np.ascontiguousarray(array.owner))
+        return array
+
+
+def is_path(given: object) -> bool:
+    return isinstance(given, (str, os.PathLike))
+
+
+def _row_bytes(array: _arrays.Array) -> int:
+    height, width = array.shape
+    return (array.strides[0] if height > 1 else width) * _arrays.bytes_of(_arrays.DEPTHS[array.type])
+
+
+def source_of(
+    image: Any,
+    layout: str | None,
+    order: str,
+    page: int | None,
+    max_pixels: int | None,
+    on_damaged: str,
+    stream: object = None,
+) -> Source:
+    """The image that a path, the bytes of a file, or an array is."""
+    path = os.fspath(image) if isinstance(image, (str, os.PathLike)) else ""
+    if path or isinstance(image, (bytes, bytearray, memoryview)):
+        if path:
+            picture = _native.Picture.read(os.fsencode(path), page or 0, max_pixels, on_damaged)
+        else:
+            picture = _native.Picture.decode(bytes(image), page or 0, max_pixels, on_damaged)
+        view = picture.view
+        return Source(view, (view.height, view.width), None, picture, path)
+    if page is not None:
+        raise InvalidArgument("page: an array has no pages")
+    if not _arrays.is_array(image):
+        raise InvalidArgument(f"a {type(image).__name__} is neither a path, nor bytes of a file, nor an array")
+    found = _arrays.image_of(image, layout, order, stream=stream)
+    return Source(found.view, found.given, found, None, "")
+
+
+def warn_of_pages(read: _native.Picture | _native.Measurement | None, page: int | None, stacklevel: int = 3) -> None:
+    if read is not None and page is None and read.pages > 1:
+        warnings.warn(
+            f"{read.path or 'the file'}: the first of its {read.pages} pages is measured; page= takes another",
+            stacklevel=stacklevel,
+        )
+
+
+def refuse_on_gpu(mask: object, rules: Rules) -> None:
+    """Refuses, of an array on a GPU, what is there for the host alone."""
+    given = [*(["mask"] if mask is not None else []), *rules.given()]
+    if given:
+        raise InvalidArgument(
+            f"{given[0]}: on a GPU all samples count, for now: copy the array to the host, as x.cpu() (torch) or "
+            "cupy.asnumpy(x) does"
+        )

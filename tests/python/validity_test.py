@@ -1,0 +1,363 @@
+"""Samples that count, in arrays and files: the numbers are numpy's of those that are left."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import tifffile
+from conftest import luma, of_type
+from PIL import Image
+
+import gpuhist as gh
+
+DEPTHS = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float32", "float64"]
+
+
+def check(found: gh.Statistics, samples: np.ndarray, masked: int, nodata: int) -> None:
+    """Numbers against numpy's of the samples that count; NaN and infinite ones may be among them."""
+    finite = samples[np.isfinite(samples)].astype(np.float64)
+    assert (found.masked, found.nodata, found.valid) == (masked, nodata, len(finite))
+    assert (found.nan, found.inf) == (int(np.isnan(samples).sum()), int(np.isinf(samples).sum()))
+    assert found.pixels == found.valid + found.masked + found.nodata + found.nan + found.inf
+    assert (found.min, found.max) == (finite.min(), finite.max())
+    assert found.mean == pytest.approx(finite.mean(), rel=1e-13)
+    assert found.std == pytest.approx(finite.std(), rel=1e-11)
+    assert found.median == pytest.approx(np.median(finite), rel=1e-15)
+    assert found.p95 == pytest.approx(np.percentile(finite, 95), rel=1e-15)
+    assert found.unique == len(np.unique(finite)) or found.unique is None
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+def test_masks_nodata_and_valid_values_of_every_depth(rng, name):
+    image = of_type(rng, name, (41, 37, 3))
+    floats = image.dtype.kind == "f"
+    if floats:
+        image[:2, :9, 0], image[2, 2:7, 1], image[3, :5, 2] = np.nan, np.inf, -np.inf
+    image[5:9, :, 0] = 7
+    mask = rng.integers(0, 3, (41, 37), np.uint8)
+    low, high = np.percentile(image[np.isfinite(image)].astype(float), [10, 90]).astype(image.dtype).astype(float)
+    values = (None, 7, [7, np.nan] if floats else [7, 9])
+    for m, nodata, valid in itertools.product((None, mask), values, (None, (low, high))):
+        found = gh.measure(image, mask=m, nodata=nodata, valid=valid)
+        counts = np.ones(image.shape[:2], bool) if m is None else m != 0
+        nothing = np.zeros(image.shape, bool)
+        for value in [] if nodata is None else np.atleast_1d(nodata):
+            nothing |= np.isnan(image) if np.isnan(value) else image == value
+        if valid is not None:
+            nothing |= (image.astype(float) < low) | (image.astype(float) > high)
+        masked = int((~counts).sum())
+        for c, channel in enumerate(("red", "green", "blue")):
+            left_out = counts & nothing[..., c]
+            samples = image[..., c][counts & ~nothing[..., c]]
+            check(found[channel], samples, masked, int(left_out.sum()))
+            if name in ("uint8", "uint16"):
+                assert np.array_equal(found.counts(channel), np.bincount(samples, minlength=np.iinfo(name).max + 1))
+        any_color = nothing.any(axis=2)
+        assert (found.luma.masked, found.luma.nodata) == (masked, int((counts & any_color).sum()))
+        if name in ("uint8", "uint16"):
+            check(found.luma, luma(image)[counts & ~any_color], masked, found.luma.nodata)
+        if nodata or valid:
+            together = gh.measure(image, mask=m, nodata=nodata, valid=valid, nodata_any=True)
+            check(together.green, image[..., 1][counts & ~any_color], masked, int((counts & any_color).sum()))
+
+
+def test_rules_of_a_channel(rng):
+    image = rng.integers(0, 6, (30, 40, 3), np.uint8)
+    rules = {"nodata": {"red": 0, "blue": [1, 2]}, "valid": {"green": (2, 4), None: (1, 5)}}
+    found = gh.measure(image, **rules)
+    kept = {
+        "red": image[..., 0][image[..., 0] > 0],
+        "green": image[..., 1][(image[..., 1] >= 2) & (image[..., 1] <= 4)],
+        "blue": image[..., 2][image[..., 2] > 2],
+    }
+    for channel, samples in kept.items():
+        check(found[channel], samples, 0, image[..., 0].size - samples.size)
+    assert gh.measure(image[..., ::-1], order="BGR", **rules) == found
+    bands = rng.integers(0, 6, (30, 40, 5), np.uint8)
+    found = gh.measure(bands, layout="HWC", nodata={"c3": np.uint8(0)})
+    check(found.c3, bands[..., 3][bands[..., 3] > 0], 0, int((bands[..., 3] == 0).sum()))
+    assert found.c2.nodata == 0
+    for wrong, words in (
+        ({"nodata": {"luma": 0}}, "luma"),
+        ({"nodata": "none"}, "'none'"),
+        ({"nodata": 300}, "300 is no value of u8"),
+        ({"nodata": np.nan}, "nan is no value of u8"),
+        ({"nodata": "tag"}, "tag"),
+        ({"valid": (5, 1)}, "lower one first"),
+        ({"valid": 5}, "no pair"),
+        ({"valid": {"pink": (1, 5)}}, "pink"),
+        ({"nodata_any": True}, "nodata_any"),
+        ({"alpha": "weight"}, "alpha"),
+    ):
+        with pytest.raises(gh.InvalidArgument, match=words):
+            gh.measure(image, **wrong)
+
+
+@pytest.mark.parametrize("name", ["uint8", "uint16", "float32"])
+def test_alpha(rng, name):
+    image = of_type(rng, name, (20, 30, 4))
+    image[..., 3] = rng.integers(0, 3, (20, 30))
+    seen = image[..., 3] > 0
+    found = gh.measure(image, alpha="mask")
+    for c, channel in enumerate(("red", "green", "blue", "alpha")):
+        check(found[channel], image[..., c][seen], int((~seen).sum()), 0)
+    ignored = gh.measure(image, alpha="ignore")
+    assert list(ignored) == ["red", "green", "blue", "luma", "all"]
+    assert ignored.to_dict() == gh.measure(image[..., :3]).to_dict() != gh.measure(image).to_dict()
+    assert gh.measure(image, alpha="row") == gh.measure(image)
+
+
+def test_masks_in_any_array(rng):
+    image = rng.integers(0, 256, (21, 33, 3), np.uint8)
+    mask = rng.integers(0, 2, (21, 33)).astype(bool)
+    found = gh.measure(image, mask=mask)
+    wide = np.zeros((42, 80), np.uint8)
+    wide[::2, 3:36] = mask * 200
+    same = [mask.astype(np.uint8) * 9, wide[::2, 3:36], np.asfortranarray(mask), mask[::-1][::-1], mask.tolist()]
+    assert all(gh.measure(image, mask=one) == found for one in same)
+    assert gh.measure(np.moveaxis(image, -1, 0), layout="CHW", mask=mask) == found
+    masked = np.ma.MaskedArray(image[..., 0], ~mask)
+    with pytest.raises(ValueError, match="mask=~array.mask"):
+        gh.measure(masked)
+    gray = gh.measure(masked.data, mask=~masked.mask).gray
+    assert gray.mean == masked.mean() and gray.valid == masked.count()
+    nothing = gh.measure(image, mask=np.zeros((21, 33), bool))
+    assert (nothing.red.valid, nothing.red.masked, nothing.red.mean, nothing.red.median) == (0, 21 * 33, None, None)
+    for wrong, words in (
+        (mask[:, :-1], r"mask: shape \(21, 32\), and the image's is \(21, 33, 3\)"),
+        (mask.T, r"\(33, 21\)"),
+        (image, r"\(21, 33, 3\)"),
+        (mask.astype(np.int64), "int64"),
+        (mask.astype(np.float32), "float32"),
+        (masked, "numpy.ma"),
+        ("mask.png", "path"),
+        (3, "no array"),
+    ):
+        with pytest.raises(gh.InvalidArgument, match=words):
+            gh.measure(image, mask=wrong)
+
+
+def test_results_have_them(rng):
+    image = rng.integers(0, 256, (21, 33, 3), np.uint8)
+    mask = rng.integers(0, 2, (21, 33)).astype(bool)
+    parts = [gh.measure(image, mask=one, nodata=0) for one in (mask, ~mask)]
+    found = parts[0]
+    numbers = found.to_dict()["red"]
+    red = found.red
+    assert (numbers["valid"], numbers["masked"], numbers["nodata"]) == (red.valid, red.masked, red.nodata)
+    assert found.to_pandas().loc["red", "masked"] == (~mask).sum()
+    assert "nodata" in gh.Statistics.nodata.__doc__ and "Unit: samples" in gh.Statistics.valid.__doc__
+    assert pickle.loads(pickle.dumps(found)) == found
+    bins = found.histogram(bins=16)
+    for channel in bins.counts:
+        outside = (bins.below, bins.above, bins.nan, bins.masked, bins.nodata)
+        assert int(bins.counts[channel].sum()) + sum(of[channel] for of in outside) == image[..., 0].size
+    assert bins.masked["red"] == found.red.masked and bins.nodata["red"] == found.red.nodata > 0
+    assert gh.histogram(image, 16, mask=mask, nodata=0).counts["red"].tolist() == bins.counts["red"].tolist()
+    total = gh.Summary()
+    for part in parts:
+        total += part
+    whole = gh.measure(image, nodata=0)
+    rows = pickle.loads(pickle.dumps(total)).statistics()
+    assert rows["red"].mean == whole.red.mean and rows["all"].median == whole["all"].median
+    assert rows["red"].masked == image[..., 0].size and rows["red"].nodata == whole.red.nodata
+    assert total.histogram(16).masked["red"] == image[..., 0].size
+    assert total.mean_std()[0] == pytest.approx([(whole[c].mean / 255) for c in ("red", "green", "blue")], rel=1e-13)
+    values = gh.measure(image.astype(np.float32), mask=mask, detail="values")
+    assert values.percentile("red", 12.5) == np.percentile(image[..., 0][mask], 12.5)
+
+
+def test_copies_are_made_from_what_counts(rng):
+    image = rng.integers(40, 200, (30, 40), np.uint8)
+    image[:5], image[5:8] = 0, 255
+    mask = np.ones((30, 40), bool)
+    mask[5:8] = False
+    counts = mask & (image != 0)
+    low, high = (int(bound) for bound in (image[counts].min(), image[counts].max()))
+    stretched = np.floor((np.clip(image.astype(int), low, high) - low) * 255 / (high - low) + 0.5).astype(np.uint8)
+    options = {"mask": mask, "nodata": 0}
+    assert np.array_equal(gh.normalize(image, **options), stretched)
+    expected = np.where(counts, stretched, image)
+    assert np.array_equal(gh.normalize(image, apply_to="valid", **options), expected)
+    same = image.copy()
+    assert gh.normalize(same, apply_to="valid", out=same, **options) is same and np.array_equal(same, expected)
+    assert np.array_equal(gh.normalize(image, depth="f32", **options)[~counts], np.zeros((~counts).sum()))
+    floats = image.astype(np.float32)
+    scores = gh.normalize(floats, "zscore", mask=mask, valid=(1, 255))
+    kept = floats[counts].astype(float)
+    assert scores[counts] == pytest.approx((kept - kept.mean()) / kept.std(), rel=1e-6, abs=1e-6)
+    for wrong, words in (
+        ({"apply_to": "valid"}, "apply_to"),
+        ({"apply_to": "some"}, "apply_to"),
+        ({"mask": mask[1:]}, "29, 40"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            gh.normalize(image, **wrong)
+    with pytest.raises(ValueError, match="cannot stay"):
+        gh.normalize(image, apply_to="valid", depth="u16", **options)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, rng):
+    """A set of images, and a mask for each under the same name, of another format."""
+    top = tmp_path_factory.mktemp("masked")
+    pictures = rng.integers(0, 256, (3, 20, 30, 3), np.uint8)
+    masks = rng.integers(0, 2, (3, 20, 30), np.uint8)
+    for folder in ("images", "masks"):
+        (top / folder).mkdir()
+    for i, (picture, mask) in enumerate(zip(pictures, masks)):
+        Image.fromarray(picture).save(top / "images" / f"{i}.png")
+        tifffile.imwrite(top / "masks" / f"{i}.tif", mask)
+    return top, pictures, masks
+
+
+def test_files_with_masks(files):
+    top, pictures, masks = files
+    expected = [gh.measure(p, mask=m, nodata=3, valid=(2, 250)).to_dict() for p, m in zip(pictures, masks)]
+    options = {"nodata": 3, "valid": (2, 250)}
+    assert [r.to_dict() for r in gh.measure_many(top / "images", mask=top / "masks", **options)] == expected
+    one, mask = top / "images" / "1.png", top / "masks" / "1.tif"
+    for given in (mask, str(mask), top / "masks", masks[1], masks[1].astype(bool)):
+        found = gh.measure(one, mask=given, **options)
+        assert found.to_dict() == expected[1] and found.path == str(one)
+    assert gh.measure(one.read_bytes(), mask=masks[1], **options).to_dict() == expected[1]
+    table = gh.table(top / "images", mask=top / "masks", **options).to_pylist()
+    assert [row["masked"] for row in table if row["channel"] == "red"] == [int((m == 0).sum()) for m in masks]
+    palette = Image.fromarray(np.where(masks[1], 5, 0).astype(np.uint8), "P")
+    palette.putpalette([0, 0, 0] * 256)  # all black, but indices are what counts
+    palette.save(top / "palette.png")
+    assert gh.measure(one, mask=top / "palette.png", **options).to_dict() == expected[1]
+    failed = list(gh.measure_many(top / "images", mask=one))
+    assert [r.error.kind for r in failed] == ["unsupported"] * 3 and "3 channels" in str(failed[0].error)
+    with pytest.raises(gh.IoError, match="mask"):
+        gh.measure(one, mask=top / "none.png")
+    with pytest.raises(ValueError, match=r"\(19, 30\).*\(20, 30\)"):
+        gh.measure(one, mask=masks[1][1:])
+    with pytest.raises(ValueError, match="image file or a directory"):
+        gh.measure_many(top / "images", mask=masks[1])
+    with pytest.raises(ValueError, match="path"):
+        gh.measure(one.read_bytes(), mask=mask)
+
+
+def test_the_value_that_a_geotiff_names(tmp_path, rng):
+    heights = rng.normal(500, 100, (20, 30)).astype(np.float32)
+    heights[:4] = -9999
+    path = tmp_path / "heights.tif"
+    tifffile.imwrite(path, heights, extratags=[(42113, "s", 0, "-9999", True)])
+    assert gh.measure(path).gray.min == -9999
+    for found in (gh.measure(path, nodata="tag"), gh.measure(path.read_bytes(), nodata=["tag", 7])):
+        check(found.gray, heights[4:].ravel(), 0, 4 * 30)
+    mask = np.ones((20, 30), bool)
+    mask[10:] = False
+    check(gh.measure(path, nodata="tag", mask=mask).gray, heights[4:10].ravel(), 300, 120)
+
+
+@pytest.mark.parametrize("name", DEPTHS)
+def test_regions_are_the_pixels_cut_out(rng, name):
+    image = of_type(rng, name, (33, 35, 3))
+    if image.dtype.kind == "f":
+        image[0, :9, 0], image[1, 2:7, 1], image[2, :5, 2] = np.nan, np.inf, -np.inf
+    labels = rng.choice([0, 1, 2, 200], (33, 35)).astype(np.uint8)
+    labels[20, 20] = 90  # one pixel
+    found = gh.regions(image, labels, label_zero=True)
+    assert list(found) == [0, 1, 2, 90, 200] and found.labels.dtype == np.uint64
+    for label, region in found.items():
+        inside = labels == label
+        cut = gh.measure(image[inside][None])
+        assert region.to_dict() == cut.to_dict()
+        bins, expected_bins = region.histogram(), cut.histogram()
+        assert all(np.array_equal(bins.counts[c], expected_bins.counts[c]) for c in bins.counts)
+        assert bins._replace(counts={}) == expected_bins._replace(counts={})
+        ys, xs = np.nonzero(inside)
+        assert region.box == (xs.min(), ys.min(), np.ptp(xs) + 1, np.ptp(ys) + 1)
+        assert (region.label, region.area, region.width, region.height) == (label, inside.sum(), *region.box[2:])
+        if name in ("uint8", "int8", "uint16", "int16", "float16"):
+            assert all(np.array_equal(region.counts(c), cut.counts(c)) for c in region)
+        total, expected = gh.Summary(), gh.Summary()
+        total += region
+        expected += cut
+        assert total == expected
+    red = found[1].red
+    check(red, image[..., 0][labels == 1], 0, 0)
+    assert list(gh.regions(image, labels)) == [1, 2, 90, 200]
+
+
+def test_regions_with_masks_and_rules(rng):
+    image = rng.integers(0, 50, (40, 45), np.uint16)
+    labels = rng.integers(0, 5, (40, 45)).astype(np.int32) * 1_000_003
+    mask = rng.integers(0, 2, (40, 45)).astype(bool)
+    found = gh.regions(image, labels, mask=mask, nodata=[1, 2], valid=(1, 45), percentile_columns=[10, 95, 50])
+    assert list(found) == sorted(np.unique(labels))[1:]
+    for label, region in found.items():
+        inside, nothing = labels == label, (image <= 2) | (image > 45)
+        samples = image[inside & mask & ~nothing]
+        check(region.gray, samples, int((inside & ~mask).sum()), int((inside & mask & nothing).sum()))
+        assert region.area == inside.sum() and region.gray.percentile(10) == pytest.approx(np.percentile(samples, 10))
+        assert region.percentile("gray", 33) == pytest.approx(np.percentile(samples, 33))
+    label, region = next(iter(found.items()))
+    frame = found.to_pandas()
+    assert list(frame.region) == list(found) and frame["p10"][0] == region.gray.percentile(10)
+    assert frame["mean"].tolist() == [r.gray.mean for r in found.values()] and frame["area"].sum() == (labels > 0).sum()
+    assert pickle.loads(pickle.dumps(region)) == region and hash(region) == hash(found[label])
+    again = pickle.loads(pickle.dumps(found))
+    assert dict(again) == dict(found) and found.to_dict()[label] == region.to_dict()
+    assert f"Region {label} of" in repr(region) and "<svg" in region._repr_html_()
+    with pytest.raises(KeyError, match="label 7"):
+        found[7]
+    assert np.int32(label) in found and "red" not in found and -1 not in found and 2**70 not in found
+    with pytest.raises(AttributeError):
+        region.label = 3
+    with pytest.raises(ValueError, match="read-only"):
+        found.labels[0] = 3
+    highest = np.full((40, 45), 2**32 - 1, np.uint32)
+    assert list(gh.regions(image, highest)) == [2**32 - 1]
+    assert len(gh.regions(image, np.zeros((40, 45), np.uint8))) == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (np.zeros((5, 6), np.float32), "float32"),
+        (np.zeros((5, 6), np.int64), "int64"),
+        (np.full((5, 6), -3, np.int32), "not negative"),
+        (np.zeros((5, 7), np.uint8), r"labels: shape \(5, 7\), and the image's is \(5, 6\)"),
+        (np.zeros((5, 6, 1), np.uint8), r"\(5, 6, 1\)"),
+        ("labels.png", "path"),
+        (None, "NoneType"),
+    ],
+)
+def test_bad_labels_are_named(labels, words):
+    with pytest.raises(gh.InvalidArgument, match=words):
+        gh.regions(np.zeros((5, 6), np.uint8), labels)
+    with pytest.raises(gh.InvalidArgument, match="detail"):
+        gh.regions(np.zeros((5, 6), np.float32), np.zeros((5, 6), np.uint8), detail="values")
+
+
+def test_regions_of_files_are_the_commands(tmp_path, command, rng):
+    import csv
+
+    picture = rng.integers(0, 256, (30, 40, 3), np.uint8)
+    cells = np.kron(rng.integers(0, 4, (6, 8)), np.ones((5, 5))).astype(np.uint16)
+    Image.fromarray(picture).save(tmp_path / "picture.png")
+    tifffile.imwrite(tmp_path / "cells.tif", cells)
+    Image.fromarray((cells % 2 * 255).astype(np.uint8)).save(tmp_path / "mask.png")
+    options = ["--labels", tmp_path / "cells.tif", "--mask", tmp_path / "mask.png", "--nodata", "7"]
+    command("--quiet", tmp_path / "picture.png", "-o", tmp_path / "out", "--write", "stats", *options)
+    with open(tmp_path / "out" / "regions.csv", newline="") as file:
+        expected = list(csv.DictReader(file))
+    mask = cells % 2 > 0
+    for labels, m in ((cells, mask), (tmp_path / "cells.tif", tmp_path / "mask.png")):
+        found = gh.regions(tmp_path / "picture.png", labels, mask=m, nodata=7)
+        frame = found.to_pandas()
+        assert list(frame.columns) == [name for name in expected[0] if name != "path"] and len(frame) == len(expected)
+        for (_, row), fields in zip(frame.iterrows(), expected):
+            for name, value in row.items():
+                text, nothing = fields[name], value is None or value != value
+                assert text == "" if nothing else (str(value) == text or float(text) == value), name
+        assert found[1].to_dict() == gh.regions(picture, cells, mask=mask, nodata=7)[1].to_dict()
+    with pytest.raises(gh.IoError, match="label image"):
+        gh.regions(tmp_path / "picture.png", tmp_path / "none.tif")
+    Image.fromarray(cells.astype(np.uint8)).save(tmp_path / "cells.jpg")
+    with pytest.raises(gh.IoError, match="JPEG"):
+        gh.regions(tmp_path / "picture.png", tmp_path / "cells.jpg")
