@@ -54,8 +54,7 @@ string(JOIN ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS libtbb-dev zlib1g-dev 
 # Debian wants licences, of what is linked statically too, and changes in files of its own.
 set(copyright "${PROJECT_BINARY_DIR}/debian/copyright")
 file(WRITE "${copyright}" "")
-set(texts LICENSE io/report/fonts/LICENSE app/licenses/stb_truetype.txt app/licenses/cli11.txt app/licenses/json.txt app/licenses/cub.txt
-  app/licenses/linked.txt)
+set(texts LICENSE io/report/fonts/LICENSE app/licenses/stb_truetype.txt app/licenses/cli11.txt app/licenses/json.txt app/licenses/cub.txt)
 list(TRANSFORM texts PREPEND "${PROJECT_SOURCE_DIR}/")
 if(GPUHIST_OPENCV)
   file(GLOB opencv "${GPUHIST_OPENCV}/share/licenses/opencv*/*")
@@ -63,6 +62,10 @@ if(GPUHIST_OPENCV)
 endif()
 foreach(text ${texts})
   file(READ "${text}" content)
+  if(content MATCHES "^[ \n]*Apache License") # Debian wants no copies of it
+    get_filename_component(name "${text}" NAME)
+    set(content "${name}: the Apache License 2.0, which is in /usr/share/common-licenses/Apache-2.0\n")
+  endif()
   file(APPEND "${copyright}" "${content}\n")
 endforeach()
 string(TIMESTAMP now "%a, %d %b %Y %H:%M:%S +0000" UTC)

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <opencv2/imgproc.hpp>
 
 #include "decode/cmyk.hpp"
 
@@ -153,7 +152,22 @@ void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels) {
 }
 
 void finish_log_luv(cv::Mat& pixels) {
-    cv::cvtColor(pixels, pixels, cv::COLOR_XYZ2BGR);
+    constexpr float of_blue[]{0.055648F, -0.204043F, 1.057311F}, of_green[]{-0.969256F, 1.875991F, 0.041556F},
+        of_red[]{3.240479F, -1.53715F, -0.498535F};
+    const int in_fours = pixels.cols / 4 * 4;
+    for (int y = 0; y < pixels.rows; ++y) {
+        auto* pixel = pixels.ptr<float>(y);
+        for (int x = 0; x < pixels.cols; ++x, pixel += 3) {
+            // Order of the sums is OpenCV's, which takes four pixels of a row at once, then the rest.
+            const auto sum = [&, a = pixel[0], b = pixel[1], c = pixel[2]](const float* of) {
+                return x < in_fours ? a * of[0] + (b * of[1] + c * of[2]) : a * of[0] + b * of[1] + c * of[2];
+            };
+            const float blue = sum(of_blue), green = sum(of_green), red = sum(of_red);
+            pixel[0] = blue;
+            pixel[1] = green;
+            pixel[2] = red;
+        }
+    }
 }
 
 void finish_cmyk(const cv::Mat& inks, cv::Mat& colors) {

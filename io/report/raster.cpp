@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <opencv2/imgproc.hpp>
 
 #include "report/canvas.hpp"
 
@@ -42,17 +41,20 @@ class RasterCanvas : public Canvas {
     }
 
     void line(double x0, double y0, double x1, double y1, const Color& color) override {
-        const auto point = [](double x, double y) {
-            return cv::Point(static_cast<int>(std::lround(x)), static_cast<int>(std::lround(y)));
+        const double across = x1 - x0, down = y1 - y0, length = std::max(std::hypot(across, down), 1e-9);
+        const auto first = [](double a, double b) { return std::max(0, static_cast<int>(std::floor(std::min(a, b)))); };
+        const auto last = [](double a, double b, int end) {
+            return std::min(end - 1, static_cast<int>(std::ceil(std::max(a, b))));
         };
-        const cv::Point from = point(x0, y0), to = point(x1, y1);
-        const cv::Rect around = (cv::Rect(from, to) + cv::Size(3, 3) - cv::Point(1, 1)) & cv::Rect({}, image_.size());
-        cv::Mat coverage(around.size(), CV_8UC1, cv::Scalar(0));
-        cv::line(coverage, from - around.tl(), to - around.tl(), cv::Scalar(255), 1, cv::LINE_AA);
-        for (int y = 0; y < around.height; ++y)
-            for (int x = 0; x < around.width; ++x)
-                blend(image_.at<Color>(around.y + y, around.x + x), color,
-                      static_cast<float>(coarse(coverage.at<unsigned char>(y, x))) / 255);
+        for (int y = first(y0, y1); y <= last(y0, y1, image_.rows); ++y)
+            for (int x = first(x0, x1); x <= last(x0, x1, image_.cols); ++x) {
+                const double along = ((x - x0) * across + (y - y0) * down) / length,
+                             off = std::abs((x - x0) * down - (y - y0) * across) / length,
+                             over = std::max({0.0, -along, along - length});  // either end
+                const double coverage = std::max(0.0, 1 - std::hypot(off, over));
+                blend(image_.at<Color>(y, x), color,
+                      static_cast<float>(coarse(static_cast<unsigned char>(std::lround(255 * coverage)))) / 255);
+            }
     }
 
     void fill_steps(const Box& box, const Steps& steps, const Ink& ink) override {
