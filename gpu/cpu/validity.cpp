@@ -534,8 +534,7 @@ class ValidityEngine final : public Engine {
     std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
                                                   Analysis& result, const Normalization* copies) override {
         if (plain(image, request)) return engine_->analyze_strips(image, request, result, copies);
-        Engine& engine =
-            known_.masks(image.depth) && (known_.sparse || (!request.sparse && !copies)) ? *engine_ : cpu();
+        Engine& engine = known_.masks(image.depth) && knows(request) && (known_.sparse || !copies) ? *engine_ : cpu();
         return std::make_unique<ValidStrips>(workers_, engine, image, request, result, copies);
     }
 
@@ -549,12 +548,12 @@ class ValidityEngine final : public Engine {
     }
     /// Verdict: whether the engine does it as it is.
     bool plain(const ImageView& image, const AnalysisRequest& request) const {
-        return all_count(image, request) && (known_.sparse || !request.sparse);
+        return all_count(image, request) && knows(request);
     }
+    bool knows(const AnalysisRequest& request) const { return known_.sparse || !request.sparse; }
     /// Engine that measures what `Valid` makes of an image.
     Engine& engine_for(const Valid& valid, Depth depth, const AnalysisRequest& request) {
-        const bool knows = known_.masks(depth) || valid.real();
-        return knows && (known_.sparse || !request.sparse) ? *engine_ : cpu();
+        return (known_.masks(depth) || valid.real()) && knows(request) ? *engine_ : cpu();
     }
     Engine& cpu() {
         if (!cpu_) cpu_ = make_engine("cpu", options_);

@@ -142,7 +142,7 @@ struct U8Counter {
         }
         return 0;
     }
-    /// Those that do not count are counted as black pixels, to be taken back: increments by some lanes of a warp take
+    /// Pixels that do not count are counted as black ones, to be taken back: increments by some lanes of a warp take
     /// half as long again as by all.
     template <class Valid = EveryPixel>
     __device__ void look_at(const Group<std::uint8_t, C>& loaded, Valid valid = {}) {

@@ -57,25 +57,23 @@ struct Group {
             for (int k = 0; k < 4; ++k) selector |= static_cast<std::uint32_t>((4 * i + k) / C % 4) << 4 * k;
             return __byte_perm(mask[4 * i / C / 4], 0, selector);
         };
-#pragma unroll
-        for (int w = 0; w < words; ++w) {
-            word[w].x &= of(4 * w);
-            word[w].y &= of(4 * w + 1);
-            word[w].z &= of(4 * w + 2);
-            word[w].w &= of(4 * w + 3);
-        }
+        keep_bits(of);
     }
     /// Makes all samples zero but those from `first` on that are before `end`, either of which may lie outside.
     __device__ void keep(int first, int end) {
         constexpr int sample_bits = 8 * sizeof(T);
         auto from = [](int bit) { return __funnelshift_lc(0, ~0u, static_cast<unsigned>(max(bit, 0))); };
-        auto kept = [&](int bit) { return from(first * sample_bits - bit) & ~from(end * sample_bits - bit); };
+        keep_bits([&](int i) { return from(first * sample_bits - 32 * i) & ~from(end * sample_bits - 32 * i); });
+    }
+    /// Makes all bits zero but those that `bits(i)` has of 32-bit word i.
+    template <class Bits>
+    __device__ void keep_bits(Bits bits) {
 #pragma unroll
         for (int w = 0; w < words; ++w) {
-            word[w].x &= kept(128 * w);
-            word[w].y &= kept(128 * w + 32);
-            word[w].z &= kept(128 * w + 64);
-            word[w].w &= kept(128 * w + 96);
+            word[w].x &= bits(4 * w);
+            word[w].y &= bits(4 * w + 1);
+            word[w].z &= bits(4 * w + 2);
+            word[w].w &= bits(4 * w + 3);
         }
     }
     /// The four bytes in which sample i lies, a constant where it is used.
