@@ -98,8 +98,7 @@ Picture Picture::companion(const std::string& companion_path, Role role, const i
     const ImageView view = io::view(image);
     const app::Companions companions(companion_path, role == Role::mask ? "mask" : "label image");
     Picture read{companions.read(input, view.width, view.height, image.pages, options), companion_path, 0};
-    if (role == Role::labels && read.image.format == "a JPEG")
-        throw IoError(path + ": its label image is a JPEG, which does not keep labels", IoError::Kind::unsupported);
+    if (role == Role::labels) app::validate_labels(read.image, input);
     return read;
 }
 

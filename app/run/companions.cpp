@@ -102,6 +102,12 @@ io::Image Companions::read(const Input& input, std::int64_t width, std::int64_t 
     return found;
 }
 
+void validate_labels(const io::Image& labels, const Input& input) {
+    if (labels.format == "a JPEG")
+        throw IoError(input.path + ": its label image is a JPEG, which does not keep labels",
+                      IoError::Kind::unsupported);
+}
+
 std::vector<std::uint8_t> mask_of(const io::Image& companion) {
     const ImageView view = io::view(companion);
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(view.pixels()));

@@ -40,6 +40,9 @@ class Companions {
     mutable std::map<std::filesystem::path, std::multimap<std::string, std::string>> listed_;
 };
 
+/// Checks the companion of an input that has labels. Throws IoError for a JPEG, which does not keep them.
+void validate_labels(const io::Image& labels, const Input& input);
+
 /// Bytes of a mask, 1 where the companion is not 0, row after row without gaps.
 std::vector<std::uint8_t> mask_of(const io::Image& companion);
 

@@ -646,9 +646,7 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
         };
         const io::Image labels =
             labels_.read(outcome.input, image.view.width, image.view.height, image.file.pages, decode);
-        if (labels.format == "a JPEG")
-            throw IoError(outcome.input.path + ": its label image is a JPEG, which does not keep labels",
-                          IoError::Kind::unsupported);
+        validate_labels(labels, outcome.input);
         clock.enter(Stage::analyze);
         RegionOptions regions;
         regions.label_zero = options_.label_zero;
