@@ -5,6 +5,7 @@
 #include "core/validate.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/stream.hpp"
+#include "gpuhist/stream_regions.hpp"
 
 namespace gpuhist {
 
@@ -76,6 +77,29 @@ void StreamAnalyzer::enqueue_normalized(const BatchView&, const MutableBatchView
 }
 void StreamAnalyzer::enqueue_normalized(const ImageView*, const MutableImageView*, std::int64_t, const AnalysisRequest&,
                                         const Normalization&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+
+class StreamRegionAnalyzer::Implementation {};
+std::size_t StreamRegionAnalyzer::workspace_bytes(const RegionPlan&) {
+    throw_without_cuda();
+}
+StreamRegionAnalyzer::StreamRegionAnalyzer(const RegionPlan&, void*) {
+    throw_without_cuda();
+}
+StreamRegionAnalyzer::~StreamRegionAnalyzer() = default;
+StreamRegionAnalyzer::StreamRegionAnalyzer(StreamRegionAnalyzer&&) noexcept = default;
+StreamRegionAnalyzer& StreamRegionAnalyzer::operator=(StreamRegionAnalyzer&&) noexcept = default;
+const RegionPlan& StreamRegionAnalyzer::plan() const {
+    throw_without_cuda();
+}
+RegionLayout StreamRegionAnalyzer::layout() const {
+    throw_without_cuda();
+}
+void StreamRegionAnalyzer::enqueue(const ImageView&, const ImageView&, void*, cudaStream_t) {
+    throw_without_cuda();
+}
+void StreamRegionAnalyzer::enqueue(const BatchView&, const BatchView&, void*, cudaStream_t) {
     throw_without_cuda();
 }
 

@@ -62,6 +62,17 @@ void validate(const ImageView& image, const AnalysisRequest& request) {
     validate(request);
 }
 
+void validate_labels(const ImageView& image, const ImageView& labels) {
+    validate(labels);
+    if (labels.depth != Depth::u8 && labels.depth != Depth::u16 && labels.depth != Depth::u32 &&
+        labels.depth != Depth::s32)
+        refuse(std::string("labels of ") + to_string(labels.depth) + ": u8, u16, u32, or s32 that is not negative");
+    if (labels.channels != 1) refuse("labels of " + std::to_string(labels.channels) + " channels: one is wanted");
+    if (labels.width != image.width || labels.height != image.height)
+        refuse("labels of " + std::to_string(labels.width) + " x " + std::to_string(labels.height) +
+               " pixels for an image of " + std::to_string(image.width) + " x " + std::to_string(image.height));
+}
+
 void validate(const Normalization& normalization) {
     if (traits_of(normalization.mode).needs == NormalizeNeeds::ranks &&
         !(normalization.low >= 0 && normalization.low < normalization.high && normalization.high <= 100))

@@ -16,6 +16,8 @@ void validate_sides(const ImageView& image);
 void validate_swept(const ImageView& image);
 /// `request` must be one for `image`; both are checked.
 void validate(const ImageView& image, const AnalysisRequest& request);
+/// `labels` must be a label map for a valid image: one channel of its size, of a depth that labels have.
+void validate_labels(const ImageView& image, const ImageView& labels);
 void validate(const Normalization& normalization);
 void validate(const Range& range);
 /// `output` must be a copy of `image` of this depth.

@@ -47,11 +47,8 @@ void with_labels(const ImageView& labels, const Visit& visit) {
             return visit(std::uint16_t{});
         case Depth::u32:
             return visit(std::uint32_t{});
-        case Depth::s32:
-            return visit(std::int32_t{});
         default:
-            throw InvalidArgument(std::string("labels of ") + to_string(labels.depth) +
-                                  ": u8, u16, u32, or s32 that is not negative");
+            return visit(std::int32_t{});
     }
 }
 
@@ -194,13 +191,7 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
                      const std::function<void(std::vector<Region>&)>& take, const RegionOptions& options) {
     using namespace cpu;
     core::validate(image, request);
-    core::validate(labels);
-    if (labels.channels != 1)
-        throw InvalidArgument("labels of " + std::to_string(labels.channels) + " channels: one is wanted");
-    if (labels.width != image.width || labels.height != image.height)
-        throw InvalidArgument("labels of " + std::to_string(labels.width) + " x " + std::to_string(labels.height) +
-                              " pixels for an image of " + std::to_string(image.width) + " x " +
-                              std::to_string(image.height));
+    core::validate_labels(image, labels);
     if (image.memory != Memory::host || labels.memory != Memory::host)
         throw InvalidArgument("regions: image and labels must lie in host memory");
     EngineOptions one_thread;

@@ -8,16 +8,6 @@
 #include "gpuhist/error.hpp"
 
 namespace gpuhist {
-namespace {
-
-/// a + (b − a) · t, from the nearer end, as numpy.percentile interpolates.
-double interpolate(double a, double b, double t) {
-    if (!std::isfinite(b - a)) return a * (1 - t) + b * t;
-    return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
-}
-
-}  // namespace
-
 Percentiles::Percentiles() : Percentiles({1, 5, 25, 50, 75, 95, 99}) {}
 
 Percentiles::Percentiles(const std::vector<double>& percents) {
@@ -104,13 +94,7 @@ void list_percentiles(Statistics& row, const Percentiles& list) {
 void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,
                      const std::function<double(std::uint64_t rank)>& value_at) {
     list_percentiles(row, list);
-    for (Percentile& percentile : row.percentiles) {
-        const u128 position = static_cast<u128>(n - 1) * percentile.micro;
-        const auto rank = static_cast<std::uint64_t>(position / all_micro);
-        const auto rest = static_cast<std::uint64_t>(position % all_micro);
-        const double value = value_at(rank);
-        percentile.value = rest ? interpolate(value, value_at(rank + 1), static_cast<double>(rest) / all_micro) : value;
-    }
+    for (Percentile& percentile : row.percentiles) percentile.value = percentile_of(percentile.micro, n, value_at);
 }
 
 void set_percentiles(Statistics& row, const Percentiles& list, std::uint64_t n,

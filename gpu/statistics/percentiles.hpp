@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cfloat>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +21,19 @@
 namespace gpuhist::core {
 
 inline constexpr std::uint32_t all_micro = 100'000'000;  ///< 100 percent
+
+/// Percentile of n > 0 samples, in units of 1e-6 percent, given the value at each zero-based rank: at (n − 1) · percent
+/// / 100, between two ranks a + (b − a) · t from the nearer end, as numpy.percentile interpolates.
+template <class ValueAt>
+GPUHIST_HD inline double percentile_of(std::uint32_t micro, std::uint64_t n, const ValueAt& value_at) {
+    const std::uint64_t whole = (n - 1) / all_micro, part = (n - 1) % all_micro * micro;  // no product of 128 bits
+    const std::uint64_t rank = whole * micro + part / all_micro, rest = part % all_micro;
+    const double a = value_at(rank);
+    if (rest == 0) return a;
+    const double b = value_at(rank + 1), t = static_cast<double>(rest) / all_micro;
+    if (!(fabs(b - a) <= DBL_MAX)) return a * (1 - t) + b * t;
+    return t < 0.5 ? a + (b - a) * t : b - (b - a) * (1 - t);
+}
 
 /// f32: percentiles whose order statistics one analysis finds; longer lists are found a group at a time.
 inline constexpr int percentiles_in_group = 7;

@@ -1,4 +1,4 @@
-// `gpuhist-bench kernels`: the cases K1 to K12, against the hardware's ceilings and other libraries, in one run. The
+// `gpuhist-bench kernels`: the cases K1 to K13, against the hardware's ceilings and other libraries, in one run. The
 // pixels lie on the GPU; times are those of the GPU, from the analysis to its results on the device, unless said
 // otherwise.
 #include <CLI/CLI.hpp>
@@ -24,7 +24,9 @@
 #include "cuda/pixels/parts.hpp"
 #include "gpuhist/gpuhist.hpp"
 #include "gpuhist/io/opencv.hpp"
+#include "gpuhist/regions.hpp"
 #include "gpuhist/stream.hpp"
+#include "gpuhist/stream_regions.hpp"
 
 namespace gpuhist::bench {
 namespace {
@@ -95,6 +97,7 @@ class Kernels {
         bands();
         sorting();
         masks();
+        labels();
         report_.finish();
         if (failures_ > 0) throw std::runtime_error(std::to_string(failures_) + " cases failed: see above");
     }
@@ -675,6 +678,92 @@ class Kernels {
         }
     }
 
+    /// K13: every region of a label map of 4096 x 4096, to its results on the GPU, beside CUB's radix sort of as many
+    /// keys of 32 bits. Cells of equal labels, or each pixel's by chance.
+    void labels() {
+        constexpr std::int64_t side = 4096;
+        for (const auto& [channels, cell] : {std::pair{1, 29}, {1, 4}, {1, 0}, {3, 29}}) {
+            const std::int64_t cells = cell ? (side + cell - 1) / cell : 0, regions = cell ? cells * cells : 20'000;
+            const Place place{"K13",
+                              type_text(Depth::u16, channels) + ", " + std::to_string(regions) +
+                                  (cell ? " labels" : " labels by chance"),
+                              "natural"};
+            attempt(place, "gpuhist", [&, channels = channels, cell = cell] {
+                fill_with(Content::natural, Depth::u16, channels);
+                const ImageView image = view_of(pixels_.get(), Depth::u16, channels, side, side);
+                std::vector<std::uint32_t> map(static_cast<std::size_t>(side * side));
+                for (std::int64_t i = 0; i < side * side; ++i) {
+                    const std::int64_t y = i / side, x = i % side;
+                    map[static_cast<std::size_t>(i)] =
+                        cell ? static_cast<std::uint32_t>(y / cell * cells + x / cell + 1)
+                             : static_cast<std::uint32_t>((static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u >> 33) %
+                                                          20'000) +
+                                   1;
+                }
+                DeviceMemory on_gpu(map.size() * sizeof map[0]);
+                BENCH_CUDA(cudaMemcpy(on_gpu.get(), map.data(), on_gpu.bytes(), cudaMemcpyHostToDevice));
+                const ImageView label_map = view_of(on_gpu.get(), Depth::u32, 1, side, side);
+                RegionPlan plan;
+                plan.depth = Depth::u16;
+                plan.channels = channels;
+                plan.labels = Depth::u32;
+                plan.largest_label = static_cast<std::uint64_t>(regions);
+                plan.pixels = side * side;
+                plan.regions = regions;
+                plan.gpu = options_.gpu;
+                StreamRegionAnalyzer ours(plan);
+                const RegionLayout layout = ours.layout();
+                DeviceMemory results(layout.bytes);
+                const Timing timing = timer_.sustained(
+                    1, [&](cudaStream_t stream, int) { ours.enqueue(image, label_map, results.get(), stream); });
+                const DeviceMemory sorted(map.size() * sizeof map[0]);
+                const std::unique_ptr<GpuPeer> cub = make_cub_sort(sizeof map[0], side * side, sorted.get());
+                const Timing peer = timer_.sustained(
+                    1, [&](cudaStream_t stream, int) { cub->enqueue(pixels_.get(), stream); }, false);
+                check_regions(image, map, results, layout);
+                report_.add({place.group, place.name, place.content, "gpuhist",
+                             static_cast<double>(bytes_of(image)) + static_cast<double>(on_gpu.bytes()), timing,
+                             channels == 1 && cell != 4 ? std::optional(at_most_relative(3)) : std::nullopt,
+                             Relative{timing.median_ms / peer.median_ms, "x the time of CUB's sort"},
+                             "agrees with analyze_regions"});
+                add(place, "CUB, sort alone", static_cast<double>(on_gpu.bytes()), peer, {}, "");
+            });
+        }
+    }
+    /// Regions on the GPU must have the numbers of those on the CPU.
+    void check_regions(ImageView image, const std::vector<std::uint32_t>& map, const DeviceMemory& results,
+                       const RegionLayout& layout) {
+        std::vector<std::uint64_t> pixels(bytes_of(image) / sizeof(std::uint64_t)), found(layout.bytes / 8 + 1);
+        BENCH_CUDA(cudaMemcpy(pixels.data(), image.data, bytes_of(image), cudaMemcpyDeviceToHost));
+        BENCH_CUDA(cudaMemcpy(found.data(), results.get(), layout.bytes, cudaMemcpyDeviceToHost));
+        image.data = pixels.data();
+        image.memory = Memory::host;
+        const ImageView labels{map.data(), image.width, image.height, 1, Depth::u32, image.width * 4};
+        const char* at = reinterpret_cast<const char*>(found.data()) + layout.first;
+        std::uint64_t regions = 0;
+        const Percentiles median({50});
+        analyze_regions(image, labels, {}, [&](std::vector<Region>& some) {
+            for (const Region& region : some) {
+                const auto& got = *reinterpret_cast<const RegionResult*>(at);
+                const auto* medians = reinterpret_cast<const double*>(at + layout.percentiles_offset);
+                bool same = got.label == region.label && got.area == region.area && got.x == region.x &&
+                            got.width == region.width && got.y == region.y && got.height == region.height;
+                for (const Statistics& row : statistics(region.analysis, median)) {
+                    for (std::size_t i = 0; i < region.analysis.channels.size(); ++i)
+                        if (region.analysis.channels[i].channel == row.channel)
+                            same = same && got.channels[i].mean == row.mean && got.channels[i].std == row.std &&
+                                   got.channels[i].minimum == row.min && got.channels[i].maximum == row.max &&
+                                   medians[i] == row.percentiles[0].value;
+                }
+                if (!same) throw Mismatch("label " + std::to_string(region.label) + " has other numbers on the CPU");
+                at += layout.stride;
+                ++regions;
+            }
+        });
+        if (reinterpret_cast<const RegionsFound*>(found.data())->regions != regions)
+            throw Mismatch("there are other regions on the CPU");
+    }
+
     /// An image's findings must not depend on those around it: some of them again, alone.
     void check_batch(const Ours& ours, const BatchView& batch, const AnalysisRequest& request) {
         Ours alone(plan_for(batch.first.depth, batch.first.channels), request);
@@ -704,7 +793,7 @@ class Kernels {
 void add_kernels(CLI::App& app) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App* command = app.add_subcommand(
-        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K12");
+        "kernels", "The engine on the GPU against the hardware's ceilings, CUB, NPP and OpenCV: cases K1 to K13");
     bind_report_options(*command, *options);
     bind_gpu_options(*command, *options);
     command->callback([options] { Kernels(*options).run(); });

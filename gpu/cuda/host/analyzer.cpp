@@ -152,6 +152,15 @@ void validate(const Views& views, const AnalysisRequest& request, const Normaliz
     }
 }
 
+void validate(const BatchView& batch, const char* what) {
+    if (batch.images < 1) throw InvalidArgument(std::string(what) + " of " + std::to_string(batch.images) + " images");
+    const std::int64_t own = (batch.first.height - 1) * batch.first.row_bytes + batch.first.packed_row_bytes();
+    if (batch.images > 1 && (batch.image_bytes < own ||
+                             batch.image_bytes % static_cast<std::int64_t>(sample_bytes(batch.first.depth)) != 0))
+        throw InvalidArgument(std::string(what) + ": image_bytes is " + std::to_string(batch.image_bytes) +
+                              ", at least an image's " + std::to_string(own) + " and whole samples are needed");
+}
+
 Analyzer::Analyzer(const StreamPlan& plan, void* workspace)
     : plan_(plan), launch_(launch_on(plan.gpu)), workspace_(workspace), list_(std::make_unique<List>()) {
     const std::size_t bytes = workspace_bytes(plan, launch_);
@@ -256,19 +265,10 @@ void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const
 
 void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, const AnalysisRequest& request,
                        const Normalization* normalization, void* results, cudaStream_t stream) {
-    auto check_batch = [](const BatchView& view, const char* what) {
-        if (view.images < 1)
-            throw InvalidArgument(std::string(what) + " of " + std::to_string(view.images) + " images");
-        const std::int64_t own = (view.first.height - 1) * view.first.row_bytes + view.first.packed_row_bytes();
-        if (view.images > 1 && (view.image_bytes < own ||
-                                view.image_bytes % static_cast<std::int64_t>(sample_bytes(view.first.depth)) != 0))
-            throw InvalidArgument(std::string(what) + ": image_bytes is " + std::to_string(view.image_bytes) +
-                                  ", at least an image's " + std::to_string(own) + " and whole samples are needed");
-    };
     check({&batch.first, output ? &output->first : nullptr, 1}, request, results);
-    check_batch(batch, "batch");
+    validate(batch, "batch");
     if (output) {
-        check_batch(*output, "output batch");
+        validate(*output, "output batch");
         if (output->images != batch.images)
             throw InvalidArgument("output batch of " + std::to_string(output->images) + " images for " +
                                   std::to_string(batch.images));

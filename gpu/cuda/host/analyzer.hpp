@@ -21,6 +21,9 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
 /// Checks views: throws InvalidArgument. `outputs` matter where there is a normalisation.
 void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization);
 
+/// Checks how the images of a batch lie, the first of which is valid: throws InvalidArgument, naming `what` it is.
+void validate(const BatchView& batch, const char* what);
+
 /// Analyser of images of one type, with one workspace. The plan's GPU must be current in every call.
 class Analyzer {
   public:

@@ -8,9 +8,8 @@
 #include "dataset/frequency_table.hpp"
 
 namespace gpuhist::cuda {
-namespace {
 
-SortedRow row_of(const ImageView& image, Channel channel) {
+SortedRow sorted_row(const ImageView& image, Channel channel) {
     const int red = image.order == ChannelOrder::bgr ? 2 : 0;
     SortedRow row{image_of(image), image.channels, 0, 1, 2 - red, channel == Channel::luma};
     if (image.channels == 1) return row;
@@ -20,6 +19,8 @@ SortedRow row_of(const ImageView& image, Channel channel) {
                                             : red;
     return row;
 }
+
+namespace {
 
 /// Adds n values, ascending, each with the number of samples before it and at the end that of all, to a channel's
 /// findings. What is not finite lies at the ends.
@@ -77,7 +78,7 @@ void SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t 
     for (std::int64_t begin = 0; begin < image.pixels(); begin += most)
         for (ChannelAnalysis& channel : result.channels) {
             const std::int64_t count = std::min(most, image.pixels() - begin);
-            launch_sort<Sample>(row_of(image, channel.channel), begin, count, memory, stream);
+            launch_sort<Sample>(sorted_row(image, channel.channel), begin, count, memory, stream);
             std::uint32_t values = 0;
             GPUHIST_CUDA(cudaMemcpyAsync(&values, memory.chunks + chunks_of(count), sizeof values,
                                          cudaMemcpyDeviceToHost, stream));

@@ -10,6 +10,9 @@
 
 namespace gpuhist::cuda {
 
+/// Row of an image's results, as it is read from its pixels.
+SortedRow sorted_row(const ImageView& image, Channel channel);
+
 /// Analyser of images in device memory whose samples are sorted. Owns its memory and reuses it.
 class SortedAnalyzer {
   public:

@@ -10,11 +10,10 @@
 #include "core/luma.hpp"
 #include "cuda/host/device.hpp"
 #include "cuda/pixels/walk.cuh"
+#include "cuda/sorted/chunks.cuh"
 
 namespace gpuhist::cuda {
 namespace {
-
-constexpr int threads = 256;
 
 /// Kernel that finds the codes of `count` pixels from `begin` on. Launch: any grid.
 template <class Sample>
@@ -31,45 +30,6 @@ __global__ void __launch_bounds__(threads) code_kernel(const __grid_constant__ S
     }
 }
 
-/// Calls `visit(i, code, first)` for the codes of this warp's chunk, 32 neighbours at a time; `first`: whether it is
-/// the first of its value. Others take part with first = false.
-template <class Code, class Visit>
-__device__ inline void for_chunk(const Code* sorted, std::int64_t count, std::int64_t chunk, const Visit& visit) {
-    constexpr int together = 8;
-    constexpr unsigned all = 0xFFFFFFFFu;
-    const int lane = threadIdx.x % warp_lanes;
-    const std::int64_t start = chunk * chunk_codes, end = min(start + chunk_codes, count);
-    Code last = start > 0 && start < count ? sorted[start - 1] : Code{};  // of those that were seen
-#pragma unroll 1
-    for (std::int64_t begin = start; begin < end; begin += together * warp_lanes) {
-        Code code[together];
-#pragma unroll
-        for (int k = 0; k < together; ++k) {
-            const std::int64_t i = begin + k * warp_lanes + lane;
-            code[k] = i < count ? sorted[i] : Code{};
-        }
-#pragma unroll
-        for (int k = 0; k < together; ++k) {
-            const std::int64_t i = begin + k * warp_lanes + lane;
-            Code before = __shfl_up_sync(all, code[k], 1);
-            if (lane == 0) before = last;
-            last = __shfl_sync(all, code[k], warp_lanes - 1);
-            visit(i, code[k], i < count && (i == 0 || code[k] != before));
-        }
-    }
-}
-
-/// Kernel that counts the values which begin in each chunk, one a warp; one more is 0. Launch: a warp a chunk and more.
-template <class Code>
-__global__ void __launch_bounds__(threads) count_kernel(const Code* sorted, std::int64_t count, std::uint32_t* chunks) {
-    const std::int64_t chunk = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_lanes;
-    if (chunk > chunks_of(count)) return;
-    int values = 0;
-    for_chunk(sorted, count, chunk,
-              [&](std::int64_t, Code, bool first) { values += __popc(__ballot_sync(0xFFFFFFFFu, first)); });
-    if (threadIdx.x % warp_lanes == 0) chunks[chunk] = values;
-}
-
 /// Kernel that writes each value, and where it begins. Launch: as above. `chunks`: values before each chunk.
 template <class Code>
 __global__ void __launch_bounds__(threads)
@@ -79,7 +39,7 @@ __global__ void __launch_bounds__(threads)
     if (chunk >= chunks_of(count)) return;
     const unsigned lanes_before = (1u << threadIdx.x % warp_lanes) - 1;
     std::uint32_t next = chunks[chunk];
-    for_chunk(sorted, count, chunk, [&](std::int64_t i, Code code, bool first) {
+    for_chunk(sorted, count, chunk, 0, [&](std::int64_t i, Code code, bool first) {
         const unsigned firsts = __ballot_sync(0xFFFFFFFFu, first);
         if (first) {
             const std::uint32_t to = next + __popc(firsts & lanes_before);
@@ -120,8 +80,8 @@ void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
     GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, codes, memory.sorted, static_cast<int>(count),
                                                 0, 8 * sizeof(Code), stream));
     const auto chunks = static_cast<int>(chunks_of(count) + 1);
-    const auto blocks = static_cast<unsigned>((chunks * warp_lanes + threads - 1) / threads);
-    count_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, memory.chunks);
+    const unsigned blocks = blocks_of_chunks(count);
+    count_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, 0, memory.chunks);
     GPUHIST_CUDA(cudaGetLastError());
     bytes = memory.temporary_bytes;
     GPUHIST_CUDA(cub::DeviceScan::ExclusiveSum(memory.temporary, bytes, memory.chunks, memory.chunks, chunks, stream));

@@ -17,3 +17,4 @@
 #include "gpuhist/request.hpp"
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
+#include "gpuhist/stream_regions.hpp"

@@ -1,0 +1,232 @@
+// Stream analyser of regions: validates what callers hand over, and lays out its memory.
+
+#include "gpuhist/stream_regions.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "core/validate.hpp"
+#include "cuda/host/analyzer.hpp"
+#include "cuda/host/device.hpp"
+#include "cuda/host/sorted_analysis.hpp"
+#include "cuda/sorted/regions.hpp"
+#include "engines.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist {
+namespace {
+
+constexpr std::int64_t most_pixels = std::int64_t{1} << 30, most_regions = std::int64_t{1} << 28;
+/// Numbers of labels up to which each has its region in a table: beyond it regions are searched.
+constexpr std::uint64_t most_places = std::uint64_t{1} << 24;
+
+std::uint64_t largest_of(const RegionPlan& plan) {
+    const auto highest = static_cast<std::uint64_t>(traits_of(plan.labels).highest);
+    return plan.largest_label == 0 ? highest : plan.largest_label;
+}
+
+void require_range(const char* what, std::int64_t value, std::int64_t most) {
+    if (value < 1 || value > most)
+        throw InvalidArgument("plan of " + std::to_string(value) + " " + what + ": 1 to " + std::to_string(most));
+}
+
+cuda::LabelNumbers numbers_of(const RegionPlan& plan) {
+    cuda::LabelNumbers numbers{};
+    numbers.first = plan.label_zero ? 0 : 1;
+    numbers.largest = static_cast<std::uint32_t>(largest_of(plan));
+    numbers.of_each = numbers.largest - std::uint64_t{numbers.first} + 1;
+    numbers.outside = numbers.of_each * static_cast<std::uint64_t>(plan.images);
+    numbers.sample_bits = 8 * static_cast<int>(sample_bytes(plan.depth));
+    numbers.value_bits = numbers.sample_bits + (plan.masks ? 1 : 0);
+    // Where each value of the type is a label, none is outside.
+    const bool all = plan.label_zero && plan.labels != Depth::s32 &&
+                     static_cast<double>(numbers.largest) == traits_of(plan.labels).highest;
+    numbers.bits = numbers.value_bits + static_cast<int>(std::bit_width(numbers.outside - (all ? 1 : 0)));
+    return numbers;
+}
+
+void require(const RegionPlan& plan) {
+    if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
+        throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
+    if (plan.depth != Depth::u8 && plan.depth != Depth::s8 && plan.depth != Depth::u16 && plan.depth != Depth::s16)
+        throw UnsupportedDepth(std::string("plan of regions of ") + to_string(plan.depth) +
+                               ": on the GPU those of u8, s8, u16 and s16 are measured; analyze_regions takes all");
+    if (plan.labels != Depth::u8 && plan.labels != Depth::u16 && plan.labels != Depth::u32 && plan.labels != Depth::s32)
+        throw InvalidArgument(std::string("plan of labels of ") + to_string(plan.labels) +
+                              ": u8, u16, u32, or s32 that is not negative");
+    if (static_cast<double>(plan.largest_label) > traits_of(plan.labels).highest)
+        throw InvalidArgument("plan of labels up to " + std::to_string(plan.largest_label) + ", which " +
+                              to_string(plan.labels) + " does not hold");
+    require_range("pixels", plan.pixels, most_pixels);
+    require_range("images", plan.images, plan.pixels);
+    require_range("regions", plan.regions, most_regions);
+    const std::string why = cuda::why_unavailable(plan.gpu);
+    if (!why.empty()) throw EngineUnavailable("stream analyser of regions: " + why);
+    if (const int bits = numbers_of(plan).bits; bits > 64)
+        throw InvalidArgument("plan of " + std::to_string(plan.images) + " images with labels up to " +
+                              std::to_string(largest_of(plan)) + ": keys of " + std::to_string(bits) +
+                              " bits, at most 64 are sorted");
+}
+
+/// Memory of an analyser, laid out behind `base`. Returns its bytes in `end`.
+template <class Key>
+cuda::RegionMemory<Key> lay_out(const RegionPlan& plan, char* base, std::size_t& end) {
+    const auto pixels = static_cast<std::size_t>(plan.pixels);
+    // There are no more regions than pixels.
+    const std::size_t regions = static_cast<std::size_t>(std::min(plan.regions, plan.pixels)), one_more = regions + 1;
+    const cuda::LabelNumbers numbers = numbers_of(plan);
+    cuda::RegionMemory<Key> memory{};
+    end = 0;
+    const auto place = [&](auto*& pointer, std::size_t bytes) {
+        pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
+            base + std::exchange(end, cuda::place_after(end + bytes)));
+    };
+    place(memory.keys, pixels * sizeof(Key));
+    place(memory.sorted, pixels * sizeof(Key));
+    place(memory.chunks, (static_cast<std::size_t>(cuda::chunks_of(plan.pixels)) + 1) * sizeof(std::uint32_t));
+    place(memory.starts, one_more * sizeof(std::uint32_t));
+    place(memory.numbers, one_more * sizeof(std::uint64_t));
+    if (numbers.outside < most_places)
+        place(memory.places, (static_cast<std::size_t>(numbers.outside) + 1) * sizeof(std::uint32_t));
+    place(memory.boxes, one_more * sizeof(cuda::RegionBox));
+    place(memory.sums, one_more * sizeof(cuda::RegionSums));
+    place(memory.refused, sizeof(cuda::Word));
+    memory.temporary_bytes = cuda::sort_temporary<Key>(plan.pixels);
+    char* temporary = nullptr;
+    place(temporary, memory.temporary_bytes);
+    memory.temporary = temporary;
+    memory.regions = static_cast<std::uint32_t>(regions);
+    return memory;
+}
+
+/// Calls function(Key{}) with the type of a plan's keys.
+template <class Function>
+auto with_key(const RegionPlan& plan, const Function& function) {
+    return numbers_of(plan).bits <= 32 ? function(std::uint32_t{}) : function(std::uint64_t{});
+}
+
+/// Image as it lies: its rows are not taken together.
+cuda::Image as_it_lies(const ImageView& view) {
+    return {view.data, view.width, view.height, view.height == 1 ? view.packed_row_bytes() : view.row_bytes};
+}
+
+}  // namespace
+
+class StreamRegionAnalyzer::Implementation {
+  public:
+    Implementation(const RegionPlan& plan, void* workspace) : plan(plan), numbers_(numbers_of(plan)) {
+        workspace_ = static_cast<char*>(workspace ? workspace : owned_.reserve(workspace_bytes(plan)));
+        const std::size_t percentiles =
+            static_cast<std::size_t>(cuda::rows_of(plan.channels)) * plan.percentiles.size();
+        layout.first = cuda::place_after(sizeof(RegionsFound));
+        layout.percentiles_offset = sizeof(RegionResult);
+        layout.stride = (sizeof(RegionResult) + percentiles * sizeof(double) + 15) / 16 * 16;
+        layout.bytes = layout.first + layout.stride * static_cast<std::size_t>(plan.regions);
+    }
+
+    void enqueue(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) {
+        const ImageView& image = images.first;
+        cuda::validate(images, "batch");
+        cuda::validate(labels, "batch of labels");
+        core::validate(image);
+        core::validate(labels.first);
+        if (image.depth != plan.depth || image.channels != plan.channels)
+            throw InvalidArgument("image of " + std::to_string(image.channels) + " channels " + to_string(image.depth) +
+                                  ": the analyser was planned for " + std::to_string(plan.channels) + " channels " +
+                                  to_string(plan.depth));
+        if (labels.first.depth != plan.labels)
+            throw InvalidArgument(std::string("labels of ") + to_string(labels.first.depth) +
+                                  ": the analyser was planned for " + to_string(plan.labels));
+        core::validate_labels(image, labels.first);
+        if (labels.images != images.images)
+            throw InvalidArgument("batch of " + std::to_string(labels.images) + " label maps for " +
+                                  std::to_string(images.images) + " images");
+        if (image.memory != Memory::device || labels.first.memory != Memory::device)
+            throw InvalidArgument("image or labels in host memory: a stream-level analyser reads device memory");
+        if (images.images > plan.images)
+            throw InvalidArgument("batch of " + std::to_string(images.images) +
+                                  " images: the analyser was planned for " + std::to_string(plan.images));
+        if (image.pixels() > plan.pixels / images.images)
+            throw InvalidArgument(std::to_string(images.images) + " images of " + std::to_string(image.pixels()) +
+                                  " pixels: the analyser was planned for " + std::to_string(plan.pixels) + " in all");
+        if (image.mask && !plan.masks) throw InvalidArgument("image with a mask: the analyser was not planned for any");
+        if (image.mask && images.images > 1) throw InvalidArgument("batch with a mask: an image alone takes one");
+        if (!results) throw InvalidArgument("results: a null pointer");
+        if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
+            throw InvalidArgument("results are not aligned to 16 bytes");
+        const cuda::CurrentDevice current(plan.gpu);
+        with_key(plan, [&](auto key) { launch<decltype(key)>(images, labels, results, stream); });
+    }
+
+    const RegionPlan plan;
+    RegionLayout layout;
+
+  private:
+    template <class Key>
+    void launch(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
+        const ImageView& image = images.first;
+        std::size_t end = 0;
+        const cuda::RegionMemory<Key> memory = lay_out<Key>(plan, workspace_, end);
+        cuda::LabeledImages all{};
+        all.labels = as_it_lies(labels.first);
+        all.images = images.images;
+        all.image_bytes = images.image_bytes;
+        all.labels_bytes = labels.image_bytes;
+        all.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
+        all.flip = plan.depth == Depth::s8 ? 0x80 : plan.depth == Depth::s16 ? 0x8000 : 0;
+        cuda::RegionResults to{
+            static_cast<char*>(results), layout, plan.depth, static_cast<std::int32_t>(plan.percentiles.size()), {}};
+        for (std::size_t i = 0; i < plan.percentiles.size(); ++i) to.micro[i] = plan.percentiles.micro(i);
+        // Rows of results are red, green, blue, luma and alpha; each is sorted for itself.
+        static constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma,
+                                             Channel::alpha};
+        for (int row = 0; row < cuda::rows_of(plan.channels); ++row) {
+            all.row = cuda::sorted_row(image, plan.channels == 1 ? Channel::gray : colors[row]);
+            all.row.image = as_it_lies(image);
+            cuda::launch_region_row(all, numbers_, memory, sample_bytes(plan.depth), sample_bytes(plan.labels),
+                                    row == 0, row, to, stream);
+        }
+    }
+
+    cuda::LabelNumbers numbers_;
+    cuda::DeviceBuffer owned_;
+    char* workspace_;
+};
+
+std::size_t StreamRegionAnalyzer::workspace_bytes(const RegionPlan& plan) {
+    require(plan);
+    const cuda::CurrentDevice current(plan.gpu);
+    return with_key(plan, [&](auto key) {
+        std::size_t end = 0;
+        lay_out<decltype(key)>(plan, nullptr, end);
+        return end;
+    });
+}
+
+StreamRegionAnalyzer::StreamRegionAnalyzer(const RegionPlan& plan, void* workspace) {
+    require(plan);
+    const cuda::CurrentDevice current(plan.gpu);
+    implementation_ = std::make_unique<Implementation>(plan, workspace);
+}
+StreamRegionAnalyzer::~StreamRegionAnalyzer() = default;
+StreamRegionAnalyzer::StreamRegionAnalyzer(StreamRegionAnalyzer&&) noexcept = default;
+StreamRegionAnalyzer& StreamRegionAnalyzer::operator=(StreamRegionAnalyzer&&) noexcept = default;
+
+const RegionPlan& StreamRegionAnalyzer::plan() const {
+    return implementation_->plan;
+}
+RegionLayout StreamRegionAnalyzer::layout() const {
+    return implementation_->layout;
+}
+void StreamRegionAnalyzer::enqueue(const ImageView& image, const ImageView& labels, void* results,
+                                   cudaStream_t stream) {
+    enqueue(BatchView{image, 1, 0}, BatchView{labels, 1, 0}, results, stream);
+}
+void StreamRegionAnalyzer::enqueue(const BatchView& images, const BatchView& labels, void* results,
+                                   cudaStream_t stream) {
+    implementation_->enqueue(images, labels, results, stream);
+}
+
+}  // namespace gpuhist

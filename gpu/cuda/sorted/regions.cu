@@ -1,0 +1,314 @@
+// Regions: pixels sorted by their label's number and their value, what lies between equal numbers, and what is found in
+// it.
+
+#include "cuda/sorted/regions.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+#include <limits>
+
+#include "core/luma.hpp"
+#include "cuda/host/device.hpp"
+#include "cuda/pixels/walk.cuh"
+#include "cuda/results.cuh"
+#include "cuda/sorted/chunks.cuh"
+#include "statistics/percentiles.hpp"
+
+namespace gpuhist::cuda {
+namespace {
+
+constexpr int block_rows = threads / warp_lanes;  ///< of pixels that a block looks at at once, a warp each
+constexpr unsigned all_lanes = 0xFFFFFFFFu;
+
+/// Number of the label that a pixel bears.
+__device__ inline std::uint64_t number_of(const LabelNumbers& numbers, std::int64_t image, std::uint32_t label) {
+    // Labels that are negative are large ones here.
+    if (label < numbers.first || label > numbers.largest) return numbers.outside;
+    return static_cast<std::uint64_t>(image) * numbers.of_each + (label - numbers.first);
+}
+
+/// Calls visit(image, y, x, label) for all pixels, a warp for neighbours in a row, whose lanes behind the end take part
+/// with x = width. Launch: blocks of 32 x block_rows, any grid.
+template <class Label, class Visit>
+__device__ inline void for_labels(const LabeledImages& images, const Visit& visit) {
+    const std::int64_t width = images.row.image.width, height = images.row.image.height;
+    const std::int64_t rows = images.images * height;
+    for (std::int64_t r = std::int64_t{blockIdx.y} * block_rows + threadIdx.y; r < rows; r += gridDim.y * block_rows) {
+        const std::int64_t image = divide(r, height), y = r - image * height;
+        const auto* labels = reinterpret_cast<const Label*>(static_cast<const char*>(images.labels.data) +
+                                                            image * images.labels_bytes + y * images.labels.row_bytes);
+        for (std::int64_t begin = std::int64_t{blockIdx.x} * warp_lanes; begin < width;
+             begin += gridDim.x * warp_lanes) {
+            const std::int64_t x = min(begin + threadIdx.x, width);
+            visit(image, y, x, x < width ? std::uint32_t{labels[x]} : 0);
+        }
+    }
+}
+
+/// Kernel that makes the keys. `refused`: counts the pixels whose label is none; null: they were counted before.
+template <class Value, class Label, class Key>
+__global__ void __launch_bounds__(threads)
+    key_kernel(const __grid_constant__ LabeledImages images, const __grid_constant__ LabelNumbers numbers, Key* keys,
+               Word* refused) {
+    const SortedRow& row = images.row;
+    for_labels<Label>(images, [&](std::int64_t image, std::int64_t y, std::int64_t x, std::uint32_t label) {
+        if (x == row.image.width) return;
+        const auto* line = reinterpret_cast<const Value*>(static_cast<const char*>(row.image.data) +
+                                                          image * images.image_bytes + y * row.image.row_bytes);
+        const Value* pixel = line + x * row.channels;
+        const auto code = [&](int place) { return static_cast<Value>(pixel[place] ^ images.flip); };
+        const Value value =
+            row.luma ? core::luma_code<Value>(code(row.first), code(row.green), code(row.last)) : code(row.first);
+        const bool counts = !images.mask.data || images.mask.data[y * images.mask.row_bytes + x] != 0;
+        const std::uint64_t number = number_of(numbers, image, label);
+        if (refused && label > numbers.largest) atomicAdd(refused, Word{1});
+        keys[(image * row.image.height + y) * row.image.width + x] =
+            static_cast<Key>(number) << numbers.value_bits | (counts ? Key{0} : Key{1} << numbers.sample_bits) | value;
+    });
+}
+
+/// Kernel that writes where each region begins, and how many there are. Launch: a warp a chunk and more.
+template <class Key>
+__global__ void __launch_bounds__(threads)
+    find_kernel(const __grid_constant__ RegionMemory<Key> memory, const __grid_constant__ LabelNumbers numbers,
+                std::int64_t count, RegionsFound* found) {
+    const std::int64_t chunk = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_lanes;
+    const int lane = threadIdx.x % warp_lanes;
+    if (chunk > chunks_of(count)) return;
+    if (chunk == chunks_of(count)) {
+        if (lane != 0) return;
+        const std::uint32_t all = memory.chunks[chunk];
+        if (all <= memory.regions) memory.starts[all] = static_cast<std::uint32_t>(count);
+        const bool outside = memory.sorted[count - 1] >> numbers.value_bits == numbers.outside;
+        *found = {all - std::uint64_t{outside}, *memory.refused};
+        return;
+    }
+    std::uint32_t next = memory.chunks[chunk];
+    for_chunk(memory.sorted, count, chunk, numbers.value_bits, [&](std::int64_t i, Key key, bool first) {
+        const unsigned firsts = __ballot_sync(all_lanes, first);
+        const std::uint32_t region = next + __popc(firsts & ((1u << lane) - 1));
+        next += __popc(firsts);
+        if (!first) return;
+        const std::uint64_t number = key >> numbers.value_bits;
+        if (memory.places) memory.places[number] = region;
+        if (region > memory.regions) return;
+        memory.starts[region] = static_cast<std::uint32_t>(i);
+        memory.numbers[region] = number;
+        memory.boxes[region] = {INT_MAX, INT_MAX, -1, -1};
+        memory.sums[region] = {};
+    });
+}
+
+/// Region of a number that is among them; one behind all where there is no room for it.
+template <class Key>
+__device__ inline std::uint32_t region_of(const RegionMemory<Key>& memory, std::uint64_t number, std::uint32_t found) {
+    if (memory.places) return memory.places[number];
+    std::uint32_t low = 0, high = min(found, memory.regions);
+    while (low < high) {
+        const std::uint32_t middle = low + (high - low) / 2;
+        if (memory.numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < min(found, memory.regions) && memory.numbers[low] == number ? low : memory.regions;
+}
+
+/// Kernel that finds the boxes: the first pixel of each run of equal labels widens its region's.
+template <class Label, class Key>
+__global__ void __launch_bounds__(threads)
+    box_kernel(const __grid_constant__ LabeledImages images, const __grid_constant__ LabelNumbers numbers,
+               const __grid_constant__ RegionMemory<Key> memory, const RegionsFound* found) {
+    const auto regions = static_cast<std::uint32_t>(found->regions);
+    for_labels<Label>(images, [&](std::int64_t image, std::int64_t y, std::int64_t x, std::uint32_t label) {
+        const int lane = threadIdx.x;
+        const bool inside = x < images.row.image.width;
+        const std::uint32_t before = __shfl_up_sync(all_lanes, label, 1);
+        const unsigned lanes = __ballot_sync(all_lanes, inside);
+        const bool first = inside && (lane == 0 || label != before);
+        const unsigned firsts = __ballot_sync(all_lanes, first);
+        if (!first) return;
+        const std::uint64_t number = number_of(numbers, image, label);
+        if (number == numbers.outside) return;
+        const unsigned behind = (firsts | ~lanes) & (all_lanes << lane << 1);  // what ends the run
+        const int last = behind ? __ffs(behind) - 2 : warp_lanes - 1;
+        const std::uint32_t region = region_of(memory, number, regions);
+        if (region >= memory.regions) return;
+        RegionBox& box = memory.boxes[region];
+        // A box only grows: what was read of it may be old, and then costs an atomic operation that changes nothing.
+        const RegionBox old = box;
+        const int left = static_cast<int>(x), right = left + last - lane, row = static_cast<int>(y);
+        if (left < old.left) atomicMin(&box.left, left);
+        if (right > old.right) atomicMax(&box.right, right);
+        if (row < old.top) atomicMin(&box.top, row);
+        if (row > old.bottom) atomicMax(&box.bottom, row);
+    });
+}
+
+/// Kernel that sums up the codes of each region. Launch: a warp a chunk and more.
+template <class Key>
+__global__ void __launch_bounds__(threads)
+    sum_kernel(const __grid_constant__ RegionMemory<Key> memory, const __grid_constant__ LabelNumbers numbers,
+               std::int64_t count) {
+    const std::int64_t chunk = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_lanes;
+    const int lane = threadIdx.x % warp_lanes;
+    if (chunk >= chunks_of(count)) return;
+    const Key codes = (Key{1} << numbers.sample_bits) - 1, left_out = Key{1} << numbers.sample_bits;
+    const bool masks = numbers.value_bits > numbers.sample_bits;
+    std::uint32_t begun = memory.chunks[chunk];  // regions, so far
+    Word sum = 0, squares = 0;                   // of the last of these
+    const auto add = [&](std::uint32_t region, Word more, Word more_squares) {
+        if (region >= memory.regions || more == 0) return;
+        atomicAdd(&memory.sums[region].sum, more);
+        atomicAdd(&memory.sums[region].squares, more_squares);
+    };
+    for_chunk(memory.sorted, count, chunk, numbers.value_bits, [&](std::int64_t i, Key key, bool first) {
+        const bool counts = i < count && !(masks && (key & left_out));
+        const auto code = counts ? static_cast<std::uint32_t>(key & codes) : 0u;
+        Word square = Word{code} * code;
+        const unsigned firsts = __ballot_sync(all_lanes, first);
+        if (firsts == 0) {
+            sum += code;
+            squares += square;
+            return;
+        }
+        const Word sum_before = sum_over_warp(sum), squares_before = sum_over_warp(squares);
+        if (lane == 0 && begun > 0) add(begun - 1, sum_before, squares_before);
+        // Each lane adds up the codes of its region from that region's first lane on; the last lane of each has all.
+        Word value = code;
+        const unsigned own = firsts & ((2u << lane) - 1);
+        const int start = own ? 31 - __clz(own) : 0;
+#pragma unroll
+        for (int offset = 1; offset < warp_lanes; offset *= 2) {
+            const Word more = __shfl_up_sync(all_lanes, value, offset),
+                       more_squares = __shfl_up_sync(all_lanes, square, offset);
+            if (lane - offset < start) continue;
+            value += more;
+            square += more_squares;
+        }
+        const std::uint32_t region = begun + __popc(own);  // one more than its place
+        const bool goes_on = lane == warp_lanes - 1;       // perhaps, behind these codes
+        const bool last = !goes_on && (firsts >> lane & 2u);
+        if (last && region > 0) add(region - 1, value, square);
+        begun += __popc(firsts);
+        sum = goes_on ? value : 0;
+        squares = goes_on ? square : 0;
+    });
+    const Word sum_before = sum_over_warp(sum), squares_before = sum_over_warp(squares);
+    if (lane == 0 && begun > 0) add(begun - 1, sum_before, squares_before);
+}
+
+/// Kernel that writes a row of the results, a region a thread, and the rest of them with the first row.
+template <class Key>
+__global__ void __launch_bounds__(threads)
+    finish_kernel(const __grid_constant__ RegionMemory<Key> memory, const __grid_constant__ LabelNumbers numbers,
+                  bool first, int result_row, const __grid_constant__ RegionResults results) {
+    const auto* found = reinterpret_cast<const RegionsFound*>(results.memory);
+    const std::uint64_t regions = min(Word{found->regions}, Word{memory.regions});
+    const Key codes = (Key{1} << numbers.sample_bits) - 1, left_out = Key{1} << numbers.sample_bits;
+    for (std::uint64_t r = std::uint64_t{blockIdx.x} * threads + threadIdx.x; r < regions; r += gridDim.x * threads) {
+        char* memory_of = results.memory + results.layout.first + r * results.layout.stride;
+        auto& result = *reinterpret_cast<RegionResult*>(memory_of);
+        const std::uint32_t begin = memory.starts[r], end = memory.starts[r + 1];
+        if (first) {
+            const std::uint64_t number = memory.numbers[r], image = number / numbers.of_each;
+            const RegionBox box = memory.boxes[r];
+            result.label = number - image * numbers.of_each + numbers.first;
+            result.image = static_cast<std::int64_t>(image);
+            result.x = box.left;
+            result.y = box.top;
+            result.width = box.right - box.left + 1;
+            result.height = box.bottom - box.top + 1;
+            result.area = end - begin;
+        }
+        std::uint32_t stop = end;  // what does not count lies behind what does
+        if (numbers.value_bits > numbers.sample_bits)
+            for (std::uint32_t low = begin; low < stop;) {
+                const std::uint32_t middle = low + (stop - low) / 2;
+                if (memory.sorted[middle] & left_out)
+                    stop = middle;
+                else
+                    low = middle + 1;
+            }
+        const std::uint64_t n = stop - begin;
+        const auto code = [&](std::uint64_t rank) {
+            return static_cast<std::uint32_t>(memory.sorted[begin + rank] & codes);
+        };
+        const RegionSums sums = memory.sums[r];
+        memory.sums[r] = {};
+        write_channel(result.channels[result_row], results.depth, n, sums.sum, core::u128{sums.squares},
+                      n ? code(0) : 0, n ? code(n - 1) : 0);
+        auto* percentiles =
+            reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;
+        const int lowest = results.depth == Depth::s8 ? -128 : results.depth == Depth::s16 ? -32768 : 0;
+        for (int i = 0; i < results.percentiles; ++i)
+            percentiles[i] = n == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                    : core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) {
+                                          return static_cast<double>(static_cast<int>(code(rank)) + lowest);
+                                      });
+    }
+}
+
+/// Calls function(Label{}) with the type of labels of so many bytes; those of s32 are read as u32.
+template <class Function>
+void with_label_type(std::size_t bytes, const Function& function) {
+    if (bytes == 1) return function(std::uint8_t{});
+    if (bytes == 2) return function(std::uint16_t{});
+    function(std::uint32_t{});
+}
+
+}  // namespace
+
+template <class Key>
+void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
+                       std::size_t sample_bytes, std::size_t label_bytes, bool first, int result_row,
+                       const RegionResults& results, cudaStream_t stream) {
+    const std::int64_t count = images.pixels(), rows = images.images * images.row.image.height;
+    const dim3 block(warp_lanes, block_rows),
+        grid(
+            static_cast<unsigned>(std::min<std::int64_t>((images.row.image.width + warp_lanes - 1) / warp_lanes, 4096)),
+            static_cast<unsigned>(std::min<std::int64_t>((rows + block_rows - 1) / block_rows, 65535)));
+    auto* const found = reinterpret_cast<RegionsFound*>(results.memory);
+    if (first) GPUHIST_CUDA(cudaMemsetAsync(memory.refused, 0, sizeof *memory.refused, stream));
+    with_label_type(label_bytes, [&](auto label) {
+        using Label = decltype(label);
+        Word* const refused = first ? memory.refused : nullptr;
+        if (sample_bytes == 1)
+            key_kernel<std::uint8_t, Label><<<grid, block, 0, stream>>>(images, numbers, memory.keys, refused);
+        else
+            key_kernel<std::uint16_t, Label><<<grid, block, 0, stream>>>(images, numbers, memory.keys, refused);
+        GPUHIST_CUDA(cudaGetLastError());
+    });
+    std::size_t bytes = memory.temporary_bytes;
+    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, memory.keys, memory.sorted,
+                                                static_cast<int>(count), 0, numbers.bits, stream));
+    const unsigned blocks = blocks_of_chunks(count);
+    if (first) {
+        count_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, numbers.value_bits, memory.chunks);
+        GPUHIST_CUDA(cudaGetLastError());
+        bytes = memory.temporary_bytes;
+        GPUHIST_CUDA(cub::DeviceScan::ExclusiveSum(memory.temporary, bytes, memory.chunks, memory.chunks,
+                                                   static_cast<int>(chunks_of(count) + 1), stream));
+        find_kernel<<<blocks, threads, 0, stream>>>(memory, numbers, count, found);
+        GPUHIST_CUDA(cudaGetLastError());
+        with_label_type(label_bytes, [&](auto label) {
+            box_kernel<decltype(label)><<<grid, block, 0, stream>>>(images, numbers, memory, found);
+            GPUHIST_CUDA(cudaGetLastError());
+        });
+    }
+    sum_kernel<<<blocks, threads, 0, stream>>>(memory, numbers, count);
+    GPUHIST_CUDA(cudaGetLastError());
+    const unsigned of_regions = std::min<unsigned>(
+        static_cast<unsigned>((std::min<std::int64_t>(memory.regions, count) + threads - 1) / threads), 1u << 14);
+    finish_kernel<<<of_regions, threads, 0, stream>>>(memory, numbers, first, result_row, results);
+    GPUHIST_CUDA(cudaGetLastError());
+}
+
+template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint32_t>&,
+                                std::size_t, std::size_t, bool, int, const RegionResults&, cudaStream_t);
+template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint64_t>&,
+                                std::size_t, std::size_t, bool, int, const RegionResults&, cudaStream_t);
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,76 @@
+// Regions on the GPU: keys of label and value are sorted, and numbers found of what lies between equal labels. Plain
+// C++.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/host/parameters.hpp"
+#include "cuda/sorted/sort.hpp"
+#include "gpuhist/stream_regions.hpp"
+
+namespace gpuhist::cuda {
+
+/// Images and their label maps, of `row.image`'s size each. Rows are not taken together.
+struct LabeledImages {
+    SortedRow row;  ///< what is measured of the first image
+    Image labels;
+    std::int64_t images, image_bytes, labels_bytes;
+    Mask mask;           ///< of a single image; null: all pixels count
+    std::uint32_t flip;  ///< of signed integers: their highest bit; else 0
+
+    std::int64_t pixels() const { return images * row.image.pixels(); }
+};
+
+/// Numbers of labels: the regions of all images of a batch one after the other, and one more that is outside of all.
+struct LabelNumbers {
+    std::uint32_t first;          ///< label that has the number 0: 0 or 1
+    std::uint32_t largest;        ///< label
+    std::uint64_t of_each;        ///< image: the labels from first to largest
+    std::uint64_t outside;        ///< number of pixels that are in no region
+    int sample_bits, value_bits;  ///< of a key below the number: of the value, and with a bit of what does not count
+    int bits;                     ///< of a key
+};
+
+/// Box of a region: its first and last pixels.
+struct RegionBox {
+    int left, top, right, bottom;
+};
+/// Sums over the codes of a region.
+struct RegionSums {
+    Word sum, squares;
+};
+
+/// Device memory for `pixels` keys and `regions` regions, of which all but the keys hold one more.
+template <class Key>
+struct RegionMemory {
+    Key *keys, *sorted;
+    std::uint32_t* chunks;   ///< see SortMemory
+    std::uint32_t* starts;   ///< keys before each region; one more
+    std::uint64_t* numbers;  ///< of each region's label
+    std::uint32_t* places;   ///< a number's region; null: they are looked for in `numbers`
+    RegionBox* boxes;
+    RegionSums* sums;
+    Word* refused;
+    void* temporary;
+    std::size_t temporary_bytes;  ///< see sort_temporary
+    std::uint32_t regions;
+};
+
+/// Where results go, and what is asked for.
+struct RegionResults {
+    char* memory;  ///< RegionsFound, RegionResult
+    RegionLayout layout;
+    Depth depth;
+    std::int32_t percentiles;
+    std::uint32_t micro[Percentiles::most];
+};
+
+/// Enqueues that a row of the results is filled; with the first one the regions are found. `result_row`: where it is in
+/// them. Throws CudaError; does not synchronise.
+template <class Key>
+void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
+                       std::size_t sample_bytes, std::size_t label_bytes, bool first, int result_row,
+                       const RegionResults& results, cudaStream_t stream);
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,86 @@
+/// Regions of images in device memory, enqueued on a CUDA stream: the numbers of the pixels of each label, without an
+/// allocation, a synchronisation or a copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "gpuhist/request.hpp"
+#include "gpuhist/stream.hpp"
+
+namespace gpuhist {
+
+/// Plan of what an analyser of regions must be ready for.
+struct RegionPlan {
+    Depth depth = Depth::u8;          ///< of images: u8, s8, u16 or s16
+    int channels = 1;                 ///< 1, 3 or 4
+    Depth labels = Depth::u16;        ///< u8, u16, u32, or s32 that is not negative
+    std::uint64_t largest_label = 0;  ///< 0: the type's. The smaller it is, the less there is to sort
+    bool label_zero = false;          ///< pixels of label 0 are a region too, not outside of all
+    std::int64_t pixels = 0;          ///< the most in a call, those of all images of a batch: 1 to 2^30
+    std::int64_t images = 1;          ///< the most in a batch
+    std::int64_t regions = 0;         ///< the most whose results there is room for: 1 to 2^28
+    bool masks = false;               ///< whether an image may have a mask
+    Percentiles percentiles{{50}};    ///< that are found for each region and channel
+    int gpu = 0;
+};
+
+/// Beginning of the results: plain data, for kernels to read.
+struct RegionsFound {
+    std::uint64_t regions;         ///< all there are. Results are those of the first RegionPlan::regions
+    std::uint64_t refused_pixels;  ///< of labels that are negative or over the largest: they are in no region
+};
+
+/// Result of a region, at the start of `RegionLayout::stride` bytes. Behind it lie, at `percentiles_offset`, the
+/// percentiles: double[rows][percentiles], of rows as in ImageResult; NaN where no sample counts.
+struct RegionResult {
+    std::uint64_t label;
+    std::int64_t image;                ///< of a batch, from 0
+    std::int64_t x, y, width, height;  ///< the smallest box that holds all of its pixels
+    std::uint64_t area;                ///< pixels, whether they count or not
+    ChannelResult channels[5];         ///< gray; or red, green, blue, luma, and alpha where there is one
+};
+
+/// Layout of the memory of all results.
+struct RegionLayout {
+    std::size_t bytes = 0;               ///< of RegionsFound and the results
+    std::size_t first = 0, stride = 0;   ///< of the first result from the start, and from one to the next
+    std::size_t percentiles_offset = 0;  ///< from the start of a result
+};
+
+/// Analyser of regions of images in device memory. Made once, with its workspace; `enqueue` then only puts kernels on a
+/// stream, so that it can be captured in a graph and replayed on new pixels and labels. Keys of label and value are
+/// sorted (CUB's radix sort), a row of the results after the other: so the number of labels does not matter, and
+/// results are in the order of image and label. They hold the bits that `analyze_regions` and `statistics` find.
+///
+/// Calls of one analyser take turns: on one stream, or on several where the second waits for the first. Throws
+/// InvalidArgument for views that break their rules or the plan, UnsupportedDepth, CudaError where CUDA fails.
+class StreamRegionAnalyzer {
+  public:
+    /// Bytes of device memory that an analyser needs, without making one.
+    static std::size_t workspace_bytes(const RegionPlan& plan);
+
+    /// Takes its workspace from CUDA, or uses `workspace`: workspace_bytes(plan) of device memory, aligned to 256
+    /// bytes, the caller's, which must outlive the analyser. Synchronises. Throws EngineUnavailable where the GPU
+    /// cannot be used, OutOfMemory.
+    explicit StreamRegionAnalyzer(const RegionPlan& plan, void* workspace = nullptr);
+    ~StreamRegionAnalyzer();
+    StreamRegionAnalyzer(StreamRegionAnalyzer&&) noexcept;
+    StreamRegionAnalyzer& operator=(StreamRegionAnalyzer&&) noexcept;
+
+    const RegionPlan& plan() const;
+    RegionLayout layout() const;
+
+    /// Measures the regions of an image, or of each image of a batch by the label map of its number. `labels` has one
+    /// channel and the image's size; both lie in device memory, as a mask does (not of a batch). `results` is memory
+    /// that the GPU can write, layout().bytes aligned to 16; what it held before does not matter.
+    void enqueue(const ImageView& image, const ImageView& labels, void* results, cudaStream_t stream);
+    void enqueue(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream);
+
+  private:
+    class Implementation;
+    std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace gpuhist

@@ -1,0 +1,382 @@
+// Regions in the stream-level API: the numbers of each label are those that the CPU finds in its pixels.
+#include "gpuhist/stream_regions.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/regions.hpp"
+#include "support/raster.hpp"
+#include "support/stream_behavior.hpp"
+
+namespace gpuhist::test {
+namespace {
+
+using LabelAt = std::function<std::uint32_t(std::int64_t x, std::int64_t y)>;
+
+/// Samples of one depth on both sides, rows and images so many bytes apart: on the GPU what was there is poison.
+struct Pixels {
+    std::int64_t width, height, images, row_bytes, image_bytes;
+    int channels;
+    Depth depth;
+    std::vector<std::byte> bytes;
+    std::unique_ptr<DeviceMemory> memory;
+
+    Pixels(std::int64_t w, std::int64_t h, std::int64_t n, int c, Depth d, int padding)
+        : width(w), height(h), images(n), channels(c), depth(d) {
+        const auto sample = static_cast<std::int64_t>(sample_bytes(d));
+        row_bytes = (w * c + padding) * sample;
+        image_bytes = h * row_bytes + padding * sample;
+        bytes.assign(static_cast<std::size_t>(n * image_bytes), std::byte{0x3C});
+    }
+    std::byte* at(std::int64_t image, std::int64_t x, std::int64_t y) {
+        return bytes.data() + image * image_bytes + y * row_bytes +
+               x * channels * static_cast<std::int64_t>(sample_bytes(depth));
+    }
+    ImageView view(std::int64_t image, bool device) const {
+        const void* const data = device ? static_cast<const void*>(memory->data()) : bytes.data();
+        ImageView view{
+            static_cast<const std::byte*>(data) + image * image_bytes, width, height, channels, depth, row_bytes};
+        view.memory = device ? Memory::device : Memory::host;
+        return view;
+    }
+    BatchView batch() const { return {view(0, true), images, image_bytes}; }
+    void upload() {
+        memory = std::make_unique<DeviceMemory>(bytes.size(), untouched);
+        check(cudaMemcpy(memory->data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+        check(cudaStreamSynchronize(nullptr));
+    }
+};
+
+Pixels pixels_of(std::int64_t width, std::int64_t height, std::int64_t images, int channels, Depth depth, int padding,
+                 std::uint64_t seed) {
+    Pixels pixels(width, height, images, channels, depth, padding);
+    for (std::int64_t i = 0; i < images; ++i)
+        for (std::int64_t y = 0; y < height; ++y)
+            for (std::int64_t x = 0; x < width; ++x) {
+                const std::uint64_t bits = (seed = scramble(seed));
+                std::memcpy(pixels.at(i, x, y), &bits, sample_bytes(depth) * static_cast<std::size_t>(channels));
+            }
+    return pixels;
+}
+Pixels labels_of(std::int64_t width, std::int64_t height, std::int64_t images, Depth depth, int padding,
+                 const std::function<std::uint32_t(std::int64_t image, std::int64_t x, std::int64_t y)>& label) {
+    Pixels pixels(width, height, images, 1, depth, padding);
+    for (std::int64_t i = 0; i < images; ++i)
+        for (std::int64_t y = 0; y < height; ++y)
+            for (std::int64_t x = 0; x < width; ++x) {
+                const std::uint32_t value = label(i, x, y);
+                std::memcpy(pixels.at(i, x, y), &value, sample_bytes(depth));
+            }
+    return pixels;
+}
+
+class StreamRegionsTest : public StreamTest {
+  protected:
+    /// Results in device memory full of poison, and a workspace just as dirty.
+    struct Subject {
+        explicit Subject(const RegionPlan& plan)
+            : workspace(StreamRegionAnalyzer::workspace_bytes(plan), 0xA7),
+              analyzer(plan, workspace.data()),
+              results(analyzer.layout().bytes, 0x5A) {}
+        ~Subject() {
+            EXPECT_TRUE(workspace.guard_untouched());
+            EXPECT_TRUE(results.guard_untouched());
+        }
+        void fetch() {
+            host.resize(results.bytes() / sizeof(double) + 1);
+            check(cudaMemcpy(host.data(), results.data(), results.bytes(), cudaMemcpyDeviceToHost));
+        }
+        const RegionsFound& found() const { return *reinterpret_cast<const RegionsFound*>(host.data()); }
+        const RegionResult& result(std::size_t i) const {
+            const RegionLayout layout = analyzer.layout();
+            return *reinterpret_cast<const RegionResult*>(reinterpret_cast<const char*>(host.data()) + layout.first +
+                                                          i * layout.stride);
+        }
+        double percentile(std::size_t i, std::size_t row, std::size_t which) const {
+            const auto* const at = reinterpret_cast<const double*>(reinterpret_cast<const char*>(&result(i)) +
+                                                                   analyzer.layout().percentiles_offset);
+            return at[row * analyzer.plan().percentiles.size() + which];
+        }
+
+        DeviceMemory workspace;
+        StreamRegionAnalyzer analyzer;
+        DeviceMemory results;
+        std::vector<double> host;
+    };
+
+    /// Expects the regions of an image from result `at` on; returns the result behind them.
+    static std::size_t expect_regions(const Subject& subject, std::size_t at, std::int64_t image,
+                                      const std::vector<Region>& regions) {
+        const Percentiles& list = subject.analyzer.plan().percentiles;
+        const auto limit = static_cast<std::size_t>(subject.analyzer.plan().regions);
+        for (const Region& region : regions) {
+            if (at == limit) break;
+            const RegionResult& got = subject.result(at);
+            SCOPED_TRACE("image " + std::to_string(image) + ", label " + std::to_string(region.label));
+            EXPECT_EQ(got.label, region.label);
+            EXPECT_EQ(got.image, image);
+            EXPECT_EQ(got.x, region.x);
+            EXPECT_EQ(got.y, region.y);
+            EXPECT_EQ(got.width, region.width);
+            EXPECT_EQ(got.height, region.height);
+            EXPECT_EQ(got.area, region.area);
+            const std::vector<Statistics> wanted = statistics(region.analysis, list);
+            for (std::size_t row = 0; row < region.analysis.channels.size(); ++row) {
+                const ChannelAnalysis& channel = region.analysis.channels[row];
+                SCOPED_TRACE(to_string(channel.channel));
+                const auto truth = std::find_if(wanted.begin(), wanted.end(),
+                                                [&](const Statistics& of) { return of.channel == channel.channel; });
+                const ChannelResult& found = got.channels[row];
+                EXPECT_EQ(found.samples, truth->valid);
+                EXPECT_EQ(found.minimum, truth->min.value_or(0));
+                EXPECT_EQ(found.maximum, truth->max.value_or(0));
+                EXPECT_EQ(found.mean, truth->mean.value_or(0));
+                EXPECT_EQ(found.std, truth->std.value_or(0));
+                std::uint64_t sum = 0, squares = 0;
+                for (FrequencyReader reader(channel.values.runs()); reader.next();) {
+                    sum += reader.key() * reader.count();
+                    squares += reader.key() * reader.key() * reader.count();
+                }
+                EXPECT_EQ(found.sum, sum);
+                EXPECT_EQ(found.sum_squares, (Int128{squares, 0}));
+                for (std::size_t p = 0; p < list.size(); ++p) {
+                    const double value = subject.percentile(at, row, p);
+                    if (truth->percentiles[p].value)
+                        EXPECT_EQ(value, *truth->percentiles[p].value);
+                    else
+                        EXPECT_TRUE(std::isnan(value));
+                }
+            }
+            ++at;
+        }
+        return at;
+    }
+    static RegionPlan plan_of(const Pixels& pixels, const Pixels& labels, std::int64_t regions) {
+        RegionPlan plan;
+        plan.depth = pixels.depth;
+        plan.channels = pixels.channels;
+        plan.labels = labels.depth;
+        plan.pixels = pixels.width * pixels.height * pixels.images;
+        plan.images = pixels.images;
+        plan.regions = regions;
+        plan.percentiles = Percentiles({0, 12.345678, 50, 99, 100});
+        return plan;
+    }
+    /// Measures all images, and expects what the CPU finds in each.
+    void expect_same(Subject& subject, const Pixels& pixels, const Pixels& labels) {
+        subject.results.fill(0xFF);
+        subject.analyzer.enqueue(pixels.batch(), labels.batch(), subject.results.data(), stream);
+        synchronize();
+        subject.fetch();
+        RegionOptions options;
+        options.label_zero = subject.analyzer.plan().label_zero;
+        std::size_t at = 0, all = 0;
+        for (std::int64_t i = 0; i < pixels.images; ++i) {
+            const std::vector<Region> regions =
+                analyze_regions(pixels.view(i, false), labels.view(i, false), {}, options);
+            all += regions.size();
+            at = expect_regions(subject, at, i, regions);
+        }
+        EXPECT_EQ(subject.found().regions, all);
+        EXPECT_EQ(subject.found().refused_pixels, 0);
+        EXPECT_EQ(at, std::min(all, static_cast<std::size_t>(subject.analyzer.plan().regions)));
+    }
+};
+
+TEST_P(StreamRegionsTest, are_those_of_the_cpu) {
+    std::uint64_t seed = 1;
+    for (const Depth depth : {Depth::u8, Depth::s8, Depth::u16, Depth::s16})
+        for (const int channels : {1, 3, 4})
+            for (const Depth of_labels : {Depth::u8, Depth::u16, Depth::u32, Depth::s32})
+                for (const bool zero : {false, true}) {
+                    SCOPED_TRACE(std::string(to_string(depth)) + std::to_string(channels) + ", labels " +
+                                 to_string(of_labels) + (zero ? " and 0" : ""));
+                    const int padding = static_cast<int>(seed % 5);
+                    Pixels pixels = pixels_of(301, 67, 1, channels, depth, padding, ++seed);
+                    const auto highest = static_cast<std::uint32_t>(traits_of(of_labels).highest);
+                    Pixels labels = labels_of(301, 67, 1, of_labels, 3 - padding % 3, [&](auto, auto x, auto y) {
+                        if (x == 300) return y == 66 ? 77u : highest;  // one pixel, and the largest there is
+                        if (y > 50)
+                            return static_cast<std::uint32_t>(scramble(static_cast<std::uint64_t>(x * 67 + y)) % 200);
+                        return static_cast<std::uint32_t>(x < 9 ? 0 : (x / 37 + y / 11 * 9) % 250);
+                    });
+                    pixels.upload();
+                    labels.upload();
+                    RegionPlan plan = plan_of(pixels, labels, 256);
+                    plan.label_zero = zero;
+                    Subject subject(plan);
+                    expect_same(subject, pixels, labels);
+                }
+}
+
+TEST_P(StreamRegionsTest, of_one_label_and_of_one_for_each_pixel) {
+    Pixels pixels = pixels_of(513, 200, 1, 1, Depth::u16, 1, 5);
+    pixels.upload();
+    for (const bool one : {true, false}) {
+        Pixels labels = labels_of(513, 200, 1, Depth::u32, 0, [&](auto, auto x, auto y) {
+            return one ? 3u : static_cast<std::uint32_t>(4'000'000'000u - 7919 * (y * 513 + x));
+        });
+        labels.upload();
+        Subject subject(plan_of(pixels, labels, 513 * 200));
+        expect_same(subject, pixels, labels);
+    }
+}
+
+TEST_P(StreamRegionsTest, of_label_maps_in_a_batch) {
+    for (const int channels : {1, 3})
+        for (const std::int64_t images : {2, 7}) {
+            Pixels pixels = pixels_of(65, 33, images, channels, Depth::u8, 2, 9);
+            Pixels labels = labels_of(65, 33, images, Depth::u16, 1, [](std::int64_t i, auto x, auto y) {
+                return static_cast<std::uint32_t>(i == 1 ? 0 : (x + i) / 5 + y / 7 * 30);
+            });
+            pixels.upload();
+            labels.upload();
+            RegionPlan plan = plan_of(pixels, labels, 2000);
+            plan.largest_label = 500;
+            Subject subject(plan);
+            expect_same(subject, pixels, labels);
+            // Fewer images than were planned, and less room than there are regions.
+            pixels.images = labels.images = images - 1;
+            expect_same(subject, pixels, labels);
+            plan.regions = 41;
+            Subject small(plan);
+            expect_same(small, pixels, labels);
+        }
+}
+
+TEST_P(StreamRegionsTest, of_pixels_that_a_mask_leaves) {
+    for (const Depth depth : {Depth::u8, Depth::u16}) {
+        Pixels pixels = pixels_of(200, 90, 1, 4, depth, 1, 21);
+        Pixels labels = labels_of(200, 90, 1, Depth::u16, 0, [](auto, auto x, auto y) {
+            return static_cast<std::uint32_t>(x / 10 + y / 30 * 20);
+        });
+        Pixels mask = labels_of(200, 90, 1, Depth::u8, 5, [](auto, auto x, auto y) {
+            if (x < 40) return y < 30 ? 0u : 200u;  // regions of no sample, and whole ones
+            return static_cast<std::uint32_t>(scramble(static_cast<std::uint64_t>(x * 90 + y)) % 3);
+        });
+        for (Pixels* each : {&pixels, &labels, &mask}) each->upload();
+        RegionPlan plan = plan_of(pixels, labels, 100);
+        plan.masks = true;
+        Subject subject(plan);
+        const auto masked = [&](bool device) {
+            ImageView view = pixels.view(0, device);
+            view.mask = static_cast<const std::uint8_t*>(mask.view(0, device).data);
+            view.mask_row_bytes = mask.row_bytes;
+            return view;
+        };
+        subject.analyzer.enqueue(masked(true), labels.view(0, true), subject.results.data(), stream);
+        synchronize();
+        subject.fetch();
+        const std::vector<Region> regions = analyze_regions(masked(false), labels.view(0, false));
+        EXPECT_EQ(subject.found().regions, regions.size());
+        expect_regions(subject, 0, 0, regions);
+        expect_same(subject, pixels, labels);
+    }
+}
+
+TEST_P(StreamRegionsTest, count_pixels_of_labels_that_are_refused) {
+    Pixels pixels = pixels_of(64, 64, 1, 1, Depth::u8, 0, 2);
+    Pixels labels = labels_of(64, 64, 1, Depth::s32, 0, [](auto, auto x, auto y) {
+        return static_cast<std::uint32_t>(y == 0 ? -1 - x : y == 1 ? 1000 + x : x % 4);
+    });
+    pixels.upload();
+    labels.upload();
+    RegionPlan plan = plan_of(pixels, labels, 10);
+    plan.largest_label = 999;
+    Subject subject(plan);
+    subject.analyzer.enqueue(pixels.view(0, true), labels.view(0, true), subject.results.data(), stream);
+    synchronize();
+    subject.fetch();
+    EXPECT_EQ(subject.found().regions, 3);
+    EXPECT_EQ(subject.found().refused_pixels, 128);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(subject.result(i).area, 16 * 62);
+}
+
+TEST_P(StreamRegionsTest, are_replayed_in_a_graph) {
+    Pixels pixels = pixels_of(100, 80, 3, 3, Depth::u16, 0, 4);
+    Pixels labels = labels_of(100, 80, 3, Depth::u16, 0, [](auto i, auto x, auto y) {
+        return static_cast<std::uint32_t>(x / 9 + y / 9 * 12 + i);
+    });
+    pixels.upload();
+    labels.upload();
+    Subject subject(plan_of(pixels, labels, 400));
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    subject.analyzer.enqueue(pixels.batch(), labels.batch(), subject.results.data(), stream);
+    check(cudaStreamEndCapture(stream, &graph));
+    check(cudaGraphInstantiate(&executable, graph, 0));
+    for (const std::uint64_t seed : {1, 2}) {
+        const Pixels others = pixels_of(100, 80, 3, 3, Depth::u16, 0, seed);
+        pixels.bytes = others.bytes;
+        check(cudaMemcpy(pixels.memory->data(), pixels.bytes.data(), pixels.bytes.size(), cudaMemcpyHostToDevice));
+        check(cudaDeviceSynchronize());
+        subject.results.fill(0x77);
+        check(cudaGraphLaunch(executable, stream));
+        synchronize();
+        subject.fetch();
+        std::size_t at = 0;
+        for (std::int64_t i = 0; i < 3; ++i)
+            at = expect_regions(subject, at, i, analyze_regions(pixels.view(i, false), labels.view(i, false)));
+        EXPECT_EQ(subject.found().regions, at);
+    }
+    check(cudaGraphExecDestroy(executable));
+    check(cudaGraphDestroy(graph));
+}
+
+TEST_P(StreamRegionsTest, others_are_refused_by_name) {
+    Pixels pixels = pixels_of(8, 8, 1, 1, Depth::u8, 0, 4);
+    Pixels labels = labels_of(8, 8, 1, Depth::u16, 0, [](auto, auto, auto) { return 1u; });
+    pixels.upload();
+    labels.upload();
+    const RegionPlan good = plan_of(pixels, labels, 4);
+    const auto refused = [&](auto change, const char* words) {
+        RegionPlan plan = good;
+        change(plan);
+        try {
+            StreamRegionAnalyzer analyzer(plan);
+            ADD_FAILURE() << "taken, for " << words;
+        } catch (const std::exception& error) {
+            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+        }
+    };
+    refused([](RegionPlan& plan) { plan.depth = Depth::f32; }, "regions of f32");
+    refused([](RegionPlan& plan) { plan.labels = Depth::f32; }, "labels of f32");
+    refused([](RegionPlan& plan) { plan.channels = 2; }, "2 channels");
+    refused([](RegionPlan& plan) { plan.largest_label = 65536; }, "labels up to 65536, which u16");
+    refused([](RegionPlan& plan) { plan.pixels = 0; }, "plan of 0 pixels");
+    refused([](RegionPlan& plan) { plan.regions = 0; }, "plan of 0 regions");
+    refused([](RegionPlan& plan) { plan.images = 65; }, "plan of 65 images");
+    refused([](RegionPlan& plan) { plan.gpu = 99; }, "99");
+
+    Subject subject(good);
+    const auto not_taken = [&](const ImageView& image, const ImageView& map, const char* words) {
+        try {
+            subject.analyzer.enqueue(image, map, subject.results.data(), stream);
+            ADD_FAILURE() << "taken, for " << words;
+        } catch (const InvalidArgument& error) {
+            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+        }
+    };
+    const ImageView image = pixels.view(0, true), map = labels.view(0, true);
+    ImageView other = map;
+    other.width = 7;
+    not_taken(image, other, "labels of 7 x 8 pixels for an image of 8 x 8");
+    not_taken(pixels.view(0, false), map, "host memory");
+    not_taken(image, labels.view(0, false), "host memory");
+    not_taken(map, map, "1 channels u16");
+    not_taken(image, image, "labels of u8");
+    other = image;
+    other.mask = static_cast<const std::uint8_t*>(image.data);
+    other.mask_row_bytes = 8;
+    not_taken(other, map, "mask");
+    EXPECT_THROW(subject.analyzer.enqueue(image, map, nullptr, stream), InvalidArgument);
+    EXPECT_THROW(subject.analyzer.enqueue(image, map, subject.results.data() + 8, stream), InvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stream, StreamRegionsTest, testing::Values(paths[0]), label_of_path);
+
+}  // namespace
+}  // namespace gpuhist::test
