@@ -14,6 +14,7 @@
 #include "core/validate.hpp"
 #include "cpu/bands.hpp"
 #include "cpu/planes.hpp"
+#include "cpu/radix_sort.hpp"
 #include "cpu/validity.hpp"
 #include "dataset/frequency_table.hpp"
 #include "gpuhist/error.hpp"
@@ -24,30 +25,6 @@ namespace {
 
 /// Pixels whose keys are sorted at a time: so many that adding them to the counts costs little beside.
 constexpr std::int64_t chunk_pixels = std::int64_t{1} << 20;
-
-constexpr int digit_bits = 11;
-constexpr std::uint32_t digits = 1U << digit_bits;
-
-/// Sorts keys below 2^bits; the result lies in `keys` or in `other`, of the same size. Returns where.
-std::uint32_t* radix_sort(std::uint32_t* keys, std::uint32_t* other, std::size_t n, int bits) {
-    std::array<std::array<std::uint32_t, digits>, 3> counts{};
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::uint32_t key = keys[i];
-        ++counts[0][key % digits];
-        ++counts[1][key >> digit_bits & (digits - 1)];
-        ++counts[2][key >> 2 * digit_bits];
-    }
-    for (int pass = 0; pass * digit_bits < bits; ++pass) {
-        const int shift = pass * digit_bits;
-        auto& places = counts[static_cast<std::size_t>(pass)];
-        if (places[keys[0] >> shift & (digits - 1)] == n) continue;  // all the same
-        std::uint32_t place = 0;
-        for (std::uint32_t& count : places) place += std::exchange(count, place);
-        for (std::size_t i = 0; i < n; ++i) other[places[keys[i] >> shift & (digits - 1)]++] = keys[i];
-        std::swap(keys, other);
-    }
-    return keys;
-}
 
 /// Keys of some samples. Returns whether all are finite.
 GPUHIST_SIMD bool keys_loop(const float* values, int samples, std::uint32_t* keys) {
@@ -98,8 +75,8 @@ void count(Pending& pending, std::uint32_t* scratch, const std::shared_ptr<Frequ
     const auto [lowest, highest] = extremes_loop(keys, pending.count);  // what lies below needs no passes
     distances_loop(keys, pending.count, lowest);
     const int bits = static_cast<int>(std::bit_width(highest - lowest));
-    sum.add(
-        core::sorted_run(Depth::f32, lowest, radix_sort(keys, scratch, pending.count, bits), pending.count, storage));
+    sum.add(core::sorted_run(Depth::f32, lowest, radix_sort<11, 3>(keys, scratch, pending.count, bits), pending.count,
+                             storage));
     sum.settle();
     pending.count = 0;
 }

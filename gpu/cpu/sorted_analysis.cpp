@@ -9,6 +9,7 @@
 #include "core/analysis.hpp"
 #include "core/luma.hpp"
 #include "cpu/pixel_source.hpp"
+#include "cpu/radix_sort.hpp"
 #include "dataset/frequency_table.hpp"
 
 namespace gpuhist::cpu {
@@ -16,6 +17,9 @@ namespace {
 
 /// Pixels whose codes are sorted at a time: each such part becomes a run.
 constexpr std::int64_t part_pixels = std::int64_t{1} << 22;
+
+/// Codes of 8 and 16 bits, sorted by one thread, from which on a radix sort takes less time.
+constexpr std::size_t least_radix = 64;
 
 /// Type in which codes are sorted.
 template <class Sample>
@@ -71,25 +75,30 @@ void SortedAnalyzer::run(Workers& workers, const Source& source, const AnalysisR
         std::size_t found = 0;
         for (ChannelAnalysis& channel : result.channels) {
             found = find_codes<Sample>(source, begin, end, channel.channel, codes.data());
-            Code* const last = codes.data() + found;
-            if (workers.threads() > 1 && end - begin >= serial_pixels)
-                workers.among([&] { tbb::parallel_sort(codes.data(), last); });
-            else
-                std::sort(codes.data(), last);
+            Code* sorted = codes.data();
+            if (workers.threads() > 1 && end - begin >= serial_pixels) {
+                workers.among([&] { tbb::parallel_sort(sorted, sorted + found); });
+            } else if (sizeof(Sample) > 2 || found < least_radix) {
+                std::sort(sorted, sorted + found);
+            } else if constexpr (sizeof(Sample) <= 2) {
+                if (scratch_.size() < found) scratch_.resize(found);
+                sorted = radix_sort<8, sizeof(Sample)>(sorted, scratch_.data(), found, 8 * sizeof(Sample));
+            }
+            Code* const last = sorted + found;
             // What is not finite lies at the ends.
-            Code* const first = std::lower_bound(codes.data(), last, static_cast<Code>(finite.first));
+            Code* const first = std::lower_bound(sorted, last, static_cast<Code>(finite.first));
             Code* const stop = std::upper_bound(first, last, static_cast<Code>(finite.last));
             if constexpr (core::is_real<Sample>) {
                 const auto infinite = [&](Code* from, Code* to, Code code) {
                     const auto [low, high] = std::equal_range(from, to, code);
                     return static_cast<std::uint64_t>(high - low);
                 };
-                const std::uint64_t minus = infinite(codes.data(), first, core::minus_infinity_code<Sample>),
+                const std::uint64_t minus = infinite(sorted, first, core::minus_infinity_code<Sample>),
                                     plus = infinite(stop, last, core::plus_infinity_code<Sample>);
                 channel.below += minus;
                 channel.above += plus;
                 channel.infinite += minus + plus;
-                channel.nan += static_cast<std::uint64_t>(first - codes.data() + (last - stop)) - minus - plus;
+                channel.nan += static_cast<std::uint64_t>(first - sorted + (last - stop)) - minus - plus;
             }
             if (first == stop) continue;
             channel.values.add(

@@ -21,6 +21,7 @@ class SortedAnalyzer {
     void run(Workers& workers, const Source& source, const AnalysisRequest& request, Analysis& result);
 
     std::vector<std::uint32_t> words_;  ///< codes of 32 bits and fewer
+    std::vector<std::uint32_t> scratch_;
     std::vector<std::uint64_t> longs_;  ///< codes of f64
 };
 

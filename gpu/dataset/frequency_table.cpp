@@ -278,32 +278,42 @@ std::uint64_t FrequencyRun::place() const {
 
 /// Counts of neighbouring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
 /// for each key would take several times as long. Keys of 64 bits lie so far apart that a window would hold one: of
-/// these runs are a heap.
+/// these runs are a heap, and so is a single run.
 struct FrequencyReader::Window {
     static constexpr std::uint32_t keys = 4096;
 
     std::vector<FrequencyRunReader> runs;  ///< each at its first value that is not taken in
-    bool apart = false;                    ///< `runs` are a heap, the least key first
-    std::array<std::uint64_t, keys> counts{};
-    std::array<std::uint64_t, keys / 64> there{};  ///< a bit for each key with a count
-    std::size_t word = there.size();               ///< in `there`: what comes next
+    bool heap = false;                     ///< `runs` are one, the least key first; there are no windows
+    std::vector<std::uint64_t> counts;
+    std::vector<std::uint64_t> there;  ///< a bit for each key with a count
+    std::size_t word = keys / 64;      ///< in `there`: what comes next
     std::uint64_t base = 0;
 
     explicit Window(const std::vector<FrequencyRun>& all) {
         runs.reserve(all.size());
         for (const FrequencyRun& run : all) {
             if (run.depth() != all.front().depth()) refuse("runs of several depths");
-            apart = sample_bytes(run.depth()) > 4;
+            heap = all.size() == 1 || sample_bytes(run.depth()) > 4;
             runs.emplace_back(run);
             if (!runs.back().next()) runs.pop_back();
         }
-        if (apart) std::make_heap(runs.begin(), runs.end(), later);
+        if (heap) {
+            std::make_heap(runs.begin(), runs.end(), later);
+        } else {
+            counts.resize(keys);
+            there.resize(keys / 64);
+        }
     }
     static bool later(const FrequencyRunReader& a, const FrequencyRunReader& b) { return a.key() > b.key(); }
     /// Takes the least key off the heap, and its samples in all runs. False where there is none.
     bool take_least(std::uint64_t& key, std::uint64_t& count) {
         if (runs.empty()) return false;
         key = runs.front().key();
+        if (runs.size() == 1) {
+            count = runs.front().count();
+            if (!runs.front().next()) runs.clear();
+            return true;
+        }
         count = 0;
         do {
             std::pop_heap(runs.begin(), runs.end(), later);
@@ -348,9 +358,9 @@ FrequencyReader& FrequencyReader::operator=(FrequencyReader&&) noexcept = defaul
 
 bool FrequencyReader::next() {
     Window& window = *window_;
-    if (window.apart) return window.take_least(key_, count_);
+    if (window.heap) return window.take_least(key_, count_);
     for (;; ++window.word) {
-        if (window.word >= window.there.size() && !window.fill()) return false;
+        if (window.word >= Window::keys / 64 && !window.fill()) return false;
         if (std::uint64_t& bits = window.there[window.word]; bits != 0) {
             const std::uint64_t at = 64 * window.word + static_cast<std::uint64_t>(std::countr_zero(bits));
             bits &= bits - 1;

@@ -65,6 +65,7 @@ Comparison compare(int repetitions, const Ours& ours, const Other& other) {
 /// Each adds a subcommand, which runs when it is parsed and throws when it cannot.
 void add_auto(CLI::App& app);
 void add_cpu(CLI::App& app);
+void add_regions(CLI::App& app);
 void add_startup(CLI::App& app);
 void add_pipeline(CLI::App& app);
 void add_kernels(CLI::App& app);  ///< where CUDA was built in

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
     add_missing(app, "seeds");
 #endif
     gpuhist::bench::add_cpu(app);
+    gpuhist::bench::add_regions(app);
     gpuhist::bench::add_startup(app);
     gpuhist::bench::add_pipeline(app);
     gpuhist::bench::add_auto(app);
