@@ -738,6 +738,33 @@ struct Borrowed {
     nb::ndarray<nb::ro> array;
 };
 
+/// Columns of the results of regions: name, type as numpy calls it, and bytes from the start of a region's result.
+std::vector<std::tuple<std::string, std::string, std::size_t>> region_columns(const StreamRegionAnalyzer& analyzer) {
+    const RegionPlan& plan = analyzer.plan();
+    std::vector<std::tuple<std::string, std::string, std::size_t>> list{
+        {"label", "u8", offsetof(RegionResult, label)}, {"image", "i8", offsetof(RegionResult, image)},
+        {"x", "i8", offsetof(RegionResult, x)},         {"y", "i8", offsetof(RegionResult, y)},
+        {"width", "i8", offsetof(RegionResult, width)}, {"height", "i8", offsetof(RegionResult, height)},
+        {"area", "u8", offsetof(RegionResult, area)}};
+    const std::vector<std::string> rows = plan.channels == 1 ? std::vector<std::string>{"gray"}
+                                          : plan.channels == 3
+                                              ? std::vector<std::string>{"red", "green", "blue", "luma"}
+                                              : std::vector<std::string>{"red", "green", "blue", "luma", "alpha"};
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        const std::size_t at = offsetof(RegionResult, channels) + row * sizeof(ChannelResult);
+        list.emplace_back(rows[row] + "_valid", "u8", at + offsetof(ChannelResult, samples));
+        list.emplace_back(rows[row] + "_min", "f8", at + offsetof(ChannelResult, minimum));
+        list.emplace_back(rows[row] + "_max", "f8", at + offsetof(ChannelResult, maximum));
+        list.emplace_back(rows[row] + "_mean", "f8", at + offsetof(ChannelResult, mean));
+        list.emplace_back(rows[row] + "_std", "f8", at + offsetof(ChannelResult, std));
+        for (std::size_t i = 0; i < plan.percentiles.size(); ++i)
+            list.emplace_back(
+                rows[row] + "_" + plan.percentiles.name(i), "f8",
+                analyzer.layout().percentiles_offset + (row * plan.percentiles.size() + i) * sizeof(double));
+    }
+    return list;
+}
+
 void define_stream(nb::module_& module) {
     nb::class_<ResultLayout>(module, "Layout", "Layout of the memory of one image's result.")
         .def_ro("bytes", &ResultLayout::bytes, "Bytes of one image's result; the next one's starts there.")
@@ -766,8 +793,13 @@ void define_stream(nb::module_& module) {
             [](StreamAnalyzer& analyzer, const ImageView& first, std::int64_t images, std::int64_t image_bytes,
                const Asked& asked, std::uintptr_t results, std::uintptr_t stream) {
                 check_cuda_process();
-                analyzer.enqueue(BatchView{first, images, image_bytes}, asked.request(first.depth),
-                                 reinterpret_cast<void*>(results), reinterpret_cast<cudaStream_t>(stream));
+                const AnalysisRequest request = asked.request(first.depth);
+                void* const to = reinterpret_cast<void*>(results);
+                if (images == 1)
+                    analyzer.enqueue(first, request, to, reinterpret_cast<cudaStream_t>(stream));
+                else
+                    analyzer.enqueue(BatchView{first, images, image_bytes}, request, to,
+                                     reinterpret_cast<cudaStream_t>(stream));
             },
             "first"_a, "images"_a, "image_bytes"_a, "asked"_a, "results"_a, "stream"_a, Release())
         .def(
@@ -783,6 +815,36 @@ void define_stream(nb::module_& module) {
             },
             "first"_a, "images"_a, "image_bytes"_a, "output"_a, "output_bytes"_a, "normalization"_a, "asked"_a,
             "results"_a, "stream"_a, Release());
+    nb::class_<RegionLayout>(module, "RegionLayout", "Layout of the memory of the results of regions.")
+        .def_ro("bytes", &RegionLayout::bytes, "Bytes of all results.")
+        .def_ro("first", &RegionLayout::first, "Bytes to the first region's.")
+        .def_ro("stride", &RegionLayout::stride, "Bytes from one region's to the next one's.")
+        .def_ro("percentiles_offset", &RegionLayout::percentiles_offset,
+                "Bytes in a region's to its percentiles, float64[rows][percentiles].");
+    nb::class_<StreamRegionAnalyzer>(module, "StreamRegionAnalyzer")
+        .def(
+            "__init__",
+            [](StreamRegionAnalyzer* made, const std::string& depth, int channels, const std::string& labels,
+               std::uint64_t largest_label, bool label_zero, std::int64_t pixels, std::int64_t images,
+               std::int64_t regions, bool masks, const std::vector<double>& percentiles, int gpu) {
+                check_cuda_process();
+                new (made) StreamRegionAnalyzer(RegionPlan{depth_of(depth), channels, depth_of(labels), largest_label,
+                                                           label_zero, pixels, images, regions, masks,
+                                                           Percentiles(percentiles), gpu});
+            },
+            "depth"_a, "channels"_a, "labels"_a, "largest_label"_a, "label_zero"_a, "pixels"_a, "images"_a, "regions"_a,
+            "masks"_a, "percentiles"_a, "gpu"_a, Release())
+        .def("layout", &StreamRegionAnalyzer::layout)
+        .def("columns", [](const StreamRegionAnalyzer& analyzer) { return region_columns(analyzer); })
+        .def(
+            "enqueue",
+            [](StreamRegionAnalyzer& analyzer, const ImageView& first, std::int64_t images, std::int64_t image_bytes,
+               const ImageView& labels, std::int64_t labels_bytes, std::uintptr_t results, std::uintptr_t stream) {
+                check_cuda_process();
+                analyzer.enqueue(BatchView{first, images, image_bytes}, BatchView{labels, images, labels_bytes},
+                                 reinterpret_cast<void*>(results), reinterpret_cast<cudaStream_t>(stream));
+            },
+            "first"_a, "images"_a, "image_bytes"_a, "labels"_a, "labels_bytes"_a, "results"_a, "stream"_a, Release());
     module.def("measurement_of",
                [](const nb::bytes& result, const Asked& asked, std::int64_t width, std::int64_t height) {
                    return measurement_of(bytes_of(result), asked, width, height);

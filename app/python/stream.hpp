@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gpuhist/stream.hpp"
+#include "gpuhist/stream_regions.hpp"
 #include "images.hpp"
 
 namespace gpuhist::python {

@@ -63,16 +63,103 @@ def test_planes_are_refused_with_the_remedy():
 
 
 def test_samples_that_do_not_count(image):
-    """They are the host's so far: arrays there are measured by the GPU all the same, and give the same."""
+    """Rules are the host's: arrays there are measured by the GPU all the same, and give the same. Masks are both's."""
     mask = image[..., 0] > 100
     options = {"mask": mask, "nodata": 120, "valid": (10, 240)}
     assert gh.measure(image, engine="cuda", **options).to_dict() == gh.measure(image, **options).to_dict()
-    there = torch.from_numpy(image).cuda()
+    there, over = torch.from_numpy(image).cuda(), torch.from_numpy(mask).cuda()
     for name, value in options.items():
-        with pytest.raises(ValueError, match=f"{name}: on a GPU"):
-            gh.measure(there, **{name: value})
+        if name != "mask":
+            with pytest.raises(ValueError, match=f"{name}: on a GPU"):
+                gh.measure(there, **{name: value})
     with pytest.raises(ValueError, match="mask: on GPU 0"):
-        gh.measure(image, mask=torch.from_numpy(mask).cuda())
+        gh.measure(image, mask=over)
+    with pytest.raises(ValueError, match="mask: on the host, and the image is on GPU 0"):
+        gh.measure(there, mask=mask)
+    with pytest.raises(ValueError, match="mask"):
+        gh.normalize(there, "minmax", mask=over)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "float16"])
+def test_pixels_that_a_mask_leaves(rng, dtype):
+    image = rng.normal(60, 30, (123, 457, 3)).clip(0, 127).astype(dtype)
+    there = torch.from_numpy(image).cuda()
+    an = gh.Analyzer(channels=3, depth=_arrays.DEPTHS[dtype])
+    out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")
+    wide = torch.from_numpy(rng.integers(0, 2, (123, 500), np.uint8)).cuda()
+    for over in (torch.from_numpy(image[..., 0] > 50).cuda(), wide[:, 7:464]):
+        expected = gh.measure(image, mask=over.cpu().numpy()).to_dict()
+        assert expected["red"]["masked"] > 0
+        assert gh.measure(there, mask=over).to_dict() == expected
+        an.enqueue(there, mask=over, out=out)
+        assert an.read(out, width=457, height=123)[0].to_dict() == expected
+    with pytest.raises(ValueError, match="contiguous"):
+        gh.measure(there, mask=wide.t().contiguous().t()[:, :457])
+    with pytest.raises(ValueError, match="shape"):
+        gh.measure(there, mask=wide)
+
+
+def test_a_mask_of_floats_is_refused(rng):
+    there = torch.zeros(8, 8, device="cuda")
+    with pytest.raises(ValueError, match="mask of an image of f32"):
+        gh.measure(there, mask=there > 1)
+
+
+@pytest.mark.parametrize(("dtype", "channels"), [("uint8", 1), ("uint16", 1), ("int16", 3), ("uint8", 4)])
+def test_regions(rng, dtype, channels):
+    info = np.iinfo(dtype)
+    images = rng.integers(info.min, info.max + 1, (3, 60, 80, channels), dtype)
+    labels = rng.integers(0, 40, (3, 60, 80), np.int32) * 1000
+    an = gh.RegionAnalyzer(
+        pixels=3 * 60 * 80,
+        regions=200,
+        channels=channels,
+        depth=_arrays.DEPTHS[dtype],
+        labels="s32",
+        images=3,
+        masks=True,
+        percentiles=(50, 99),
+    )
+    out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")
+    there, over = torch.from_numpy(images).cuda(), torch.from_numpy(labels).cuda()
+
+    def check(found, image, expected):
+        found = found[found["image"] == image]
+        assert found["label"].tolist() == list(expected)
+        for row, region in zip(found, expected.values()):
+            assert (*region.box, region.area) == tuple(row[n] for n in ("x", "y", "width", "height", "area"))
+            for name, numbers in region.items():
+                if name == "all":
+                    continue
+                assert row[f"{name}_valid"] == numbers.valid
+                for key in ("min", "max", "mean", "std", "median", "p99"):
+                    assert row[f"{name}_{key}"] == getattr(numbers, key)
+
+    an.enqueue(there, over, out=out)
+    found = an.read(out)
+    for i in range(3):
+        check(found, i, gh.regions(images[i], labels[i], percentile_columns=(50, 99), layout="HWC"))
+    mask = torch.from_numpy(rng.integers(0, 2, (60, 80), np.uint8)).cuda()
+    an.enqueue(there[0], over[0], mask=mask, out=out)
+    check(
+        an.read(out),
+        0,
+        gh.regions(images[0], labels[0], mask=mask.cpu().numpy(), percentile_columns=(50, 99), layout="HWC"),
+    )
+    over[0, 0, 0] = -1
+    an.enqueue(there[0], over[0], out=out)
+    with pytest.raises(ValueError, match="1 pixels"):
+        an.read(out)
+    small = gh.RegionAnalyzer(
+        pixels=60 * 80, regions=3, channels=channels, depth=_arrays.DEPTHS[dtype], labels="s32"
+    )
+    small.enqueue(there[1], over[1], out=out)
+    with pytest.raises(ValueError, match="39 regions: there is room for 3"):
+        small.read(out)
+    with pytest.raises(ValueError, match="labels: shape"):
+        an.enqueue(there, over[0], out=out)
+    with pytest.raises(ValueError, match="RegionAnalyzer"):
+        gh.regions(there[0], over[0])
 
 
 def test_work_on_the_current_stream_is_seen(rng):

@@ -21,7 +21,7 @@ from ._result import Histogram, Result
 from ._summary import Summary
 
 if TYPE_CHECKING:
-    from ._gpu import Analyzer
+    from ._gpu import Analyzer, RegionAnalyzer
 
 __version__: str = _native.version
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "IoError",
     "OutOfMemory",
     "Region",
+    "RegionAnalyzer",
     "Regions",
     "Result",
     "Statistics",
@@ -63,8 +64,8 @@ def engines() -> dict[str, tuple[bool, str]]:
 
 
 def __getattr__(name: str) -> object:
-    if name == "Analyzer":
-        from ._gpu import Analyzer
+    if name in ("Analyzer", "RegionAnalyzer"):
+        from . import _gpu
 
-        return Analyzer
+        return getattr(_gpu, name)
     raise AttributeError(f"module 'gpuhist' has no attribute {name!r}")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _native
 from ._errors import InvalidArgument
 from ._measure import asked_of
 from ._result import Range, Result
+from ._source import LABEL_TYPES, Source
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Analyzer:
@@ -59,6 +64,7 @@ class Analyzer:
         *,
         out: Any,
         copy: Any = None,
+        mask: Any = None,
         layout: str | None = None,
         order: str = "RGB",
         stream: Any = None,
@@ -66,20 +72,20 @@ class Analyzer:
         """Puts the analysis of an image, H x W x C, or of N of them, N x H x W x C, on a stream; nothing is waited for.
 
         out receives a result of layout.bytes an image: contiguous uint8 on the GPU. copy, where the analyser was made
-        with normalize=, receives the normalised images. images, out and copy are borrowed until the stream has passed.
-        stream is by default the current one of the images' library; it may be in capture.
+        with normalize=, receives the normalised images. mask, H x W of bool or u8 beside one image of 8 or 16 bits, is 0
+        where pixels do not count. All are borrowed until the stream has passed. stream is by default the current one of the images' library; it may be in capture.
         """
-        found = _arrays.image_of(images, layout, order, stream=stream, batch=True)
-        if found.array.gpu != self._gpu:
-            where = "the host" if found.array.gpu is None else f"GPU {found.array.gpu}"
-            raise InvalidArgument(f"the images are on {where}, and the analyser is for GPU {self._gpu}")
+        found = _images_on(images, self._gpu, layout, order, stream)
+        view = _masked(found, mask)
         memory = _results_in(out, self._layout.bytes * found.images, self._gpu)
         handle = _arrays.current_stream(found.array, stream)
         if self._normalization is None:
             if copy is not None:
                 raise InvalidArgument("copy: the analyser was not made with normalize=")
-            self._native.enqueue(found.view, found.images, found.image_bytes, self._asked, memory, handle)
+            self._native.enqueue(view, found.images, found.image_bytes, self._asked, memory, handle)
             return
+        if mask is not None:
+            raise InvalidArgument("mask: copies on a GPU have none")
         if copy is None:
             raise InvalidArgument("copy: an analyser made with normalize= needs an array for the copies")
         target = _arrays.image_of(copy, layout, order, stream=stream, batch=True)
@@ -101,7 +107,7 @@ class Analyzer:
         """Results of memory that enqueue() filled, copied to the host on the current stream of its library, whose work
         is waited for. width and height are what the results say of the images, of which they know the pixels alone.
         """
-        raw = (out.cpu().numpy() if hasattr(out, "cpu") else out.get() if hasattr(out, "get") else out).tobytes()
+        raw = _on_host(out).tobytes()
         size = self._layout.bytes
         if len(raw) % size:
             raise InvalidArgument(f"out: {len(raw)} bytes are no multiple of a result's {size}")
@@ -111,9 +117,162 @@ class Analyzer:
         ]
 
 
+class RegionAnalyzer:
+    """Analyser of the regions of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a
+    stream. Labels and values are sorted there, so that there may be any number of labels.
+
+    channels are 1, 3 or 4; depth is u8, s8, u16 or s16; labels is u8, u16, u32, or s32 that is not negative. pixels is
+    the most in a call, those of all images together; images the most of them; regions the most that there is room for.
+    The smaller largest_label is, the less there is to sort. label_zero: pixels of label 0 are a region too. masks: there
+    may be one. percentiles, in percent, are found for each region. Calls of one analyser share its memory: they must
+    follow each other, in one stream or by events.
+
+    Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
+    """
+
+    def __init__(
+        self,
+        *,
+        pixels: int,
+        regions: int,
+        channels: int = 1,
+        depth: str = "u8",
+        labels: str = "u32",
+        largest_label: int = 0,
+        label_zero: bool = False,
+        images: int = 1,
+        masks: bool = False,
+        percentiles: Sequence[float] = (50,),
+        gpu: int = 0,
+    ) -> None:
+        self._native = _native.StreamRegionAnalyzer(
+            depth,
+            channels,
+            labels,
+            largest_label,
+            label_zero,
+            pixels,
+            images,
+            regions,
+            masks,
+            [float(one) for one in percentiles],
+            gpu,
+        )
+        self._layout = self._native.layout()
+        self._gpu = gpu
+        self._room = regions
+
+    @property
+    def layout(self) -> _native.RegionLayout:
+        """Layout of the memory of the results: ``layout.bytes`` of it."""
+        return self._layout
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of a region's result: label, image, x, y, width, height, area, and of each channel its valid samples,
+        min, max, mean, std and percentiles, as ``gray_mean`` or ``red_median``."""
+        import numpy as np
+
+        names, formats, offsets = zip(*self._native.columns())
+        return np.dtype(
+            {"names": names, "formats": formats, "offsets": offsets, "itemsize": self._layout.stride}  # type: ignore
+        )
+
+    def enqueue(
+        self,
+        images: Any,
+        labels: Any,
+        *,
+        out: Any,
+        mask: Any = None,
+        layout: str | None = None,
+        order: str = "RGB",
+        stream: Any = None,
+    ) -> None:
+        """Puts the analysis of an image's regions on a stream, or of those of N images, N x H x W x C, whose labels are
+        N x H x W; nothing is waited for.
+
+        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W of bool or u8 beside one image, is 0 where
+        pixels do not count; their regions have them in the area alone. All are borrowed until the stream has passed.
+        stream is by default the current one of the images' library; it may be in capture.
+        """
+        found = _images_on(images, self._gpu, layout, order, stream)
+        view, labels_bytes = _labels_over(found, labels, self._gpu, stream)
+        self._native.enqueue(
+            _masked(found, mask),
+            found.images,
+            found.image_bytes,
+            view,
+            labels_bytes,
+            _results_in(out, self._layout.bytes, self._gpu),
+            _arrays.current_stream(found.array, stream),
+        )
+
+    def read(self, out: Any) -> np.ndarray[Any, Any]:
+        """Regions of memory that enqueue() filled, copied to the host on the current stream of its library, whose work
+        is waited for: an array of ``dtype``, in the order of image and label.
+
+        Raises InvalidArgument where there are more regions than there is room for, or pixels whose label is negative
+        or over largest_label.
+        """
+        raw = _on_host(out).tobytes()[: self._layout.bytes]
+        regions, refused = struct.unpack_from("=QQ", raw)
+        if refused:
+            raise InvalidArgument(f"labels: {refused} pixels have one that is negative or over largest_label")
+        if regions > self._room:
+            raise InvalidArgument(f"{regions} regions: there is room for {self._room}")
+        import numpy as np
+
+        return np.frombuffer(raw, self.dtype, regions, self._layout.first)
+
+
 # Analysers, and memory for a result, that one stream uses: what it is given is done in order.
 _normalizers: dict[tuple[str, int, int, int, str], tuple[_native.StreamAnalyzer, Any]] = {}
 _normalizers_lock = threading.Lock()
+
+
+def _images_on(images: Any, gpu: int, layout: str | None, order: str, stream: Any) -> _arrays.Image:
+    found = _arrays.image_of(images, layout, order, stream=stream, batch=True)
+    if found.array.gpu != gpu:
+        where = "the host" if found.array.gpu is None else f"GPU {found.array.gpu}"
+        raise InvalidArgument(f"the images are on {where}, and the analyser is for GPU {gpu}")
+    return found
+
+
+def _masked(found: _arrays.Image, mask: Any) -> _native.View:
+    if mask is not None and found.images > 1:
+        raise InvalidArgument("mask: an image alone takes one")
+    return Source(found.view, found.given, found, None, "").masked(mask).view
+
+
+def _labels_over(found: _arrays.Image, labels: Any, gpu: int, stream: Any) -> tuple[_native.View, int]:
+    """View of the first label map, and bytes from one to the next."""
+    array = _arrays.array_of(labels, stream)
+    pixels = (found.height, found.width)
+    wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
+    if array.gpu != gpu:
+        raise InvalidArgument(f"labels: not on GPU {gpu}")
+    if array.shape != wanted:
+        raise InvalidArgument(
+            f"labels: shape {array.shape}, and the images' is {found.given}: a label a pixel is wanted, shape {wanted}"
+        )
+    if array.type not in LABEL_TYPES:
+        raise InvalidArgument(f"labels: samples of type {array.type}, and not of {', '.join(LABEL_TYPES)}: convert them")
+    row_step, step = array.strides[-2:]
+    if (found.width > 1 and step != 1) or (found.height > 1 and row_step < found.width):
+        raise InvalidArgument(
+            "labels: those of a row do not lie beside each other, and nothing on a GPU is copied unasked: x.contiguous() "
+            "(torch) or x.copy() (CuPy) makes a copy that is"
+        )
+    depth = _arrays.DEPTHS[array.type]
+    size = _arrays.bytes_of(depth)
+    row_bytes = (row_step if found.height > 1 else found.width) * size
+    view = _native.View(array.pointer, found.width, found.height, 1, depth, row_bytes, True, False, True)
+    return view, array.strides[0] * size if found.images > 1 else 0
+
+
+def _on_host(out: Any) -> Any:
+    return out.cpu().numpy() if hasattr(out, "cpu") else out.get() if hasattr(out, "get") else out
 
 
 def _starts(length: int, size: int) -> range:

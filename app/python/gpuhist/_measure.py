@@ -125,7 +125,8 @@ def measure(
 
     nodata and valid are for all channels but alpha, or a dict of channels, red, green, blue, gray, alpha, c0, ..., and
     such values. A sample is, by the first that applies, masked, nodata, NaN, infinite or valid: Statistics counts each,
-    all other numbers are of valid samples. Of an array on a GPU all samples count: these arguments are refused.
+    all other numbers are of valid samples. Of an array on a GPU a mask there may say what counts, of 8 and 16 bits; the
+    others are refused.
 
     Raises InvalidArgument (a ValueError) for what is not as said here, IoError (an OSError with a ``kind``) for files,
     EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.
@@ -146,9 +147,10 @@ def measure(
         return Result(_native.measure(seen.view, asked, source.picture), source.path)
     if engine == "cpu":
         raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
-    refuse_on_gpu(mask, rules)
+    refuse_on_gpu(rules)
     asked = asked_of(bins, range, percentile_columns, detail, white, engine, source.gpu)
-    return Result(_native.measure_on_stream(source.view, asked, _arrays.current_stream(source.found.array, stream)))
+    seen = source.masked(mask)
+    return Result(_native.measure_on_stream(seen.view, asked, _arrays.current_stream(source.found.array, stream)))
 
 
 def _measure_file(
@@ -406,7 +408,9 @@ def normalize(
         source.check(rules)
         _native.normalize(source.masked(mask).view, target.view, asked, request)
     else:
-        refuse_on_gpu(mask, rules)
+        refuse_on_gpu(rules)
+        if mask is not None:
+            raise InvalidArgument("mask: copies of an array on a GPU have none: copy both to the host")
         if engine == "cpu":
             raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
         from ._gpu import normalize_on_stream

@@ -175,7 +175,8 @@ def regions(
     source = source_of(image, layout, order, page, max_pixels, on_damaged)
     if source.gpu is not None:
         raise InvalidArgument(
-            "regions: of arrays on the host alone, for now: copy it there, as x.cpu() (torch) or cupy.asnumpy(x) does"
+            "regions: of arrays on the host: RegionAnalyzer measures those on a GPU, or copy it, as x.cpu() (torch) or "
+            "cupy.asnumpy(x) does"
         )
     source.check(rules)
     over = source.labelled(labels, max_pixels)

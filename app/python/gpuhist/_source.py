@@ -68,7 +68,8 @@ class Source(NamedTuple):
         array = self._plane(labels, "labels", LABEL_TYPES)
         height, width = array.shape
         view = _native.View(
-            array.pointer, width, height, 1, _arrays.DEPTHS[array.type], _row_bytes(array), True, False, False
+            array.pointer, width, height, 1, _arrays.DEPTHS[array.type], _row_bytes(array), True, False,
+            array.gpu is not None,
         )
         return Plane(view, array)
 
@@ -79,8 +80,10 @@ class Source(NamedTuple):
         if not _arrays.is_array(given):
             raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
         array = _arrays.array_of(given)
-        if array.gpu is not None:
-            raise InvalidArgument(f"{what}: on GPU {array.gpu}, and the image is on the host: copy it there")
+        if array.gpu != self.gpu:
+            raise InvalidArgument(
+                f"{what}: on {_where(array.gpu)}, and the image is on {_where(self.gpu)}: copy it there"
+            )
         height, width = self.view.height, self.view.width
         if array.shape != (height, width):
             raise InvalidArgument(
@@ -91,6 +94,11 @@ class Source(NamedTuple):
             raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")
         row_step, step = array.strides
         if (width > 1 and step != 1) or (height > 1 and row_step < width):
+            if array.gpu is not None:
+                raise InvalidArgument(
+                    f"{what}: the values of a row do not lie beside each other, and nothing on a GPU is copied unasked: "
+                    "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
+                )
             import numpy as np
 
             assert isinstance(array.owner, np.ndarray)
@@ -141,11 +149,14 @@ def warn_of_pages(read: _native.Picture | _native.Measurement | None, page: int 
         )
 
 
-def refuse_on_gpu(mask: object, rules: Rules) -> None:
-    """Refuses, of an array on a GPU, what is there for the host alone."""
-    given = [*(["mask"] if mask is not None else []), *rules.given()]
-    if given:
+def _where(gpu: int | None) -> str:
+    return "the host" if gpu is None else f"GPU {gpu}"
+
+
+def refuse_on_gpu(rules: Rules) -> None:
+    """Refuses, of an array on a GPU, the rules that are there for the host alone."""
+    if given := rules.given():
         raise InvalidArgument(
-            f"{given[0]}: on a GPU all samples count, for now: copy the array to the host, as x.cpu() (torch) or "
-            "cupy.asnumpy(x) does"
+            f"{given[0]}: on a GPU a mask alone says what counts: make one there, or copy the array to the host, as "
+            "x.cpu() (torch) or cupy.asnumpy(x) does"
         )
