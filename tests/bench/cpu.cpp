@@ -98,6 +98,39 @@ void run_case(Report& report, const Case& item, int repetitions) {
     report.add({"C1", item.name, item.content, "OpenCV", bytes, found.other, {}, {}, remark});
 }
 
+/// C2: an image with a mask, of which pixels count, against itself without one.
+void run_masks(Report& report, const cv::Mat& photograph, const ReportOptions& options) {
+    const cv::Size size(4000, 3000);
+    for (const int depth : {CV_8U, CV_16U, CV_32F})
+        for (const int channels : {1, 3}) {
+            const std::string name = std::string(depth == CV_8U    ? "u8"
+                                                 : depth == CV_16U ? "u16"
+                                                                   : "f32") +
+                                     (channels == 3 ? " BGR" : " grey") + " with a mask, 12 MP, 1 thread";
+            if (!options.wants("C2", name)) continue;
+            const cv::Mat image = with_depth(tiled(with_channels(photograph, channels), size), depth);
+            EngineOptions one_thread;
+            one_thread.threads = 1;
+            const std::unique_ptr<Engine> engine = make_engine("cpu", one_thread);
+            const ImageView view = io::view(image);
+            for (const std::string content : {"blank", "full", "random", "disc"}) {
+                cv::Mat mask(size, CV_8U, cv::Scalar(content == "full" ? 255 : 0));
+                if (content == "random") cv::RNG(1).fill(mask, cv::RNG::UNIFORM, 0, 2);
+                if (content == "disc") cv::circle(mask, {2000, 1500}, 1200, cv::Scalar(255), cv::FILLED);
+                ImageView masked = view;
+                masked.mask = mask.data;
+                masked.mask_row_bytes = mask.cols;
+                Analysis analysis;
+                const Comparison found = compare(
+                    options.repetitions, [&] { engine->analyze(masked, {}, analysis); },
+                    [&] { engine->analyze(view, {}, analysis); });
+                const double bytes = static_cast<double>(image.total() * image.elemSize() + mask.total());
+                report.add({"C2", name, content, "gpuhist", bytes, found.ours, at_least_relative(0.7),
+                            Relative{found.other.median_ms / found.ours.median_ms, "x the speed without it"}, ""});
+            }
+        }
+}
+
 /// What a set of f32 images takes beside: the values of one counted, and the counts merged into one run and read. To
 /// sort them is the other way to the same.
 void run_values(Report& report, const std::string& name, const char* content, const cv::Mat& image, int repetitions) {
@@ -159,6 +192,7 @@ void run(const Options& options) {
     report.say(
         "Histograms of every channel and of the luma, and all statistics; OpenCV: calcHist each, cvtColor,\n"
         "meanStdDev of the luma; of floats minMaxLoc first. It finds no percentiles, as gpuhist in brief.\n"
+        "C2: images with a mask, against themselves without.\n"
         "V1: what a set of f32 images takes beside, the values counted, against sorting them.\n"
         "natural: " +
         picture.name + (options.report.image.empty() ? ", repeated" : ", and as it is") + "\n");
@@ -181,6 +215,7 @@ void run(const Options& options) {
     for (const Case& item : all)
         if (options.report.wants("C1", item.name + " " + item.content))
             run_case(report, item, options.report.repetitions);
+    run_masks(report, with_channels(picture.pixels, 3), options.report);
     run_values(report, with_channels(picture.pixels, 3), options.report);
     report.finish();
 }

@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#define GPUHIST_AVX2 __attribute__((target("avx2")))
+#define GPUHIST_AVX2 __attribute__((target("avx2,popcnt")))
 
 namespace gpuhist::cpu::avx2 {
 namespace {
@@ -43,10 +43,66 @@ struct Weights {
 static_assert(core::luma(1u << 16, 0u, 0u) == 2 * 9798 && core::luma(0u, 1u << 16, 0u) == 2 * 19235 &&
               core::luma(0u, 0u, 1u << 16) == 2 * 3735);
 
+/// Shuffles that bring the pixels together whose bits are set, for each pattern of bits.
+template <int PixelBytes, int Pixels>
+struct Compressions {
+    alignas(16) std::uint8_t at[1 << Pixels][16];
+
+    constexpr Compressions() : at() {
+        for (int bits = 0; bits < 1 << Pixels; ++bits) {
+            int filled = 0;
+            for (int p = 0; p < Pixels; ++p)
+                for (int b = 0; b < PixelBytes && bits >> p & 1; ++b)
+                    at[bits][filled++] = static_cast<std::uint8_t>(p * PixelBytes + b);
+        }
+    }
+};
+
+/// Does what `gather` says for pixels of a size: as many of them at a time as lie in 8 or 16 bytes.
+template <int PixelBytes>
+GPUHIST_AVX2 int gather_pixels(const std::byte* from, const std::uint8_t* mask, int pixels, std::byte* to,
+                               int& filled) {
+    constexpr int together = PixelBytes <= 2 ? 8 : 4;
+    static constexpr Compressions<PixelBytes, together> compressions;
+    const __m128i zero = _mm_setzero_si128();
+    std::byte* end = to;
+    int i = 0;
+    for (; i + 16 <= pixels; i += 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(mask + i));
+        unsigned set = ~static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, zero))) & 0xFFFFu;
+        if (PixelBytes == 3 && i + 18 > pixels) break;  // four pixels are read with the next one and a third
+        for (int k = 0; k < 16; k += together, set >>= together) {
+            const unsigned some = set & ((1u << together) - 1);
+            const auto* const samples = reinterpret_cast<const __m128i*>(from + (i + k) * PixelBytes);
+            const __m128i values = PixelBytes == 1 ? _mm_loadl_epi64(samples) : _mm_loadu_si128(samples);
+            const __m128i order = _mm_load_si128(reinterpret_cast<const __m128i*>(compressions.at[some]));
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(end), _mm_shuffle_epi8(values, order));
+            end += __builtin_popcount(some) * PixelBytes;
+        }
+    }
+    filled += static_cast<int>(end - to) / PixelBytes;
+    return i;
+}
+
 }  // namespace
 
 bool supported() {
     return __builtin_cpu_supports("avx2");
+}
+
+int gather(const std::byte* from, const std::uint8_t* mask, int pixels, int pixel_bytes, std::byte* to, int& filled) {
+    switch (pixel_bytes) {
+        case 1:
+            return gather_pixels<1>(from, mask, pixels, to, filled);
+        case 2:
+            return gather_pixels<2>(from, mask, pixels, to, filled);
+        case 3:
+            return gather_pixels<3>(from, mask, pixels, to, filled);
+        case 4:
+            return gather_pixels<4>(from, mask, pixels, to, filled);
+        default:
+            return 0;
+    }
 }
 
 GPUHIST_AVX2 int luma(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, std::uint8_t* out) {
@@ -76,6 +132,9 @@ bool supported() {
     return false;
 }
 int luma(const std::uint8_t*, int, int, ChannelOrder, std::uint8_t*) {
+    return 0;
+}
+int gather(const std::byte*, const std::uint8_t*, int, int, std::byte*, int&) {
     return 0;
 }
 }  // namespace gpuhist::cpu::avx2

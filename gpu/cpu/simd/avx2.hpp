@@ -1,7 +1,8 @@
-// Luma of bytes, on processors with AVX2. What compilers make of samples that lie three apart took a third of the time
-// of all counting.
+// Loops on processors with AVX2: luma of bytes, of which compilers' code for samples that lie three apart took a third
+// of the time of all counting; and pixels that count, brought together.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "gpuhist/image.hpp"
@@ -14,5 +15,9 @@ bool supported();
 /// core::luma of the first pixels of `pixels` interleaved ones of 3 or 4 channels. Returns how many they are: a
 /// multiple of 32, all but fewer than 34.
 int luma(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, std::uint8_t* out);
+
+/// Copies those of the first pixels, of 1 to 4 bytes, whose bytes in `mask` are not 0, and counts them in `filled`;
+/// there is room for all pixels and 16 bytes. Returns how many of `pixels` were looked at: all but fewer than 16.
+int gather(const std::byte* from, const std::uint8_t* mask, int pixels, int pixel_bytes, std::byte* to, int& filled);
 
 }  // namespace gpuhist::cpu::avx2
