@@ -791,17 +791,12 @@ void define_stream(nb::module_& module) {
         .def(
             "enqueue",
             [](StreamAnalyzer& analyzer, const ImageView& first, std::int64_t images, std::int64_t image_bytes,
-               const Asked& asked, std::uintptr_t results, std::uintptr_t stream) {
+               std::int64_t mask_bytes, const Asked& asked, std::uintptr_t results, std::uintptr_t stream) {
                 check_cuda_process();
-                const AnalysisRequest request = asked.request(first.depth);
-                void* const to = reinterpret_cast<void*>(results);
-                if (images == 1)
-                    analyzer.enqueue(first, request, to, reinterpret_cast<cudaStream_t>(stream));
-                else
-                    analyzer.enqueue(BatchView{first, images, image_bytes}, request, to,
-                                     reinterpret_cast<cudaStream_t>(stream));
+                analyzer.enqueue(BatchView{first, images, image_bytes, mask_bytes}, asked.request(first.depth),
+                                 reinterpret_cast<void*>(results), reinterpret_cast<cudaStream_t>(stream));
             },
-            "first"_a, "images"_a, "image_bytes"_a, "asked"_a, "results"_a, "stream"_a, Release())
+            "first"_a, "images"_a, "image_bytes"_a, "mask_bytes"_a, "asked"_a, "results"_a, "stream"_a, Release())
         .def(
             "enqueue_normalized",
             [](StreamAnalyzer& analyzer, const ImageView& first, std::int64_t images, std::int64_t image_bytes,
@@ -839,12 +834,15 @@ void define_stream(nb::module_& module) {
         .def(
             "enqueue",
             [](StreamRegionAnalyzer& analyzer, const ImageView& first, std::int64_t images, std::int64_t image_bytes,
-               const ImageView& labels, std::int64_t labels_bytes, std::uintptr_t results, std::uintptr_t stream) {
+               std::int64_t mask_bytes, const ImageView& labels, std::int64_t labels_bytes, std::uintptr_t results,
+               std::uintptr_t stream) {
                 check_cuda_process();
-                analyzer.enqueue(BatchView{first, images, image_bytes}, BatchView{labels, images, labels_bytes},
-                                 reinterpret_cast<void*>(results), reinterpret_cast<cudaStream_t>(stream));
+                analyzer.enqueue(BatchView{first, images, image_bytes, mask_bytes},
+                                 BatchView{labels, images, labels_bytes}, reinterpret_cast<void*>(results),
+                                 reinterpret_cast<cudaStream_t>(stream));
             },
-            "first"_a, "images"_a, "image_bytes"_a, "labels"_a, "labels_bytes"_a, "results"_a, "stream"_a, Release());
+            "first"_a, "images"_a, "image_bytes"_a, "mask_bytes"_a, "labels"_a, "labels_bytes"_a, "results"_a,
+            "stream"_a, Release());
     module.def("measurement_of",
                [](const nb::bytes& result, const Asked& asked, std::int64_t width, std::int64_t height) {
                    return measurement_of(bytes_of(result), asked, width, height);

@@ -101,6 +101,48 @@ TEST_P(StreamMasksTest, leave_out_pixels) {
             }
 }
 
+TEST_P(StreamMasksTest, of_a_batch_are_replayed_in_a_graph) {
+    const Shape shape{301, 77, 3, Depth::u8};
+    DeviceImages images;
+    images.add(shape, placement(1));
+    images.add_next(5);
+    images.add_next(5);
+    const Mask mask(Shape{301, 3 * 77, 3, Depth::u8}, Mask::Kind::chance, 3, 9);
+    StreamAnalyzer analyzer(plan_of(Depth::u8, 3));
+    for (const std::int64_t distance : {77 * mask.row_bytes, std::int64_t{0}}) {
+        images.upload();
+        DeviceResults results(analyzer.layout(), 3);
+        BatchView batch = images.batch();
+        batch.first = mask.on(batch.first, true);
+        batch.mask_bytes = distance;
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t executable = nullptr;
+        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+        analyzer.enqueue(batch, {}, results.at(), stream);
+        check(cudaStreamEndCapture(stream, &graph));
+        check(cudaGraphInstantiate(&executable, graph, 0));
+        for (std::size_t round = 0; round < 3; ++round) {
+            std::vector<Picture> pictures;
+            for (std::size_t i = 0; i < 3; ++i) {
+                pictures.push_back(picture_of(shape, round, 10 * round + i));
+                images.set(i, pictures[i].view());
+            }
+            images.upload();
+            results.poison();
+            check(cudaGraphLaunch(executable, stream));
+            synchronize();
+            for (std::size_t i = 0; i < 3; ++i) {
+                ImageView masked = mask.on(pictures[i].view(), false);
+                masked.mask += static_cast<std::int64_t>(i) * distance;
+                expect(results, i, expected(masked));
+            }
+        }
+        check(cudaGraphExecDestroy(executable));
+        check(cudaGraphDestroy(graph));
+        EXPECT_TRUE(results.guard_untouched());
+    }
+}
+
 TEST_P(StreamMasksTest, others_are_refused_by_name) {
     const Shape shape{8, 8, 1, Depth::f32};
     DeviceImages floats;
@@ -125,8 +167,6 @@ TEST_P(StreamMasksTest, others_are_refused_by_name) {
     DeviceResults of_bytes(analyzer.layout(), 1);
     EXPECT_THROW(analyzer.enqueue_normalized(mask.on(images[0], true), images[0], {}, {}, of_bytes.at(), stream),
                  InvalidArgument);
-    BatchView batch{mask.on(images[0], true), 1, 0};
-    EXPECT_THROW(analyzer.enqueue(batch, {}, of_bytes.at(), stream), InvalidArgument);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stream, StreamMasksTest, testing::ValuesIn(paths), label_of_path);

@@ -248,30 +248,32 @@ TEST_P(StreamRegionsTest, of_label_maps_in_a_batch) {
 
 TEST_P(StreamRegionsTest, of_pixels_that_a_mask_leaves) {
     for (const Depth depth : {Depth::u8, Depth::u16}) {
-        Pixels pixels = pixels_of(200, 90, 1, 4, depth, 1, 21);
-        Pixels labels = labels_of(200, 90, 1, Depth::u16, 0, [](auto, auto x, auto y) {
+        Pixels pixels = pixels_of(200, 90, 2, 4, depth, 1, 21);
+        Pixels labels = labels_of(200, 90, 2, Depth::u16, 0, [](auto, auto x, auto y) {
             return static_cast<std::uint32_t>(x / 10 + y / 30 * 20);
         });
-        Pixels mask = labels_of(200, 90, 1, Depth::u8, 5, [](auto, auto x, auto y) {
+        Pixels mask = labels_of(200, 90, 2, Depth::u8, 5, [](auto i, auto x, auto y) {
             if (x < 40) return y < 30 ? 0u : 200u;  // regions of no sample, and whole ones
-            return static_cast<std::uint32_t>(scramble(static_cast<std::uint64_t>(x * 90 + y)) % 3);
+            return static_cast<std::uint32_t>(scramble(static_cast<std::uint64_t>(x * 90 + y + i)) % 3);
         });
         for (Pixels* each : {&pixels, &labels, &mask}) each->upload();
-        RegionPlan plan = plan_of(pixels, labels, 100);
+        RegionPlan plan = plan_of(pixels, labels, 200);
         plan.masks = true;
         Subject subject(plan);
-        const auto masked = [&](bool device) {
-            ImageView view = pixels.view(0, device);
-            view.mask = static_cast<const std::uint8_t*>(mask.view(0, device).data);
+        const auto masked = [&](std::int64_t image, bool device) {
+            ImageView view = pixels.view(image, device);
+            view.mask = static_cast<const std::uint8_t*>(mask.view(image, device).data);
             view.mask_row_bytes = mask.row_bytes;
             return view;
         };
-        subject.analyzer.enqueue(masked(true), labels.view(0, true), subject.results.data(), stream);
+        const BatchView batch{masked(0, true), 2, pixels.image_bytes, mask.image_bytes};
+        subject.analyzer.enqueue(batch, labels.batch(), subject.results.data(), stream);
         synchronize();
         subject.fetch();
-        const std::vector<Region> regions = analyze_regions(masked(false), labels.view(0, false));
-        EXPECT_EQ(subject.found().regions, regions.size());
-        expect_regions(subject, 0, 0, regions);
+        std::size_t at = 0;
+        for (std::int64_t i = 0; i < 2; ++i)
+            at = expect_regions(subject, at, i, analyze_regions(masked(i, false), labels.view(i, false)));
+        EXPECT_EQ(subject.found().regions, at);
         expect_same(subject, pixels, labels);
     }
 }

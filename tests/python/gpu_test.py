@@ -93,6 +93,12 @@ def test_pixels_that_a_mask_leaves(rng, dtype):
         assert gh.measure(there, mask=over).to_dict() == expected
         an.enqueue(there, mask=over, out=out)
         assert an.read(out, width=457, height=123)[0].to_dict() == expected
+    batch = torch.stack([there, there.flip(0)])
+    out = torch.empty(2 * an.layout.bytes, dtype=torch.uint8, device="cuda")
+    masks = torch.stack([over, over.flip(1)])
+    an.enqueue(batch, mask=masks, out=out)
+    for one, beside, found in zip(batch, masks, an.read(out, width=457, height=123)):
+        assert found.to_dict() == gh.measure(one.cpu().numpy(), mask=beside.cpu().numpy()).to_dict()
     with pytest.raises(ValueError, match="contiguous"):
         gh.measure(there, mask=wide.t().contiguous().t()[:, :457])
     with pytest.raises(ValueError, match="shape"):
@@ -139,13 +145,11 @@ def test_regions(rng, dtype, channels):
     found = an.read(out)
     for i in range(3):
         check(found, i, gh.regions(images[i], labels[i], percentile_columns=(50, 99), layout="HWC"))
-    mask = torch.from_numpy(rng.integers(0, 2, (60, 80), np.uint8)).cuda()
-    an.enqueue(there[0], over[0], mask=mask, out=out)
-    check(
-        an.read(out),
-        0,
-        gh.regions(images[0], labels[0], mask=mask.cpu().numpy(), percentile_columns=(50, 99), layout="HWC"),
-    )
+    mask = rng.integers(0, 2, (3, 60, 80), np.uint8)
+    an.enqueue(there, over, mask=torch.from_numpy(mask).cuda(), out=out)
+    found = an.read(out)
+    for i in range(3):
+        check(found, i, gh.regions(images[i], labels[i], mask=mask[i], percentile_columns=(50, 99), layout="HWC"))
     over[0, 0, 0] = -1
     an.enqueue(there[0], over[0], out=out)
     with pytest.raises(ValueError, match="1 pixels"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _arrays, _native
 from ._errors import InvalidArgument
 from ._measure import asked_of
 from ._result import Range, Result
-from ._source import LABEL_TYPES, Source
+from ._source import LABEL_TYPES, MASK_TYPES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,17 +72,17 @@ class Analyzer:
         """Puts the analysis of an image, H x W x C, or of N of them, N x H x W x C, on a stream; nothing is waited for.
 
         out receives a result of layout.bytes an image: contiguous uint8 on the GPU. copy, where the analyser was made
-        with normalize=, receives the normalised images. mask, H x W of bool or u8 beside one image of 8 or 16 bits, is 0
-        where pixels do not count. All are borrowed until the stream has passed. stream is by default the current one of the images' library; it may be in capture.
+        with normalize=, receives the normalised images. mask, H x W or N x H x W of bool or u8 beside images of 8 or
+        16 bits, is 0 where pixels do not count. All are borrowed until the stream has passed. stream is by default the current one of the images' library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
-        view = _masked(found, mask)
+        view, mask_bytes = _masked(found, mask, stream)
         memory = _results_in(out, self._layout.bytes * found.images, self._gpu)
         handle = _arrays.current_stream(found.array, stream)
         if self._normalization is None:
             if copy is not None:
                 raise InvalidArgument("copy: the analyser was not made with normalize=")
-            self._native.enqueue(view, found.images, found.image_bytes, self._asked, memory, handle)
+            self._native.enqueue(view, found.images, found.image_bytes, mask_bytes, self._asked, memory, handle)
             return
         if mask is not None:
             raise InvalidArgument("mask: copies on a GPU have none")
@@ -192,17 +192,19 @@ class RegionAnalyzer:
         """Puts the analysis of an image's regions on a stream, or of those of N images, N x H x W x C, whose labels are
         N x H x W; nothing is waited for.
 
-        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W of bool or u8 beside one image, is 0 where
-        pixels do not count; their regions have them in the area alone. All are borrowed until the stream has passed.
+        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W or N x H x W of bool or u8, is 0 where pixels
+        do not count; their regions have them in the area alone. All are borrowed until the stream has passed.
         stream is by default the current one of the images' library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
-        view, labels_bytes = _labels_over(found, labels, self._gpu, stream)
+        view, mask_bytes = _masked(found, mask, stream)
+        over, labels_bytes = _labels_over(found, labels, stream)
         self._native.enqueue(
-            _masked(found, mask),
+            view,
             found.images,
             found.image_bytes,
-            view,
+            mask_bytes,
+            over,
             labels_bytes,
             _results_in(out, self._layout.bytes, self._gpu),
             _arrays.current_stream(found.array, stream),
@@ -239,36 +241,57 @@ def _images_on(images: Any, gpu: int, layout: str | None, order: str, stream: An
     return found
 
 
-def _masked(found: _arrays.Image, mask: Any) -> _native.View:
-    if mask is not None and found.images > 1:
-        raise InvalidArgument("mask: an image alone takes one")
-    return Source(found.view, found.given, found, None, "").masked(mask).view
+def _masked(found: _arrays.Image, mask: Any, stream: Any) -> tuple[_native.View, int]:
+    """View of the first image with its mask, and bytes from one's mask to the next one's."""
+    if mask is None:
+        return found.view, 0
+    over = _over(found, mask, "mask", MASK_TYPES, stream)
+    return found.view.masked(over.pointer, over.row_bytes), over.image_bytes
 
 
-def _labels_over(found: _arrays.Image, labels: Any, gpu: int, stream: Any) -> tuple[_native.View, int]:
+def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_native.View, int]:
     """View of the first label map, and bytes from one to the next."""
-    array = _arrays.array_of(labels, stream)
+    over = _over(found, labels, "labels", LABEL_TYPES, stream)
+    view = _native.View(
+        over.pointer, found.width, found.height, 1, over.depth, over.row_bytes, True, False, device=True
+    )
+    return view, over.image_bytes
+
+
+class _Over(NamedTuple):
+    """Planes over images: where the first lies, and bytes from row to row and from one to the next."""
+
+    pointer: int
+    depth: str
+    row_bytes: int
+    image_bytes: int
+
+
+def _over(found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any) -> _Over:
+    """The planes of one value a pixel, one for each image."""
+    if not _arrays.is_array(given):
+        raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
+    array = _arrays.array_of(given, stream)
     pixels = (found.height, found.width)
     wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
-    if array.gpu != gpu:
-        raise InvalidArgument(f"labels: not on GPU {gpu}")
+    if array.gpu != found.array.gpu:
+        raise InvalidArgument(f"{what}: not on GPU {found.array.gpu}")
     if array.shape != wanted:
         raise InvalidArgument(
-            f"labels: shape {array.shape}, and the images' is {found.given}: a label a pixel is wanted, shape {wanted}"
+            f"{what}: shape {array.shape}, and the images' is {found.given}: a value a pixel is wanted, shape {wanted}"
         )
-    if array.type not in LABEL_TYPES:
-        raise InvalidArgument(f"labels: samples of type {array.type}, and not of {', '.join(LABEL_TYPES)}: convert them")
+    if array.type not in types:
+        raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")
     row_step, step = array.strides[-2:]
     if (found.width > 1 and step != 1) or (found.height > 1 and row_step < found.width):
         raise InvalidArgument(
-            "labels: those of a row do not lie beside each other, and nothing on a GPU is copied unasked: x.contiguous() "
-            "(torch) or x.copy() (CuPy) makes a copy that is"
+            f"{what}: the values of a row do not lie beside each other, and nothing on a GPU is copied unasked: "
+            "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
         )
     depth = _arrays.DEPTHS[array.type]
     size = _arrays.bytes_of(depth)
     row_bytes = (row_step if found.height > 1 else found.width) * size
-    view = _native.View(array.pointer, found.width, found.height, 1, depth, row_bytes, True, False, True)
-    return view, array.strides[0] * size if found.images > 1 else 0
+    return _Over(array.pointer, depth, row_bytes, array.strides[0] * size if found.images > 1 else 0)
 
 
 def _on_host(out: Any) -> Any:

@@ -273,8 +273,16 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
             throw InvalidArgument("output batch of " + std::to_string(output->images) + " images for " +
                                   std::to_string(batch.images));
     }
-    if (batch.first.mask) throw InvalidArgument("batch with a mask: a list of images takes one for each");
-    launch(tensor_of(batch, output), batch.first, request, normalization, static_cast<char*>(results), stream);
+    auto* const to = static_cast<char*>(results);
+    if (!batch.first.mask) return launch(tensor_of(batch, output), batch.first, request, normalization, to, stream);
+    const std::size_t bytes = layout(request, normalization).bytes;
+    for (std::int64_t i = 0; i < batch.images; ++i) {
+        ImageView image = batch.first;
+        image.data = static_cast<const char*>(image.data) + i * batch.image_bytes;
+        image.mask += i * batch.mask_bytes;
+        launch(tensor_of(BatchView{image, 1, 0}, nullptr), image, request, normalization,
+               to + static_cast<std::size_t>(i) * bytes, stream);
+    }
 }
 
 }  // namespace gpuhist::cuda

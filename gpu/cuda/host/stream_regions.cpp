@@ -152,7 +152,6 @@ class StreamRegionAnalyzer::Implementation {
             throw InvalidArgument(std::to_string(images.images) + " images of " + std::to_string(image.pixels()) +
                                   " pixels: the analyser was planned for " + std::to_string(plan.pixels) + " in all");
         if (image.mask && !plan.masks) throw InvalidArgument("image with a mask: the analyser was not planned for any");
-        if (image.mask && images.images > 1) throw InvalidArgument("batch with a mask: an image alone takes one");
         if (!results) throw InvalidArgument("results: a null pointer");
         if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
             throw InvalidArgument("results are not aligned to 16 bytes");
@@ -174,6 +173,7 @@ class StreamRegionAnalyzer::Implementation {
         all.images = images.images;
         all.image_bytes = images.image_bytes;
         all.labels_bytes = labels.image_bytes;
+        all.mask_bytes = images.mask_bytes;
         all.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
         all.flip = plan.depth == Depth::s8 ? 0x80 : plan.depth == Depth::s16 ? 0x8000 : 0;
         cuda::RegionResults to{

@@ -15,8 +15,8 @@ namespace gpuhist::cuda {
 struct LabeledImages {
     SortedRow row;  ///< what is measured of the first image
     Image labels;
-    std::int64_t images, image_bytes, labels_bytes;
-    Mask mask;           ///< of a single image; null: all pixels count
+    std::int64_t images, image_bytes, labels_bytes, mask_bytes;
+    Mask mask;           ///< of the first; null: all pixels count
     std::uint32_t flip;  ///< of signed integers: their highest bit; else 0
 
     std::int64_t pixels() const { return images * row.image.pixels(); }

@@ -21,10 +21,11 @@ struct BasicBatchView {
     BasicImageView<Void> first;
     std::int64_t images = 1;
     std::int64_t image_bytes = 0;  ///< from one image to the next, a multiple of a sample: they must not overlap
+    std::int64_t mask_bytes = 0;   ///< from one image's mask to the next; 0: all have the same, or none
 
     template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
     operator BasicBatchView<Other>() const {
-        return {first, images, image_bytes};
+        return {first, images, image_bytes, mask_bytes};
     }
 };
 using BatchView = BasicBatchView<const void>;
@@ -116,8 +117,8 @@ class StreamAnalyzer {
     ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
 
     /// Analyses images; `results` is memory that the GPU can write, aligned to 16 bytes: a result each, one after the
-    /// other. What it held before does not matter. An image of 8 or 16 bits, f16 too, may have a mask, in device memory
-    /// as well; not one of a batch.
+    /// other. What it held before does not matter. Images of 8 or 16 bits, f16 too, may have masks, in device memory as
+    /// well; each of these is a launch of its own.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,

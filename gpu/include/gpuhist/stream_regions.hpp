@@ -21,7 +21,7 @@ struct RegionPlan {
     std::int64_t pixels = 0;          ///< the most in a call, those of all images of a batch: 1 to 2^30
     std::int64_t images = 1;          ///< the most in a batch
     std::int64_t regions = 0;         ///< the most whose results there is room for: 1 to 2^28
-    bool masks = false;               ///< whether an image may have a mask
+    bool masks = false;               ///< whether images may have masks
     Percentiles percentiles{{50}};    ///< that are found for each region and channel
     int gpu = 0;
 };
@@ -73,8 +73,8 @@ class StreamRegionAnalyzer {
     RegionLayout layout() const;
 
     /// Measures the regions of an image, or of each image of a batch by the label map of its number. `labels` has one
-    /// channel and the image's size; both lie in device memory, as a mask does (not of a batch). `results` is memory
-    /// that the GPU can write, layout().bytes aligned to 16; what it held before does not matter.
+    /// channel and the image's size; both lie in device memory, as masks do. `results` is memory that the GPU can
+    /// write, layout().bytes aligned to 16; what it held before does not matter.
     void enqueue(const ImageView& image, const ImageView& labels, void* results, cudaStream_t stream);
     void enqueue(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream);
 
