@@ -173,9 +173,14 @@ class RegionAnalyzer:
         min, max, mean, std and percentiles, as ``gray_mean`` or ``red_median``."""
         import numpy as np
 
-        names, formats, offsets = zip(*self._native.columns())
+        columns = self._native.columns()
         return np.dtype(
-            {"names": names, "formats": formats, "offsets": offsets, "itemsize": self._layout.stride}  # type: ignore
+            {
+                "names": [name for name, _, _ in columns],
+                "formats": [kind for _, kind, _ in columns],
+                "offsets": [offset for _, _, offset in columns],
+                "itemsize": self._layout.stride,
+            }
         )
 
     def enqueue(
