@@ -130,6 +130,8 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--white"}, "--white is about stats, " + why);
     if (given("--group-by") && !writes.stats)
         throw Contradiction({"--group-by"}, "--group-by is about dataset.*, " + why);
+    if (options.group_by == GroupBy::region && !options.regions_asked())
+        throw Contradiction({"--group-by"}, "--group-by region is about regions: give --labels, --roi or --rois");
     for (const char* option : {"--resume", "--checkpoint", "--shard", "--force"})
         if (given(option) && !writes.any())
             throw Contradiction({option}, std::string(option) + " is about files, and --write none writes nothing");

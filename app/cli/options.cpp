@@ -167,10 +167,11 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
         if (lower >= upper) throw CLI::ValidationError("--range", "'" + text + "' is not LO < HI");
         options.histogram.range = Range{lower, upper};
     };
-    add_choice(grammar, app, "--group-by", options.group_by_directory, {{"dir", true}},
-               "dir: dataset.* of each directory too; its picture is\nDIR/dataset.histogram.png, of images in "
-               "none\ndataset.top.histogram.png",
-               "WHAT");
+    add_choice(
+        grammar, app, "--group-by", options.group_by, {{"dir", GroupBy::directory}, {"region", GroupBy::region}},
+        "dir: dataset.* of each directory too; its picture is\nDIR/dataset.histogram.png, of images in "
+        "none\ndataset.top.histogram.png. region: of each label or\nrectangle, over all images, without pictures",
+        "WHAT");
     add_text(app, "--percentile-columns", parse_columns(options.percentiles),
              "Which percentiles have columns, up to 32, as 0.5,50,99.9\n[1,5,25,50,75,95,99]", "LIST");
     add_text(

@@ -73,6 +73,9 @@ std::uint64_t analysis_bytes(const ImageView& view, const Options& options) {
     return valid + tables + (parts ? 6 * static_cast<std::uint64_t>(view.pixels()) * sample_bytes(view.depth) : 0);
 }
 
+/// Bytes of small images that wait, and of sums of groups in memory.
+constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
+
 }  // namespace
 
 Measurer::Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
@@ -96,6 +99,21 @@ void Measurer::reuse_memory(std::size_t bytes) {
     allocator_ = std::make_unique<io::PinnedAllocator>(*pixel_memory_);
 }
 
+/// Findings in a region that wait for their group of the set.
+struct PooledRegion {
+    std::string name;
+    Analysis analysis;
+    std::vector<FrequencyTable> values;
+
+    std::uint64_t memory_bytes() const {
+        std::uint64_t bytes = sizeof *this;
+        for (const ChannelAnalysis& one : analysis.channels)
+            bytes += sizeof one + one.counts.capacity() * sizeof one.counts[0] + one.values.memory_bytes();
+        for (const FrequencyTable& one : values) bytes += sizeof one + one.memory_bytes();
+        return bytes;
+    }
+};
+
 /// An image from reading to writing.
 struct Measurer::Image {
     Outcome* outcome;
@@ -107,7 +125,9 @@ struct Measurer::Image {
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< for a summary, of f32 for a picture too
     std::vector<std::uint8_t> mask{};      ///< of its pixels, where there is one
-    bool in_strips = false;                ///< it came so: all that is done with pixels is done
+    std::vector<PooledRegion> regions{};   ///< for a set by regions: those that are in memory
+    std::vector<std::pair<std::string, io::StoredSummary>> stored_regions{};  ///< and the others
+    bool in_strips = false;  ///< it came so: all that is done with pixels is done
 
     /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
     std::uint64_t bytes(const Options& options) const {
@@ -171,9 +191,12 @@ class Measurer::Images {
                     if (outcome.end) return;
                     if (measurer_.pass_ == 1 && measurer_.options_.regions_asked())
                         measurer_.measure_regions(image, share_, clock_);
+                    if (outcome.end) return;
                     measurer_.write_results(image, clock_);
                     if (!outcome.end) add_up(image);
                 });
+            for (const auto& [name, stored] : image.stored_regions)  // of an image that failed
+                measurer_.values_->give_back(stored.place, stored.bytes);
             ended_ = ended_ || outcome.ends_run();
             if (measurer_.kept_) {
                 outcome.analysis = std::move(image.analysis);
@@ -196,8 +219,6 @@ class Measurer::Images {
     }
 
   private:
-    static constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
-
     void analyze() {
         std::vector<Task> tasks;
         std::vector<Image*> images;
@@ -251,7 +272,7 @@ class Measurer::Images {
         }
     }
 
-    void add_up(const Image& image) {
+    void add_up(Image& image) {
         if (!measurer_.summed_ || measurer_.pass_ == 2) return;
         clock_.enter(Stage::analyze);
         if (last_ && std::any_of(last_ + 1, image.outcome,
@@ -259,9 +280,12 @@ class Measurer::Images {
             give_summaries();
         if (!first_) first_ = image.outcome;
         try {
-            if (measurer_.options_.group_by_directory) {
-                summary_of(summaries_, image.outcome->input.group).add(image.analysis, image.values);
-                store_groups(most_held);
+            const GroupBy by = measurer_.options_.group_by;
+            if (by == GroupBy::directory) add_to(image.outcome->input.group, image.analysis, image.values);
+            if (by == GroupBy::region) {
+                for (const PooledRegion& one : image.regions) add_to(one.name, one.analysis, one.values);
+                std::move(image.stored_regions.begin(), image.stored_regions.end(), std::back_inserter(stored_));
+                image.stored_regions.clear();
             }
             summary_of(summaries_, "").add(image.analysis, image.values);
         } catch (const IoError& error) {
@@ -270,21 +294,27 @@ class Measurer::Images {
         }
         last_ = image.outcome;
     }
-    /// Brings groups' summaries to the file of values where they take more memory than this.
-    void store_groups(std::uint64_t most) {
-        std::uint64_t bytes = 0;
-        for (const io::Group& group : summaries_) bytes += group.name.empty() ? 0 : group.summary.memory_bytes();
-        if (bytes <= most) return;
+    void add_to(const std::string& group, const Analysis& analysis, const std::vector<FrequencyTable>& values) {
+        Summary& summary = summary_of(summaries_, group);
+        bytes_of_groups_ -= summary.memory_bytes();
+        summary.add(analysis, values);
+        bytes_of_groups_ += summary.memory_bytes();
+        if (bytes_of_groups_ > most_held) store_groups();
+    }
+    /// Brings groups' summaries to the file of values.
+    void store_groups() {
         for (const io::Group& group : summaries_)
             if (!group.name.empty()) stored_.emplace_back(group.name, io::store(group.summary, *measurer_.values_));
         summaries_.erase(std::remove_if(summaries_.begin(), summaries_.end(),
                                         [](const io::Group& group) { return !group.name.empty(); }),
                          summaries_.end());
+        bytes_of_groups_ = 0;
     }
     void give_summaries() {
         if (last_) {
             last_->summaries = std::exchange(summaries_, {});
             last_->stored = std::exchange(stored_, {});
+            bytes_of_groups_ = 0;
         }
         first_ = nullptr;
     }
@@ -296,6 +326,7 @@ class Measurer::Images {
     std::uint64_t held_ = 0;       ///< bytes of these
     std::vector<Analysis> spare_;  ///< whose memory is used again
     std::vector<io::Group> summaries_;
+    std::uint64_t bytes_of_groups_ = 0;  ///< in these, the whole set apart
     std::vector<std::pair<std::string, io::StoredSummary>> stored_;
     Outcome* first_ = nullptr;  ///< that is in `summaries_`
     Outcome* last_ = nullptr;
@@ -623,6 +654,24 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
         outcome.region_rows += text.rows;
         outcome.printed_regions += text.json;
     };
+    const bool pooled = summed_ && options_.group_by == GroupBy::region;  // by names, over all images
+    std::uint64_t pooled_bytes = 0;
+    const auto pool = [&](const std::string& name, Analysis& analysis, std::vector<FrequencyTable> values) {
+        image.regions.push_back({name, std::move(analysis), std::move(values)});
+        pooled_bytes += image.regions.back().memory_bytes();
+        if (pooled_bytes <= most_held) return;
+        try {
+            for (const PooledRegion& one : image.regions) {
+                Summary sum;
+                sum.add(one.analysis, one.values);
+                image.stored_regions.emplace_back(one.name, io::store(sum, *values_));
+            }
+        } catch (const IoError& error) {
+            outcome.end = failure_of(error);  // of the file of values, which others need as well
+        }
+        image.regions.clear();
+        pooled_bytes = 0;
+    };
     const auto add_labels = [&](std::vector<Region>& regions) {
         std::vector<Text> texts(regions.size());
         const auto work = [&](std::size_t i) {
@@ -636,6 +685,9 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
         else
             for (std::size_t i = 0; i < regions.size(); ++i) work(i);
         std::for_each(texts.begin(), texts.end(), add);
+        if (pooled)
+            for (Region& region : regions)
+                pool(std::to_string(region.label), region.analysis, std::move(region.values));
     };
     if (labels_.any()) {
         clock.enter(Stage::decode);
@@ -651,6 +703,7 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
         RegionOptions regions;
         regions.label_zero = options_.label_zero;
         regions.threads = threads_of_copy_;
+        if (pooled) regions.count_values = image.file.samples;
         regions.memory = std::max<std::uint64_t>(budget_.limit() / 4, 1 << 20);
         const auto pixels = static_cast<std::uint64_t>(image.view.packed_row_bytes() * image.view.height);
         share.require(share.bytes() + std::min(regions.memory, pixels));
@@ -691,6 +744,11 @@ void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageCl
             const Rectangle& one = inside[i];
             const auto area = static_cast<std::uint64_t>(one.width * one.height);
             add(text_of({one.name, one.x, one.y, one.width, one.height, area}, found[i]));
+            const bool counted = pooled && traits_of(image.view.depth).counting == Counting::bins;
+            if (pooled)
+                pool(one.name, found[i],
+                     counted ? count_frequencies(tasks[i].job.image, nullptr, image.request, image.file.samples)
+                             : std::vector<FrequencyTable>());
         }
     }
 }

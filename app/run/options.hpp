@@ -26,12 +26,15 @@ struct Writes {
     bool any() const { return stats || histogram || plot || normalized; }
 };
 
+/// What the groups of a set are, whose numbers stand beside those of the whole.
+enum class GroupBy { none, directory, region };
+
 /// Everything that a run is asked to do.
 struct Options {
     InputOptions inputs;
     std::filesystem::path output = "gpuhist-out";
     std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory or list holds
-    bool group_by_directory = false;
+    GroupBy group_by = GroupBy::none;
     Normalization normalization;
     bool normalize = false;             ///< was asked for by more than --write: of what a directory or list holds too
     bool linked = false;                ///< all images are normalised by one table, that of the whole set

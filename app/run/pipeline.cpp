@@ -257,7 +257,7 @@ void Run::measure_one() {
     // A CUDA context takes longer than most images: it is made, if it was asked for, while the image is read.
     auto engine = std::async(options_.engine == "cuda" ? std::launch::async : std::launch::deferred,
                              [this] { engines_.start(); });
-    if (options_.group_by_directory) console_.note("--group-by is about a set, and the input is one image");
+    if (options_.group_by != GroupBy::none) console_.note("--group-by is about a set, and the input is one image");
     if (options_.resume) console_.note("--resume is about runs over several inputs, and the input is one image");
     Batch batch(1);
     batch.front().input = *inputs_->next();
@@ -269,7 +269,7 @@ void Run::measure_one() {
 /// Enough that all threads have work while one image takes its time, but no more than memory allows: a batch's counts,
 /// of f32 with those of its values, wait in memory for its turn.
 std::size_t Run::batches_in_flight() const {
-    const std::uint64_t summaries = options_.group_by_directory ? 2 : 1;  // of the set, and of groups
+    const std::uint64_t summaries = options_.group_by != GroupBy::none ? 2 : 1;  // of the set, and of groups
     const std::uint64_t analysis =
         summaries * 5 *
         (std::max<std::uint64_t>(65536, options_.histogram.bins) * 8 + FrequencyTable::most_memory_bytes);

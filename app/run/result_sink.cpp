@@ -77,6 +77,7 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
     shard.percentiles = options_.percentiles;
     shard.histogram = options_.histogram;
     shard.plots = options_.plots;
+    shard.plots.of_groups = !io::groups_are_regions(shard);
     if (options_.shard) shard.id = *options_.shard;
     if (sharded_ && options_.regions_asked()) shard.regions = 0;
     shard.groups = {{"", {}}};
@@ -526,7 +527,7 @@ void Results::finish() {
         finish_dataset();
     else
         output_.commit();
-    if (table_wanted_ && (from_directory_ || options_.group_by_directory)) print_set();
+    if (table_wanted_ && (from_directory_ || options_.group_by != GroupBy::none)) print_set();
     if (const std::string end = sinks_.printed && printed_ ? sinks_.printed->end() : ""; !end.empty())
         console_.print_rows(printed_tail_.missing(end));
     // The checkpoint goes when all is written and printed: a run killed later has nothing left to do.

@@ -79,7 +79,9 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--include", join(options.inputs.walk.include)},
         {"--exclude", join(options.inputs.walk.exclude)},
         {"--pages", pages_text(options.inputs.pages)},
-        {"--group-by", options.group_by_directory ? "dir" : ""},
+        {"--group-by", options.group_by == GroupBy::directory ? "dir"
+                       : options.group_by == GroupBy::region  ? "region"
+                                                              : ""},
         {"--percentile-columns", percents(options.percentiles)},
         {"--bins", std::to_string(options.histogram.bins)},
         {"--range", range ? number(range->lower) + "," + number(range->upper) : ""},

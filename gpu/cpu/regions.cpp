@@ -235,6 +235,9 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
                 region.height = place.bottom - place.top + 1;
                 region.area = place.area;
                 engine.analyze(view, asked, region.analysis);
+                const bool counted = options.count_values && traits_of(view.depth).counting == Counting::bins;
+                region.values = counted ? count_frequencies(view, nullptr, asked, *options.count_values)
+                                        : std::vector<FrequencyTable>();
             };
             for (std::size_t begin = group.first, end; begin < group.last; begin = end) {
                 end = std::min(begin + held_regions, group.last);

@@ -218,6 +218,16 @@ DepthSummary summary_of(const Analysis& image) {
     return summary;
 }
 
+/// Counts of a channel that has the values that occur in their place.
+Counts spread_out(const ChannelAnalysis& sparse, Depth depth) {
+    Counts counts(traits_of(depth).values);
+    if (!core::plausible(sparse.values, depth, core::finite(sparse)))
+        refuse(std::string(to_string(depth)) + " " + to_string(sparse.channel) + ": neither counts nor values");
+    for (FrequencyReader reader(sparse.values.runs()); reader.next();)
+        counts.at(static_cast<std::size_t>(reader.key())) = reader.count();
+    return counts;
+}
+
 /// Adds what is not zero: the counts of a small image are mostly zero.
 void add_counts(Counts& counts, const Counts& more) {
     constexpr std::size_t block = 32;
@@ -543,8 +553,14 @@ void Summary::add(const Analysis& image, const std::vector<FrequencyTable>& valu
     const bool sorted = traits_of(image.depth).counting == Counting::sorted;
     one.values_counted = !values.empty() || sorted;
     Findings findings = findings_of(one);
+    const bool sparse = traits_of(image.depth).counting == Counting::values;
+    std::vector<Counts> spread(sparse ? image.channels.size() : 0);
     for (std::size_t i = 0; i < image.channels.size(); ++i) {
         findings.counts[i] = &image.channels[i].counts;
+        if (sparse && image.channels[i].counts.empty()) {
+            spread[i] = spread_out(image.channels[i], image.depth);
+            findings.counts[i] = &spread[i];
+        }
         if (one.values_counted) findings.frequencies[i] = values.empty() ? &image.channels[i].values : &values[i];
     }
     validate(findings);

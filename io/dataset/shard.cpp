@@ -173,13 +173,15 @@ ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyF
     return file;
 }
 
-/// Adds the groups of a shard to those of others. Throws where they together are not its whole set: counts within a
+/// Adds the groups of a shard to those of others. Throws where they together are not its whole set, as directories
+/// are: counts within a
 /// group, power sums and the values of floats between the extremes are not compared, of these the checksum alone tells.
 void add_groups(const ShardFile& file, const std::vector<Group>& groups, const StoredGroups& further, Summary& whole,
                 StoredGroups& stored) {
     const auto grouped = file.shard.options.find("--group-by");
     const bool any =
-        groups.size() > 1 || !further.empty() || (grouped != file.shard.options.end() && !grouped->second.empty());
+        !groups_are_regions(file.shard) &&
+        (groups.size() > 1 || !further.empty() || (grouped != file.shard.options.end() && !grouped->second.empty()));
     Facts sum;
     const auto add = [&](const Group& group) {
         add_facts(sum, facts_of(group.summary));
@@ -344,6 +346,11 @@ struct CheckedRows {
 
 }  // namespace
 
+bool groups_are_regions(const Shard& shard) {
+    const auto by = shard.options.find("--group-by");
+    return by != shard.options.end() && by->second == "region";
+}
+
 bool is_set(const Shard& shard, const Summary& whole, std::uint64_t errors) {
     if (shard.inputs > 1) return true;
     const auto pages = shard.options.find("--pages");
@@ -431,6 +438,7 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     shard.histogram.bins = static_cast<std::uint32_t>(histogram["bins"].whole(1U << 24));
     if (const JsonReader range = histogram["range"]; !range.is_null()) shard.histogram.range = read_range(range);
     shard.plots = read_plots(value["plots"]);
+    shard.plots.of_groups = !groups_are_regions(shard);
     ReadLimits limits(json.size(), files.runs ? files.runs->bytes() : 0);
     shard.groups = read_groups(value["groups"], files, limits);
     shard.stored = read_stored(value["stored"], files, limits);

@@ -257,6 +257,7 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
     SetNumbers whole;
     std::set<std::string> drawn;
     const auto draw = [&](const Group& group, const std::vector<SummaryRow>& rows) {
+        if (!group.name.empty() && !plots.of_groups) return;
         const Plot plot = dataset_plot(group.summary, rows, group.name, plots.range);
         if (plot.panels.empty()) return;  // floats whose values were not counted
         for (const PlotFormat format : plots.formats) {

@@ -112,7 +112,7 @@ class FailingGpu : public testing::Test {
         options.engine_options.threads = 5;
         options.gpu_terms.start_seconds = 0;
         options.format = "csv";
-        options.group_by_directory = true;
+        options.group_by = GroupBy::directory;
         return options;
     }
 

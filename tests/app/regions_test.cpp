@@ -280,8 +280,8 @@ TEST_F(Regions, StopAndGoOn) {
         cv::randu(labels, 0, 6);
         save("labels/" + std::to_string(i) + ".png", labels);
     }
-    const Names words{"images", "--labels", "labels",   "--mask", "labels",       "-q",
-                      "-o",     "out",      "--engine", "cpu",    "--checkpoint", "0.001"};
+    const Names words{"images", "--labels", "labels", "--mask",       "labels", "-q",         "-o",
+                      "out",    "--engine", "cpu",    "--checkpoint", "0.001",  "--group-by", "region"};
     const Outcome whole = run(words);
     ASSERT_EQ(whole.code, 0) << whole.err;
     const auto expected = contents("out");
@@ -309,15 +309,22 @@ TEST_F(Regions, AreSharedOutAndMerged) {
         if (i != 5) save("labels/" + fs::path(name).filename().string(), labels);
     }
     const auto run_all = [&](Names words, const std::string& output) {
-        words.insert(words.end(), {"images", "--labels", "labels", "--roi", "a \"corner\"=0,0,3,3", "-q", "--engine",
-                                   "cpu", "-o", output});
+        words.insert(words.end(), {"images", "--labels", "labels", "--roi", "a \"corner\"=0,0,3,3", "--group-by",
+                                   "region", "-q", "--engine", "cpu", "-o", output});
         const Outcome outcome = run(words);
         EXPECT_EQ(outcome.code, inputs_failed) << outcome.err;
     };
     run_all({}, "whole");
+    run_all({"--memory", "1M", "--threads", "1"}, "little");
+    EXPECT_TRUE(contents("little") == contents("whole"));
+    const std::string set = read_text(at("whole/dataset.csv"));
+    for (const char* group : {"\n,u16,red,3,", "\n1,u16,", "\n4,u16,", "\n\"a \"\"corner\"\"\",u16,gray,6,"})
+        EXPECT_TRUE(contains(set, group)) << group << set;
+    EXPECT_FALSE(fs::exists(at("whole/1")));
+    EXPECT_EQ(run({"images", "--group-by", "region", "-q", "-o", "none"}).code, usage_error);
     for (const char* shard : {"1/3", "2/3", "3/3"}) {
-        const Outcome outcome = run({"images", "--labels", "labels", "--roi", "a \"corner\"=0,0,3,3", "-q", "--engine",
-                                     "cpu", "-o", "parts", "--shard", shard});
+        const Outcome outcome = run({"images", "--labels", "labels", "--roi", "a \"corner\"=0,0,3,3", "--group-by",
+                                     "region", "-q", "--engine", "cpu", "-o", "parts", "--shard", shard});
         EXPECT_EQ(outcome.err.find("gpuhist: --"), std::string::npos) << outcome.err;
     }
     EXPECT_EQ(run({"merge", "-q", "parts", "-o", "merged"}).code, inputs_failed);

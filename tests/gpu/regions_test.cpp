@@ -50,8 +50,7 @@ AnalysisRequest request_over(double lower, double upper) {
 }
 
 /// Expects rows of equal numbers.
-void expect_rows(const Analysis& found, const Analysis& expected) {
-    const auto a = statistics(found), b = statistics(expected);
+void expect_rows(const std::vector<Statistics>& a, const std::vector<Statistics>& b) {
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
         EXPECT_EQ(a[i].channel, b[i].channel);
@@ -75,7 +74,24 @@ void expect_rows(const Analysis& found, const Analysis& expected) {
         EXPECT_EQ(a[i].effective_bits, b[i].effective_bits);
         EXPECT_EQ(a[i].percentiles, b[i].percentiles);
     }
+}
+void expect_rows(const Analysis& found, const Analysis& expected) {
+    expect_rows(statistics(found), statistics(expected));
     EXPECT_EQ(found.brightness, expected.brightness);
+}
+void expect_rows(const Summary& found, const Summary& expected) {
+    std::vector<Statistics> rows[2];
+    for (const SummaryRow& row : found.statistics()) rows[0].push_back(row.statistics);
+    for (const SummaryRow& row : expected.statistics()) rows[1].push_back(row.statistics);
+    ASSERT_EQ(rows[0].size(), rows[1].size());
+    const bool rounded = found.find(Depth::f32);  // powers are, about each image's pivot
+    for (std::size_t i = 0; rounded && i < rows[0].size(); ++i)
+        for (auto number : {&Statistics::mean, &Statistics::std, &Statistics::std_sample, &Statistics::skewness,
+                            &Statistics::kurtosis}) {
+            EXPECT_NEAR((rows[0][i].*number).value(), (rows[1][i].*number).value(), 1e-12);
+            rows[0][i].*number = rows[1][i].*number;
+        }
+    expect_rows(rows[0], rows[1]);
 }
 
 /// Expects each region to be the image of its pixels.
@@ -164,8 +180,15 @@ TEST(Regions, TogetherAreTheWhole) {
         });
         RegionOptions options;
         options.label_zero = true;
+        options.count_values = Samples::color;
         const auto regions = analyze_regions(image.view(), labels.view(), request_over(-10, 10), options);
-        if (traits.counting == Counting::bins) {
+        Summary summary, whole;
+        for (const Region& region : regions) summary.add(region.analysis, region.values);
+        const bool floats = traits.counting == Counting::bins;
+        whole.add(make_engine("cpu")->analyze(image.view(), request_over(-10, 10)),
+                  floats ? count_frequencies(image.view()) : std::vector<FrequencyTable>());
+        expect_rows(summary, whole);
+        if (floats) {
             std::uint64_t pixels = 0;
             for (const Region& region : regions) pixels += region.analysis.channels[0].pixels;
             EXPECT_EQ(pixels, 50U * 31U);

@@ -361,3 +361,39 @@ def test_regions_of_files_are_the_commands(tmp_path, command, rng):
     Image.fromarray(cells.astype(np.uint8)).save(tmp_path / "cells.jpg")
     with pytest.raises(gh.IoError, match="JPEG"):
         gh.regions(tmp_path / "picture.png", tmp_path / "cells.jpg")
+
+
+def test_sets_by_regions_pool_them(tmp_path, command, rng):
+    import csv
+
+    names = {"uint8": "u8", "uint16": "u16", "float32": "f32", "float64": "f64"}
+    pools: dict[tuple[str, str, str], list[np.ndarray]] = {}
+    for folder in ("images", "labels"):
+        (tmp_path / folder).mkdir()
+    for i in range(12):
+        kind = list(names)[i % 4]
+        image = of_type(rng, kind, (20 + i, 31) if i < 8 else (20 + i, 31, 3))
+        if kind == "float32":
+            image[3, 3], image[4, 4] = np.nan, np.inf
+        labels = rng.integers(0, 4 + i % 3, (20 + i, 31), np.uint8)
+        tifffile.imwrite(tmp_path / "images" / f"{i}.tif", image, photometric="minisblack" if i < 8 else "rgb")
+        tifffile.imwrite(tmp_path / "labels" / f"{i}.tif", labels)
+        box = np.zeros_like(labels)
+        box[3:9, 2:7] = 1
+        for name, inside in {"box": box == 1, **{str(at): labels == at for at in range(1, labels.max() + 1)}}.items():
+            channels = {"gray": image[inside]} if i < 8 else {"red": image[inside][:, 0], "all": image[inside].ravel()}
+            for channel, samples in channels.items():
+                pools.setdefault((name, names[kind], channel), []).append(samples)
+    words = ["--labels", tmp_path / "labels", "--roi", "box=2,3,5,6", "--write", "stats", "--group-by", "region"]
+    command("--quiet", tmp_path / "images", "-o", tmp_path / "out", *words)
+    with open(tmp_path / "out" / "dataset.csv", newline="") as file:
+        rows = {(row["group"], row["depth"], row["channel"]): row for row in csv.DictReader(file)}
+    assert {group for group, _, _ in rows} == {"", *(group for group, _, _ in pools)}
+    for key, parts in pools.items():
+        row, samples = rows[key], np.concatenate(parts)
+        finite = samples[np.isfinite(samples)].astype(np.float64)
+        assert (int(row["images"]), int(row["valid"]), int(row["pixels"])) == (len(parts), len(finite), len(samples))
+        assert float(row["mean"]) == pytest.approx(finite.mean(), rel=1e-12)
+        assert float(row["std"]) == pytest.approx(finite.std(), rel=1e-11)
+        for name, percent in {"p01": 1, "p25": 25, "median": 50, "p99": 99}.items():
+            assert float(row[name]) == pytest.approx(np.percentile(finite, percent), rel=1e-14), (key, name)

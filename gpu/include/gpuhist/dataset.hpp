@@ -96,11 +96,11 @@ class Summary {
     /// promise.
     explicit Summary(std::vector<DepthSummary> depths);
 
-    /// Adds an image; of samples that are sorted with `values` in place of its own tables where they are given, which
-    /// may lie in a storage then; one of f32 with what `count_frequencies` says of it, without which the summary's f32
-    /// images have neither percentiles nor, unless all were counted over one range, a histogram. Throws
-    /// InvalidArgument, the summary unchanged, for findings that no engine gives or more than 2^60 samples in a
-    /// channel.
+    /// Adds an image, or a region of one; of samples that are sorted with `values` in place of its own tables where
+    /// they are given, which may lie in a storage then; one of f32 with what `count_frequencies` says of it, without
+    /// which the summary's f32 images have neither percentiles nor, unless all were counted over one range, a
+    /// histogram. Throws InvalidArgument, the summary unchanged, for findings that no engine gives or more than 2^60
+    /// samples in a channel.
     void add(const Analysis& image, const std::vector<FrequencyTable>& values = {});
     /// Adds all images of another summary. Throws as `add`.
     void merge(const Summary& other);

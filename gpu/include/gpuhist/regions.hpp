@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
@@ -20,6 +21,7 @@ struct Region {
     /// Findings in its pixels as in an image of their own: the same numbers, bit for bit. Of 8 and 16 bits it is
     /// `sparse`.
     Analysis analysis;
+    std::vector<FrequencyTable> values;  ///< f32, where RegionOptions ask for them: as `count_frequencies` gives them
 };
 
 /// Options of `analyze_regions`.
@@ -27,6 +29,8 @@ struct RegionOptions {
     bool label_zero = false;                        ///< pixels of label 0 are a region too, not outside of all
     int threads = 0;                                ///< 0: as many as the process may run on
     std::uint64_t memory = std::uint64_t{1} << 29;  ///< bytes for copies of pixels: with less there are more passes
+    /// f32: frequencies are counted too, of samples of this meaning, as a Summary of regions needs them.
+    std::optional<Samples> count_values{};
 };
 
 /// Analyses the regions of an image, and hands them to `take` in ascending order of the labels, up to 1,024 at a time,

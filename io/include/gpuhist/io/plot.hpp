@@ -48,8 +48,9 @@ struct PlotRequest {
     PlotOptions options{};
     PlotRange range{};
     std::vector<PlotFormat> formats{PlotFormat::png};
+    bool of_groups = true;  ///< of a set's groups too
     friend bool operator==(const PlotRequest& a, const PlotRequest& b) {
-        return a.options == b.options && a.range == b.range && a.formats == b.formats;
+        return a.options == b.options && a.range == b.range && a.formats == b.formats && a.of_groups == b.of_groups;
     }
 };
 

@@ -60,6 +60,9 @@ struct Shard {
 /// `--pages`). `whole` is the summary of all, `errors` the number of those that failed.
 bool is_set(const Shard& shard, const Summary& whole, std::uint64_t errors);
 
+/// Whether the groups are regions (the option `--group-by`), which may be many, overlap, and leave pixels out.
+bool groups_are_regions(const Shard& shard);
+
 /// Names of a shard's files: `part-K-of-N.json`, `part-K-of-N.stats.csv` and, where there are stored groups or runs of
 /// values too long for the first, the frequency file `part-K-of-N.values`.
 std::string shard_file_name(ShardId id);
