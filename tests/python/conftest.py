@@ -27,7 +27,7 @@ def data() -> Path:
     return ROOT / "data"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240607)
 

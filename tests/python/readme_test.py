@@ -18,7 +18,7 @@ def blocks(page: str, word: str) -> list[str]:
 
 def test_readme(monkeypatch):
     monkeypatch.chdir(ROOT)
-    (code,) = blocks("README.md", "python")
+    code, _ = blocks("README.md", "python")
     image = np.asarray(Image.open("data/chelsea.png"))
     labels = np.arange(image[..., 0].size, dtype=np.uint16).reshape(image.shape[:2]) // 1000
     names = {"image": image, "labels": labels}
@@ -27,15 +27,25 @@ def test_readme(monkeypatch):
         exec(code, names)
     assert printed.getvalue().startswith(f"{image[..., 0].mean()} ")
     assert np.array_equal(names["copy"], gh.normalize(image, "equalize"))
-    assert names["mean"].shape == (3,) and len(names["frame"]) > 5
+    assert len(names["frame"]) > 5
     blue = image[..., 2][labels == 7]
     assert list(names["cells"]) == list(range(1, labels.max() + 1)) and names["cells"][7].blue.mean == blue[blue > 0].mean()
 
 
+def test_readme_of_torch(rng):
+    torch = pytest.importorskip("torch")
+    _, code = blocks("README.md", "python")
+    images = rng.integers(0, 256, (40, 12, 10, 3), np.uint8)
+    names = {"gh": gh, "dataset": torch.from_numpy(images)}
+    exec(code, names)
+    pixels = images.reshape(-1, 3) / 255
+    assert np.allclose(names["mean"], pixels.mean(0), rtol=1e-12) and np.allclose(names["std"], pixels.std(0), rtol=1e-12)
+    drift = (images[32:].reshape(-1, 3).mean(0) / 255 - pixels.mean(0)) / pixels.std(0)  # of 40 images in batches of 16
+    assert np.allclose(names["drift"], drift, rtol=1e-9)
+
+
 @pytest.mark.parametrize("code", blocks("app/python/README.md", "python"))
 def test_the_page_of_the_package(code, monkeypatch):
-    if "torch" in code:
-        pytest.importorskip("torch")
     monkeypatch.chdir(ROOT)
     names = {"image": np.asarray(Image.open("data/chelsea.png")), "__name__": "page"}
     exec(compile(code, "README.md", "exec"), names)

@@ -141,6 +141,7 @@ def test_masks_in_any_array(rng):
 def test_results_have_them(rng):
     image = rng.integers(0, 256, (21, 33, 3), np.uint8)
     mask = rng.integers(0, 2, (21, 33)).astype(bool)
+    image[0, :2], mask[0, :2] = 0, (True, False)
     parts = [gh.measure(image, mask=one, nodata=0) for one in (mask, ~mask)]
     found = parts[0]
     numbers = found.to_dict()["red"]

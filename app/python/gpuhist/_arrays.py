@@ -369,7 +369,7 @@ def device_bytes(like: Array, size: int) -> Any:
     if library == "torch":
         import torch
 
-        return torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", like.gpu))
+        return torch.empty(size, dtype=torch.uint8, device=f"cuda:{like.gpu}")
     if library == "cupy":
         import cupy
 
