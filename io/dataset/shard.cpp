@@ -173,9 +173,9 @@ ShardFile read_shard_file(const fs::path& path, const std::shared_ptr<FrequencyF
     return file;
 }
 
-/// Adds the groups of a shard to those of others. Throws where they together are not its whole set, as directories
-/// are: counts within a
-/// group, power sums and the values of floats between the extremes are not compared, of these the checksum alone tells.
+/// Adds the groups of a shard to those of others. Throws where they together are not its whole set, as directories are:
+/// counts within a group, power sums and the values of floats between the extremes are not compared, of these the
+/// checksum alone tells.
 void add_groups(const ShardFile& file, const std::vector<Group>& groups, const StoredGroups& further, Summary& whole,
                 StoredGroups& stored) {
     const auto grouped = file.shard.options.find("--group-by");
