@@ -63,12 +63,13 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--label-zero"}, "--label-zero is about --labels");
     if (given("--clip-rois") && !given("--roi") && !given("--rois"))
         throw Contradiction({"--clip-rois"}, "--clip-rois is about --roi and --rois");
-    const bool leaves_out =
-        given("--mask") || given("--nodata") || given("--valid") || options.validity.alpha == AlphaRule::mask;
+    const AlphaRule alpha = options.validity.alpha;
+    const bool leaves_out = given("--mask") || given("--nodata") || given("--valid") || alpha == AlphaRule::mask ||
+                            alpha == AlphaRule::weight;
     if (options.normalization.valid_only && !leaves_out)
         throw Contradiction({"--apply-to"},
                             "--apply-to valid is about samples that do not count: give --mask, --nodata, --valid or "
-                            "--alpha mask");
+                            "--alpha mask or weight");
     if (given("--nodata-any") && !given("--nodata") && !given("--valid"))
         throw Contradiction({"--nodata-any"}, "--nodata-any is about --nodata and --valid");
     for (const char* option : {"--normalize", "--percentiles", "--channels"}) {

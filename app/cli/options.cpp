@@ -238,8 +238,13 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
         ->type_name("FILE");
     app.add_flag("--clip-rois", options.clip_rectangles, "Cut rectangles that leave their image [an error]");
     add_choice(grammar, app, "--alpha", options.validity.alpha,
-               {{"row", AlphaRule::row}, {"mask", AlphaRule::mask}, {"ignore", AlphaRule::ignore}},
-               "row [default]: a row of its own; mask: pixels of alpha 0 do\nnot count; ignore: no row", "RULE");
+               {{"row", AlphaRule::row},
+                {"mask", AlphaRule::mask},
+                {"weight", AlphaRule::weight},
+                {"ignore", AlphaRule::ignore}},
+               "row [default]: a row of its own; mask: pixels of alpha 0 do\nnot count; weight: samples count as "
+               "alpha says, integers of\n8 and 16 bits; ignore: no row",
+               "RULE");
 }
 
 void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {

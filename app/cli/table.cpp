@@ -139,7 +139,8 @@ std::vector<TableColumn> number_columns(const std::vector<Statistics>& rows) {
     const auto add = [&](const char* title, auto field) { columns.push_back(number_column(title, collect(field))); };
     add("min", [](const Statistics& row) { return row.min; });
     for (const std::uint32_t micro : shown_percentiles(rows))
-        add(percentile_name(micro).c_str(), [micro](const Statistics& row) { return row.percentile(micro / 1e6); });
+        add((rows.front().weight ? weighted_percentile_name : percentile_name)(micro).c_str(),
+            [micro](const Statistics& row) { return row.percentile(micro / 1e6); });
     add("max", [](const Statistics& row) { return row.max; });
     add("mean", [](const Statistics& row) { return row.mean; });
     add("std", [](const Statistics& row) { return row.std; });

@@ -12,10 +12,11 @@
 #include "gpuhist/error.hpp"
 #include "gpuhist/frequency_table.hpp"
 #include "run/companions.hpp"
+#include "run/weights.hpp"
 
 namespace gpuhist::python {
 
-AnalysisRequest Asked::request(Depth depth, std::optional<double> file_nodata) const {
+AnalysisRequest Asked::request(Depth depth, const Picture* picture) const {
     if (histogram.bins == 0 && traits_of(depth).floating)
         throw InvalidArgument(std::string("bins=\"full\" is one bin per value, which ") + to_string(depth) +
                               " does not have: give a number of bins");
@@ -29,7 +30,9 @@ AnalysisRequest Asked::request(Depth depth, std::optional<double> file_nodata) c
             throw InvalidArgument("nodata: " + io::shortest(one.value) + " is no value of " + to_string(depth) +
                                   " samples");
     Validity rules = validity;
-    if (nodata_of_file && file_nodata) rules.nodata.push_back({std::nullopt, *file_nodata});
+    if (nodata_of_file && picture && picture->image.nodata)
+        rules.nodata.push_back({std::nullopt, *picture->image.nodata});
+    if (picture) app::set_weight(rules, picture->image);
     if (!(rules == Validity())) request.validity = std::make_shared<const Validity>(std::move(rules));
     return request;
 }
@@ -120,10 +123,6 @@ io::ImageInfo info_of(const ImageView& image, const Picture* picture) {
     return info;
 }
 
-AnalysisRequest request_of(const ImageView& image, const Asked& asked, const Picture* picture) {
-    return asked.request(image.depth, picture ? picture->image.nodata : std::nullopt);
-}
-
 /// Names the channels of an analysis, and says what stands for white.
 void name(Analysis& analysis, const ImageView& image, const Asked& asked, const Picture* picture) {
     name_channels(analysis, image.samples);
@@ -135,7 +134,7 @@ void name(Analysis& analysis, const ImageView& image, const Asked& asked, const 
 
 std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture) {
     auto result = std::make_shared<Measurement>();
-    const AnalysisRequest request = request_of(image, asked, picture);
+    const AnalysisRequest request = asked.request(image.depth, picture);
     const Work work;
     Engines::Lease engine(Engines::all(), asked.engine, asked.gpu);
     (*engine).analyze(image, request, result->analysis);
@@ -183,7 +182,7 @@ Regions measure_regions(const ImageView& image, const ImageView& labels, bool la
     RegionOptions options;
     options.label_zero = label_zero;
     const Work work;
-    regions.found = analyze_regions(image, labels, request_of(image, asked, picture), options);
+    regions.found = analyze_regions(image, labels, asked.request(image.depth, picture), options);
     for (Region& region : regions.found) name(region.analysis, image, asked, picture);
     return regions;
 }

@@ -18,6 +18,8 @@
 
 namespace gpuhist::python {
 
+struct Picture;
+
 /// Detail of a measurement, as Python names it: `values` keeps the counts of the values of f32 images, too.
 enum class AskedDetail : std::uint8_t { brief, full, values };
 
@@ -32,9 +34,10 @@ struct Asked {
     Validity validity;            ///< which samples count
     bool nodata_of_file = false;  ///< beside its values that which a file says stands for no data
 
-    /// Request for an engine; `file_nodata` is what the image's file says stands for no data. Throws InvalidArgument
-    /// for bins, and values that stand for no data, that a depth does not have.
-    AnalysisRequest request(Depth depth, std::optional<double> file_nodata = {}) const;
+    /// Request for an engine; `picture` is that of the image, where there is one, and says what its file does. Throws
+    /// InvalidArgument for bins, and values that stand for no data, that a depth does not have, and for alpha that is
+    /// no weight.
+    AnalysisRequest request(Depth depth, const Picture* picture = nullptr) const;
 };
 
 /// Throws CudaError in a process that was forked from one that used CUDA, which cannot go on there.

@@ -49,7 +49,7 @@ std::optional<double> Measurement::percentile(const Row& row, double percent) co
     const Percentiles asked({percent});
     const auto value_in = [&](const std::vector<Statistics>& all) -> std::optional<double> {
         for (const Statistics& statistics : all)
-            if (statistics.channel == row.statistics.channel) return statistics.percentiles.front().value;
+            if (statistics.channel == row.statistics.channel) return statistics.percentile(percent);
         return std::nullopt;
     };
     if (values.empty() && traits_of(analysis.depth).counting == Counting::bins) {

@@ -122,8 +122,12 @@ Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<Na
         validity.valid.push_back({channel_of(name, "valid"), lowest, highest});
     }
     validity.nodata_any = nodata_any;
-    validity.alpha = word_of<AlphaRule>(
-        alpha, {{"row", AlphaRule::row}, {"mask", AlphaRule::mask}, {"ignore", AlphaRule::ignore}}, "alpha");
+    validity.alpha = word_of<AlphaRule>(alpha,
+                                        {{"row", AlphaRule::row},
+                                         {"mask", AlphaRule::mask},
+                                         {"weight", AlphaRule::weight},
+                                         {"ignore", AlphaRule::ignore}},
+                                        "alpha");
     return validity;
 }
 
@@ -234,6 +238,9 @@ void define_statistics(nb::module_& module) {
                                 one.value ? nb::object(nb::float_(*one.value)) : nb::none();
                     numbers[column.name.c_str()] = channel ? text_of(row.name) : value_of(column.value(row.columns()));
                 }
+                for (const Percentile& one : row.statistics.weighted_percentiles)
+                    numbers[weighted_percentile_name(one.micro).c_str()] =
+                        one.value ? nb::object(nb::float_(*one.value)) : nb::none();
                 return numbers;
             },
             nb::sig("def to_dict(self) -> dict[str, int | float | str | None]"),

@@ -11,7 +11,7 @@
 namespace gpuhist::python {
 namespace {
 
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 
 /// Plain data without padding between members that matter: copied as it lies.
 template <class T>
@@ -151,13 +151,13 @@ void structure(Archive& archive, Brightness& brightness) {
 template <class Archive>
 void structure(Archive& archive, Analysis& analysis) {
     fields(archive, analysis.depth, analysis.channels, analysis.brightness, analysis.white, analysis.range,
-           analysis.upper_closed, analysis.detail, analysis.pooled_order_statistics);
+           analysis.upper_closed, analysis.detail, analysis.weighted, analysis.pooled_order_statistics);
 }
 template <class Archive>
 void structure(Archive& archive, Statistics& row) {
     fields(archive, row.channel, row.pixels, row.valid, row.masked, row.nodata, row.nan, row.inf, row.min, row.max,
            row.mean, row.std, row.std_sample, row.skewness, row.kurtosis, row.entropy, row.percentiles, row.clipped_low,
-           row.clipped_high, row.unique, row.effective_bits);
+           row.clipped_high, row.unique, row.effective_bits, row.weight, row.weighted_percentiles);
 }
 template <class Archive>
 void structure(Archive& archive, Row& row) {

@@ -19,6 +19,7 @@
 #include "run/interruption.hpp"
 #include "run/remarks.hpp"
 #include "run/set_summary.hpp"
+#include "run/weights.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -870,6 +871,7 @@ std::shared_ptr<const Validity> Measurer::validity_of(Image& image) const {
         if (single_) throw InvalidArgument(text);
         image.outcome->remarks.push_back({"nodata", text + ": nothing is it"});
     }
+    set_weight(validity, image.file);
     if (validity == Validity()) return nullptr;
     return std::make_shared<const Validity>(std::move(validity));
 }

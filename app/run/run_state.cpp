@@ -114,6 +114,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all["--nodata, --valid or --nodata-any"] = validity_text(options);
     all["--alpha"] = options.validity.alpha == AlphaRule::mask     ? "mask"
                      : options.validity.alpha == AlphaRule::ignore ? "ignore"
+                     : options.validity.alpha == AlphaRule::weight ? "weight"
                                                                    : "row";
     all["--apply-to"] = normalization.valid_only ? "valid" : "all";
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";

@@ -32,6 +32,8 @@ const ChannelAnalysis* Analysis::find(Channel channel) const {
 Analysis& Analysis::operator+=(const Analysis& other) {
     if (depth != other.depth || channels.size() != other.channels.size())
         throw InvalidArgument("analyses of different depth or channels cannot be merged");
+    if (weighted != other.weighted)
+        throw InvalidArgument("an analysis weighted by alpha and one that is not cannot be merged");
     if (traits_of(depth).counting == Counting::bins)
         throw InvalidArgument(std::string(to_string(depth)) +
                               " analyses cannot be merged: order statistics need the pixels");
@@ -123,6 +125,7 @@ void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::siz
     result.range = {};
     result.upper_closed = false;
     result.detail = Detail::full;
+    result.weighted = false;
     result.pooled_order_statistics.clear();
     result.channels.resize(size);
     for (std::size_t c = 0; c < size; ++c) {

@@ -47,6 +47,7 @@ void read(const ImageResult& result, Analysis& analysis) {
     analysis.depth = result.depth;
     analysis.white = traits.highest;
     analysis.detail = result.detail;
+    analysis.weighted = false;
     analysis.range = result.range;
     analysis.upper_closed = result.upper_closed;
     analysis.pooled_order_statistics.clear();

@@ -228,6 +228,21 @@ void map_floats(Workers& workers, const LutSet& given, const ImageView& image, c
 
 }  // namespace
 
+namespace {
+
+/// Findings about a channel of the pixel; of gray with alpha that has no row they are those of gray.
+const ChannelAnalysis& own_of(const Analysis& analysis, Channel channel) {
+    const ChannelAnalysis* const own = analysis.find(channel);
+    return own ? *own : *analysis.find(Channel::gray);
+}
+
+/// Verdict: whether one table is for several channels.
+bool is_joint(const Normalization& normalization, const Analysis& analysis) {
+    return normalization.joint && analysis.find(Channel::red);
+}
+
+}  // namespace
+
 template <class Sample, class Out>
 void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
                             const Normalization& normalization, const MutableImageView& output) {
@@ -236,7 +251,7 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
     tables_.resize(4 * values * sizeof(Out));
     Out* const storage = reinterpret_cast<Out*>(tables_.data());
     std::array<const void*, 4> tables{};
-    const bool joint = normalization.joint && image.channels >= 3;
+    const bool joint = is_joint(normalization, analysis);
     if (joint) {
         if (!traits_of(normalization.mode).joint_by_luma) core::sum_of_pooled(analysis, counts_);
         core::fill_table<Sample>(
@@ -253,7 +268,7 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
         if (at[c] == Channel::alpha)
             core::identity<Sample>(normalization.mode, table);
         else
-            core::fill_table<Sample>(analysis.find(at[c])->counts, normalization, table);
+            core::fill_table<Sample>(own_of(analysis, at[c]).counts, normalization, table);
         order_by_bits<Sample>(table);
         tables[c] = table;
     }
@@ -272,7 +287,7 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
     const NormalizeTraits& mode = traits_of(normalization.mode);
     const auto at = channels_at(image);
     const int colors = std::min(image.channels, 3);
-    const bool joint = normalization.joint && image.channels >= 3;
+    const bool joint = is_joint(normalization, analysis);
     std::array<FrequencyTable, 3> decide;
     std::array<std::optional<core::RealFacts>, 4> facts;
     for (int c = 0; c < colors; ++c) {
@@ -280,7 +295,7 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
             facts[c] = facts[0];
             continue;
         }
-        decide[c] = !joint               ? analysis.find(at[c])->values
+        decide[c] = !joint               ? own_of(analysis, at[c]).values
                     : mode.joint_by_luma ? analysis.find(Channel::luma)->values
                                          : core::values_of_pooled(analysis);
         const core::RealSamples samples(decide[c], {image.depth});
@@ -306,8 +321,8 @@ void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, con
     const int colors = std::min(image.channels, 3);
     const auto at = channels_at(image);
     core::FloatPopulation all;
-    for (int c = 0; c < colors; ++c) all.add(*analysis.find(at[c]));
-    if (image.channels >= 3) all.add(*analysis.find(Channel::luma));
+    for (int c = 0; c < colors; ++c) all.add(own_of(analysis, at[c]));
+    if (const ChannelAnalysis* luma = analysis.find(Channel::luma)) all.add(*luma);
     range = {all.minimum, all.maximum};
     if (!(all.minimum < all.maximum)) return;
     const auto row_of = [&](int c) {
@@ -329,7 +344,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
                               const MutableImageView& output) {
     const NormalizeNeeds needs = traits_of(normalization.mode).needs;
     const auto at = channels_at(image);
-    const bool joint = normalization.joint && image.channels >= 3;
+    const bool joint = is_joint(normalization, analysis);
     const int colors = std::min(image.channels, 3);
     const float* tables[3] = {};
     Range range;
@@ -337,10 +352,10 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
 
     ChannelFacts facts;
     for (int c = 0; c < colors; ++c) {
-        const ChannelAnalysis& own = *analysis.find(at[c]);
+        const ChannelAnalysis& own = own_of(analysis, at[c]);
         core::FloatPopulation decides;
         for (int i = 0; i < colors; ++i)
-            if (joint || i == c) decides.add(*analysis.find(at[i]));
+            if (joint || i == c) decides.add(own_of(analysis, at[i]));
         if (decides.finite == 0) continue;
         core::FloatFacts& found = facts[c].emplace();
         switch (needs) {

@@ -13,6 +13,7 @@
 #include "cpu/bands.hpp"
 #include "cpu/float_analysis.hpp"
 #include "cpu/normalize.hpp"
+#include "cpu/weights.hpp"
 #include "dataset/frequency_table.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
@@ -111,8 +112,9 @@ ImageRules::ImageRules(const ImageView& image, const Validity* validity)
         any_color_ = any_color_ || (c < colors_ && rule.any());
     }
     nodata_any_ = validity->nodata_any && any_;
-    alpha_masks_ = has_alpha_ && validity->alpha == AlphaRule::mask;
-    alpha_left_out_ = has_alpha_ && validity->alpha == AlphaRule::ignore;
+    const bool weight = validity->alpha == AlphaRule::weight;  // of 0 nothing
+    alpha_masks_ = has_alpha_ && (validity->alpha == AlphaRule::mask || weight);
+    alpha_left_out_ = has_alpha_ && (validity->alpha == AlphaRule::ignore || weight);
 }
 
 void ImageRules::classify(const ImageView& image, std::int64_t row, std::int64_t column, int pixels,
@@ -478,6 +480,46 @@ class ValidStrips final : public StripAnalysis {
     bool first_ = true;  ///< pass, in which classes are counted
 };
 
+/// Strips of an image whose samples are weighted, by an engine that knows weights.
+class WeightedStrips final : public StripAnalysis {
+  public:
+    WeightedStrips(Workers& workers, Engine& engine, const AnalysisRequest& request, Analysis& result,
+                   const Normalization* copies)
+        : workers_(workers), engine_(engine), request_(request), asked_(request), result_(result) {
+        if (copies) normalization_ = *copies;
+        if (copies) asked_.luma_histogram = needs_luma(request, *copies);
+    }
+
+    void take(const ImageView& strip) override {
+        engine_.analyze(strip, asked_, first_ ? result_ : strip_);
+        if (!std::exchange(first_, false)) result_ += strip_;
+    }
+    bool end_pass() override {
+        if (!normalization_) return false;
+        found_ = result_;
+        leave_out_luma(request_, result_);
+        return false;
+    }
+    void copy(const ImageView& strip, const MutableImageView& output) override {
+        if (!normalization_) return StripAnalysis::copy(strip, output);
+        core::validate(strip, request_);
+        core::validate_output(strip, normalized_depth(strip.depth, *normalization_), output);
+        normalizer_.apply_counted(workers_, strip, found_, *normalization_, output);
+        settle(workers_, strip, ImageRules(strip, request_.validity.get()), normalization_->valid_only, output);
+    }
+
+  private:
+    Workers& workers_;
+    Engine& engine_;
+    const AnalysisRequest request_;
+    AnalysisRequest asked_;
+    Analysis& result_;
+    Analysis strip_, found_;
+    bool first_ = true;
+    std::optional<Normalization> normalization_;
+    Normalizer normalizer_;
+};
+
 class ValidityEngine final : public Engine {
   public:
     ValidityEngine(std::unique_ptr<Engine> engine, const MasksKnown& known, const EngineOptions& options)
@@ -490,6 +532,12 @@ class ValidityEngine final : public Engine {
         if (image.memory == Memory::device && image.mask && !request.validity && !request.sparse)
             return engine_->analyze(image, request, result);
         validate(image, request);
+        if (weighs(request)) {
+            const ImageRules rules(image, request.validity.get());
+            if (rules.has_alpha()) return weighted_.analyze(workers_, image, rules, request, result);
+            analyze(image, without_weights(request), result);
+            return weigh(result, weight_of_opaque(image, request));
+        }
         Valid valid(workers_, image, request, known_.masks(image.depth));
         const AnalysisRequest asked = without_validity(request);
         Engine& engine = engine_for(valid, image.depth, request);
@@ -511,6 +559,10 @@ class ValidityEngine final : public Engine {
             throw InvalidArgument(std::string("copy in ") + to_string(depth) + " of an image of " +
                                   to_string(image.depth) + ": samples that do not count cannot stay as they are");
         const ImageRules rules(image, request.validity.get());
+        if (weighs(request) && !rules.has_alpha()) {
+            normalize(image, without_weights(request), normalization, output, result);
+            return weigh(result, weight_of_opaque(image, request));
+        }
         std::vector<double> before;  // aligned to any sample
         const ImageView kept = normalization.valid_only && output.data == image.data ? copy_of(image, before) : image;
         if (image.samples == Samples::bands || image.samples == Samples::color_bands || has_parts(image))
@@ -534,6 +586,10 @@ class ValidityEngine final : public Engine {
     std::unique_ptr<StripAnalysis> analyze_strips(const ImageView& image, const AnalysisRequest& request,
                                                   Analysis& result, const Normalization* copies) override {
         if (plain(image, request)) return engine_->analyze_strips(image, request, result, copies);
+        if (weighs(request)) {
+            validate_weights(image, *request.validity);
+            return std::make_unique<WeightedStrips>(workers_, *this, request, result, copies);
+        }
         Engine& engine = known_.masks(image.depth) && knows(request) && (known_.sparse || !copies) ? *engine_ : cpu();
         return std::make_unique<ValidStrips>(workers_, engine, image, request, result, copies);
     }
@@ -545,6 +601,19 @@ class ValidityEngine final : public Engine {
             throw InvalidArgument(
                 "nodata, valid intervals, rules for alpha and copies are for images in host memory; of one in device "
                 "memory a mask leaves out pixels");
+        if (weighs(request)) validate_weights(image, *request.validity);
+    }
+    /// Request for an image without alpha, whose samples are weighed afterwards; and what they weigh.
+    static AnalysisRequest without_weights(AnalysisRequest request) {
+        Validity others = *request.validity;
+        others.alpha = AlphaRule::row;
+        others.opaque = 0;
+        request.validity = others == Validity() ? nullptr : std::make_shared<const Validity>(std::move(others));
+        return request;
+    }
+    static std::uint64_t weight_of_opaque(const ImageView& image, const AnalysisRequest& request) {
+        const std::uint32_t opaque = request.validity->opaque;
+        return opaque ? opaque : static_cast<std::uint64_t>(traits_of(image.depth).highest);
     }
     /// Verdict: whether the engine does it as it is.
     bool plain(const ImageView& image, const AnalysisRequest& request) const {
@@ -642,6 +711,7 @@ class ValidityEngine final : public Engine {
     Workers workers_;
     std::unique_ptr<Engine> cpu_;
     Normalizer normalizer_;
+    WeightedAnalyzer weighted_;
     FloatAnalyzer counter_;
 };
 

@@ -472,6 +472,23 @@ FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* star
     for (std::size_t i = 0; i < n; ++i) writer.add(keys[i], starts[i + 1] - starts[i]);
     return writer.finish();
 }
+
+FrequencyRun run_of_counts(Depth depth, std::uint64_t first, const std::uint64_t* counts, std::size_t n) {
+    FrequencyRunWriter writer(depth, nullptr, 0);
+    for (std::size_t i = 0; i < n; ++i)
+        if (counts[i] != 0) writer.add(first + i, counts[i]);
+    return writer.finish();
+}
+
+FrequencyTable multiplied(const FrequencyTable& table, std::uint64_t factor) {
+    FrequencyTable more;
+    if (table.runs().empty()) return more;
+    FrequencyRunWriter writer(table.runs().front().depth(), nullptr, 0);
+    for (FrequencyReader reader(table.runs()); reader.next();) writer.add(reader.key(), reader.count() * factor);
+    more.add(writer.finish());
+    return more;
+}
+
 FrequencyTable filtered(const FrequencyTable& table, const std::function<bool(double)>& keep) {
     FrequencyTable kept;
     kept.minus_infinite = table.minus_infinite;

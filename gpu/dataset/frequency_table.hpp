@@ -18,6 +18,12 @@ FrequencyRun sorted_run(Depth depth, Key first, const Key* distances, std::size_
 template <class Key>
 FrequencyRun counted_run(Depth depth, const Key* keys, const std::uint32_t* starts, std::size_t n);
 
+/// Run with n counts of keys that follow each other, of which one at least is not 0.
+FrequencyRun run_of_counts(Depth depth, std::uint64_t first, const std::uint64_t* counts, std::size_t n);
+
+/// Table in memory with each count so many times.
+FrequencyTable multiplied(const FrequencyTable& table, std::uint64_t factor);
+
 /// Table in memory of those values that `keep` is true for, infinite ones left as they are.
 FrequencyTable filtered(const FrequencyTable& table, const std::function<bool(double)>& keep);
 

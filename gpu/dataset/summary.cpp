@@ -37,7 +37,11 @@ void in_parallel(std::size_t n, Work work) {
     tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::size_t{0}, n, work); });
 }
 
-constexpr std::uint64_t most_samples = std::uint64_t{1} << 60;
+/// Samples that a channel has at most: as many as their weights could be.
+std::uint64_t most_samples(const DepthSummary& summary) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 60;
+    return summary.weighted ? most / static_cast<std::uint64_t>(traits_of(summary.depth).highest) : most;
+}
 
 [[noreturn]] void refuse(const std::string& what) {
     throw InvalidArgument("summary: " + what);
@@ -62,6 +66,13 @@ bool adds_up(const Counts& counts, std::initializer_list<std::uint64_t> others, 
         sum += count;
     }
     return sum == expected;
+}
+
+/// Verdict on weights: whether they add up to what samples that weigh something, up to `highest`, can.
+bool may_weigh(const Counts& weights, std::uint64_t samples, double highest) {
+    core::u128 sum = 0;
+    for (const std::uint64_t weight : weights) sum += weight;
+    return sum >= samples && sum <= static_cast<core::u128>(samples) * static_cast<std::uint64_t>(highest);
 }
 
 bool empty(const FrequencyTable& table) {
@@ -135,7 +146,11 @@ void validate_counted(const Findings& findings, std::size_t at, const std::strin
         refuse(name + ": infinite samples are below or above all others");
     if (channel.nan > channel.samples || channel.infinite > channel.samples - channel.nan)
         refuse(name + ": more NaN or infinite samples than there can be");
-    if (sorted ? !core::plausible(values, traits.depth, finite(channel)) : !adds_up(counts, {}, finite(channel)))
+    const bool weighted = findings.summary.weighted;
+    if (weighted && (sorted || traits.floating)) refuse(name + ": weights are of integers of 8 and 16 bits");
+    if (sorted     ? !core::plausible(values, traits.depth, finite(channel))
+        : weighted ? !may_weigh(counts, finite(channel), traits.highest)
+                   : !adds_up(counts, {}, finite(channel)))
         refuse(name + ": the counts do not add up to the samples");
     const core::CodeRange codes = core::finite_codes(traits.depth);
     for (std::size_t code = 0; traits.floating && code < counts.size(); ++code)
@@ -169,10 +184,12 @@ void validate(const Findings& findings) {
             channel.channel == Channel::all)
             refuse(depth + ": channels are in the order gray red green blue luma alpha, then bands, each once");
         last = static_cast<int>(channel.channel);
-        const bool few = channel.samples <= most_samples && channel.masked <= most_samples - channel.samples &&
-                         channel.nodata <= most_samples - channel.samples - channel.masked;
+        const std::uint64_t most = most_samples(summary);
+        const bool few = channel.samples <= most && channel.masked <= most - channel.samples &&
+                         channel.nodata <= most - channel.samples - channel.masked;
         if (!few || channel.images == 0 || core::pixels(channel) < channel.images)
-            refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
+            refuse(name + ": there is at least one image and sample, and at most 2^60 samples, or weight");
+        if (bins && summary.weighted) refuse(name + ": weights are of integers of 8 and 16 bits");
         bins ? validate_bins(findings, at, name) : validate_counted(findings, at, name);
     }
     const int colors = (summary.find(Channel::red) != nullptr) + (summary.find(Channel::green) != nullptr) +
@@ -194,6 +211,7 @@ DepthSummary summary_of(const Analysis& image) {
     if (traits.counting != Counting::sorted) summary.range = image.range;
     summary.upper_closed = image.upper_closed;
     summary.detail = image.detail;
+    summary.weighted = image.weighted;
     for (const ChannelAnalysis& found : image.channels) {
         ChannelSummary channel;
         channel.channel = found.channel;
@@ -219,9 +237,10 @@ DepthSummary summary_of(const Analysis& image) {
 }
 
 /// Counts of a channel that has the values that occur in their place.
-Counts spread_out(const ChannelAnalysis& sparse, Depth depth) {
+Counts spread_out(const ChannelAnalysis& sparse, Depth depth, bool weighted) {
     Counts counts(traits_of(depth).values);
-    if (!core::plausible(sparse.values, depth, core::finite(sparse)))
+    const std::uint64_t samples = weighted ? sparse.values.samples() : core::finite(sparse);
+    if (!core::plausible(sparse.values, depth, samples))
         refuse(std::string(to_string(depth)) + " " + to_string(sparse.channel) + ": neither counts nor values");
     for (FrequencyReader reader(sparse.values.runs()); reader.next();)
         counts.at(static_cast<std::size_t>(reader.key())) = reader.count();
@@ -297,10 +316,12 @@ void agree_on_frequencies(DepthSummary& sum, bool counted) {
 }
 
 void check_room(const DepthSummary* sum, const DepthSummary& more) {
+    if (sum && sum->weighted != more.weighted)
+        refuse(std::string(to_string(more.depth)) + " images weighted by alpha and such that are not");
     for (const ChannelSummary& channel : more.channels) {
         const ChannelSummary* there = sum ? sum->find(channel.channel) : nullptr;
-        if (there && core::pixels(*there) > most_samples - core::pixels(channel))
-            refuse("more than 2^60 samples in a channel");
+        if (there && core::pixels(*there) > most_samples(more) - core::pixels(channel))
+            refuse("more than 2^60 samples in a channel, or weight");
     }
 }
 
@@ -310,6 +331,7 @@ void join(std::vector<DepthSummary>& depths, const Findings& more) {
     if (at == depths.end() || at->depth != more.summary.depth) {
         at = depths.insert(at, DepthSummary{});
         at->depth = more.summary.depth;
+        at->weighted = more.summary.weighted;
     }
     DepthSummary& sum = *at;
     agree_on_white(sum, more.summary);
@@ -340,6 +362,7 @@ Analysis as_analysis(const DepthSummary& summary) {
     analysis.depth = summary.depth;
     analysis.range = summary.range.value_or(Range{});
     analysis.upper_closed = summary.upper_closed;
+    analysis.weighted = summary.weighted;
     for (const ChannelSummary& summed : summary.channels) {
         ChannelAnalysis channel;
         channel.channel = summed.channel;
@@ -426,14 +449,15 @@ bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
 }
 
 /// Counts of a channel, as all that follows from them takes them.
-core::CountedChannel counted_of(const ChannelSummary& channel) {
+core::CountedChannel counted_of(const ChannelSummary& channel, bool weighted = false) {
     return {channel.counts,   channel.values, channel.samples, channel.nan,
-            channel.infinite, channel.masked, channel.nodata};
+            channel.infinite, channel.masked, channel.nodata,  weighted};
 }
 
 /// Row of a channel whose samples are counted by value.
 Statistics counted_row(const ChannelSummary& channel, const DepthSummary& summary, const Percentiles& percentiles) {
-    return core::from_counts(channel.channel, summary.depth, counted_of(channel), summary.white, percentiles);
+    return core::from_counts(channel.channel, summary.depth, counted_of(channel, summary.weighted), summary.white,
+                             percentiles);
 }
 
 /// Rows of a depth and, where there are `options`, its histogram.
@@ -558,7 +582,7 @@ void Summary::add(const Analysis& image, const std::vector<FrequencyTable>& valu
     for (std::size_t i = 0; i < image.channels.size(); ++i) {
         findings.counts[i] = &image.channels[i].counts;
         if (sparse && image.channels[i].counts.empty()) {
-            spread[i] = spread_out(image.channels[i], image.depth);
+            spread[i] = spread_out(image.channels[i], image.depth, image.weighted);
             findings.counts[i] = &spread[i];
         }
         if (one.values_counted) findings.frequencies[i] = values.empty() ? &image.channels[i].values : &values[i];

@@ -33,9 +33,15 @@ ColumnValue percentile(const ColumnRow& row, const Column& column) {
     return {};
 }
 
+ColumnValue weighted_percentile(const ColumnRow& row, const Column& column) {
+    for (const Percentile& one : row.statistics->weighted_percentiles)
+        if (one.micro == column.micro) return value_of(one.value);
+    return {};
+}
+
 constexpr std::uint8_t of_image = 1 | 2 | 16, of_set = 4 | 8, everywhere = 31, of_region = 16;  // bits of ColumnFile
 constexpr const char *every = "all", *regions = "regions", *finite = "finite samples", *varied = "varied samples",
-                     *one_white = "sets of one white";
+                     *one_white = "sets of one white", *weighted = "weighted images";
 
 /// Names of the depths whose samples are counted in bins of no values.
 std::string names_in_bins() {
@@ -53,8 +59,7 @@ const std::string types = "Sample type: " + depth_names(" or ") + ".";
 const char* const integers = "integers";
 const std::string by_value = "all but " + names_in_bins(), countable = by_value + "; of " + names_in_bins() + " sets";
 const std::string nan_source = "numpy.isnan; 0 of integers", inf_source = "numpy.isinf; 0 of integers";
-const char* const what_is_white =
-    "What stands for white: the highest of the type, 1 of floats, or as the file or --white says.";
+const char* const what_is_white = "The highest of the type, 1 of floats, or as file or --white say.";
 const std::string of_white = "integers, sets of one white";
 
 using Type = ColumnType;
@@ -66,9 +71,9 @@ const Column before_percentiles[] = {
      false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
     {"region", "none", Type::text, "Label, or name of a rectangle.", "gpuhist", regions, of_region, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return row.region; }},
-    {"x", "pixels", Type::integer, "Left of its box.", "skimage's bbox", regions, of_region, false, 0,
+    {"x", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false, 0,
      [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.x)); }},
-    {"y", "pixels", Type::integer, "Top of its box.", "skimage's bbox", regions, of_region, false, 0,
+    {"y", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false, 0,
      [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.y)); }},
     {"width", "pixels", Type::integer, "Pixels in a row, of regions of their box.", "the decoder", "images", of_image,
      false, 0, [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.width)); }},
@@ -134,30 +139,37 @@ const Column after_percentiles[] = {
      true, 0, statistic<&Statistics::clipped_low>},
     {"clipped_high", "fraction", Type::number, "Fraction at white or over it.", "gpuhist", of_white.c_str(), everywhere,
      true, 0, statistic<&Statistics::clipped_high>},
-    {"unique", "values", Type::integer, "Different values that occur.", "numpy.unique", countable.c_str(), everywhere,
-     true, 0, statistic<&Statistics::unique>},
+    {"unique", "values", Type::integer, "Different values.", "numpy.unique", countable.c_str(), everywhere, true, 0,
+     statistic<&Statistics::unique>},
     {"effective_bits", "bits", Type::integer,
      "Span of the bits that vary (or & ~and), inclusive: 12 of 12-bit data in 16 bits, low or shifted left.", "gpuhist",
      integers, everywhere, true, 0, statistic<&Statistics::effective_bits>},
-    {"mean_01", "fraction", Type::number, "mean over white.", "torchvision's normalize", one_white, of_set, true, 0,
-     on_unit_scale<&Statistics::mean>},
-    {"std_01", "fraction", Type::number, "std over white.", "torchvision's normalize", one_white, of_set, true, 0,
-     on_unit_scale<&Statistics::std>},
+    {"mean_01", "fraction", Type::number, "mean and std over white.", "torchvision's normalize", one_white, of_set,
+     true, 0, on_unit_scale<&Statistics::mean>},
+    {"std_01", "fraction", Type::number, "mean and std over white.", "torchvision's normalize", one_white, of_set, true,
+     0, on_unit_scale<&Statistics::std>},
     {"white", "sample value", Type::number, what_is_white, "the decoder", "images; sets of one white", everywhere,
      false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
-    {"alpha", "none", Type::text, "straight or premultiplied: how the file stores it.", "the decoder",
-     "images with alpha", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
+    {"alpha", "none", Type::text, "straight or premultiplied, as stored.", "the decoder", "images with alpha", of_image,
+     false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
     {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",
      "images let pass", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.damage); }},
-    {"pages", "pages", Type::integer, "Pages in the file, as --pages counts them.", "the decoder", "images", of_image,
-     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.pages); }},
+    {"pages", "pages", Type::integer, "Pages in the file.", "the decoder", "images", of_image, false, 0,
+     [](const ColumnRow& row, const Column&) { return value_of(row.pages); }},
     {"valid", "samples", Type::integer, "Samples that every other number is of.", "numpy.ma.count", every, everywhere,
      true, 0, statistic<&Statistics::valid>},
     {"masked", "samples", Type::integer, "Samples of pixels that --mask or alpha leaves out.", "gpuhist", every,
      everywhere, true, 0, statistic<&Statistics::masked>},
     {"nodata", "samples", Type::integer, "Samples that --nodata or --valid leaves out.", "gdalinfo -stats", every,
      everywhere, true, 0, statistic<&Statistics::nodata>},
+    {"weight", "alpha", Type::integer, "Alpha of valid samples.", "gpuhist", weighted, everywhere, true, 0,
+     statistic<&Statistics::weight>},
 };
+
+const Column any_weighted_percentile = {
+    "",        "sample value",     Type::number, "Lowest v with cum(v) >= q / 100 weight.",
+    "gpuhist", weighted,           everywhere,   true,
+    0,         weighted_percentile};
 
 }  // namespace
 
@@ -169,6 +181,11 @@ std::vector<Column> columns(const Percentiles& percentiles) {
         column.micro = percentiles.micro(i);
     }
     list.insert(list.end(), std::begin(after_percentiles), std::end(after_percentiles));
+    for (std::size_t i = 0; i < percentiles.size(); ++i) {
+        Column& column = list.emplace_back(any_weighted_percentile);
+        column.micro = percentiles.micro(i);
+        column.name = weighted_percentile_name(column.micro);
+    }
     return list;
 }
 
@@ -191,6 +208,11 @@ std::string_view row_name(Channel channel, const std::vector<std::string>& bands
 
 std::string percentile_name(std::uint32_t micro) {
     return Percentiles({micro / 1e6}).name(0);
+}
+
+std::string weighted_percentile_name(std::uint32_t micro) {
+    const std::string name = percentile_name(micro);
+    return name == "median" ? "wp50" : "w" + name;
 }
 
 const char* luma_formula(Depth depth) {

@@ -152,6 +152,7 @@ double Histogram::edge(std::size_t bin) const {
 
 Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
     Histogram result;
+    result.weighted = analysis.weighted;
     const DepthTraits& traits = traits_of(analysis.depth);
     if (options.bins > core::max_bins && traits.counting != Counting::bins)
         throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));

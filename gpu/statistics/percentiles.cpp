@@ -37,7 +37,7 @@ std::string Percentiles::name(std::size_t i) const {
 
 std::optional<double> Statistics::percentile(double percent) const {
     const auto micro = std::llround(percent * 1e6);
-    for (const Percentile& one : percentiles)
+    for (const Percentile& one : weighted_percentiles.empty() ? percentiles : weighted_percentiles)
         if (one.micro == micro) return one.value;
     return std::nullopt;
 }
@@ -126,6 +126,20 @@ void CountedPercentiles::finish(Statistics& row) const {
                                 [](const auto& value, std::uint64_t wanted) { return value.first < wanted; })
             ->second;
     });
+}
+
+WeightedPercentiles::WeightedPercentiles(const Population& samples) : n_(samples.n) {
+    for (std::size_t i = 0; samples.percentiles && i < samples.percentiles->size(); ++i)
+        values_.push_back({samples.percentiles->micro(i), std::nullopt});
+    std::sort(values_.begin(), values_.end(),
+              [](const Percentile& a, const Percentile& b) { return a.micro < b.micro; });
+}
+
+void WeightedPercentiles::finish(Statistics& row) const {
+    for (Percentile& one : row.weighted_percentiles)
+        one.value = std::lower_bound(values_.begin(), values_.end(), one.micro,
+                                     [](const Percentile& known, std::uint32_t micro) { return known.micro < micro; })
+                        ->value;
 }
 
 }  // namespace core

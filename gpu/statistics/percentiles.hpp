@@ -129,4 +129,22 @@ class CountedPercentiles {
     std::size_t next_ = 0;                                  ///< of these, whose value is not known yet
 };
 
+/// Percentiles of weighted samples: the smallest value up to which at least that part of the weight lies.
+class WeightedPercentiles {
+  public:
+    explicit WeightedPercentiles(const Population& samples);
+    void accumulate(double value, std::uint64_t weight) {
+        through_ += weight;
+        const u128 part = static_cast<u128>(through_) * all_micro;
+        for (; next_ < values_.size() && part >= static_cast<u128>(values_[next_].micro) * n_; ++next_)
+            values_[next_].value = value;
+    }
+    void finish(Statistics& row) const;
+
+  private:
+    std::uint64_t n_, through_ = 0;
+    std::vector<Percentile> values_;  ///< ascending percents
+    std::size_t next_ = 0;            ///< of these, whose value is not known yet
+};
+
 }  // namespace gpuhist::core

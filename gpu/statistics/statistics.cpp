@@ -18,8 +18,8 @@ template <class... Each>
 struct List {};
 
 /// Statistics of all samples, `Moments` being their kind's, and of integers alone.
-template <class Moments>
-using OfAll = List<core::Extremes, core::Unique, Moments, core::Entropy, core::CountedPercentiles>;
+template <class Moments, class Order = core::CountedPercentiles>
+using OfAll = List<core::Extremes, core::Unique, Moments, core::Entropy, Order>;
 using OfIntegers = List<core::Clipped, core::EffectiveBits>;
 
 /// Runs each statistic of the lists over the samples.
@@ -41,8 +41,9 @@ Statistics empty_row(Channel channel, const Percentiles& percentiles) {
 }
 
 /// Counts of a channel, as all that follows from them takes them.
-core::CountedChannel counted_of(const ChannelAnalysis& found) {
-    return {found.counts, found.values, core::counted(found), found.nan, found.infinite, found.masked, found.nodata};
+core::CountedChannel counted_of(const ChannelAnalysis& found, bool weighted = false) {
+    return {found.counts,   found.values, core::counted(found), found.nan,
+            found.infinite, found.masked, found.nodata,         weighted};
 }
 
 }  // namespace
@@ -65,7 +66,14 @@ Statistics core::from_counts(Channel name, Depth depth, const CountedChannel& ch
     const Population population{depth, &percentiles, white};
     if (traits.counting == Counting::values && !traits.floating) {
         const CountedSamples samples(channel.counts, channel.values, population);
-        if (samples.n > 0) run(OfAll<Moments>{}, OfIntegers{}, samples, row);
+        if (!channel.weighted) {
+            if (samples.n > 0) run(OfAll<Moments>{}, OfIntegers{}, samples, row);
+            return row;
+        }
+        row.weight = samples.n;
+        row.weighted_percentiles = row.percentiles;
+        if (samples.n > 0) run(OfAll<Moments, WeightedPercentiles>{}, OfIntegers{}, samples, row);
+        row.std_sample.reset();  // n − 1 has no meaning
         return row;
     }
     const RealSamples samples(channel.counts, channel.values, population);
@@ -122,7 +130,8 @@ std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& 
     const std::optional<double> white = analysis.white > 0 ? std::optional(analysis.white) : std::nullopt;
     const auto add = [&](const ChannelAnalysis& found) {
         if (counting == Counting::bins) return rows.push_back(from_floats(found, analysis.detail, percentiles));
-        rows.push_back(core::from_counts(found.channel, analysis.depth, counted_of(found), white, percentiles));
+        rows.push_back(
+            core::from_counts(found.channel, analysis.depth, counted_of(found, analysis.weighted), white, percentiles));
     };
     for (const ChannelAnalysis& channel : analysis.channels)
         if (channel.channel != Channel::alpha) add(channel);

@@ -26,6 +26,7 @@ struct CountedChannel {
     const FrequencyTable& values;
     std::uint64_t samples = 0, nan = 0, infinite = 0;  ///< samples: those that are neither masked nor nodata
     std::uint64_t masked = 0, nodata = 0;
+    bool weighted = false;  ///< as Analysis::weighted
 };
 
 /// Sets how many samples there are of each kind.

@@ -271,7 +271,8 @@ DepthSummary read_depth(const JsonReader& value, const FrequencyFiles& files, Re
         summary.detail = static_cast<Detail>(value["detail"].one_of({"brief", "full"}));
         if (const JsonReader range = value["range"]; !range.is_null()) summary.range = read_range(range);
     } else {
-        value.members({"depth", "white", "channels"});
+        value.members({"depth", "white", "channels"}, {"weighted"});
+        if (value.has("weighted")) summary.weighted = value["weighted"].truth();
         if (traits.counting == Counting::values) summary.range = counted_range(traits);
     }
     const JsonReader channels = value["channels"];
@@ -293,6 +294,7 @@ Json summary_value(const Summary& summary, const FrequencyFile* file) {
     Json depths = Json::array();
     for (const DepthSummary& one : summary.depths()) {
         Json value{{"depth", to_string(one.depth)}, {"white", one.white ? Json(*one.white) : Json(nullptr)}};
+        if (one.weighted) value["weighted"] = true;
         if (traits_of(one.depth).counting == Counting::bins) {
             value["bins"] = one.channels.front().counts.size();
             value["range"] = one.range ? Json::array({one.range->lower, one.range->upper}) : Json(nullptr);

@@ -106,6 +106,7 @@ class JsonSink final : public Sink {
 
 Json histogram_value(const Histogram& histogram) {
     Json value{{"range", {histogram.range.lower, histogram.range.upper}}, {"channels", Json::array()}};
+    if (histogram.weighted) value["weighted"] = true;
     for (const Histogram::Column& column : histogram.columns) {
         Json& channel = value["channels"].emplace_back(Json{{"channel", to_string(column.channel)},
                                                             {"below", column.below},

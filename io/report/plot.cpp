@@ -334,14 +334,14 @@ class PanelDrawing {
                 (is_band(column->channel) && columns_.size() == 1))
                 row = row_of(column->channel);
         if (!row) return;
-        for (const Percentile& percentile : marked(row->percentiles)) {
+        for (const Percentile& percentile : marked(row->weight ? row->weighted_percentiles : row->percentiles)) {
             const auto& value = percentile.value;
             if (!value || *value < range_.lower || *value >= range_.upper) continue;
             percentiles_of_ = row->channel;
             const double part = (*value - range_.lower) / (range_.upper - range_.lower);
             Label label;
             label.important = percentile.micro == median;
-            label.name = percentile_name(percentile.micro) + " ";
+            label.name = (row->weight ? weighted_percentile_name : percentile_name)(percentile.micro) + " ";
             label.value = brief(*value, digits_over(range_));
             label.x = static_cast<int>(
                 x_of_bin(std::min(std::floor(part * static_cast<double>(bins_)), static_cast<double>(bins_) - 1)));
@@ -478,7 +478,8 @@ class PanelDrawing {
                          small_size, look_.faint, Canvas::Anchor::middle);
         }
         canvas_.text(panel_.values, middle(), box_.bottom - 14, text_size, look_.ink, Canvas::Anchor::middle);
-        canvas_.text_upwards(logarithmic_ ? "pixels (log)" : "pixels", box_.left + margin + 4,
+        const std::string counted = panel_.histogram.weighted ? "alpha" : "pixels";
+        canvas_.text_upwards(logarithmic_ ? counted + " (log)" : counted, box_.left + margin + 4,
                              (area_.top + area_.bottom) / 2.0, text_size, look_.ink);
     }
 

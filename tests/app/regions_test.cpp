@@ -236,6 +236,55 @@ TEST_F(Regions, BadRectanglesAndLabelsAreErrorsOfTheirImage) {
     EXPECT_TRUE(contains(outcome.err, "rois.csv: line 2")) << outcome.err;
 }
 
+/// A set whose alpha is the weight is shared out, merged and resumed as any other.
+TEST_F(Regions, AlphaWeighs) {
+    for (int i = 0; i < 30; ++i) {
+        cv::Mat image(17, 19, i % 5 == 4 ? CV_8UC1 : i % 3 ? CV_8UC4 : CV_16UC4);
+        cv::randu(image, 0, image.depth() == CV_8U ? 256 : 65536);
+        save("images/" + std::to_string(i) + ".png", image);
+    }
+    const Names words{"images",    "--alpha",    "weight", "-q",       "--roi",
+                      "r=1,2,3,4", "--group-by", "region", "--engine", "cpu"};
+    const auto run_all = [&](const Names& more, const Setting& setting = {}) {
+        Names all = words;
+        if (std::find(more.begin(), more.end(), "--shard") == more.end())
+            all.insert(all.end(), {"--write", "stats,histogram,plot,normalized"});
+        all.insert(all.end(), more.begin(), more.end());
+        return run(all, setting);
+    };
+    const Outcome whole = run_all({"-o", "whole"});
+    ASSERT_EQ(whole.code, all_done) << whole.err;
+    const auto expected = contents("whole");
+    const auto rows = table(expected.at("stats.csv"));
+    EXPECT_EQ(rows.front().at("weight").empty(), false);
+    EXPECT_EQ(rows.front().at("median"), "");
+    EXPECT_NE(rows.front().at("wp50"), "");
+    ASSERT_EQ(run_all({"-o", "one", "--threads", "1", "--memory", "1M"}).code, all_done);
+    EXPECT_TRUE(contents("one") == expected);
+    for (const char* shard : {"1/3", "2/3", "3/3"})
+        ASSERT_EQ(run_all({"-o", "parts", "--shard", shard}).code, all_done);
+    ASSERT_EQ(run({"merge", "-q", "parts", "-o", "merged"}).code, all_done);
+    for (const char* name : {"stats.csv", "regions.csv", "dataset.csv", "dataset.json"})
+        EXPECT_TRUE(read_text(at("merged") / name) == expected.at(name)) << name;
+    Setting setting;
+    setting.signal = SIGKILL;
+    setting.after_seconds = whole.seconds / 2;
+    run_all({"-o", "out", "--checkpoint", "0.001"}, setting);
+    ASSERT_EQ(run_all({"-o", "out", "--checkpoint", "0.001", "--resume"}).code, all_done);
+    EXPECT_TRUE(contents("out") == expected);
+    const Outcome other = run({"images", "-q", "-o", "parts", "--shard", "2/3", "--roi", "r=1,2,3,4", "--group-by",
+                               "region", "--engine", "cpu"});
+    EXPECT_EQ(other.code, all_done);
+    const Outcome mixed = run({"merge", "-q", "parts", "-o", "merged"});
+    EXPECT_EQ(mixed.code, inputs_failed);
+    EXPECT_TRUE(contains(mixed.err, "--alpha")) << mixed.err;
+    // One table for all, from what they weigh, and gray with alpha that has no row is copied.
+    EXPECT_EQ(run({"images", "--alpha", "weight", "-q", "--link", "dataset", "--normalize", "equalize", "-o", "linked",
+                   "--engine", "cpu"})
+                  .code,
+              all_done);
+}
+
 TEST_F(Regions, AQuickLookIsStretchedBetweenValidPixels) {
     cv::Mat image(20, 30, CV_32FC1);
     for (int p = 0; p < 600; ++p) image.at<float>(p / 30, p % 30) = static_cast<float>(p);

@@ -398,3 +398,101 @@ def test_sets_by_regions_pool_them(tmp_path, command, rng):
         assert float(row["std"]) == pytest.approx(finite.std(), rel=1e-11)
         for name, percent in {"p01": 1, "p25": 25, "median": 50, "p99": 99}.items():
             assert float(row[name]) == pytest.approx(np.percentile(finite, percent), rel=1e-14), (key, name)
+
+
+def weighted_percentile(samples: np.ndarray, weights: np.ndarray, percent: int) -> float:
+    """The smallest sample up to which at least that part of the weight lies, in whole numbers."""
+    order = np.argsort(samples, kind="stable")
+    through = np.cumsum(weights[order].astype(np.uint64)).astype(object)
+    return float(samples[order][next(i for i, sum_ in enumerate(through) if sum_ * 100 >= percent * through[-1])])
+
+
+def check_weighted(found: dict[str, object], samples: np.ndarray, weights: np.ndarray) -> None:
+    """Numbers against numpy.average, of a row of the command or of a Statistics."""
+    x, w = samples.ravel().astype(np.float64), weights.ravel().astype(np.float64)
+    there = w > 0
+    assert int(found["weight"]) == int(w.sum())
+    assert (int(found["valid"]), int(found["masked"])) == (there.sum(), (~there).sum())
+    if not there.any():
+        assert not any(found[name] for name in ("mean", "std", "min", "max", "wp50"))
+        return
+    mean = np.average(x, weights=w)
+    assert float(found["mean"]) == pytest.approx(mean, rel=1e-13)
+    assert float(found["std"]) == pytest.approx(np.sqrt(np.average((x - mean) ** 2, weights=w)), rel=1e-11)
+    assert (float(found["min"]), float(found["max"])) == (x[there].min(), x[there].max())
+    assert not found["std_sample"] and not found["median"] and not found["p99"]
+    for percent in (1, 5, 25, 50, 75, 95, 99):
+        assert float(found[f"wp{percent:02}"]) == weighted_percentile(x, w, percent), percent
+
+
+@pytest.mark.parametrize("name", ["uint8", "uint16"])
+def test_alpha_weighs(rng, name):
+    image = of_type(rng, name, (41, 37, 4))
+    image[:7, :, 3] = 0
+    white = np.iinfo(name).max
+    for pixels in (image, image * np.array([1, 1, 1, 0], name), image[..., :3]):
+        found = gh.measure(pixels, alpha="weight")
+        weights = pixels[..., 3] if pixels.shape[2] == 4 else np.full(pixels.shape[:2], white)
+        assert "alpha" not in found
+        for c, channel in enumerate(("red", "green", "blue")):
+            check_weighted(found[channel].to_dict(), pixels[..., c], weights)
+            counts = np.zeros(white + 1, np.uint64)
+            np.add.at(counts, pixels[..., c].ravel(), weights.ravel().astype(np.uint64))
+            np.testing.assert_array_equal(found.counts(channel), counts)
+        check_weighted(found["luma"].to_dict(), luma(pixels), weights)
+        check_weighted(found["all"].to_dict(), pixels[..., :3], np.repeat(weights[..., None], 3, 2))
+        assert pickle.loads(pickle.dumps(found)) == found
+        assert found.percentile("red", 50) == found["red"].wp50
+    with pytest.raises(gh.InvalidArgument, match="f32"):
+        gh.measure(np.zeros((3, 3), np.float32), alpha="weight")
+    total = gh.Summary()
+    total += gh.measure(image, alpha="weight")
+    with pytest.raises(gh.InvalidArgument, match="weighted"):
+        total += gh.measure(image)
+
+
+def test_weights_of_files(tmp_path, command, rng):
+    import csv
+    import json
+
+    gray_alpha = rng.integers(0, 256, (37, 41, 2), np.uint8)
+    gray_alpha[:5, :, 1] = 0
+    gray = rng.integers(0, 256, (10, 12), np.uint8)
+    colors = rng.integers(0, 256, (33, 29, 4), np.uint8)
+    clear = colors * np.array([1, 1, 1, 0], np.uint8)
+    deep = rng.integers(0, 65536, (21, 23, 4), np.uint16)
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for name, mode, pixels in (("a", "LA", gray_alpha), ("b", "L", gray), ("c", "RGBA", colors), ("d", "RGBA", clear)):
+        Image.frombytes(mode, pixels.shape[1::-1], pixels.tobytes()).save(folder / f"{name}.png")
+    tifffile.imwrite(folder / "e.tif", deep, photometric="rgb", extrasamples=["unassalpha"])
+    options = ["--alpha", "weight", "--quiet", "--write", "stats,histogram"]
+    command(folder, "-o", tmp_path / "out", *options)
+    with open(tmp_path / "out" / "stats.csv", newline="") as file:
+        rows = {(row["path"][-5:], row["channel"]): row for row in csv.DictReader(file)}
+    white = np.full(gray.shape, 255)
+    check_weighted(rows["a.png", "gray"], gray_alpha[..., 0], gray_alpha[..., 1])
+    check_weighted(rows["b.png", "gray"], gray, white)
+    for name, pixels in (("c.png", colors), ("d.png", clear), ("e.tif", deep)):
+        for c, channel in enumerate(("red", "green", "blue")):
+            check_weighted(rows[name, channel], pixels[..., c], pixels[..., 3])
+    with open(tmp_path / "out" / "dataset.csv", newline="") as file:
+        rows = {(row["depth"], row["channel"]): row for row in csv.DictReader(file)}
+    samples, weights = (gray_alpha[..., 0].ravel(), gray.ravel()), (gray_alpha[..., 1].ravel(), white.ravel())
+    check_weighted(rows["u8", "gray"], np.concatenate(samples), np.concatenate(weights))
+    check_weighted(rows["u8", "red"], np.stack([colors, clear])[..., 0], np.stack([colors, clear])[..., 3])
+    with open(tmp_path / "out" / "c.png.histogram.csv", newline="") as file:
+        counts = [int(row["blue"]) for row in csv.DictReader(file) if row["bin"].isdigit()]
+    assert counts == np.bincount(colors[..., 2].ravel(), colors[..., 3].ravel(), 256).tolist()
+    line = json.loads(command(folder / "c.png", "--alpha", "weight", "--format", "json", "--write", "none"))
+    check_weighted(line["channels"][1], colors[..., 1], colors[..., 3])
+    # What has no straight alpha of integers is an error of its own.
+    tifffile.imwrite(folder / "f.tif", deep, photometric="rgb", extrasamples=["assocalpha"])
+    tifffile.imwrite(folder / "g.tif", np.ones((3, 4), np.float32))
+    command(folder, "-o", tmp_path / "more", *options, check=False)
+    errors = (tmp_path / "more" / "errors.csv").read_text()
+    assert "f.tif" in errors and "premultiplied" in errors and "samples of f32 are not weighted" in errors
+    # A region has the weights of its pixels.
+    labels = (np.arange(33 * 29).reshape(33, 29) % 3).astype(np.uint8)
+    for label, region in gh.regions(folder / "c.png", labels, alpha="weight").items():
+        check_weighted(region["blue"].to_dict(), colors[labels == label][:, 2], colors[labels == label][:, 3])

@@ -104,7 +104,9 @@ def measure(
         A pixel counts in no channel where one of its samples is nodata. Otherwise each channel is on its own, and
         luma needs all colours.
     alpha
-        row: alpha has a row of its own; mask: pixels of alpha 0 do not count; ignore: there is no row.
+        row: alpha has a row of its own; mask: pixels of alpha 0 do not count; ignore: there is no row. weight: of
+        integers of 8 and 16 bits each sample counts as often as its pixel's alpha says, without alpha as white does:
+        ``weight`` is their sum and ``wp01``, ``wp50``, ... the percentiles, counts are sums of weights.
     white
         Value that stands for white; without it the file's, or the highest of the type, 1 of floats.
     bins, range
@@ -385,9 +387,9 @@ def normalize(
     rules = rules_of(nodata, valid, nodata_any, alpha)
     if apply_to not in ("all", "valid"):
         raise InvalidArgument(f"apply_to: {apply_to!r} is none of all, valid")
-    if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha != "mask":
+    if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha not in ("mask", "weight"):
         raise InvalidArgument(
-            'apply_to: "valid" is about samples that do not count: give mask, nodata, valid or alpha="mask"'
+            'apply_to: "valid" is about samples that do not count: give mask, nodata, valid or alpha="mask" or "weight"'
         )
     request = asked_of(256, None, None, "full", None, engine, gpu, rules)
     low, high = percentiles

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Nodata = Union[Number, Iterable[Number], Mapping[str, Union[float, Iterable[float]]]]
     Valid = Union[tuple[float, float], Mapping[str, tuple[float, float]]]
 
-Alpha = Literal["row", "mask", "ignore"]
+Alpha = Literal["row", "mask", "weight", "ignore"]
 
 
 class Rules(NamedTuple):

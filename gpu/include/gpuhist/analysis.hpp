@@ -132,20 +132,23 @@ struct Analysis {
     Range range;                   ///< that `counts` cover: all values, or the f32 range; [0, 0) where there are none
     bool upper_closed = false;     ///< f32, range found rather than given: upper itself is in the last bin
     Detail detail = Detail::full;  ///< f32: how much was found out; others: full
+    /// Counts, and `values`, are sums of weights instead (AlphaRule::weight): each sample that counts adds its pixel's
+    /// alpha. Numbers of pixels and of samples that do not count stay what they are; there is no brightness.
+    bool weighted = false;
     std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`, ascending ranks
 
     /// Findings in a channel, or null.
     const ChannelAnalysis* find(Channel channel) const;
 
     /// Merges another image's findings: afterwards the result is that of both images' pixels together, in any order and
-    /// grouping; white is 0 where theirs differ. Throws InvalidArgument where depths or channels differ, and for f32,
-    /// whose order statistics cannot be merged: a Summary merges these with FrequencyTable.
+    /// grouping; white is 0 where theirs differ. Throws InvalidArgument where depths, channels or `weighted` differ,
+    /// and for f32, whose order statistics cannot be merged: a Summary merges these with FrequencyTable.
     Analysis& operator+=(const Analysis& other);
 
     friend bool operator==(const Analysis& a, const Analysis& b) {
         return a.depth == b.depth && a.channels == b.channels && a.brightness == b.brightness && a.white == b.white &&
                a.range == b.range && a.upper_closed == b.upper_closed && a.detail == b.detail &&
-               a.pooled_order_statistics == b.pooled_order_statistics;
+               a.weighted == b.weighted && a.pooled_order_statistics == b.pooled_order_statistics;
     }
 };
 

@@ -83,6 +83,8 @@ std::string_view row_name(Channel channel, const std::vector<std::string>& bands
 
 /// Name of a percentile's column, given it in units of 1e-6 percent; as Percentiles::name.
 std::string percentile_name(std::uint32_t micro);
+/// Name of that of weighted samples: `wp01`, `wp50`, `wp99.9`.
+std::string weighted_percentile_name(std::uint32_t micro);
 
 /// Formula of luma in images of a depth.
 const char* luma_formula(Depth depth);

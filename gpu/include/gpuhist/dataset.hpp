@@ -28,6 +28,7 @@ struct PowerSums {
 
 /// Channel of all images of a depth. Nothing vanishes: where there are counts,
 /// Σ counts + below + above + nan == samples; of depths that are sorted, those in `values` instead of Σ counts.
+/// Weighted ones lie between the samples and these times the depth's highest value.
 struct ChannelSummary {
     Channel channel = Channel::gray;
     std::uint64_t images = 0;
@@ -60,6 +61,7 @@ struct DepthSummary {
                                  ///< the same bins; else absent, and there are no counts
     bool upper_closed = false;   ///< f32: as in Analysis
     Detail detail = Detail::full;  ///< f32: brief where any image's was; others: full
+    bool weighted = false;         ///< as Analysis::weighted, of all images: `counts` are sums of weights
     bool values_counted = false;   ///< f32: FrequencyTable came with all images; Counting::sorted: true; others: false
     std::vector<ChannelSummary> channels;  ///< in the order of `Channel`, never `all`
 
@@ -70,7 +72,8 @@ struct DepthSummary {
 
     friend bool operator==(const DepthSummary& a, const DepthSummary& b) {
         return a.depth == b.depth && a.white == b.white && a.range == b.range && a.upper_closed == b.upper_closed &&
-               a.detail == b.detail && a.values_counted == b.values_counted && a.channels == b.channels;
+               a.detail == b.detail && a.weighted == b.weighted && a.values_counted == b.values_counted &&
+               a.channels == b.channels;
     }
 };
 
@@ -99,8 +102,8 @@ class Summary {
     /// Adds an image, or a region of one; of samples that are sorted with `values` in place of its own tables where
     /// they are given, which may lie in a storage then; one of f32 with what `count_frequencies` says of it, without
     /// which the summary's f32 images have neither percentiles nor, unless all were counted over one range, a
-    /// histogram. Throws InvalidArgument, the summary unchanged, for findings that no engine gives or more than 2^60
-    /// samples in a channel.
+    /// histogram. Throws InvalidArgument, the summary unchanged, for findings that no engine gives, for weighted images
+    /// among others of their depth, and for more than 2^60 samples in a channel, or more weight.
     void add(const Analysis& image, const std::vector<FrequencyTable>& values = {});
     /// Adds all images of another summary. Throws as `add`.
     void merge(const Summary& other);

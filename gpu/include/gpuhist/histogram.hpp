@@ -26,6 +26,7 @@ struct Histogram {
         std::uint64_t below = 0, above = 0, nan = 0, masked = 0, nodata = 0;
     };
     Range range;
+    bool weighted = false;        ///< counts, below and above are sums of weights: Analysis::weighted
     std::vector<Column> columns;  ///< `gray`; or `red green blue luma`, then `alpha`; all of the same length
 
     /// Lower edge of a bin; edge(bins) is the upper end. lower + i·(upper − lower)/bins, in double.

@@ -59,6 +59,7 @@ enum class AlphaRule : std::uint8_t {
     row,     ///< a row of its own, which decides nothing
     mask,    ///< pixels of alpha 0 do not count, in its own row neither
     ignore,  ///< no row
+    weight,  ///< samples count as often as the alpha of their pixel says, which has no row: Analysis::weighted
 };
 
 /// Validity: which samples of an image count, beside the view's mask. A sample is, by the first that applies to it,
@@ -86,9 +87,12 @@ struct Validity {
     bool nodata_any =
         false;  ///< a pixel of which one sample is nodata counts in no channel: all its samples are nodata
     AlphaRule alpha = AlphaRule::row;
+    std::uint32_t opaque = 0;  ///< AlphaRule::weight: what samples of an image without alpha weigh, at most the depth's
+                               ///< highest value, which 0 stands for
 
     friend bool operator==(const Validity& a, const Validity& b) {
-        return a.nodata == b.nodata && a.valid == b.valid && a.nodata_any == b.nodata_any && a.alpha == b.alpha;
+        return a.nodata == b.nodata && a.valid == b.valid && a.nodata_any == b.nodata_any && a.alpha == b.alpha &&
+               a.opaque == b.opaque;
     }
 };
 
