@@ -279,8 +279,8 @@ TEST_F(Regions, AlphaWeighs) {
     EXPECT_EQ(mixed.code, inputs_failed);
     EXPECT_TRUE(contains(mixed.err, "--alpha")) << mixed.err;
     // One table for all, from what they weigh, and gray with alpha that has no row is copied.
-    EXPECT_EQ(run({"images", "--alpha", "weight", "-q", "--link", "dataset", "--normalize", "equalize", "-o", "linked",
-                   "--engine", "cpu"})
+    EXPECT_EQ(run({"images/1.png", "images/4.png", "images/7.png", "--alpha", "weight", "-q", "--link", "dataset",
+                   "--normalize", "equalize", "-o", "linked", "--engine", "cpu"})
                   .code,
               all_done);
 }
