@@ -188,7 +188,7 @@ void validate(const Findings& findings) {
         const bool few = channel.samples <= most && channel.masked <= most - channel.samples &&
                          channel.nodata <= most - channel.samples - channel.masked;
         if (!few || channel.images == 0 || core::pixels(channel) < channel.images)
-            refuse(name + ": there is at least one image and sample, and at most 2^60 samples, or weight");
+            refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
         if (bins && summary.weighted) refuse(name + ": weights are of integers of 8 and 16 bits");
         bins ? validate_bins(findings, at, name) : validate_counted(findings, at, name);
     }
@@ -321,7 +321,7 @@ void check_room(const DepthSummary* sum, const DepthSummary& more) {
     for (const ChannelSummary& channel : more.channels) {
         const ChannelSummary* there = sum ? sum->find(channel.channel) : nullptr;
         if (there && core::pixels(*there) > most_samples(more) - core::pixels(channel))
-            refuse("more than 2^60 samples in a channel, or weight");
+            refuse("more than 2^60 samples in a channel, or of weight");
     }
 }
 

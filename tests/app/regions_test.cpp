@@ -367,7 +367,7 @@ TEST_F(Regions, AreSharedOutAndMerged) {
     run_all({"--memory", "1M", "--threads", "1"}, "little");
     EXPECT_TRUE(contents("little") == contents("whole"));
     const std::string set = read_text(at("whole/dataset.csv"));
-    for (const char* group : {"\n,u16,red,3,", "\n1,u16,", "\n4,u16,", "\n\"a \"\"corner\"\"\",u16,gray,6,"})
+    for (const char* group : {"\n,u16,red,4,", "\n1,u16,", "\n4,u16,", "\n\"a \"\"corner\"\"\",u16,gray,5,"})
         EXPECT_TRUE(contains(set, group)) << group << set;
     EXPECT_FALSE(fs::exists(at("whole/1")));
     EXPECT_EQ(run({"images", "--group-by", "region", "-q", "-o", "none"}).code, usage_error);
@@ -384,7 +384,7 @@ TEST_F(Regions, AreSharedOutAndMerged) {
     run({"images", "-q", "--engine", "cpu", "-o", "parts", "--shard", "2/3"});
     const Outcome mixed = run({"merge", "-q", "parts", "-o", "merged"});
     EXPECT_EQ(mixed.code, inputs_failed);
-    EXPECT_TRUE(contains(mixed.err, "--labels")) << mixed.err;
+    EXPECT_TRUE(contains(mixed.err, "do not belong together")) << mixed.err;
     EXPECT_EQ(run({"images", "-q", "--engine", "cpu", "-o", "plain", "--shard", "1/1"}).code, inputs_failed);
     EXPECT_EQ(run({"merge", "-q", "plain", "-o", "merged"}).code, inputs_failed);
     EXPECT_FALSE(fs::exists(at("merged/regions.csv")));

@@ -116,7 +116,7 @@ TEST(Dataset, OfOneWhiteRefersToIt) {
     EXPECT_EQ(u16["channels"][0]["mean_01"], 2274.25 / 4095);
     EXPECT_EQ(u16["normalize"]["mean"], nlohmann::json::array({2274.25 / 4095}));
     const std::string csv = dataset_csv({{"", pool}});
-    EXPECT_TRUE(csv.ends_with(",4095,4,0,0\n")) << csv;
+    EXPECT_TRUE(csv.ends_with(",4095,4,0,0,,,,,,,,\n")) << csv;
     EXPECT_TRUE(dataset_notes(pool).empty());
 }
 
@@ -130,7 +130,7 @@ TEST(Dataset, OfSeveralWhitesHasNoNumbersThatReferToOne) {
     EXPECT_EQ(gray["max"], 65535);
     EXPECT_EQ(gray["clipped_low"], 1.0 / 6);
     const std::string csv = dataset_csv({{"", pool}});
-    EXPECT_TRUE(csv.ends_with(",,,,6,0,0\n")) << csv;
+    EXPECT_TRUE(csv.ends_with(",,,,6,0,0,,,,,,,,\n")) << csv;
     ASSERT_EQ(dataset_notes(pool).size(), 1U);
     EXPECT_EQ(
         dataset_notes(pool)[0],

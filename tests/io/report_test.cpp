@@ -69,9 +69,12 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
 }
 
 TEST(Report, RowsAreExact) {
-    const auto line = [](const std::string& fields) {  // an empty field for each further one up to pages, valid, ...
+    // Empty fields up to pages, valid, masked and nodata, and behind these the weight and its seven percentiles.
+    const auto line = [](const std::string& fields) {
+        constexpr std::size_t weights = 8;
         const auto commas = static_cast<std::size_t>(std::count(fields.begin(), fields.end(), ','));
-        return fields + std::string(number_of_columns() - 5 - commas, ',') + ",1,0,0,0\n";
+        return fields + std::string(number_of_columns() - 5 - weights - commas, ',') + ",1,0,0,0" +
+               std::string(weights, ',') + "\n";
     };
     const ImageInfo image{"photo.jpg", 4, 3, Depth::u8};
     EXPECT_EQ(stats_csv_rows(image, {full_row()}),

@@ -30,7 +30,7 @@ BAD = """
 import gpuhist as gh
 gh.measure("photo.jpg", layout="WHC")
 gh.measure("photo.jpg").red.average
-gh.measure("photo.jpg", alpha="weight")
+gh.measure("photo.jpg", alpha="half")
 """
 
 
@@ -53,7 +53,7 @@ def test_types_are_checked(mypy):
     found = mypy.communicate()[0]
     errors = [line for line in found.splitlines() if ": error:" in line]
     assert [line for line in errors if "bad.py" not in line] == [], found
-    assert len(errors) == 3 and all(word in line for word, line in zip(("WHC", "average", "weight"), errors))
+    assert len(errors) == 3 and all(word in line for word, line in zip(("WHC", "average", "half"), errors))
 
 
 def test_types_of_statistics_come_from_the_columns():

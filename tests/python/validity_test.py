@@ -88,7 +88,7 @@ def test_rules_of_a_channel(rng):
         ({"valid": 5}, "no pair"),
         ({"valid": {"pink": (1, 5)}}, "pink"),
         ({"nodata_any": True}, "nodata_any"),
-        ({"alpha": "weight"}, "alpha"),
+        ({"alpha": "half"}, "alpha"),
     ):
         with pytest.raises(gh.InvalidArgument, match=words):
             gh.measure(image, **wrong)
