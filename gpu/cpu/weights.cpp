@@ -117,11 +117,8 @@ void WeightedAnalyzer::gather(const ImageView& image, bool sparse, Analysis& res
             highest = std::max(highest, sums.highest[row]);
         }
         if (lowest > highest) continue;  // nothing counts
-        std::uint64_t* to = channel.counts.data() + lowest;
-        if (sparse) {
-            together_.assign(highest - lowest + 1, 0);
-            to = together_.data();
-        }
+        if (sparse) together_.assign(highest - lowest + 1, 0);
+        std::uint64_t* const to = sparse ? together_.data() : channel.counts.data() + lowest;
         for (Sums& sums : workers_) {
             std::uint64_t* const from = sums.weights.data() + row * values;
             for (std::uint32_t code = sums.lowest[row]; code <= sums.highest[row] && code < values; ++code) {
