@@ -226,10 +226,6 @@ void map_floats(Workers& workers, const LutSet& given, const ImageView& image, c
     with_depth(output.depth, [&](auto out) { map_floats<decltype(out)>(workers, image, output, given.mode, facts); });
 }
 
-}  // namespace
-
-namespace {
-
 /// Findings about a channel of the pixel; of gray with alpha that has no row they are those of gray.
 const ChannelAnalysis& own_of(const Analysis& analysis, Channel channel) {
     const ChannelAnalysis* const own = analysis.find(channel);

@@ -73,7 +73,8 @@ class Analyzer:
 
         out receives a result of layout.bytes an image: contiguous uint8 on the GPU. copy, where the analyser was made
         with normalize=, receives the normalised images. mask, H x W or N x H x W of bool or u8 beside images of 8 or
-        16 bits, is 0 where pixels do not count. All are borrowed until the stream has passed. stream is by default the current one of the images' library; it may be in capture.
+        16 bits, is 0 where pixels do not count. All are borrowed until the stream has passed. stream is by default the
+        current one of the images' library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
         view, mask_bytes = _masked(found, mask, stream)

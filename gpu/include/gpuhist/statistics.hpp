@@ -47,7 +47,7 @@ struct Statistics {
     /// always set over the values that occur, the bits that vary are `or & ~and`; of a constant channel none does: 0.
     /// So 12-bit data in 16 bits gives 12, low (0 … 4095) or shifted left, and a bit that is always set does not count.
     std::optional<std::uint64_t> effective_bits;
-    // Of an analysis weighted by alpha, whose numbers are weighted, and which has neither std_sample nor percentiles.
+    // Weights, of an analysis by alpha alone: its numbers are weighted, and it has neither std_sample nor percentiles.
     std::optional<std::uint64_t> weight;           ///< Σα of the valid samples, n of the formulas
     std::vector<Percentile> weighted_percentiles;  ///< the smallest v with cum(v) >= q Σα, of those asked for
 
