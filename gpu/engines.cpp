@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/validate.hpp"
+#include "cpu/validity.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/stream.hpp"
 #include "gpuhist/stream_regions.hpp"
@@ -25,6 +26,9 @@ std::unique_ptr<Engine> make(const EngineOptions&) {
     throw EngineUnavailable("engine cuda: " + info().description);
 }
 std::unique_ptr<PartMaker> make_parts(int) {
+    return nullptr;
+}
+std::unique_ptr<cpu::Classifier> make_classifier(int) {
     return nullptr;
 }
 bool copies(Depth) {
@@ -176,12 +180,12 @@ std::unique_ptr<Engine> make_engine(std::string_view name, const EngineOptions& 
     if (name == "cpu" || (name == "auto" && !cuda::info().available)) {
         const auto all = [](Depth) { return true; };
         auto engine = with_copy_depths(cpu::make(options), all, options);
-        return with_validity(with_parts(std::move(engine), cpu::make_parts()), {all, true}, options);
+        return with_validity(with_parts(std::move(engine), cpu::make_parts()), {all, true}, nullptr, options);
     }
     if (name == "cuda" || name == "auto") {
         auto engine = with_copy_depths(cuda::make(options), cuda::copies, options);
         return with_validity(with_parts(std::move(engine), cuda::make_parts(options.gpu)), {cuda::masks, false},
-                             options);
+                             cuda::make_classifier(options.gpu), options);
     }
     throw InvalidArgument("engine '" + std::string(name) + "': there are auto, cuda and cpu");
 }

@@ -20,6 +20,7 @@ class PartMaker {
 };
 
 namespace cpu {
+class Classifier;
 std::unique_ptr<Engine> make(const EngineOptions& options);
 EngineInfo info();
 /// Maker of parts in host memory.
@@ -42,9 +43,9 @@ struct MasksKnown {
     bool sparse;           ///< AnalysisRequest::sparse
 };
 /// Engine that measures the samples that count, by one that knows no Validity; what it does not know the CPU measures
-/// in its place.
+/// in its place. `device`: for images in device memory, null where there are none.
 std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, const MasksKnown& known,
-                                      const EngineOptions& options);
+                                      std::unique_ptr<cpu::Classifier> device, const EngineOptions& options);
 
 namespace cuda {
 std::unique_ptr<Engine> make(const EngineOptions& options);
@@ -52,7 +53,9 @@ EngineInfo info();
 std::vector<GpuInfo> gpus();
 /// Maker of parts in device memory.
 std::unique_ptr<PartMaker> make_parts(int gpu);
-/// Verdict on a depth: whether kernels write normalised copies of its images; whether these may have masks.
+/// Classifier of images in device memory.
+std::unique_ptr<cpu::Classifier> make_classifier(int gpu);
+/// Verdict on a depth: whether kernels write normalised copies of its images; whether they know masks.
 bool copies(Depth depth);
 bool masks(Depth depth);
 /// Pinned host memory, or null where there is none to be had.

@@ -784,11 +784,12 @@ void define_stream(nb::module_& module) {
         .def(
             "__init__",
             [](StreamAnalyzer* made, const std::string& depth, int channels, std::uint32_t bins, bool normalize,
-               int gpu) {
+               std::int64_t classified_pixels, int gpu) {
                 check_cuda_process();
-                new (made) StreamAnalyzer(StreamPlan{depth_of(depth), channels, bins, normalize, gpu});
+                new (made)
+                    StreamAnalyzer(StreamPlan{depth_of(depth), channels, bins, normalize, gpu, classified_pixels});
             },
-            "depth"_a, "channels"_a, "bins"_a, "normalize"_a, "gpu"_a, Release())
+            "depth"_a, "channels"_a, "bins"_a, "normalize"_a, "classified_pixels"_a, "gpu"_a, Release())
         .def(
             "layout",
             [](const StreamAnalyzer& analyzer, const Asked& asked, const Normalization* normalization) {

@@ -24,9 +24,11 @@ struct Lane {
     std::size_t bytes = 0;  ///< of it
 };
 
-bool same(const StreamPlan& a, const StreamPlan& b) {
-    return std::tie(a.depth, a.channels, a.bins, a.normalize, a.gpu) ==
-           std::tie(b.depth, b.channels, b.bins, b.normalize, b.gpu);
+/// Verdict on a plan: whether an analyser that was planned as `made` serves it.
+bool serves(const StreamPlan& made, const StreamPlan& plan) {
+    return std::tie(made.depth, made.channels, made.bins, made.normalize, made.gpu) ==
+               std::tie(plan.depth, plan.channels, plan.bins, plan.normalize, plan.gpu) &&
+           made.classified_pixels >= plan.classified_pixels;
 }
 
 /// Lanes that nobody uses at present. An analyser loads kernels and takes memory, so that it is kept.
@@ -40,7 +42,7 @@ class Lanes {
         {
             const std::lock_guard lock(mutex_);
             const auto found =
-                std::find_if(idle_.begin(), idle_.end(), [&](const auto& lane) { return same(lane->plan, plan); });
+                std::find_if(idle_.begin(), idle_.end(), [&](const auto& lane) { return serves(lane->plan, plan); });
             if (found != idle_.end()) {
                 std::unique_ptr<Lane> lane = std::move(*found);
                 idle_.erase(found);
@@ -106,6 +108,7 @@ std::shared_ptr<Measurement> measure_on_stream(const ImageView& image, const Ask
     plan.channels = image.channels;
     plan.bins = traits_of(image.depth).counting == Counting::bins ? request.bins : StreamPlan{}.bins;
     plan.gpu = asked.gpu;
+    if (request.validity) plan.classified_pixels = image.pixels();
     std::unique_ptr<Lane> lane = Lanes::all().take(plan);
     const ResultLayout layout = lane->analyzer.layout(request);
     if (!lane->result || lane->bytes < layout.bytes) {

@@ -73,6 +73,7 @@ void read(const ImageResult& result, Analysis& analysis) {
         channel.counts = std::move(storage);
         channel.channel = name;
         channel.counts.assign(counts + std::size_t(row) * result.bins, counts + std::size_t(row + 1) * result.bins);
+        channel.nodata = found.nodata;
         if (traits.floating && !floats) set_apart_non_finite(channel);
         if (!floats) continue;
         channel.nan = found.nan;
@@ -83,7 +84,7 @@ void read(const ImageResult& result, Analysis& analysis) {
         channel.maximum = static_cast<float>(found.maximum);
     }
     const ChannelResult& first = result.channels[0];
-    set_pixels(analysis, result.pixels, floats ? result.pixels : first.samples + first.nan + first.infinite);
+    set_pixels(analysis, result.pixels, first.samples + first.nan + first.infinite + first.nodata);
     if (floats)
         read_float_details(result, *reinterpret_cast<const FloatDetails*>(base + result.details_offset), analysis);
 }

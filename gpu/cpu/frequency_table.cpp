@@ -142,13 +142,14 @@ std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std:
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
     if (request.validity || (image.mask && cpu::has_parts(image))) {
         cpu::Workers workers(1);
-        cpu::Substituted substituted;
+        cpu::HostClassifier classifier(workers);
+        cpu::ClassCounts counts;
         ImageView named = image;
         if (samples != Samples::color) named.samples = samples;
         AnalysisRequest all = request;
         all.validity.reset();
         const cpu::ImageRules rules(named, request.validity.get());
-        ImageView view = substituted.of(workers, named, rules);
+        ImageView view = classifier.substitute(named, rules, counts);
         if (samples == Samples::gray_alpha && rules.alpha_left_out()) {
             auto tables = count_frequencies(view, storage, all);
             return {std::move(tables.front())};

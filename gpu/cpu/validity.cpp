@@ -199,77 +199,77 @@ ClassCounts classify(Workers& workers, const ImageView& image, const ImageRules&
 
 }  // namespace
 
-const ImageView& Substituted::of(Workers& workers, const ImageView& image, const ImageRules& rules) {
-    view_ = image;
-    view_.mask = nullptr;
-    view_.channels = rules.alpha_left_out() ? 3 : image.channels;
-    view_.row_bytes = view_.packed_row_bytes();
-    const auto bytes = static_cast<std::size_t>(view_.row_bytes * view_.height);
+std::byte* HostClassifier::reserve(std::size_t bytes) {
     if (bytes > bytes_) {
         memory_.reset();
         memory_.reset(new std::byte[bytes]);
         bytes_ = bytes;
     }
-    view_.data = memory_.get();
-    counts_ = classify(
-        workers, image, rules, [&](std::int64_t row, std::int64_t column, int pixels, const BlockClasses& classes) {
+    return memory_.get();
+}
+
+ImageView HostClassifier::substitute(const ImageView& image, const ImageRules& rules, ClassCounts& counts) {
+    ImageView view = image;
+    view.mask = nullptr;
+    view.channels = rules.alpha_left_out() ? 3 : image.channels;
+    view.row_bytes = view.packed_row_bytes();
+    std::byte* const memory = reserve(static_cast<std::size_t>(view.row_bytes * view.height));
+    view.data = memory;
+    counts = classify(
+        workers_, image, rules, [&](std::int64_t row, std::int64_t column, int pixels, const BlockClasses& classes) {
             with_depth(image.depth, [&](auto type) {
                 using Sample = decltype(type);
                 if constexpr (core::is_real<Sample>) {
                     const auto* from = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) +
                                                                        row * image.row_bytes) +
                                        column * image.channels;
-                    auto* to =
-                        reinterpret_cast<Sample*>(memory_.get() + row * view_.row_bytes) + column * view_.channels;
+                    auto* to = reinterpret_cast<Sample*>(memory + row * view.row_bytes) + column * view.channels;
                     const Sample nan = core::rounded_to<Sample>(std::numeric_limits<double>::quiet_NaN());
-                    for (int c = 0; c < view_.channels; ++c) {
+                    for (int c = 0; c < view.channels; ++c) {
                         const std::uint8_t* const nodata = classes.nodata[c];
                         for (int i = 0; i < pixels; ++i) {
-                            const bool counts = classes.counts[i] && !nodata[i];
-                            to[i * view_.channels + c] = counts ? from[i * image.channels + c] : nan;
+                            const bool counts_here = classes.counts[i] && !nodata[i];
+                            to[i * view.channels + c] = counts_here ? from[i * image.channels + c] : nan;
                         }
                     }
                 }
             });
         });
-    return view_;
+    return view;
+}
+
+ImageView HostClassifier::mask(const ImageView& image, const ImageRules& rules, PixelsOf which, ClassCounts& counts) {
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(reserve(static_cast<std::size_t>(image.pixels())));
+    counts = classify(
+        workers_, image, rules, [&](std::int64_t row, std::int64_t column, int pixels, const BlockClasses& classes) {
+            std::uint8_t* const to = bytes + row * image.width + column;
+            std::copy_n(classes.counts, pixels, to);
+            const int last = which == PixelsOf::counted ? 0 : which == PixelsOf::all ? image.channels : rules.colors();
+            for (int c = 0; c < last; ++c)
+                for (int i = 0; i < pixels; ++i) to[i] &= classes.nodata[c][i] == 0;
+        });
+    ImageView view = image;
+    view.mask = bytes;
+    view.mask_row_bytes = image.width;
+    return view;
+}
+
+ValidityPlan::ValidityPlan(const ImageView& image, const ImageRules& rules, bool masks)
+    : substitutes(traits_of(image.depth).floating) {
+    const bool swept = !has_parts(image) &&
+                       (image.channels != 4 || image.samples == Samples::color || image.samples == Samples::gray_alpha);
+    if (masks && swept && !rules.any() && !rules.alpha_masks() && !rules.alpha_left_out()) substitutes = false;
+    luma_apart = !substitutes && !rules.nodata_any() && rules.any_color() && rules.colors() == 3;
+    if (substitutes) return;
+    if (rules.nodata_any())
+        of = PixelsOf::all;
+    else if (rules.alpha_masks())
+        of = PixelsOf::counted;
 }
 
 // ---- the engine -----------------------------------------------------------------------------------------------------
 
 namespace {
-
-/// Bytes of the pixels whose samples all count, of some kind. Owns its memory and reuses it.
-class PixelMask {
-  public:
-    enum class Of : std::uint8_t {
-        pixels,  ///< that are not masked
-        colors,  ///< of which no color is nodata either
-        all      ///< of which no sample is
-    };
-
-    /// View of the image with a mask of these.
-    ImageView of(Workers& workers, const ImageView& image, const ImageRules& rules, Of kind) {
-        bytes_.resize(static_cast<std::size_t>(image.pixels()));
-        counts_ = classify(
-            workers, image, rules, [&](std::int64_t row, std::int64_t column, int pixels, const BlockClasses& classes) {
-                std::uint8_t* const to = bytes_.data() + row * image.width + column;
-                std::copy_n(classes.counts, pixels, to);
-                const int last = kind == Of::pixels ? 0 : kind == Of::all ? image.channels : rules.colors();
-                for (int c = 0; c < last; ++c)
-                    for (int i = 0; i < pixels; ++i) to[i] &= classes.nodata[c][i] == 0;
-            });
-        ImageView view = image;
-        view.mask = bytes_.data();
-        view.mask_row_bytes = image.width;
-        return view;
-    }
-    const ClassCounts& counts() const { return counts_; }
-
-  private:
-    std::vector<std::uint8_t> bytes_;
-    ClassCounts counts_;
-};
 
 /// Takes the samples that are nodata out of what was counted by value.
 void take_out(const SampleRule& rule, Depth depth, ChannelAnalysis& channel) {
@@ -282,40 +282,28 @@ void take_out(const SampleRule& rule, Depth depth, ChannelAnalysis& channel) {
     channel.nodata += before - channel.values.samples();
 }
 
-/// Measurement of the samples that count, by an engine that knows masks alone: floats by copies in which NaN stands for
-/// what does not count; of integers all samples of pixels that are not masked, out of which nodata are taken by value,
-/// and their luma by a mask of its own.
+/// What is measured in place of an image, and what its findings become.
 class Valid {
   public:
-    /// `masks`: the engine knows masks, by which floats may be measured too where there is nothing else.
-    Valid(Workers& workers, const ImageView& image, const AnalysisRequest& request, bool masks)
-        : workers_(workers), rules_(image, request.validity.get()), real_(traits_of(image.depth).floating) {
-        const bool swept = !has_parts(image) && (image.channels != 4 || image.samples == Samples::color ||
-                                                 image.samples == Samples::gray_alpha);
-        if (masks && swept && !rules_.any() && !rules_.alpha_masks() && !rules_.alpha_left_out()) real_ = false;
-        luma_apart_ = !real_ && !rules_.nodata_any() && rules_.any_color() && rules_.colors() == 3;
-    }
+    /// `masks`: as of ValidityPlan. `device`: for images in device memory, null where there are none.
+    Valid(Workers& workers, Classifier* device, const ImageView& image, const AnalysisRequest& request, bool masks)
+        : host_(workers), device_(device), rules_(image, request.validity.get()), by_(image, rules_, masks) {}
 
     const ImageRules& rules() const { return rules_; }
-    bool real() const { return real_; }
-    /// Verdict: whether luma is of other pixels than the rest.
-    bool luma_apart() const { return luma_apart_; }
+    bool substitutes() const { return by_.substitutes; }
+    bool luma_apart() const { return by_.luma_apart; }
 
     /// View that the engine is to measure, until the next call.
     ImageView of(const ImageView& image) {
-        if (real_) {
-            const ImageView view = substituted_.of(workers_, image, rules_);
-            now_ = substituted_.counts();
-            return view;
-        }
-        const bool all = rules_.nodata_any();
-        if (!rules_.alpha_masks() && !all) return image;  // how many are masked the engine finds out
-        const ImageView view = pixels_.of(workers_, image, rules_, all ? PixelMask::Of::all : PixelMask::Of::pixels);
-        now_ = pixels_.counts();
-        return view;
+        if (by_.substitutes) return classifier(image).substitute(image, rules_, now_);
+        if (by_.of) return classifier(image).mask(image, rules_, *by_.of, now_);
+        return image;  // how many are masked the engine finds out
     }
     /// View whose luma is that of the pixels of which no color is nodata.
-    ImageView of_luma(const ImageView& image) { return colors_.of(workers_, image, rules_, PixelMask::Of::colors); }
+    ImageView of_luma(const ImageView& image) {
+        ClassCounts same;
+        return classifier(image).mask(image, rules_, PixelsOf::colors, same);
+    }
     /// Counts the pixels of the last `of`.
     void add_counts() { counts_ += now_; }
 
@@ -324,7 +312,7 @@ class Valid {
         const auto pixels = static_cast<std::uint64_t>(image.pixels());
         for (ChannelAnalysis& channel : result.channels) {
             const int position = position_of(image, channel.channel);
-            if (real_) {
+            if (by_.substitutes) {
                 channel.masked = pixels - counts_.counted;
                 channel.nodata =
                     position >= 0 ? counts_.nodata[static_cast<std::size_t>(position)] : counts_.color_nodata;
@@ -334,15 +322,15 @@ class Valid {
                 channel.masked = pixels - counts_.counted;
             } else if (position >= 0) {
                 take_out(rules_[position], image.depth, channel);
-            } else if (luma_apart_) {
+            } else if (by_.luma_apart) {
                 const std::uint64_t masked = channel.masked;
                 channel = *luma.find(Channel::luma);
                 channel.nodata = channel.masked - masked;
                 channel.masked = masked;
             }
         }
-        if (!real_ && !rules_.nodata_any() && result.brightness) {
-            if (luma_apart_) result.brightness = luma.brightness;
+        if (!by_.substitutes && !rules_.nodata_any() && result.brightness) {
+            if (by_.luma_apart) result.brightness = luma.brightness;
             if (result.channels.size() == 1) result.brightness = core::brightness_of(result.channels[0]);
         }
         if (!rules_.alpha_left_out()) return;
@@ -359,12 +347,14 @@ class Valid {
     }
 
   private:
-    Workers& workers_;
+    Classifier& classifier(const ImageView& image) {
+        return image.memory == Memory::device && device_ ? *device_ : static_cast<Classifier&>(host_);
+    }
+
+    HostClassifier host_;
+    Classifier* const device_;
     const ImageRules rules_;
-    bool real_;  ///< by copies with NaN
-    bool luma_apart_ = false;
-    Substituted substituted_;
-    PixelMask pixels_, colors_;
+    const ValidityPlan by_;
     ClassCounts counts_, now_;
 };
 
@@ -424,7 +414,11 @@ class ValidStrips final : public StripAnalysis {
   public:
     ValidStrips(Workers& workers, Engine& engine, const ImageView& image, const AnalysisRequest& request,
                 Analysis& result, const Normalization* copies)
-        : workers_(workers), valid_(workers, image, request, true), image_(image), request_(request), result_(result) {
+        : workers_(workers),
+          valid_(workers, nullptr, image, request, true),
+          image_(image),
+          request_(request),
+          result_(result) {
         if (copies) normalization_ = *copies;
         AnalysisRequest asked = without_validity(request);
         if (copies) asked.luma_histogram = needs_luma(request, *copies);
@@ -432,7 +426,7 @@ class ValidStrips final : public StripAnalysis {
             throw InvalidArgument(std::string("copies of strips: none of ") + to_string(image.depth));
         ImageView seen = image_;
         seen.mask = nullptr;
-        if (valid_.real() && valid_.rules().alpha_left_out()) seen.channels = 3;
+        if (valid_.substitutes() && valid_.rules().alpha_left_out()) seen.channels = 3;
         // Floats that are nodata are NaN, of which tables know nothing; of integers tables follow from what is left.
         floating_ = traits_of(image.depth).floating;
         analysis_ = engine.analyze_strips(seen, asked, result, floating_ ? copies : nullptr);
@@ -522,23 +516,29 @@ class WeightedStrips final : public StripAnalysis {
 
 class ValidityEngine final : public Engine {
   public:
-    ValidityEngine(std::unique_ptr<Engine> engine, const MasksKnown& known, const EngineOptions& options)
-        : engine_(std::move(engine)), known_(known), options_(options), workers_(threads_of(options)) {}
+    ValidityEngine(std::unique_ptr<Engine> engine, const MasksKnown& known, std::unique_ptr<Classifier> device,
+                   const EngineOptions& options)
+        : engine_(std::move(engine)),
+          known_(known),
+          device_(std::move(device)),
+          options_(options),
+          workers_(threads_of(options)) {}
 
     std::string_view name() const override { return engine_->name(); }
 
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
         if (plain(image, request)) return engine_->analyze(image, request, result);
-        if (image.memory == Memory::device && image.mask && !request.validity && !request.sparse)
-            return engine_->analyze(image, request, result);
         validate(image, request);
         if (weighs(request)) {
             const ImageRules rules(image, request.validity.get());
-            if (rules.has_alpha()) return weighted_.analyze(workers_, image, rules, request, result);
+            if (rules.has_alpha()) {
+                require_host(image, "samples weighted by alpha");
+                return weighted_.analyze(workers_, image, rules, request, result);
+            }
             analyze(image, without_weights(request), result);
             return weigh(result, weight_of_opaque(image, request));
         }
-        Valid valid(workers_, image, request, known_.masks(image.depth));
+        Valid valid(workers_, device_.get(), image, request, known_.masks(image.depth));
         const AnalysisRequest asked = without_validity(request);
         Engine& engine = engine_for(valid, image.depth, request);
         engine.analyze(valid.of(image), asked, result);
@@ -552,6 +552,7 @@ class ValidityEngine final : public Engine {
                    const MutableImageView& output, Analysis& result) override {
         if (plain(image, request)) return engine_->normalize(image, request, normalization, output, result);
         validate(image, request);
+        require_host(image, "copies of images of which not all samples count");
         core::validate(normalization);
         const Depth depth = normalized_depth(image.depth, normalization);
         core::validate_output(image, depth, output);
@@ -590,18 +591,21 @@ class ValidityEngine final : public Engine {
             validate_weights(image, *request.validity);
             return std::make_unique<WeightedStrips>(workers_, *this, request, result, copies);
         }
-        Engine& engine = known_.masks(image.depth) && knows(request) && (known_.sparse || !copies) ? *engine_ : cpu();
+        const bool in_strips = traits_of(image.depth).counting != Counting::bins && !copies && !request.sparse;
+        Engine& engine = known_.sparse || (known_.masks(image.depth) && in_strips) ? *engine_ : cpu();
         return std::make_unique<ValidStrips>(workers_, engine, image, request, result, copies);
     }
 
   private:
     void validate(const ImageView& image, const AnalysisRequest& request) const {
         core::validate(image, request);
-        if (image.memory != Memory::host)
-            throw InvalidArgument(
-                "nodata, valid intervals, rules for alpha and copies are for images in host memory; of one in device "
-                "memory a mask leaves out pixels");
+        if (!device_) require_host(image, "engine cpu");
+        if (request.sparse && !known_.sparse) require_host(image, "samples that are sorted in place of counted");
         if (weighs(request)) validate_weights(image, *request.validity);
+    }
+    static void require_host(const ImageView& image, const char* what) {
+        if (image.memory != Memory::host)
+            throw InvalidArgument(std::string(what) + ": for images in host memory, and this one lies on a GPU");
     }
     /// Request for an image without alpha, whose samples are weighed afterwards; and what they weigh.
     static AnalysisRequest without_weights(AnalysisRequest request) {
@@ -622,7 +626,7 @@ class ValidityEngine final : public Engine {
     bool knows(const AnalysisRequest& request) const { return known_.sparse || !request.sparse; }
     /// Engine that measures what `Valid` makes of an image.
     Engine& engine_for(const Valid& valid, Depth depth, const AnalysisRequest& request) {
-        return (known_.masks(depth) || valid.real()) && knows(request) ? *engine_ : cpu();
+        return (known_.masks(depth) || valid.substitutes()) && knows(request) ? *engine_ : cpu();
     }
     Engine& cpu() {
         if (!cpu_) cpu_ = make_engine("cpu", options_);
@@ -651,7 +655,7 @@ class ValidityEngine final : public Engine {
             while (strips.end_pass());
             return strips.copy(image, output);
         }
-        Valid valid(workers_, image, request, true);
+        Valid valid(workers_, nullptr, image, request, true);
         const ImageView counted = valid.of(image);
         engine.analyze(counted, without_validity(request), result);
         valid.add_counts();
@@ -707,6 +711,7 @@ class ValidityEngine final : public Engine {
 
     const std::unique_ptr<Engine> engine_;
     const MasksKnown known_;
+    const std::unique_ptr<Classifier> device_;
     const EngineOptions options_;
     Workers workers_;
     std::unique_ptr<Engine> cpu_;
@@ -728,8 +733,8 @@ void settle_copy(const ImageView& image, const AnalysisRequest& request, bool va
 }
 
 std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, const MasksKnown& known,
-                                      const EngineOptions& options) {
-    return std::make_unique<cpu::ValidityEngine>(std::move(engine), known, options);
+                                      std::unique_ptr<cpu::Classifier> device, const EngineOptions& options) {
+    return std::make_unique<cpu::ValidityEngine>(std::move(engine), known, std::move(device), options);
 }
 
 }  // namespace gpuhist

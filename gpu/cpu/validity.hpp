@@ -23,6 +23,9 @@ class SampleRule {
     SampleRule(const Validity& validity, Channel channel, Depth depth);
 
     bool any() const { return nan_ || bounds_ || !values_.empty(); }
+    const std::vector<double>& values() const { return values_; }
+    bool nan() const { return nan_; }
+    const std::optional<Range>& bounds() const { return bounds_; }
     bool operator()(double value) const {
         if (value != value) return nan_;
         bool nodata = bounds_ && (value < bounds_->lower || value > bounds_->upper);
@@ -83,18 +86,50 @@ struct ClassCounts {
     void operator+=(const ClassCounts& more);
 };
 
-/// Image in which NaN stands for all floats that do not count. Owns its memory and reuses it.
-class Substituted {
+/// Pixels of which an engine is to see the samples.
+enum class PixelsOf : std::uint8_t {
+    counted,  ///< that are not masked
+    colors,   ///< of which no color is nodata either
+    all       ///< of which no sample is
+};
+
+/// Classifier makes what an engine that knows masks alone measures in place of an image of which not all samples count,
+/// and counts its classes. What it makes lies in memory of its own, where the image does, until the next call.
+class Classifier {
   public:
-    /// Copies an image of floats. Alpha that is left out has no place in the copy.
-    const ImageView& of(Workers& workers, const ImageView& image, const ImageRules& rules);
-    const ClassCounts& counts() const { return counts_; }
+    virtual ~Classifier() = default;
+    /// Copy of an image of floats in which NaN stands for all that do not count. Alpha that is left out has no place in
+    /// it.
+    virtual ImageView substitute(const ImageView& image, const ImageRules& rules, ClassCounts& counts) = 0;
+    /// The image with a mask of some of its pixels.
+    virtual ImageView mask(const ImageView& image, const ImageRules& rules, PixelsOf which, ClassCounts& counts) = 0;
+};
+
+/// Classifier of images in host memory.
+class HostClassifier final : public Classifier {
+  public:
+    explicit HostClassifier(Workers& workers) : workers_(workers) {}
+    ImageView substitute(const ImageView& image, const ImageRules& rules, ClassCounts& counts) override;
+    ImageView mask(const ImageView& image, const ImageRules& rules, PixelsOf which, ClassCounts& counts) override;
 
   private:
+    std::byte* reserve(std::size_t bytes);
+
+    Workers& workers_;
     std::unique_ptr<std::byte[]> memory_;
     std::size_t bytes_ = 0;
-    ImageView view_;
-    ClassCounts counts_;
+};
+
+/// Plan of how the samples that count are measured by an engine that knows masks alone: floats by copies in which NaN
+/// stands for what does not count; of integers all samples of pixels that are not masked, out of which nodata are taken
+/// by value, and their luma by a mask of its own.
+struct ValidityPlan {
+    /// `masks`: the engine knows masks, by which floats may be measured too where there is nothing else.
+    ValidityPlan(const ImageView& image, const ImageRules& rules, bool masks);
+
+    bool substitutes;            ///< copies with NaN
+    bool luma_apart;             ///< luma is of other pixels than the rest
+    std::optional<PixelsOf> of;  ///< mask that is made; absent: the image's own does
 };
 
 /// Verdict on an image: whether all its samples count.

@@ -604,12 +604,16 @@ class Kernels {
                 const std::int64_t part = std::min(cuda::SortedAnalyzer::part_pixels<Code>, samples);
                 const auto n = static_cast<std::size_t>(part);
                 const DeviceMemory codes(n * sizeof(Code)), sorted(n * sizeof(Code)), starts(n * 4),
-                    chunks((static_cast<std::size_t>(cuda::chunks_of(part)) + 1) * 4),
+                    chunks((static_cast<std::size_t>(cuda::chunks_of(part)) + 2) * 4),
                     temporary(cuda::sort_temporary<Code>(part));
-                const cuda::SortMemory<Code> memory{
-                    codes.as<Code>(),           sorted.as<Code>(), starts.as<std::uint32_t>(),
-                    chunks.as<std::uint32_t>(), temporary.get(),   temporary.bytes()};
-                const cuda::SortedRow row{{pixels_.get(), samples, 1, 0}, 1, 0, 0, 0, false};
+                const cuda::SortMemory<Code> memory{codes.as<Code>(),
+                                                    sorted.as<Code>(),
+                                                    starts.as<std::uint32_t>(),
+                                                    chunks.as<std::uint32_t>(),
+                                                    chunks.as<std::uint32_t>() + cuda::chunks_of(part) + 1,
+                                                    temporary.get(),
+                                                    temporary.bytes()};
+                const cuda::SortedRow row{{pixels_.get(), samples, 1, 0}, {}, 1, 0, 0, 0, false};
                 const Timing timing = timer_.sustained(1, [&](cudaStream_t stream, int) {
                     for (std::int64_t begin = 0; begin < samples; begin += part)
                         cuda::launch_sort<Sample>(row, begin, std::min(part, samples - begin), memory, stream);
@@ -630,28 +634,37 @@ class Kernels {
     }
 
     /// K12: masks, beside the read-only sweep of as many bytes as pixels and mask are: of nothing, of all, by chance,
-    /// and discs.
+    /// and discs; and the same image without one.
     void masks() {
         constexpr std::int64_t width = 16384;
-        AnalysisRequest no_luma;
+        AnalysisRequest no_luma, brief;
         no_luma.luma_histogram = false;
-        for (const auto& [channels, request] :
-             {std::pair{1, AnalysisRequest{}}, {3, no_luma}, {3, AnalysisRequest{}}}) {
-            const std::int64_t height =
-                static_cast<std::int64_t>(pixels_.bytes()) / (width * (channels + 1)) / 256 * 256;
-            ImageView view = view_of(pixels_.get(), Depth::u8, channels, width, height);
+        brief.detail = Detail::brief;
+        const struct {
+            Depth depth;
+            int channels;
+            AnalysisRequest request;
+            const char* what;
+        } kinds[] = {{Depth::u8, 1, {}, ""},
+                     {Depth::u8, 3, no_luma, ""},
+                     {Depth::u8, 3, {}, ", luma histogram"},
+                     {Depth::u16, 1, {}, ""},
+                     {Depth::u16, 3, {}, ""},
+                     {Depth::f32, 1, brief, ", brief"},
+                     {Depth::f32, 3, brief, ", brief"},
+                     {Depth::f32, 1, {}, ", full"}};
+        for (const auto& [depth, channels, request, what] : kinds) {
+            const auto pixel = static_cast<std::int64_t>(sample_bytes(depth)) * channels + 1;
+            const std::int64_t height = static_cast<std::int64_t>(pixels_.bytes()) / (width * pixel) / 256 * 256;
+            ImageView view = view_of(pixels_.get(), depth, channels, width, height);
             const auto pixel_bytes = static_cast<std::size_t>(bytes_of(view));
-            const std::size_t all = pixel_bytes + static_cast<std::size_t>(view.pixels());
-            view.mask = pixels_.as<std::uint8_t>() + pixel_bytes;
-            view.mask_row_bytes = width;
             std::vector<std::uint8_t> mask(static_cast<std::size_t>(view.pixels()));
-            for (const char* name : {"blank", "full", "random", "discs"}) {
-                const bool luma = channels > 1 && request.luma_histogram;
-                const Place place{
-                    "K12", type_text(Depth::u8, channels) + (luma ? ", luma histogram" : "") + " and a mask", name};
+            for (const char* name : {"none", "blank", "full", "random", "discs"}) {
+                const bool any = name[0] != 'n';
+                const Place place{"K12", type_text(depth, channels) + what + " and a mask", name};
                 attempt(place, "gpuhist", [&] {
-                    fill_with(Content::natural, Depth::u8, channels);
-                    for (std::int64_t y = 0; y < height; ++y)
+                    fill_with(Content::natural, depth, channels);
+                    for (std::int64_t y = 0; any && y < height; ++y)
                         for (std::int64_t x = 0; x < width; ++x) {
                             const std::int64_t dx = x % 256 - 128, dy = y % 256 - 128;
                             mask[static_cast<std::size_t>(y * width + x)] =
@@ -660,19 +673,23 @@ class Kernels {
                         }
                     BENCH_CUDA(
                         cudaMemcpy(pixels_.as<char>() + pixel_bytes, mask.data(), mask.size(), cudaMemcpyHostToDevice));
+                    view.mask = any ? pixels_.as<std::uint8_t>() + pixel_bytes : nullptr;
+                    view.mask_row_bytes = width;
+                    const std::size_t all = pixel_bytes + (any ? mask.size() : 0);
                     const Timing sweep = time_sweep(timer_, pixels_, all, options_.gpu);
-                    Ours ours(plan_for(Depth::u8, channels), request);
+                    Ours ours(plan_for(depth, channels), request);
                     const Timing timing =
                         timer_.sustained(1, [&](cudaStream_t stream, int) { ours.enqueue(view, stream); });
                     const Analysis found = ours.result(timer_.stream());
                     const std::uint64_t counted = static_cast<std::uint64_t>(
                         std::count_if(mask.begin(), mask.end(), [](auto byte) { return byte != 0; }));
-                    if (found.channels[0].pixels - found.channels[0].masked != counted)
+                    if (any && found.channels[0].pixels - found.channels[0].masked != counted)
                         throw Mismatch("the mask leaves another number of pixels");
+                    std::optional<Target> target;
+                    if (any && depth == Depth::u8) target = at_least_relative(0.85);
                     report_.add({place.group, place.name, place.content, "gpuhist", static_cast<double>(all), timing,
-                                 at_least_relative(0.85),
-                                 Relative{sweep.median_ms / timing.median_ms, "x the sweep's speed"},
-                                 "bytes of pixels and mask"});
+                                 target, Relative{sweep.median_ms / timing.median_ms, "x the sweep's speed"},
+                                 any ? "bytes of pixels and mask" : "without it"});
                 });
             }
         }

@@ -16,130 +16,21 @@
 #include "gpuhist/statistics.hpp"
 #include "support/engines_under_test.hpp"
 #include "support/oracle.hpp"
-#include "support/raster.hpp"
+#include "support/validity_cases.hpp"
 
 namespace gpuhist::test {
 namespace {
-
-enum class Class { valid, masked, nodata };
-
-/// Image, what leaves samples out of it, and the classes of its samples.
-struct Case {
-    Raster image;
-    std::vector<std::uint8_t> mask;
-    std::int64_t mask_row = 0;
-    Validity validity;
-
-    ImageView view() const {
-        ImageView view = image.view();
-        if (mask.empty()) return view;
-        view.mask = mask.data();
-        view.mask_row_bytes = mask_row;
-        return view;
-    }
-    AnalysisRequest request() const {
-        AnalysisRequest request;
-        request.range = Range{-20, 20};
-        request.bins = 50;
-        request.validity = std::make_shared<Validity>(validity);
-        return request;
-    }
-    /// Channel of the samples at a place in the pixel.
-    Channel channel(int c) const {
-        const bool parts = image.channels == 2 || image.channels > 4;
-        const bool bands = image.samples == Samples::bands || (parts && image.samples != Samples::color_bands);
-        if (bands || (image.samples == Samples::color_bands && c > 2)) return band(c);
-        if (image.channels == 1) return Channel::gray;
-        if (c == 3) return Channel::alpha;
-        const Channel rgb[] = {Channel::red, Channel::green, Channel::blue};
-        return rgb[image.order == ChannelOrder::bgr ? 2 - c : c];
-    }
-    bool masks(std::int64_t x, std::int64_t y) const {
-        if (!mask.empty() && mask[static_cast<std::size_t>(y * mask_row + x)] == 0) return true;
-        return validity.alpha == AlphaRule::mask && channel(3) == Channel::alpha && image.channels == 4 &&
-               image.value(x, y, 3) == 0;
-    }
-    bool own_nodata(std::int64_t x, std::int64_t y, int c) const {
-        const double v = image.value(x, y, c);
-        for (const auto& [named, value] : validity.nodata)
-            if (named ? *named == channel(c) : channel(c) != Channel::alpha)
-                if (v == value || (std::isnan(v) && std::isnan(value))) return true;
-        const Validity::Interval* interval = nullptr;
-        for (const Validity::Interval& one : validity.valid) {
-            if (!one.channel && channel(c) != Channel::alpha && !interval) interval = &one;
-            if (one.channel == channel(c)) interval = &one;
-        }
-        return interval && (v < interval->lowest || v > interval->highest);
-    }
-    bool nodata(std::int64_t x, std::int64_t y, int c) const {
-        if (!validity.nodata_any) return own_nodata(x, y, c);
-        for (int other = 0; other < image.channels; ++other)
-            if (own_nodata(x, y, other)) return true;
-        return false;
-    }
-};
-
-/// Case of every sort of rule that an image of this kind may have.
-Case make_case(Depth depth, int channels, int variant) {
-    Case made{raster(depth, channels, Fill::few, 131, 23, variant % 3, 11 + static_cast<std::uint64_t>(variant))};
-    Raster& image = made.image;
-    image.order = variant % 2 ? ChannelOrder::bgr : ChannelOrder::rgb;
-    if (channels == 2 || channels > 4) image.samples = Samples::bands;
-    if (channels == 5 && variant % 2 == 0) image.samples = Samples::color_bands;
-    if (image.samples == Samples::bands) image.order = ChannelOrder::rgb;
-    if (traits_of(depth).floating)
-        for (std::int64_t y = 0; y < image.height; ++y)
-            for (int c = 0; c < channels; ++c) {
-                image.set(5 * y % image.width, y, c, std::numeric_limits<double>::quiet_NaN());
-                image.set(7 * y % image.width, y, c, -std::numeric_limits<double>::infinity());
-                image.set((3 * y + 1 + c) % image.width, y, c, std::numeric_limits<double>::infinity());
-            }
-    if (variant != 1) {
-        made.mask_row = image.width + variant;
-        made.mask.assign(static_cast<std::size_t>(made.mask_row * image.height), 1);
-        std::uint64_t seed = 5;
-        for (std::int64_t y = 0; y < image.height; ++y)
-            for (std::int64_t x = 0; x < image.width; ++x)
-                made.mask[static_cast<std::size_t>(y * made.mask_row + x)] = y < 3                       ? 0
-                                                                             : y < 6                     ? 7
-                                                                             : scramble(++seed) % 3 == 0 ? 0
-                                                                                                         : 255;
-    }
-    switch (variant) {
-        case 1:
-            made.validity.nodata = {{{}, 3}};
-            break;
-        case 2:
-            made.validity.nodata = {{{}, 2}, {made.channel(channels - 1), 4}};
-            made.validity.valid = {{{}, 1, 8}};
-            made.validity.alpha = AlphaRule::mask;
-            break;
-        case 3:
-            made.validity.nodata = {{{}, std::numeric_limits<double>::quiet_NaN()}, {{}, 4}};
-            made.validity.valid = {{{}, 0, 9}, {made.channel(0), 2, 5}};
-            made.validity.nodata_any = true;
-            break;
-        case 4:
-            made.validity.alpha = AlphaRule::ignore;
-            made.validity.nodata = {{{}, 1e30}};
-            break;
-        default:
-            break;
-    }
-    return made;
-}
-constexpr int variants = 5;
 
 /// Samples that are as one gray image, or, of colors, as pixels of three channels.
 struct CutOut {
     Raster pixels;
     std::int64_t count = 0;
 
-    CutOut(const Case& from, int channels)
+    CutOut(const ValidityCase& from, int channels)
         : pixels(from.image.width * from.image.height, 1, channels, from.image.depth) {
         pixels.order = from.image.order;
     }
-    void add(const Case& from, std::int64_t x, std::int64_t y, int first) {
+    void add(const ValidityCase& from, std::int64_t x, std::int64_t y, int first) {
         for (int c = 0; c < pixels.channels; ++c)
             std::memcpy(pixels.at(count, 0, c), const_cast<Raster&>(from.image).at(x, y, first + c),
                         sample_bytes(pixels.depth));
@@ -155,7 +46,7 @@ struct CutOut {
 };
 
 /// Expects the findings of a channel: those of samples cut out, but for how many were not.
-void expect_channel(const ChannelAnalysis& found, const Case& given, Engine& reference, const CutOut& cut,
+void expect_channel(const ChannelAnalysis& found, const ValidityCase& given, Engine& reference, const CutOut& cut,
                     Channel of_cut, std::uint64_t masked, std::uint64_t nodata) {
     EXPECT_EQ(found.masked, masked);
     EXPECT_EQ(found.nodata, nodata);
@@ -170,7 +61,7 @@ void expect_channel(const ChannelAnalysis& found, const Case& given, Engine& ref
     EXPECT_TRUE(found == expected);
 }
 
-void expect_findings(const Case& given, const Analysis& found, Engine& reference) {
+void expect_findings(const ValidityCase& given, const Analysis& found, Engine& reference) {
     const std::int64_t width = given.image.width, height = given.image.height;
     const bool bands = given.image.samples == Samples::bands;
     for (const ChannelAnalysis& row : found.channels) {
@@ -209,9 +100,9 @@ class ValidityTest : public EngineTest {};
 TEST_P(ValidityTest, FindsWhatTheSamplesThatCountCutOutGive) {
     for (const DepthTraits& traits : all_depths)
         for (int channels : {1, 2, 3, 4, 5})
-            for (int variant = 0; variant < variants; ++variant) {
+            for (int variant = 0; variant < validity_variants; ++variant) {
                 SCOPED_TRACE(std::string(traits.name) + " " + std::to_string(channels) + " " + std::to_string(variant));
-                const Case given = make_case(traits.depth, channels, variant);
+                const ValidityCase given = make_validity_case(traits.depth, channels, variant);
                 const Analysis found = engine->analyze(given.view(), given.request());
                 EXPECT_EQ(found.find(Channel::alpha) != nullptr,
                           channels == 4 && given.validity.alpha != AlphaRule::ignore);
@@ -223,9 +114,9 @@ TEST_P(ValidityTest, FindsWhatTheSamplesThatCountCutOutGive) {
 TEST_P(ValidityTest, FindsTheSameInStrips) {
     for (const DepthTraits& traits : all_depths)
         for (int channels : {1, 3, 4, 5})
-            for (int variant = 0; variant < variants; ++variant) {
+            for (int variant = 0; variant < validity_variants; ++variant) {
                 SCOPED_TRACE(std::string(traits.name) + " " + std::to_string(channels) + " " + std::to_string(variant));
-                const Case given = make_case(traits.depth, channels, variant);
+                const ValidityCase given = make_validity_case(traits.depth, channels, variant);
                 const ImageView whole = given.view();
                 ImageView sides = whole;
                 sides.data = nullptr;
@@ -248,7 +139,7 @@ TEST_P(ValidityTest, OfAMaskAndItsOppositeGiveTheWholeImage) {
     for (const DepthTraits& traits : all_depths) {
         if (traits.counting == Counting::bins) continue;
         for (int channels : {1, 3, 4}) {
-            Case given = make_case(traits.depth, channels, 0);
+            ValidityCase given = make_validity_case(traits.depth, channels, 0);
             AnalysisRequest request = given.request();
             request.validity.reset();
             Analysis sum = engine->analyze(given.view(), request);
@@ -268,7 +159,7 @@ TEST_P(ValidityTest, OfAMaskAndItsOppositeGiveTheWholeImage) {
 TEST_P(ValidityTest, OfNothingGivesEmptyNumbers) {
     for (const DepthTraits& traits : all_depths)
         for (int channels : {1, 3}) {
-            Case given = make_case(traits.depth, channels, 0);
+            ValidityCase given = make_validity_case(traits.depth, channels, 0);
             std::fill(given.mask.begin(), given.mask.end(), std::uint8_t{0});
             for (const Statistics& row : statistics(engine->analyze(given.view(), given.request()))) {
                 EXPECT_EQ(row.masked, row.pixels);
@@ -295,7 +186,7 @@ TEST_P(ValidityTest, CopiesFollowFromTheSamplesThatCount) {
                     if (joint && mode.joint_by_luma && channels == 5) continue;
                     SCOPED_TRACE(std::string(traits.name) + " " + std::to_string(channels) + " " + mode.name + " " +
                                  std::to_string(joint));
-                    Case given = make_case(traits.depth, channels, 3);
+                    ValidityCase given = make_validity_case(traits.depth, channels, 3);
                     given.image.samples = channels == 5 ? Samples::bands : Samples::color;
                     const Normalization normalization{mode.mode, 5, 95, joint};
                     const Depth depth = normalized_depth(traits.depth, normalization);
@@ -337,7 +228,7 @@ TEST_P(ValidityTest, CopiesFollowFromTheSamplesThatCount) {
                         Normalization only = normalization;
                         only.valid_only = true;
                         engine->normalize(given.view(), given.request(), only, copy.mutable_view(), found);
-                        Case over = given;  // a copy in its image's place
+                        ValidityCase over = given;  // a copy in its image's place
                         engine->normalize(over.view(), over.request(), only, over.image.mutable_view(), found);
                         const std::vector<double> a = values_of(over.image), b = values_of(copy);
                         for (std::size_t i = 0; i < a.size(); ++i)
@@ -357,7 +248,7 @@ TEST_P(ValidityTest, CopiesFollowFromTheSamplesThatCount) {
 
 TEST_P(ValidityTest, SumsUp) {
     for (const Depth depth : {Depth::u8, Depth::u16, Depth::s32, Depth::f32}) {
-        const Case given = make_case(depth, 3, 2);
+        const ValidityCase given = make_validity_case(depth, 3, 2);
         const Analysis found = engine->analyze(given.view(), given.request());
         Summary summary;
         const auto values = depth == Depth::f32 ? count_frequencies(given.view(), nullptr, given.request())
@@ -403,7 +294,7 @@ TEST(Nodata, IsRoundedToTheSamplesType) {
 }
 
 TEST(Validity, RefusesAnIntervalThatIsNone) {
-    const Case given = make_case(Depth::u8, 1, 0);
+    const ValidityCase given = make_validity_case(Depth::u8, 1, 0);
     AnalysisRequest request;
     request.validity = std::make_shared<Validity>(Validity{{}, {{{}, 3, 2}}});
     EXPECT_THROW(make_engine("cpu")->analyze(given.view(), request), InvalidArgument);

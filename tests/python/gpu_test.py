@@ -62,25 +62,51 @@ def test_planes_are_refused_with_the_remedy():
         gh.measure(planes.permute(1, 2, 0).contiguous(), engine="cpu")
 
 
-def test_samples_that_do_not_count(image):
-    """Rules are the host's: arrays there are measured by the GPU all the same, and give the same. Masks are both's."""
-    mask = image[..., 0] > 100
-    options = {"mask": mask, "nodata": 120, "valid": (10, 240)}
-    assert gh.measure(image, engine="cuda", **options).to_dict() == gh.measure(image, **options).to_dict()
+DTYPES = ["uint8", "int8", "uint16", "int16", "float16", "float32"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_samples_that_do_not_count(rng, dtype):
+    image = rng.normal(60, 30, (123, 457, 4)).clip(0, 127).astype(dtype)
+    image[..., 3] = image[..., 3] > 40
+    mask = image[..., 0] > 20
     there, over = torch.from_numpy(image).cuda(), torch.from_numpy(mask).cuda()
-    for name, value in options.items():
-        if name != "mask":
-            with pytest.raises(ValueError, match=f"{name}: on a GPU"):
-                gh.measure(there, **{name: value})
+    rules = [
+        {"nodata": 60},
+        {"valid": (10, 100), "nodata": {"red": [50, 51], "alpha": 0}},
+        {"nodata": 60, "nodata_any": True},
+        {"alpha": "mask"},
+        {"alpha": "ignore", "valid": {"green": (20, 70)}},
+    ]
+    for one in rules:
+        for options, beside in ((one, one), ({"mask": over, **one}, {"mask": mask, **one})):
+            expected = gh.measure(image, **beside).to_dict()
+            assert gh.measure(there, **options).to_dict() == expected
+            assert gh.measure(image, engine="cuda", **beside).to_dict() == expected
+        an = gh.Analyzer(channels=4, depth=_arrays.DEPTHS[dtype], pixels=mask.size, **one)
+        out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")
+        an.enqueue(there, mask=over, out=out)
+        assert an.read(out, width=457, height=123)[0].to_dict() == expected
+    with pytest.raises(ValueError, match="pixels"):
+        gh.Analyzer(channels=4, depth=_arrays.DEPTHS[dtype], nodata=1).enqueue(there, out=out)
+    with pytest.raises(ValueError, match="weight"):
+        gh.measure(there, alpha="weight")
+    with pytest.raises(ValueError, match="tag"):
+        gh.measure(there, nodata="tag")
     with pytest.raises(ValueError, match="mask: on GPU 0"):
         gh.measure(image, mask=over)
     with pytest.raises(ValueError, match="mask: on the host, and the image is on GPU 0"):
         gh.measure(there, mask=mask)
-    with pytest.raises(ValueError, match="mask"):
-        gh.normalize(there, "minmax", mask=over)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "float16"])
+def test_copies_of_what_does_not_count_are_refused(image):
+    there = torch.from_numpy(image).cuda()
+    for options in ({"mask": there[..., 0] > 100}, {"nodata": 3}):
+        with pytest.raises(ValueError, match="copies of an array on a GPU"):
+            gh.normalize(there, "minmax", **options)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_pixels_that_a_mask_leaves(rng, dtype):
     image = rng.normal(60, 30, (123, 457, 3)).clip(0, 127).astype(dtype)
     there = torch.from_numpy(image).cuda()
@@ -103,12 +129,6 @@ def test_pixels_that_a_mask_leaves(rng, dtype):
         gh.measure(there, mask=wide.t().contiguous().t()[:, :457])
     with pytest.raises(ValueError, match="shape"):
         gh.measure(there, mask=wide)
-
-
-def test_a_mask_of_floats_is_refused(rng):
-    there = torch.zeros(8, 8, device="cuda")
-    with pytest.raises(ValueError, match="mask of an image of f32"):
-        gh.measure(there, mask=there > 1)
 
 
 @pytest.mark.parametrize(("dtype", "channels"), [("uint8", 1), ("uint16", 1), ("int16", 3), ("uint8", 4)])

@@ -244,6 +244,7 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
         compare(name + "infinite", row.infinite, channel.infinite);
         compare(name + "below", row.below, channel.below);
         compare(name + "above", row.above, channel.above);
+        compare(name + "nodata", row.nodata, channel.nodata);
     }
     return found.empty() ? difference(read_result(&got), expected.analysis) : found;
 }

@@ -12,9 +12,12 @@ from ._errors import InvalidArgument
 from ._measure import asked_of
 from ._result import Range, Result
 from ._source import LABEL_TYPES, MASK_TYPES
+from ._validity import Alpha, refuse_tag, rules_of
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ._validity import Nodata, Valid
 
 
 class Analyzer:
@@ -22,8 +25,9 @@ class Analyzer:
 
     channels are 1, 3 or 4; depth is u8, s8, u16, s16, f16 or f32, and u8, u16 or f32 where copies are made; bins and
     range are those of f32 histograms; normalize says whether copies will be made, by which mode (see
-    gpuhist.normalize). Launches of one analyser share its memory: they must
-    follow each other, in one stream or by events.
+    gpuhist.normalize). nodata, valid, nodata_any and alpha are those of gpuhist.measure, but for weight; for them pixels
+    is the most in an image: there is memory for its mask, or of floats for a copy. Launches of one analyser share its
+    memory: they must follow each other, in one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
     """
@@ -39,16 +43,23 @@ class Analyzer:
         percentile_columns: Sequence[float] | None = None,
         normalize: str | None = None,
         percentiles: tuple[float, float] = (1, 99),
+        nodata: Nodata | None = None,
+        valid: Valid | None = None,
+        nodata_any: bool = False,
+        alpha: Alpha = "row",
+        pixels: int = 0,
         gpu: int = 0,
     ) -> None:
-        self._asked = asked_of(bins, range, percentile_columns, detail, None, "cuda", gpu)
+        rules = rules_of(nodata, valid, nodata_any, alpha)
+        refuse_tag(rules)
+        self._asked = asked_of(bins, range, percentile_columns, detail, None, "cuda", gpu, rules)
         self._normalization: _native.Normalization | None = None
         if normalize is not None:
             low, high = percentiles
             self._normalization = _native.Normalization(
                 mode=normalize, low=float(low), high=float(high), channels="joint", depth=None
             )
-        self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, gpu)
+        self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, gpu)
         self._layout = self._native.layout(self._asked, self._normalization)
         self._gpu = gpu
         self._depth = depth
@@ -72,9 +83,9 @@ class Analyzer:
         """Puts the analysis of an image, H x W x C, or of N of them, N x H x W x C, on a stream; nothing is waited for.
 
         out receives a result of layout.bytes an image: contiguous uint8 on the GPU. copy, where the analyser was made
-        with normalize=, receives the normalised images. mask, H x W or N x H x W of bool or u8 beside images of 8 or
-        16 bits, is 0 where pixels do not count. All are borrowed until the stream has passed. stream is by default the
-        current one of the images' library; it may be in capture.
+        with normalize=, receives the normalised images. mask, H x W or N x H x W of bool or u8, is 0 where pixels do
+        not count. All are borrowed until the stream has passed. stream is by default the current one of the images'
+        library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
         view, mask_bytes = _masked(found, mask, stream)
@@ -331,7 +342,7 @@ def normalize_on_stream(
     key = (found.depth, found.channels, gpu, stream, asked.name)
     with _normalizers_lock:
         if key not in _normalizers:
-            analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, gpu)
+            analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, 0, gpu)
             memory = _arrays.device_bytes(found.array, analyzer.layout(request, asked).bytes)
             _normalizers[key] = analyzer, memory
         analyzer, memory = _normalizers[key]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 from . import _arrays, _native
 from ._errors import EngineUnavailable, InvalidArgument, IoError
 from ._result import Histogram, Range, Result, bins_of, range_of
-from ._source import is_path, refuse_on_gpu, source_of, warn_of_pages
+from ._source import is_path, source_of, warn_of_pages
 from ._validity import Alpha, Rules, rules_of
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def measure(
 
     nodata and valid are for all channels but alpha, or a dict of channels, red, green, blue, gray, alpha, c0, ..., and
     such values. A sample is, by the first that applies, masked, nodata, NaN, infinite or valid: Statistics counts each,
-    all other numbers are of valid samples. Of an array on a GPU a mask there may say what counts, of 8 and 16 bits; the
-    others are refused.
+    all other numbers are of valid samples. Beside an array on a GPU the mask lies there too; of alpha="weight" such
+    arrays are refused.
 
     Raises InvalidArgument (a ValueError) for what is not as said here, IoError (an OSError with a ``kind``) for files,
     EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.
@@ -140,17 +140,16 @@ def measure(
     if is_path(image) and (mask is None or is_path(mask)):
         return _measure_file(os.fspath(image), asked, page, max_pixels, on_damaged, mask)
     source = source_of(image, layout, order, page, max_pixels, on_damaged, stream)
+    source.check(rules)
     if source.found is None or source.gpu is None:
         if stream is not None:
             raise InvalidArgument("stream: the image is on the host, where there are no streams")
-        source.check(rules)
         seen = source.masked(mask)
         warn_of_pages(source.picture, page)
         return Result(_native.measure(seen.view, asked, source.picture), source.path)
     if engine == "cpu":
         raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
-    refuse_on_gpu(rules)
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine, source.gpu)
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine, source.gpu, rules)
     seen = source.masked(mask)
     return Result(_native.measure_on_stream(seen.view, asked, _arrays.current_stream(source.found.array, stream)))
 
@@ -410,9 +409,8 @@ def normalize(
         source.check(rules)
         _native.normalize(source.masked(mask).view, target.view, asked, request)
     else:
-        refuse_on_gpu(rules)
-        if mask is not None:
-            raise InvalidArgument("mask: copies of an array on a GPU have none: copy both to the host")
+        if mask is not None or rules != Rules():
+            raise InvalidArgument("mask, nodata, valid, alpha: copies of an array on a GPU have none: copy it to the host")
         if engine == "cpu":
             raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
         from ._gpu import normalize_on_stream

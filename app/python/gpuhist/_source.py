@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from . import _arrays, _native
 from ._errors import InvalidArgument
-
-if TYPE_CHECKING:
-    from ._validity import Rules
+from ._validity import Rules, refuse_tag
 
 MASK_TYPES = ("bool", "uint8")
 LABEL_TYPES = ("bool", "uint8", "uint16", "uint32", "int32")
@@ -43,8 +41,8 @@ class Source(NamedTuple):
 
     def check(self, rules: Rules) -> None:
         """Refuses a rule that this image has no part in."""
-        if rules.nodata_of_file and self.picture is None:
-            raise InvalidArgument('nodata: "tag" is a file\'s, and an array has none')
+        if self.picture is None:
+            refuse_tag(rules)
 
     def masked(self, mask: Any, max_pixels: int | None = None) -> Plane:
         """The image, of which those pixels count where the mask is not 0."""
@@ -151,12 +149,3 @@ def warn_of_pages(read: _native.Picture | _native.Measurement | None, page: int 
 
 def _where(gpu: int | None) -> str:
     return "the host" if gpu is None else f"GPU {gpu}"
-
-
-def refuse_on_gpu(rules: Rules) -> None:
-    """Refuses, of an array on a GPU, the rules that are there for the host alone."""
-    if given := rules.given():
-        raise InvalidArgument(
-            f"{given[0]}: on a GPU a mask alone says what counts: make one there, or copy the array to the host, as "
-            "x.cpu() (torch) or cupy.asnumpy(x) does"
-        )

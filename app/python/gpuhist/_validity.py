@@ -24,17 +24,11 @@ class Rules(NamedTuple):
     nodata_any: bool = False
     alpha: str = "row"
 
-    def given(self) -> list[str]:
-        """Names of the arguments that leave samples out."""
-        return [
-            name
-            for name, there in (
-                ("nodata", self.nodata or self.nodata_of_file),
-                ("valid", self.valid),
-                ("alpha", self.alpha != "row"),
-            )
-            if there
-        ]
+
+def refuse_tag(rules: Rules) -> None:
+    """Refuses the rule of a file where there is none."""
+    if rules.nodata_of_file:
+        raise InvalidArgument('nodata: "tag" is a file\'s, and an array has none')
 
 
 def rules_of(nodata: Nodata | None, valid: Valid | None, nodata_any: bool, alpha: str) -> Rules:

@@ -60,6 +60,7 @@ struct ExtremeFinder {
     NonFiniteCounts* non_finite;
     bool rgb;
     std::conditional_t<Full, FirstDigitCounter, int> digits;
+    std::uint32_t masked = 0;  ///< pixels
 
     __device__ ExtremeFinder(NonFiniteCounts* counts, bool red_first, int digits_log2)
         : non_finite(counts), rgb(red_first), digits(digits_log2) {
@@ -82,8 +83,12 @@ struct ExtremeFinder {
                 high[r] = p == 0 ? value : fmaxf(high[r], value);
                 if (C == 1 || r >= luma_row) all = fmaf(value, 0.0f, all);  // luma is not finite where a color is not
             }
-        for (int p = 0; p < N; ++p)
-            if (!valid[p]) all = NAN;
+#pragma unroll
+        for (int p = 0; p < N; ++p) {
+            if (valid[p]) continue;
+            all = NAN;
+            ++masked;
+        }
         if (all == 0) {
 #pragma unroll
             for (int r = 0; r < rows; ++r) {
@@ -130,7 +135,11 @@ __device__ __noinline__ void find_extremes(const Task<C, Full>& task, Share shar
         tile.sweep_coming(finder);
         tile.template sweep_end<C>(task.image, finder);
     } else {
-        sweep_floats<C, extremes_unroll<C, Full>>(task.image, share, finder);
+        sweep_floats<C, extremes_unroll<C, Full>>(task.image, share, finder, tile);
+    }
+    if constexpr (std::is_same_v<OfImage, Mask>) {
+        const Word masked = reduce_warp(Word{finder.masked}, Sum{});
+        if (threadIdx.x % warp_lanes == 0 && masked != 0) global_add(&task.state().masked, masked);
     }
 #pragma unroll
     for (int r = 0; r < rows; ++r) extremes.add(r, finder.minimum[r], finder.maximum[r]);

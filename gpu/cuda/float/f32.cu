@@ -47,6 +47,8 @@ void launch_detail(const Images& images, FloatWork work, const Launch& launch) {
     std::int64_t largest = 0;
     for (std::int64_t i = 0; i < images.count; ++i) largest = std::max(largest, images.image(i).pixels());
     const Shape shape{blocks_for(largest, float_pixels_per_block(C, Full)) * (rows_of(C) / rows), threads, bytes, 1};
+    if constexpr (std::is_same_v<Images, Tensor>)
+        if (work.mask.data) return launch_masked_floats<C, Full>(images, work, shape.blocks, bytes, launch);
     if constexpr (!Full && std::is_same_v<Images, Tensor>)
         if (launch_kept_floats<C>(images, work, shape.blocks, bytes, launch)) return;
     launch_kernel(launch, floats_kernel<C, Full, Images, NoTile>, true, shape, images, work);

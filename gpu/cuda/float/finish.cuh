@@ -94,6 +94,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
     __syncthreads();  // everything is written but the mapping, and read but what it needs
     if (common.normalize && threadIdx.x < colors_of(C)) plan_mapping(task, threadIdx.x, facts, moments);
     if (threadIdx.x < rows) task.row(threadIdx.x).found = Findings{};
+    if (threadIdx.x == 0) task.state().masked = 0;
     if constexpr (!Full) clear_sample(task);
     if (threadIdx.x == 0 && task.work->publish) publish(&result);
     __syncthreads();  // shared memory may be written again

@@ -22,10 +22,11 @@ struct BlockState {
 template <int C, class OfImage>
 __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage tile) {
     bool counted = false;
-    if constexpr (!is_kept<OfImage>) counted = speculate(task, block.plan, block.speculation);
+    if constexpr (std::is_same_v<OfImage, NoTile>) counted = speculate(task, block.plan, block.speculation);
     if (!counted) find_extremes(task, task.share_of_grid(), &task.row(0).found, sizeof(FloatRow), tile);
     wait_for_grid();
-    if constexpr (!is_kept<OfImage>) counted = counted && keep_speculation(task, block.plan, block.speculation);
+    if constexpr (std::is_same_v<OfImage, NoTile>)
+        counted = counted && keep_speculation(task, block.plan, block.speculation);
     if (!counted) {
         make_plan(task, block.plan);
         count_details(task, block.plan, 0, task.share_of_grid(), false, tile);
@@ -41,11 +42,11 @@ __device__ void analyze(const Task<C, false>& task, BlockState& block, OfImage t
 
 /// Finds order statistics too, by a digit a sweep. From the second sweep on a row's counters fill the shared memory, so
 /// that blocks are dealt to rows; those of different rows read the same pixels at about the same time, mostly from L2.
-template <int C>
-__device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
+template <int C, class OfImage>
+__device__ void analyze(const Task<C, true>& task, BlockState& block, OfImage tile) {
     constexpr int rows = rows_of(C);
     __shared__ DigitTable table;
-    find_extremes(task, task.share_of_grid(), &task.row(0).found, sizeof(FloatRow), NoTile{});
+    find_extremes(task, task.share_of_grid(), &task.row(0).found, sizeof(FloatRow), tile);
     wait_for_grid();
     locate<0>(task);
     if (threadIdx.x == 0) block.plan.digits = &table;
@@ -54,14 +55,14 @@ __device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
     for_rows(task, rows, [&](int row, const Share& share) {
         const RowPlan& plan = block.plan.rows[row];
         count_digits<1>(task, table, row, share, task.work->digits_at, plan.fill(), plan.in_fill(block.plan.slots),
-                        [&](bool again) { count_details(task, block.plan, row, share, again, NoTile{}); });
+                        [&](bool again) { count_details(task, block.plan, row, share, again, tile); });
     });
     clear_digits<0>(task);
     wait_for_grid();
     locate<1>(task);
     if (task.work->wide) write_counts(task);
     wait_for_grid();
-    for_rows(task, rows, [&](int row, const Share& share) { sum_moments(task, table, row, share, false); });
+    for_rows(task, rows, [&](int row, const Share& share) { sum_moments(task, table, row, share, false, tile); });
     clear_digits<1>(task);
     wait_for_grid();
     if (blockIdx.x == gridDim.x - 1) decide_pivots(task);
@@ -69,7 +70,7 @@ __device__ void analyze(const Task<C, true>& task, BlockState& block, NoTile) {
     wait_for_grid();
     clear_digits<2>(task);
     for (int row = 0; row < rows; ++row)
-        if (fresh(task.row(row).again)) sum_moments(task, table, row, task.share_of_grid(), true);
+        if (fresh(task.row(row).again)) sum_moments(task, table, row, task.share_of_grid(), true, tile);
     if (arrive_last(&task.state().arrived, gridDim.x, &block.last)) complete(task);
 }
 
@@ -89,8 +90,12 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
 #pragma nv_diag_suppress 20054  // that shared memory does not begin with their members' initial values
     __shared__ BlockState block;
 #pragma nv_diag_pop
-    const OfImage tile =
-        tile_of<OfImage>(images.image(0), shared_address(dynamic_shared) + work.tile_at, work.tile_rounds);
+    const OfImage tile = [&] {
+        if constexpr (std::is_same_v<OfImage, Mask>)
+            return work.mask;
+        else
+            return tile_of<OfImage>(images.image(0), shared_address(dynamic_shared) + work.tile_at, work.tile_rounds);
+    }();
     if constexpr (is_kept<OfImage>) tile.begin();
     if (threadIdx.x == 0) block.work = work;
     for (int index = 0; index < static_cast<int>(images.count); ++index) {
@@ -101,15 +106,17 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
         if (threadIdx.x == 0) task = task_of(block.work);
         __syncthreads();  // the task, for all
         analyze(task, block, tile);
-        if (!work.common.normalize) continue;
-        wait_for_grid();
-        if (work.common.needs == NormalizeNeeds::counts) {
-            count_equalized(task);
+        if constexpr (!std::is_same_v<OfImage, Mask>) {  // of which no copies are written
+            if (!work.common.normalize) continue;
             wait_for_grid();
-            equalize(task);
-            wait_for_grid();
+            if (work.common.needs == NormalizeNeeds::counts) {
+                count_equalized(task);
+                wait_for_grid();
+                equalize(task);
+                wait_for_grid();
+            }
+            apply(task_of(work), tile);  // inlined: of its own the compiler knows that all threads have it in common
         }
-        apply(task_of(work), tile);  // inlined: of its own the compiler knows that all threads have it in common
     }
 }
 
@@ -120,5 +127,10 @@ __global__ void __launch_bounds__(float_threads_of(C, Full), 1)
 template <int C>
 bool launch_kept_floats(const Tensor& images, FloatWork work, std::int64_t blocks, std::size_t bytes,
                         const Launch& launch);
+
+/// Enqueues the analysis of a single image with a mask, likewise.
+template <int C, bool Full>
+void launch_masked_floats(const Tensor& images, const FloatWork& work, std::int64_t blocks, std::size_t bytes,
+                          const Launch& launch);
 
 }  // namespace gpuhist::cuda

@@ -324,20 +324,20 @@ struct MomentCounter {
 };
 
 /// Sweep of a row's moments and third digits; returns the samples. Called, so that it has all registers.
-template <int C, bool Plain>
+template <int C, bool Plain, class OfImage>
 __device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const Share& share, const RowPlan& plan,
                                                     const DigitTable& table, int row, bool rgb,
-                                                    MomentTotals<CentralSums::powers>& totals) {
+                                                    MomentTotals<CentralSums::powers>& totals, OfImage tile) {
     MomentCounter<C, Plain> counter(plan, row, rgb, table, totals);
-    sweep_floats<C, C == 3 ? 1 : 2>(image, share, counter);
+    sweep_floats<C, C == 3 ? 1 : 2>(image, share, counter, tile);
     counter.fold();
     return counter.samples;
 }
 
 /// Sums up one row's moments and counts its third digits. `about_mean`: moments alone, once more.
-template <int C>
+template <int C, class OfImage>
 __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& table, int row, Share share,
-                                         bool about_mean) {
+                                         bool about_mean, OfImage tile) {
     __shared__ RowPlan plan;
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
@@ -351,11 +351,11 @@ __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& 
     const auto sweep = [&](bool again) {
         MomentTotals<CentralSums::powers> totals{};
         std::uint32_t samples = 0;
-        const auto sum = [&](auto plain) {
-            samples = sweep_moments<C, plain()>(task.image, share, plan, table, row, task.common().rgb, totals);
+        const auto sum = [&](auto plain, auto of) {
+            samples = sweep_moments<C, plain()>(task.image, share, plan, table, row, task.common().rgb, totals, of);
         };
-        if (!plan.constant() && plan.facts.rejected == 0) sum(std::true_type{});
-        if (!plan.constant() && plan.facts.rejected != 0) sum(std::false_type{});
+        if (!plan.constant() && plan.facts.rejected == 0) sum(std::true_type{}, NoTile{});
+        if (!plan.constant() && plan.facts.rejected != 0) sum(std::false_type{}, tile);
         merge_moments<1, CentralSums::powers>(
             [&](int, int k) { return again ? core::i128{0} : totals.sum(k, samples * bits_of(CentralSums::low_base)); },
             AddToRows{&task.row(row)});

@@ -407,6 +407,8 @@ __device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPl
         count_bins(task, share, plan, table, row, again, seldom, tile);
     else if (!plan.plain)
         count_slots<C, Full>(task.image, share, plan, table, row, Samples<true>{}, seldom, add, tile);
+    else if constexpr (std::is_same_v<OfImage, Mask>)  // every pixel counts
+        count_slots<C, Full>(task.image, share, plan, table, row, Samples<false>{}, seldom, add);
     else
         count_slots<C, Full>(task.image, share, plan, table, row, Samples<false>{}, seldom, add, tile);
     if (again) return;

@@ -106,6 +106,7 @@ struct FloatState {
     SpeculationState speculation;
     Mapping maps[3];
     Range equalized;        ///< the range of colors and luma
+    Word masked;            ///< pixels that do not count
     std::uint32_t arrived;  ///< blocks that have come to the end of a step
 };
 
@@ -168,8 +169,10 @@ struct Task {
     Output output;
 
     __device__ const Common& common() const { return work->common; }
-    /// Samples of a row: one of every pixel that counts, which are all.
-    __device__ std::int64_t samples() const { return image.pixels(); }
+    /// Samples of a row: one of every pixel that counts.
+    __device__ std::int64_t samples() const {
+        return image.pixels() - (work->mask.data ? static_cast<std::int64_t>(fresh_word(&state().masked)) : 0);
+    }
 
     template <typename T>
     __device__ T* place(std::size_t offset) const {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/codes.hpp"
 #include "core/float_details.hpp"
 #include "core/validate.hpp"
+#include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
@@ -62,11 +65,12 @@ CountParameters count_parameters(const Common& common, void* workspace, int chan
 }
 /// The ranks of a launch are one group of percentiles; the first group's comes last, with everything else.
 template <int C, class Images>
-void launch_groups(const Images& images, const Common& common, void* workspace, const AnalysisRequest& request,
-                   const Launch& launch) {
+void launch_groups(const Images& images, const Common& common, void* workspace, const Mask& mask,
+                   const AnalysisRequest& request, const Launch& launch) {
     FloatParameters p{};
     p.common = common;
     p.workspace = workspace;
+    p.mask = mask;
     p.detail = Detail::full;
     p.has_range = request.range.has_value();
     p.range = request.range.value_or(Range{});
@@ -86,6 +90,52 @@ void launch_groups(const Images& images, const Common& common, void* workspace, 
     launch_floats<C>(images, p, launch);
 }
 
+/// Request for the percentiles that take the most room.
+AnalysisRequest widest_request(std::uint32_t bins) {
+    std::vector<double> percents(Percentiles::most);
+    std::iota(percents.begin(), percents.end(), 0);
+    AnalysisRequest request;
+    request.bins = bins;
+    request.percentiles = Percentiles(percents);
+    return request;
+}
+
+/// Memory behind an analyser's workspace for images whose samples are sorted into classes.
+struct ClassifiedMemory {
+    ClassSums* sums;
+    std::uint32_t* arrived;
+    char *found, *found_luma;  ///< a result each
+    char* pixels;              ///< a mask, or a copy of floats
+    std::size_t bytes;
+
+    ClassifiedMemory(const StreamPlan& plan, std::size_t from, void* workspace) : bytes(from) {
+        if (plan.classified_pixels == 0) return;
+        const auto append = [&](std::size_t size) {
+            return static_cast<char*>(workspace) + std::exchange(bytes, place_after(bytes + size));
+        };
+        const std::size_t result = layout_of(plan.depth, plan.channels, widest_request(plan.bins), nullptr).bytes,
+                          pixel = traits_of(plan.depth).floating
+                                      ? sample_bytes(plan.depth) * static_cast<std::size_t>(plan.channels)
+                                      : 1;
+        sums = reinterpret_cast<ClassSums*>(append(sizeof(ClassSums)));
+        arrived = reinterpret_cast<std::uint32_t*>(append(sizeof(std::uint32_t)));
+        found = append(result);
+        found_luma = append(result);
+        pixels = append(static_cast<std::size_t>(plan.classified_pixels) * pixel);
+    }
+};
+
+/// Bytes of the workspace that the counting kernels have.
+std::size_t counting_bytes(const StreamPlan& plan, const Launch& launch) {
+    return with_channels(plan.channels, [&](auto channels) {
+        constexpr int C = decltype(channels)::value;
+        return place_after(with_kernels(
+            plan.depth, [&](std::uint8_t) { return u8_workspace<C>(launch); },
+            [&](std::uint16_t) { return u16_workspace<C>(launch); },
+            [&](float) { return floats_workspace<C>(plan.bins); }));
+    });
+}
+
 }  // namespace
 
 Launch launch_on(int gpu) {
@@ -96,13 +146,7 @@ Launch launch_on(int gpu) {
 }
 
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
-    return with_channels(plan.channels, [&](auto channels) {
-        constexpr int C = decltype(channels)::value;
-        return place_after(with_kernels(
-            plan.depth, [&](std::uint8_t) { return u8_workspace<C>(launch); },
-            [&](std::uint16_t) { return u16_workspace<C>(launch); },
-            [&](float) { return floats_workspace<C>(plan.bins); }));
-    });
+    return ClassifiedMemory(plan, counting_bytes(plan, launch), nullptr).bytes;
 }
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization) {
@@ -122,7 +166,7 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
 }
 
 bool masks(Depth depth) {
-    return traits_of(depth).counting == Counting::values;
+    return depth != Depth::f64;
 }
 
 bool copies(Depth depth) {
@@ -134,14 +178,9 @@ void validate(const Views& views, const AnalysisRequest& request, const Normaliz
     for (std::int64_t i = 0; i < views.count; ++i) {
         core::validate(views.images[i], request);
         core::validate_swept(views.images[i]);
-        if (views.images[i].mask && !masks(views.images[i].depth))
-            throw UnsupportedDepth(std::string("mask of an image of ") + to_string(views.images[i].depth) +
-                                   " in device memory: on the GPU those of " +
-                                   list_depths([](const DepthTraits& of) { return masks(of.depth) ? of.name : ""; }) +
-                                   " have masks");
         if (!normalization) continue;
-        if (views.images[i].mask)
-            throw InvalidArgument("copy of an image with a mask in device memory: the CPU makes it");
+        if (views.images[i].mask || request.validity)
+            throw InvalidArgument("copy of an image in device memory of which not all samples count: the CPU makes it");
         if (!copies(views.images[i].depth))
             throw UnsupportedDepth(std::string("copy of an image of ") + to_string(views.images[i].depth) +
                                    " in device memory: on the GPU copies of " +
@@ -189,6 +228,12 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
         if (!one_row(image, views.output(i)) && image.width * image.channels >= std::int64_t{1} << 30)
             throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
                                   " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
+        if (request.validity && image.pixels() > plan_.classified_pixels)
+            throw InvalidArgument("image of " + std::to_string(image.pixels()) +
+                                  " pixels, for which a request has a Validity: the analyser was planned for " +
+                                  std::to_string(plan_.classified_pixels) + " such (StreamPlan::classified_pixels)");
+        if (request.validity && request.validity->alpha == AlphaRule::weight)
+            throw InvalidArgument("samples weighted by alpha: for images in host memory, and this one lies on a GPU");
         if (views.outputs && !plan_.normalize) throw InvalidArgument("the analyser was not planned to normalise");
     }
     if (views.count > 0 && !results) throw InvalidArgument("results: a null pointer");
@@ -196,9 +241,8 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
         throw InvalidArgument("results are not aligned to 16 bytes");
 }
 
-template <class Images>
-void Analyzer::launch(const Images& images, const ImageView& like, const AnalysisRequest& request,
-                      const Normalization* normalization, char* results, cudaStream_t stream) const {
+Common Analyzer::common(const ImageView& like, const AnalysisRequest& request, const Normalization* normalization,
+                        char* results) const {
     Common common{};
     common.results = results;
     common.layout = layout(request, normalization);
@@ -211,25 +255,36 @@ void Analyzer::launch(const Images& images, const ImageView& like, const Analysi
     common.normalize = normalization != nullptr;
     if (normalization) common.normalization = *normalization;
     if (normalization) common.needs = traits_of(normalization->mode).needs;
+    return common;
+}
+
+template <class Images>
+void Analyzer::launch(const Images& images, const ImageView& like, const AnalysisRequest& request,
+                      const Normalization* normalization, char* results, cudaStream_t stream) const {
+    const Common common = this->common(like, request, normalization, results);
     Launch launch = launch_;
     launch.stream = stream;
     with_channels(plan_.channels, [&](auto channels) {
         constexpr int C = decltype(channels)::value;
+        const Mask mask{like.mask, like.mask_row_bytes};
         const auto counting = [&] {
             CountParameters p = count_parameters(common, workspace_, C, request);
-            p.mask = {like.mask, like.mask_row_bytes};
+            p.mask = mask;
             return p;
         };
         with_kernels(
             plan_.depth, [&](std::uint8_t) { launch_u8<C>(images, counting(), launch); },
             [&](std::uint16_t) { launch_u16<C>(images, counting(), launch); },
-            [&](float) { launch_groups<C>(images, common, workspace_, request, launch); });
+            [&](float) { launch_groups<C>(images, common, workspace_, mask, request, launch); });
     });
 }
 
 void Analyzer::load_kernels() {
-    // Which kernel is launched follows from the number of images, whether each is one row, and from what is asked.
+    // Which kernel is launched follows from the number of images, whether each is one row or has a mask, and from what
+    // is asked.
     const Image row{workspace_, 64, 1, 0}, rows{workspace_, 64, 2, 0};
+    ImageView masked;
+    masked.mask = static_cast<const std::uint8_t*>(workspace_);
     list_->count = 1;
     list_->images[0] = row;
     const Normalization to_same{NormalizeMode::minmax}, to_floats{NormalizeMode::zscore};
@@ -245,21 +300,73 @@ void Analyzer::load_kernels() {
                 launch(images, ImageView{}, request, normalization, nullptr, nullptr);
             };
             load(Tensor{row, {}, 1, 0, 0, 1});
+            if (!normalization) launch(Tensor{row, {}, 1, 0, 0, 1}, masked, request, nullptr, nullptr, nullptr);
             load(Tensor{row, {}, 2, 0, 0, 1});
             load(Tensor{rows, {}, 2, 0, 0, 1});
             load(*list_);
         }
     }
+    if (plan_.classified_pixels > 0) enqueue_classified({}, {}, nullptr, nullptr);
     launch_.only_loads = false;
+}
+
+void Analyzer::enqueue_classified(const ImageView& image, const AnalysisRequest& request, char* results,
+                                  cudaStream_t stream) const {
+    Launch launch = launch_;
+    launch.stream = stream;
+    const ClassifiedMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
+    const cpu::ImageRules rules_of_image(image, request.validity.get());
+    const cpu::ValidityPlan how(image, rules_of_image, masks(plan_.depth));
+    const ClassRules rules = class_rules(rules_of_image, image.channels);
+    const auto classify = [&](const ClassOutput& to) {
+        if (!launch.only_loads) GPUHIST_CUDA(cudaMemsetAsync(memory.sums, 0, sizeof *memory.sums, stream));
+        launch_classes(image_of(image), plan_.depth, {image.mask, image.mask_row_bytes}, rules, to, launch);
+    };
+    const auto mask = [&](cpu::PixelsOf which) {
+        classify({nullptr, 0, reinterpret_cast<std::uint8_t*>(memory.pixels), bits_of(which, rules), memory.sums});
+        return with_mask(image, memory.pixels);
+    };
+    const auto count = [&](const ImageView& view, char* to) {
+        this->launch(tensor_of(BatchView{view, 1, 0}, nullptr), view, request, nullptr, to, stream);
+    };
+
+    ValidParameters p{};
+    p.common = common(image, request, nullptr, results);
+    p.rules = rules;
+    p.channels = plan_.channels;
+    p.substituted = how.substitutes;
+    p.without_alpha = rules_of_image.alpha_left_out();
+    p.found = memory.found;
+    p.arrived = memory.arrived;
+    // Luma of other pixels comes first, since the sums are to be those of the pixels that count.
+    if (how.luma_apart || launch.only_loads) {
+        const ImageView view = mask(cpu::PixelsOf::colors);
+        if (!launch.only_loads) count(view, memory.found_luma);
+        p.found_luma = memory.found_luma;
+    }
+    ImageView view = image;
+    if (how.substitutes) {
+        // Alpha that is left out stays, as NaN: the analyser is one of four channels.
+        classify({memory.pixels, rules.channels, nullptr, 0, memory.sums});
+        view = with_copy(image, memory.pixels, rules.channels);
+    } else if (how.of) {
+        view = mask(*how.of);
+    }
+    if (how.substitutes || how.of) p.sums = memory.sums;
+    if (!launch.only_loads) count(view, memory.found);
+    launch_valid_result(p, launch);
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,
                        void* results, cudaStream_t stream) {
     check(views, request, results);
     const auto bytes = static_cast<std::int64_t>(layout(request, normalization).bytes);
+    const auto result_of = [&](std::int64_t i) { return static_cast<char*>(results) + i * bytes; };
+    for (std::int64_t i = 0; request.validity && i < views.count; ++i)
+        enqueue_classified(views.images[i], request, result_of(i), stream);
+    if (request.validity) return;
     for_each_launch(views, *list_, [&](const auto& images, std::int64_t first) {
-        launch(images, views.images[first], request, normalization, static_cast<char*>(results) + first * bytes,
-               stream);
+        launch(images, views.images[first], request, normalization, result_of(first), stream);
     });
 }
 
@@ -274,14 +381,18 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
                                   std::to_string(batch.images));
     }
     auto* const to = static_cast<char*>(results);
-    if (!batch.first.mask) return launch(tensor_of(batch, output), batch.first, request, normalization, to, stream);
+    if (!batch.first.mask && !request.validity)
+        return launch(tensor_of(batch, output), batch.first, request, normalization, to, stream);
     const std::size_t bytes = layout(request, normalization).bytes;
     for (std::int64_t i = 0; i < batch.images; ++i) {
         ImageView image = batch.first;
         image.data = static_cast<const char*>(image.data) + i * batch.image_bytes;
-        image.mask += i * batch.mask_bytes;
-        launch(tensor_of(BatchView{image, 1, 0}, nullptr), image, request, normalization,
-               to + static_cast<std::size_t>(i) * bytes, stream);
+        if (image.mask) image.mask += i * batch.mask_bytes;
+        char* const result = to + static_cast<std::size_t>(i) * bytes;
+        if (request.validity)
+            enqueue_classified(image, request, result, stream);
+        else
+            launch(tensor_of(BatchView{image, 1, 0}, nullptr), image, request, normalization, result, stream);
     }
 }
 

@@ -166,6 +166,7 @@ struct CountParameters {
 struct FloatParameters {
     Common common;
     void* workspace;
+    Mask mask;  ///< of a launch of a single image, as a Tensor
     Detail detail;
     bool has_range;
     Range range;

@@ -11,7 +11,8 @@ namespace gpuhist::cuda {
 
 SortedRow sorted_row(const ImageView& image, Channel channel) {
     const int red = image.order == ChannelOrder::bgr ? 2 : 0;
-    SortedRow row{image_of(image), image.channels, 0, 1, 2 - red, channel == Channel::luma};
+    SortedRow row{image_of(image),         {image.mask, image.mask_row_bytes}, image.channels, 0, 1, 2 - red,
+                  channel == Channel::luma};
     if (image.channels == 1) return row;
     row.first = channel == Channel::green   ? 1
                 : channel == Channel::blue  ? 2 - red
@@ -59,29 +60,32 @@ SortMemory<Code> SortedAnalyzer::reserve(std::int64_t most) {
     const auto append = [&](std::size_t bytes) { return std::exchange(end, place_after(end + bytes)); };
     const std::size_t codes = append(n * sizeof(Code)), sorted = append(n * sizeof(Code)),
                       starts = append(n * sizeof(std::uint32_t)),
-                      chunks = append((static_cast<std::size_t>(chunks_of(most)) + 1) * sizeof(std::uint32_t)),
+                      chunks = append((static_cast<std::size_t>(chunks_of(most)) + 2) * sizeof(std::uint32_t)),
                       rest = append(temporary);
     char* at = memory_.reserve(end);
     return {reinterpret_cast<Code*>(at + codes),
             reinterpret_cast<Code*>(at + sorted),
             reinterpret_cast<std::uint32_t*>(at + starts),
             reinterpret_cast<std::uint32_t*>(at + chunks),
+            reinterpret_cast<std::uint32_t*>(at + chunks) + chunks_of(most) + 1,
             at + rest,
             temporary};
 }
 
 template <class Sample>
-void SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t stream) {
+std::uint64_t SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t stream) {
     using Code = core::Code<Sample>;
     const std::int64_t most = std::min(part_pixels<Code>, image.pixels());
     const SortMemory<Code> memory = reserve<Code>(most);
-    for (std::int64_t begin = 0; begin < image.pixels(); begin += most)
+    std::uint64_t all_masked = 0;
+    for (std::int64_t begin = 0; begin < image.pixels(); begin += most) {
+        const std::int64_t count = std::min(most, image.pixels() - begin);
+        std::uint32_t values = 0, masked = 0;
         for (ChannelAnalysis& channel : result.channels) {
-            const std::int64_t count = std::min(most, image.pixels() - begin);
             launch_sort<Sample>(sorted_row(image, channel.channel), begin, count, memory, stream);
-            std::uint32_t values = 0;
             GPUHIST_CUDA(cudaMemcpyAsync(&values, memory.chunks + chunks_of(count), sizeof values,
                                          cudaMemcpyDeviceToHost, stream));
+            GPUHIST_CUDA(cudaMemcpyAsync(&masked, memory.masked, sizeof masked, cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaStreamSynchronize(stream));
             const std::size_t code_bytes = values * sizeof(Code), start_bytes = values * sizeof(std::uint32_t);
             char* fetched = fetched_.reserve(code_bytes + start_bytes + sizeof(std::uint32_t));
@@ -89,21 +93,27 @@ void SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t 
             GPUHIST_CUDA(cudaMemcpyAsync(fetched, memory.codes, code_bytes, cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaMemcpyAsync(starts, memory.starts, start_bytes, cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaStreamSynchronize(stream));
-            starts[values] = static_cast<std::uint32_t>(count);
+            // Masked samples lie behind all others, and with those of the highest code.
+            starts[values] = static_cast<std::uint32_t>(count) - masked;
+            if (values > 0 && starts[values - 1] == starts[values]) --values;
             add<Sample>(reinterpret_cast<const Code*>(fetched), starts, values, channel);
         }
+        all_masked += masked;
+    }
+    return all_masked;
 }
 
 void SortedAnalyzer::analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result,
                              cudaStream_t stream) {
     core::lay_out(result, image, request.luma_histogram, 0);
+    const auto pixels = static_cast<std::uint64_t>(image.pixels());
+    std::uint64_t masked = 0;
     with_depth(image.depth, [&](auto sample) {
         using Sample = decltype(sample);
         if constexpr (traits_of(core::depth_of<Sample>()).counting == Counting::sorted)
-            run<Sample>(image, result, stream);
+            masked = run<Sample>(image, result, stream);
     });
-    const auto pixels = static_cast<std::uint64_t>(image.pixels());
-    core::set_pixels(result, pixels, pixels);
+    core::set_pixels(result, pixels, pixels - masked);
 }
 
 }  // namespace gpuhist::cuda

@@ -24,8 +24,9 @@ class SortedAnalyzer {
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result, cudaStream_t stream);
 
   private:
+    /// Adds to the channels; returns how many pixels are masked.
     template <class Sample>
-    void run(const ImageView& image, Analysis& result, cudaStream_t stream);
+    std::uint64_t run(const ImageView& image, Analysis& result, cudaStream_t stream);
     /// Memory for sorting as many codes at a time.
     template <class Code>
     SortMemory<Code> reserve(std::int64_t most);

@@ -174,7 +174,6 @@ class StreamRegionAnalyzer::Implementation {
         all.image_bytes = images.image_bytes;
         all.labels_bytes = labels.image_bytes;
         all.mask_bytes = images.mask_bytes;
-        all.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
         all.flip = plan.depth == Depth::s8 ? 0x80 : plan.depth == Depth::s16 ? 0x8000 : 0;
         cuda::RegionResults to{
             static_cast<char*>(results), layout, plan.depth, static_cast<std::int32_t>(plan.percentiles.size()), {}};
@@ -185,6 +184,7 @@ class StreamRegionAnalyzer::Implementation {
         for (int row = 0; row < cuda::rows_of(plan.channels); ++row) {
             all.row = cuda::sorted_row(image, plan.channels == 1 ? Channel::gray : colors[row]);
             all.row.image = as_it_lies(image);
+            all.row.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
             cuda::launch_region_row(all, numbers_, memory, sample_bytes(plan.depth), sample_bytes(plan.labels),
                                     row == 0, row, to, stream);
         }

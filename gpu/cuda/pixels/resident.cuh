@@ -215,7 +215,7 @@ class Tile {
 struct NoTile {};
 /// Whether a kernel finds an image's pixels in an OfImage; never in code for GPUs without asynchronous copies.
 template <class OfImage>
-constexpr bool is_kept = has_asynchronous_copies && !std::is_same_v<OfImage, NoTile>;
+constexpr bool is_kept = has_asynchronous_copies && !std::is_same_v<OfImage, NoTile> && !std::is_same_v<OfImage, Mask>;
 /// Makes a Tile, or none; see its constructor.
 template <class OfImage>
 __device__ inline OfImage tile_of(const Image& image, std::uint32_t memory, int rounds) {

@@ -39,11 +39,14 @@ __device__ inline void show_pixel(const Place& place, Visit& visit) {
     for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(place.at)[c];
     show(place, pixel, visit);
 }
-/// Shows several groups: by `visit.look_at_all(groups)` where there is such a function.
+/// Shows several groups: by `visit.look_at_all(groups)`, with their places before these, where there is such a
+/// function.
 template <int Count, class G, class Visit>
 __device__ inline void show_all(const Place (&place)[Count], const G (&group)[Count], Visit& visit) {
     if constexpr (requires { visit.look_at_all(group); }) {
         visit.look_at_all(group);
+    } else if constexpr (requires { visit.look_at_all(place, group); }) {
+        visit.look_at_all(place, group);
     } else {
 #pragma unroll
         for (int u = 0; u < Count; ++u) show(place[u], group[u], visit);
@@ -57,8 +60,10 @@ struct ValidBytes {
     static constexpr int words = (N + 3) / 4;
     std::uint32_t bytes[words];
 
+    ValidBytes() = default;
+    __device__ explicit ValidBytes(const std::uint8_t* mask) { load(mask); }
     /// Loads a mask's bytes before what was loaded earlier is looked at: volatile, as Group::load.
-    __device__ explicit ValidBytes(const std::uint8_t* mask) {
+    __device__ void load(const std::uint8_t* mask) {
         static_assert(N == 1 || N % 4 == 0);
         if (N == 16 && reinterpret_cast<std::uintptr_t>(mask) % 16 == 0) {
             if constexpr (N == 16)
@@ -96,13 +101,31 @@ struct Masked {
     const Mask mask;
     int left_out = 0;  ///< pixels of groups, that do not count
 
+    using Valid = ValidBytes<Group<T, C>::pixels>;
+    __device__ const std::uint8_t* at(std::int64_t y, std::int64_t x) const {
+        return mask.data + y * mask.row_bytes + x;
+    }
     __device__ void look_at(std::int64_t y, std::int64_t x, const Group<T, C>& group) {
-        const ValidBytes<Group<T, C>::pixels> valid(mask.data + y * mask.row_bytes + x);
+        const Valid valid(at(y, x));
         left_out += valid.left_out();
         visit.look_at(group, valid);
     }
     __device__ void look_at(std::int64_t y, std::int64_t x, const T (&pixel)[C]) {
-        visit.look_at(pixel, ValidBytes<1>(mask.data + y * mask.row_bytes + x));
+        visit.look_at(pixel, ValidBytes<1>(at(y, x)));
+    }
+    template <int Count>
+    __device__ void look_at_all(const Place (&place)[Count], const Group<T, C> (&group)[Count]) {
+        Valid valid[Count];
+#pragma unroll
+        for (int u = 0; u < Count; ++u) valid[u].load(at(place[u].y, place[u].x));
+#pragma unroll
+        for (int u = 0; u < Count; ++u) left_out += valid[u].left_out();
+        if constexpr (requires { visit.look_at_all(group, valid); }) {
+            visit.look_at_all(group, valid);
+        } else {
+#pragma unroll
+            for (int u = 0; u < Count; ++u) visit.look_at(group[u], valid[u]);
+        }
     }
 };
 

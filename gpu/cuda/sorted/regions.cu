@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(threads)
         const Value value =
             row.luma ? core::luma_code<Value>(code(row.first), code(row.green), code(row.last)) : code(row.first);
         const bool counts =
-            !images.mask.data || images.mask.data[image * images.mask_bytes + y * images.mask.row_bytes + x] != 0;
+            !row.mask.data || row.mask.data[image * images.mask_bytes + y * row.mask.row_bytes + x] != 0;
         const std::uint64_t number = number_of(numbers, image, label);
         if (refused && label > numbers.largest) atomicAdd(refused, Word{1});
         keys[(image * row.image.height + y) * row.image.width + x] =

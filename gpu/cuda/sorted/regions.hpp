@@ -16,7 +16,6 @@ struct LabeledImages {
     SortedRow row;  ///< what is measured of the first image
     Image labels;
     std::int64_t images, image_bytes, labels_bytes, mask_bytes;
-    Mask mask;           ///< of the first; null: all pixels count
     std::uint32_t flip;  ///< of signed integers: their highest bit; else 0
 
     std::int64_t pixels() const { return images * row.image.pixels(); }

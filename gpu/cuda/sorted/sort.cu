@@ -15,15 +15,22 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Kernel that finds the codes of `count` pixels from `begin` on. Launch: any grid.
+/// Kernel that finds the codes of `count` pixels from `begin` on, and how many are masked. Launch: any grid.
 template <class Sample>
-__global__ void __launch_bounds__(threads) code_kernel(const __grid_constant__ SortedRow row, std::int64_t begin,
-                                                       std::int64_t count, core::Code<Sample>* codes) {
+__global__ void __launch_bounds__(threads)
+    code_kernel(const __grid_constant__ SortedRow row, std::int64_t begin, std::int64_t count,
+                core::Code<Sample>* codes, std::uint32_t* masked) {
     const std::int64_t step = std::int64_t{gridDim.x} * threads;
     for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < count; i += step) {
         const std::int64_t y = row.image.height == 1 ? 0 : divide(begin + i, row.image.width);
+        const std::int64_t x = begin + i - y * row.image.width;
+        if (row.mask.data && row.mask.data[y * row.mask.row_bytes + x] == 0) {
+            atomicAdd(masked, 1u);
+            codes[i] = ~core::Code<Sample>{0};
+            continue;
+        }
         const char* line = static_cast<const char*>(row.image.data) + y * row.image.row_bytes;
-        const Sample* pixel = reinterpret_cast<const Sample*>(line) + (begin + i - y * row.image.width) * row.channels;
+        const Sample* pixel = reinterpret_cast<const Sample*>(line) + x * row.channels;
         const auto code = [&](int place) { return core::code_of(pixel[place]); };
         codes[i] =
             row.luma ? core::luma_code<Sample>(code(row.first), code(row.green), code(row.last)) : code(row.first);
@@ -69,11 +76,13 @@ void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
                  const SortMemory<core::Code<Sample>>& memory, cudaStream_t stream) {
     using Code = core::Code<Sample>;
     const Code* codes = memory.codes;
-    if (std::is_same_v<Sample, Code> && row.channels == 1 && row.image.height == 1) {  // they lie there already
+    GPUHIST_CUDA(cudaMemsetAsync(memory.masked, 0, sizeof *memory.masked, stream));
+    if (std::is_same_v<Sample, Code> && row.channels == 1 && row.image.height == 1 &&
+        !row.mask.data) {  // there already
         codes = static_cast<const Code*>(row.image.data) + begin;
     } else {
         const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, 1 << 16));
-        code_kernel<Sample><<<blocks, threads, 0, stream>>>(row, begin, count, memory.codes);
+        code_kernel<Sample><<<blocks, threads, 0, stream>>>(row, begin, count, memory.codes, memory.masked);
         GPUHIST_CUDA(cudaGetLastError());
     }
     std::size_t bytes = memory.temporary_bytes;

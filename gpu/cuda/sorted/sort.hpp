@@ -12,6 +12,7 @@ namespace gpuhist::cuda {
 /// Row of results that is to be sorted: a channel of an image, or luma of its colours.
 struct SortedRow {
     Image image;
+    Mask mask;
     int channels;
     int first, green, last;  ///< places of red, green and blue in a pixel; of a channel `first` alone is
     bool luma;
@@ -30,6 +31,7 @@ struct SortMemory {
     Code* sorted;           ///< `most`
     std::uint32_t* starts;  ///< `most`: afterwards how many of the codes lie before the first of each value
     std::uint32_t* chunks;  ///< chunks_of(most) + 1: values that begin before each chunk; the last: all
+    std::uint32_t* masked;  ///< samples that do not count: the highest code stands for each
     void* temporary;
     std::size_t temporary_bytes;  ///< see sort_temporary
 };

@@ -40,6 +40,7 @@ struct ChannelResult {
     std::uint64_t sum = 0;     ///< of integers, exact: of a signed sample its distance from the lowest; else 0
     Int128 sum_squares;        ///< of the same numbers
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< floats, as in ChannelAnalysis; else 0
+    std::uint64_t nodata = 0;                                   ///< by the request's Validity
 };
 
 /// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
@@ -82,6 +83,9 @@ struct StreamPlan {
     std::uint32_t bins = 256;  ///< f32: the most that a request may ask for
     bool normalize = false;    ///< whether enqueue_normalized may be called: u8, u16 and f32
     int gpu = 0;
+    /// Pixels of the largest image for which a request may have a Validity: there is memory for its mask, or of floats
+    /// for a copy. Else 0.
+    std::int64_t classified_pixels = 0;
 };
 
 /// Analyser of images in device memory. Made once, with its kernels loaded; `enqueue` then only puts one kernel launch
@@ -117,8 +121,10 @@ class StreamAnalyzer {
     ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
 
     /// Analyses images; `results` is memory that the GPU can write, aligned to 16 bytes: a result each, one after the
-    /// other. What it held before does not matter. Images of 8 or 16 bits, f16 too, may have masks, in device memory as
-    /// well; each of these is a launch of its own.
+    /// other. What it held before does not matter. Images may have masks, in device memory as well; each of these is a
+    /// launch of its own. Where the request has a Validity each image takes a few, and memory that the plan asks for
+    /// (StreamPlan::classified_pixels): in one sweep more a mask is made, or of floats a copy in which NaN stands for
+    /// what does not count. AlphaRule::weight is refused.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,

@@ -1,0 +1,122 @@
+#include "cuda/host/classifier.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cuda/host/analyzer.hpp"
+#include "engines.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::cuda {
+
+ClassRules class_rules(const cpu::ImageRules& rules, int channels) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    ClassRules made{};
+    made.channels = channels;
+    made.colors = rules.colors();
+    made.kept = rules.alpha_left_out() ? 3 : channels;
+    made.any = rules.any();
+    made.nodata_any = rules.nodata_any();
+    made.alpha_masks = rules.alpha_masks();
+    int known = 0, values = 0;
+    for (int c = 0; c < channels; ++c) {
+        const cpu::SampleRule& rule = rules[c];
+        const auto same = [&](const ClassRules::Rule& one) {
+            const Range bounds = rule.bounds().value_or(Range{-infinite, infinite});
+            return one.nan == rule.nan() && one.lowest == bounds.lower && one.highest == bounds.upper &&
+                   std::equal(made.values + one.first, made.values + one.last, rule.values().begin(),
+                              rule.values().end());
+        };
+        const auto at = static_cast<int>(std::find_if(made.rules, made.rules + known, same) - made.rules);
+        made.rule_of[c] = static_cast<std::uint8_t>(at);
+        if (at < known) continue;
+        const int more = static_cast<int>(rule.values().size());
+        if (known == ClassRules::most_rules || values + more > ClassRules::most_values)
+            throw InvalidArgument("nodata and valid intervals of an image in device memory: at most " +
+                                  std::to_string(ClassRules::most_rules) + " different ones among its channels, and " +
+                                  std::to_string(ClassRules::most_values) + " values in all");
+        std::copy(rule.values().begin(), rule.values().end(), made.values + values);
+        const Range bounds = rule.bounds().value_or(Range{-infinite, infinite});
+        made.rules[known++] = {bounds.lower, bounds.upper, values, values + more, rule.nan()};
+        values += more;
+    }
+    return made;
+}
+
+std::uint64_t bits_of(cpu::PixelsOf which, const ClassRules& rules) {
+    return which == cpu::PixelsOf::counted  ? 0
+           : which == cpu::PixelsOf::colors ? first_bits(rules.colors)
+                                            : first_bits(rules.channels);
+}
+
+ImageView with_copy(ImageView image, const void* copy, int channels) {
+    image.data = copy;
+    image.mask = nullptr;
+    image.channels = channels;
+    image.row_bytes = image.packed_row_bytes();
+    return image;
+}
+
+ImageView with_mask(ImageView image, const void* mask) {
+    image.mask = static_cast<const std::uint8_t*>(mask);
+    image.mask_row_bytes = image.width;
+    return image;
+}
+
+namespace {
+
+/// Classifier of images in the memory of a GPU, where what it makes lies too.
+class DeviceClassifier final : public cpu::Classifier {
+  public:
+    explicit DeviceClassifier(int gpu) : gpu_(gpu) {}
+
+    ImageView substitute(const ImageView& image, const cpu::ImageRules& of, cpu::ClassCounts& counts) override {
+        const ClassRules rules = class_rules(of, image.channels);
+        const CurrentDevice current(gpu_);
+        const ImageView copy = with_copy(image, nullptr, rules.kept);
+        char* const memory = memory_.reserve(packed_bytes(copy));
+        classify(image, rules, {memory, rules.kept, nullptr, 0, nullptr}, counts);
+        return with_copy(image, memory, rules.kept);
+    }
+    ImageView mask(const ImageView& image, const cpu::ImageRules& of, cpu::PixelsOf which,
+                   cpu::ClassCounts& counts) override {
+        const ClassRules rules = class_rules(of, image.channels);
+        const CurrentDevice current(gpu_);
+        char* const memory = memory_.reserve(static_cast<std::size_t>(image.pixels()));
+        auto* const bytes = reinterpret_cast<std::uint8_t*>(memory);
+        classify(image, rules, {nullptr, 0, bytes, bits_of(which, rules), nullptr}, counts);
+        return with_mask(image, bytes);
+    }
+
+  private:
+    void classify(const ImageView& image, const ClassRules& rules, ClassOutput to, cpu::ClassCounts& counts) {
+        if (!stream_) stream_.emplace();
+        Launch launch = launch_on(gpu_);
+        launch.stream = *stream_;
+        to.sums = reinterpret_cast<ClassSums*>(sums_.reserve(sizeof(ClassSums)));
+        GPUHIST_CUDA(cudaMemsetAsync(to.sums, 0, sizeof(ClassSums), *stream_));
+        launch_classes(image_of(image), image.depth, {image.mask, image.mask_row_bytes}, rules, to, launch);
+        ClassSums found;
+        GPUHIST_CUDA(cudaMemcpyAsync(&found, to.sums, sizeof found, cudaMemcpyDeviceToHost, *stream_));
+        GPUHIST_CUDA(cudaStreamSynchronize(*stream_));  // the engine has another stream
+        counts.counted = found.counted;
+        counts.color_nodata = found.color_nodata;
+        std::copy(std::begin(found.nodata), std::end(found.nodata), counts.nodata.begin());
+    }
+
+    const int gpu_;
+    std::optional<Stream> stream_;
+    DeviceBuffer memory_, sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<cpu::Classifier> make_classifier(int gpu) {
+    return std::make_unique<DeviceClassifier>(gpu);
+}
+
+}  // namespace gpuhist::cuda

@@ -1,0 +1,150 @@
+// Results of requests with rules: put together of those of the counting kernels, a block a row.
+
+#include <algorithm>
+
+#include "core/codes.hpp"
+#include "cuda/block/reduce.cuh"
+#include "cuda/host/launcher.cuh"
+#include "cuda/results.cuh"
+#include "cuda/validity/classes.hpp"
+
+namespace gpuhist::cuda {
+namespace {
+
+constexpr int threads = 1024;
+
+/// Position in the pixel of a row's samples; −1: luma.
+__device__ inline int position_of(int row, int channels, bool rgb) {
+    if (channels == 1) return 0;
+    return row == luma_row ? -1 : row > luma_row ? 3 : result_row(row, channels, rgb);
+}
+
+/// Sums of counts, in shared memory.
+struct RowTotals {
+    core::i128 squares[threads / warp_lanes];
+    Word samples[threads / warp_lanes], sum[threads / warp_lanes];
+    std::uint32_t complement_minimum[threads / warp_lanes], maximum[threads / warp_lanes];
+};
+
+/// Writes a row of integers without what is nodata at a position, and its numbers. By a block.
+__device__ inline void take_out(const ValidParameters& p, int position, const Word* from, Word* to,
+                                ChannelResult& result) {
+    __shared__ RowTotals totals;
+    const Common& common = p.common;
+    Word samples = 0, sum = 0;
+    core::i128 squares = 0;
+    std::uint32_t complement_minimum = 0, maximum = 0;
+    for (std::uint32_t code = threadIdx.x; code < common.bins; code += threads) {
+        Word n = from[code];
+        const int lowest = common.depth == Depth::s8 ? -128 : common.depth == Depth::s16 ? -32768 : 0;
+        if (n != 0 && p.rules.is_nodata(position, static_cast<int>(code) + lowest)) n = 0;
+        to[code] = n;
+        if (n == 0) continue;
+        samples += n;
+        sum += n * code;
+        squares += static_cast<core::i128>(n) * (std::uint64_t{code} * code);
+        complement_minimum = max(complement_minimum, ~code);
+        maximum = max(maximum, code);
+    }
+    const int warp = threadIdx.x / warp_lanes, lane = threadIdx.x % warp_lanes;
+    const auto reduce = [&] {
+        samples = reduce_warp(samples, Sum{});
+        sum = reduce_warp(sum, Sum{});
+        squares = wide_sum_over_warp(squares);
+        complement_minimum = max_over_warp(complement_minimum);
+        maximum = max_over_warp(maximum);
+    };
+    reduce();
+    if (lane == 0) {
+        totals.samples[warp] = samples;
+        totals.sum[warp] = sum;
+        totals.squares[warp] = squares;
+        totals.complement_minimum[warp] = complement_minimum;
+        totals.maximum[warp] = maximum;
+    }
+    __syncthreads();  // all warps' sums
+    if (warp != 0) return;
+    samples = totals.samples[lane];
+    sum = totals.sum[lane];
+    squares = totals.squares[lane];
+    complement_minimum = totals.complement_minimum[lane];
+    maximum = totals.maximum[lane];
+    reduce();
+    if (lane == 0)
+        write_channel(result, common.depth, samples, sum, static_cast<core::u128>(squares), ~complement_minimum,
+                      maximum);
+}
+
+/// Kernel of one image's result. Launch: a block a row, and as many more as the counts of floats are worth; blocks of a
+/// row copy a part of these. The last to end publishes the result.
+__global__ void __launch_bounds__(threads)
+    valid_result_kernel(const __grid_constant__ ValidParameters p, int rows, int parts) {
+    __shared__ bool last;
+    const Common& common = p.common;
+    const int row = static_cast<int>(blockIdx.x) / parts, part = static_cast<int>(blockIdx.x) % parts,
+              position = position_of(row, p.channels, common.rgb);
+    const char* found = position < 0 && p.found_luma ? p.found_luma : p.found;
+    const auto& from = *reinterpret_cast<const ImageResult*>(found);
+    ImageResult& to = *result_of(common, 0);
+    const std::uint64_t row_bytes = std::uint64_t{common.bins} * sizeof(Word);
+    const auto* counts = reinterpret_cast<const Word*>(found + from.counts_offset + row * row_bytes);
+    Word* counts_to = counts_of(common, 0, row);
+    const bool counted = position >= 0 || common.report_luma;  // the row has counts
+    const auto& all = *reinterpret_cast<const ImageResult*>(p.found);
+    const auto looked_at = [](const ChannelResult& channel) {
+        return channel.samples + channel.nan + channel.infinite;
+    };
+    const Word pixels = all.pixels, not_masked = p.sums ? p.sums->counted : looked_at(all.channels[0]);
+
+    if (!p.substituted && position >= 0 && p.rules.any && !p.rules.nodata_any) {
+        take_out(p, position, counts, counts_to, to.channels[row]);
+    } else {
+        for (std::uint32_t bin = part * threads + threadIdx.x; counted && bin < common.bins; bin += parts * threads)
+            counts_to[bin] = counts[bin];
+        if (part == 0 && threadIdx.x == 0) to.channels[row] = from.channels[row];
+    }
+    if (part == 0 && threadIdx.x == 0) {
+        ChannelResult& channel = to.channels[row];
+        if (p.substituted) {
+            channel.nodata = position < 0 ? p.sums->color_nodata : p.sums->nodata[position];
+            channel.nan -= pixels - not_masked + channel.nodata;
+        } else {
+            channel.nodata = not_masked - looked_at(channel);
+        }
+    }
+    if (row == 0 && part == 0) {
+        if (threadIdx.x == 0) {
+            write_header(common, 0, static_cast<std::int64_t>(pixels), p.without_alpha ? rows - 1 : rows);
+            to.detail = all.detail;
+            to.upper_closed = all.upper_closed;
+            to.range = all.range;
+        }
+        if (common.layout.details_offset != 0)
+            for (std::size_t at = common.layout.details_offset + threadIdx.x * sizeof(Word);
+                 at < common.layout.counts_offset; at += threads * sizeof(Word))
+                *reinterpret_cast<Word*>(common.results + at) = *reinterpret_cast<const Word*>(p.found + at);
+    }
+    // Of f16 NaN are among the counts.
+    if (p.substituted && common.depth == Depth::f16) {
+        __syncthreads();  // the counts, for the thread that changes one
+        if (threadIdx.x == 0 && part == 0) {
+            const std::uint32_t code = core::place_of(Half{0x7E00});
+            counts_to[code] -= pixels - not_masked + to.channels[row].nodata;
+        }
+    }
+    if (arrive_last(p.arrived, gridDim.x, &last) && threadIdx.x == 0) publish(&to);
+}
+
+}  // namespace
+
+void launch_valid_result(const ValidParameters& parameters, const Launch& launch) {
+    const int rows = rows_of(parameters.channels),
+              parts = static_cast<int>(
+                  parameters.substituted && parameters.common.depth == Depth::f32
+                      ? std::clamp<std::uint32_t>(parameters.common.bins / 65536, 1, launch.multiprocessors / rows)
+                      : 1);
+    const Shape shape{std::int64_t{rows} * parts, threads, 0, 1};
+    launch_kernel(launch, valid_result_kernel, false, shape, parameters, rows, parts);
+}
+
+}  // namespace gpuhist::cuda
