@@ -829,14 +829,15 @@ void define_stream(nb::module_& module) {
             "__init__",
             [](StreamRegionAnalyzer* made, const std::string& depth, int channels, const std::string& labels,
                std::uint64_t largest_label, bool label_zero, std::int64_t pixels, std::int64_t images,
-               std::int64_t regions, bool masks, const std::vector<double>& percentiles, int gpu) {
+               std::int64_t regions, bool masks, const Asked& asked, int gpu) {
                 check_cuda_process();
-                new (made) StreamRegionAnalyzer(RegionPlan{depth_of(depth), channels, depth_of(labels), largest_label,
-                                                           label_zero, pixels, images, regions, masks,
-                                                           Percentiles(percentiles), gpu});
+                const Depth of = depth_of(depth);
+                new (made) StreamRegionAnalyzer(RegionPlan{of, channels, depth_of(labels), largest_label, label_zero,
+                                                           pixels, images, regions, masks, asked.request(of).validity,
+                                                           asked.percentiles, gpu});
             },
             "depth"_a, "channels"_a, "labels"_a, "largest_label"_a, "label_zero"_a, "pixels"_a, "images"_a, "regions"_a,
-            "masks"_a, "percentiles"_a, "gpu"_a, Release())
+            "masks"_a, "asked"_a, "gpu"_a, Release())
         .def("layout", &StreamRegionAnalyzer::layout)
         .def("columns", [](const StreamRegionAnalyzer& analyzer) { return region_columns(analyzer); })
         .def(

@@ -699,29 +699,35 @@ class Kernels {
     /// keys of 32 bits. Cells of equal labels, or each pixel's by chance.
     void labels() {
         constexpr std::int64_t side = 4096;
-        for (const auto& [channels, cell] : {std::pair{1, 29}, {1, 4}, {1, 0}, {3, 29}}) {
-            const std::int64_t cells = cell ? (side + cell - 1) / cell : 0, regions = cell ? cells * cells : 20'000;
-            const Place place{"K13",
-                              type_text(Depth::u16, channels) + ", " + std::to_string(regions) +
-                                  (cell ? " labels" : " labels by chance"),
-                              "natural"};
-            attempt(place, "gpuhist", [&, channels = channels, cell = cell] {
-                fill_with(Content::natural, Depth::u16, channels);
-                const ImageView image = view_of(pixels_.get(), Depth::u16, channels, side, side);
+        const struct {
+            Depth depth;
+            int channels;
+            std::int64_t cell, by_chance;
+        } kinds[] = {{Depth::u16, 1, 29, 0}, {Depth::u16, 1, 4, 0}, {Depth::u16, 1, 0, 20'000}, {Depth::u16, 3, 29, 0},
+                     {Depth::u8, 1, 512, 0}, {Depth::u8, 1, 0, 64}, {Depth::u8, 1, 0, 20'000},  {Depth::u8, 3, 512, 0}};
+        for (const auto& [depth, channels, cell, by_chance] : kinds) {
+            const std::int64_t cells = cell ? (side + cell - 1) / cell : 0, regions = cell ? cells * cells : by_chance;
+            const Place place{
+                "K13",
+                type_text(depth, channels) + ", " + std::to_string(regions) + (cell ? " labels" : " labels by chance"),
+                "natural"};
+            attempt(place, "gpuhist", [&, depth = depth, channels = channels, cell = cell] {
+                fill_with(Content::natural, depth, channels);
+                const ImageView image = view_of(pixels_.get(), depth, channels, side, side);
                 std::vector<std::uint32_t> map(static_cast<std::size_t>(side * side));
                 for (std::int64_t i = 0; i < side * side; ++i) {
                     const std::int64_t y = i / side, x = i % side;
                     map[static_cast<std::size_t>(i)] =
                         cell ? static_cast<std::uint32_t>(y / cell * cells + x / cell + 1)
                              : static_cast<std::uint32_t>((static_cast<std::uint64_t>(i) * 0x9E3779B97F4A7C15u >> 33) %
-                                                          20'000) +
+                                                          static_cast<std::uint64_t>(regions)) +
                                    1;
                 }
                 DeviceMemory on_gpu(map.size() * sizeof map[0]);
                 BENCH_CUDA(cudaMemcpy(on_gpu.get(), map.data(), on_gpu.bytes(), cudaMemcpyHostToDevice));
                 const ImageView label_map = view_of(on_gpu.get(), Depth::u32, 1, side, side);
                 RegionPlan plan;
-                plan.depth = Depth::u16;
+                plan.depth = depth;
                 plan.channels = channels;
                 plan.labels = Depth::u32;
                 plan.largest_label = static_cast<std::uint64_t>(regions);

@@ -172,10 +172,12 @@ class StreamRegionsTest : public StreamTest {
         subject.fetch();
         RegionOptions options;
         options.label_zero = subject.analyzer.plan().label_zero;
+        AnalysisRequest request;
+        request.validity = subject.analyzer.plan().validity;
         std::size_t at = 0, all = 0;
         for (std::int64_t i = 0; i < pixels.images; ++i) {
             const std::vector<Region> regions =
-                analyze_regions(pixels.view(i, false), labels.view(i, false), {}, options);
+                analyze_regions(pixels.view(i, false), labels.view(i, false), request, options);
             all += regions.size();
             at = expect_regions(subject, at, i, regions);
         }
@@ -209,6 +211,61 @@ TEST_P(StreamRegionsTest, are_those_of_the_cpu) {
                     Subject subject(plan);
                     expect_same(subject, pixels, labels);
                 }
+}
+
+TEST_P(StreamRegionsTest, of_few_labels) {
+    std::uint64_t seed = 1;
+    for (const Depth depth : {Depth::u8, Depth::s8})
+        for (const int channels : {1, 3, 4})
+            for (const Depth of_labels : {Depth::u8, Depth::u16, Depth::s32})
+                for (const std::uint32_t largest : {1u, 2u, 63u, 64u, 65u}) {  // the last of which are sorted
+                    SCOPED_TRACE(std::string(to_string(depth)) + std::to_string(channels) + ", labels " +
+                                 to_string(of_labels) + " up to " + std::to_string(largest));
+                    const std::int64_t images = 1 + largest % 3;
+                    ++seed;
+                    Pixels pixels = pixels_of(261, 67, images, channels, depth, static_cast<int>(seed % 5), seed);
+                    Pixels labels = labels_of(261, 67, images, of_labels, 1, [&](auto i, auto x, auto y) {
+                        if (y > 50) return static_cast<std::uint32_t>(scramble(x * 67 + y + i)) % (largest + 1);
+                        return static_cast<std::uint32_t>(i == 1 ? 0 : x / 5 + y / 11) % (largest / 2 + 1);
+                    });
+                    pixels.upload();
+                    labels.upload();
+                    RegionPlan plan = plan_of(pixels, labels, 256);
+                    plan.largest_label = largest;
+                    plan.label_zero = largest % 2 == 1;
+                    Subject subject(plan);
+                    expect_same(subject, pixels, labels);
+                    plan.regions = 7;
+                    Subject small(plan);
+                    expect_same(small, pixels, labels);
+                }
+}
+
+TEST_P(StreamRegionsTest, of_samples_that_count_by_rules) {
+    for (const Depth depth : {Depth::u8, Depth::s16})
+        for (const int channels : {1, 3, 4})
+            for (const std::uint64_t largest : {60, 600}) {
+                SCOPED_TRACE(std::string(to_string(depth)) + std::to_string(channels) + ", " + std::to_string(largest));
+                Pixels pixels = pixels_of(130, 60, 2, channels, depth, 3, 17);
+                Pixels labels = labels_of(130, 60, 2, Depth::u16, 0, [&](auto i, auto x, auto y) {
+                    return static_cast<std::uint32_t>(x / 13 + y / 10 * 10 + i) % (largest == 60 ? 61u : 600u);
+                });
+                pixels.upload();
+                labels.upload();
+                RegionPlan plan = plan_of(pixels, labels, 600);
+                plan.largest_label = largest;
+                for (const bool any : {false, true}) {
+                    Validity rules;
+                    rules.nodata = {{{}, 3}, {{}, 77}};
+                    rules.valid = {{{}, 1, 100}};
+                    if (channels > 1) rules.valid.push_back({Channel::green, -50, 90});
+                    rules.nodata_any = any;
+                    if (channels == 4 && any) rules.alpha = AlphaRule::mask;
+                    plan.validity = std::make_shared<Validity>(rules);
+                    Subject subject(plan);
+                    expect_same(subject, pixels, labels);
+                }
+            }
 }
 
 TEST_P(StreamRegionsTest, of_one_label_and_of_one_for_each_pixel) {
@@ -247,7 +304,7 @@ TEST_P(StreamRegionsTest, of_label_maps_in_a_batch) {
 }
 
 TEST_P(StreamRegionsTest, of_pixels_that_a_mask_leaves) {
-    for (const Depth depth : {Depth::u8, Depth::u16}) {
+    for (const auto& [depth, largest] : {std::pair{Depth::u8, 0}, {Depth::u8, 60}, {Depth::u16, 0}}) {
         Pixels pixels = pixels_of(200, 90, 2, 4, depth, 1, 21);
         Pixels labels = labels_of(200, 90, 2, Depth::u16, 0, [](auto, auto x, auto y) {
             return static_cast<std::uint32_t>(x / 10 + y / 30 * 20);
@@ -259,6 +316,7 @@ TEST_P(StreamRegionsTest, of_pixels_that_a_mask_leaves) {
         for (Pixels* each : {&pixels, &labels, &mask}) each->upload();
         RegionPlan plan = plan_of(pixels, labels, 200);
         plan.masks = true;
+        plan.largest_label = static_cast<std::uint64_t>(largest);
         Subject subject(plan);
         const auto masked = [&](std::int64_t image, bool device) {
             ImageView view = pixels.view(image, device);
@@ -352,6 +410,9 @@ TEST_P(StreamRegionsTest, others_are_refused_by_name) {
     refused([](RegionPlan& plan) { plan.regions = 0; }, "plan of 0 regions");
     refused([](RegionPlan& plan) { plan.images = 65; }, "plan of 65 images");
     refused([](RegionPlan& plan) { plan.gpu = 99; }, "99");
+    Validity weight;
+    weight.alpha = AlphaRule::weight;
+    refused([&](RegionPlan& plan) { plan.validity = std::make_shared<Validity>(weight); }, "weighted by alpha");
 
     Subject subject(good);
     const auto not_taken = [&](const ImageView& image, const ImageView& map, const char* words) {

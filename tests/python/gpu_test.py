@@ -170,10 +170,6 @@ def test_regions(rng, dtype, channels):
     found = an.read(out)
     for i in range(3):
         check(found, i, gh.regions(images[i], labels[i], mask=mask[i], percentile_columns=(50, 99), layout="HWC"))
-    over[0, 0, 0] = -1
-    an.enqueue(there[0], over[0], out=out)
-    with pytest.raises(ValueError, match="1 pixels"):
-        an.read(out)
     small = gh.RegionAnalyzer(
         pixels=60 * 80, regions=3, channels=channels, depth=_arrays.DEPTHS[dtype], labels="s32"
     )
@@ -184,6 +180,33 @@ def test_regions(rng, dtype, channels):
         an.enqueue(there, over[0], out=out)
     with pytest.raises(ValueError, match="RegionAnalyzer"):
         gh.regions(there[0], over[0])
+    rules = {"nodata": 5, "valid": (int(info.min) // 2, int(info.max) // 2)}
+    few = gh.RegionAnalyzer(
+        pixels=3 * 60 * 80,
+        regions=200,
+        channels=channels,
+        depth=_arrays.DEPTHS[dtype],
+        labels="s32",
+        largest_label=39,
+        images=3,
+        percentiles=(50, 99),
+        **rules,
+    )
+    out = torch.empty(few.layout.bytes, dtype=torch.uint8, device="cuda")
+    few.enqueue(there, torch.from_numpy(labels // 1000).cuda(), out=out)
+    found = few.read(out)
+    for i in range(3):
+        check(found, i, gh.regions(images[i], labels[i] // 1000, percentile_columns=(50, 99), layout="HWC", **rules))
+
+
+def test_regions_of_refused_labels():
+    an = gh.RegionAnalyzer(pixels=64, regions=9, labels="s32")
+    out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")
+    over = torch.ones(8, 8, dtype=torch.int32, device="cuda")
+    over[0, 0] = -1
+    an.enqueue(over.to(torch.uint8), over, out=out)
+    with pytest.raises(ValueError, match="1 pixels"):
+        an.read(out)
 
 
 def test_work_on_the_current_stream_is_seen(rng):

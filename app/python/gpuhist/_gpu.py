@@ -136,8 +136,9 @@ class RegionAnalyzer:
     channels are 1, 3 or 4; depth is u8, s8, u16 or s16; labels is u8, u16, u32, or s32 that is not negative. pixels is
     the most in a call, those of all images together; images the most of them; regions the most that there is room for.
     The smaller largest_label is, the less there is to sort. label_zero: pixels of label 0 are a region too. masks: there
-    may be one. percentiles, in percent, are found for each region. Calls of one analyser share its memory: they must
-    follow each other, in one stream or by events.
+    may be one. nodata, valid, nodata_any and alpha are those of gpuhist.measure; alpha keeps its row, and is no weight.
+    percentiles, in percent, are found for each region. Calls of one analyser share its memory: they must follow each
+    other, in one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
     """
@@ -154,9 +155,15 @@ class RegionAnalyzer:
         label_zero: bool = False,
         images: int = 1,
         masks: bool = False,
+        nodata: Nodata | None = None,
+        valid: Valid | None = None,
+        nodata_any: bool = False,
+        alpha: Alpha = "row",
         percentiles: Sequence[float] = (50,),
         gpu: int = 0,
     ) -> None:
+        rules = rules_of(nodata, valid, nodata_any, alpha)
+        refuse_tag(rules)
         self._native = _native.StreamRegionAnalyzer(
             depth,
             channels,
@@ -167,7 +174,7 @@ class RegionAnalyzer:
             images,
             regions,
             masks,
-            [float(one) for one in percentiles],
+            asked_of(256, None, percentiles, "full", None, "cuda", gpu, rules),
             gpu,
         )
         self._layout = self._native.layout()

@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "core/validate.hpp"
+#include "cpu/validity.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/device.hpp"
 #include "cuda/host/sorted_analysis.hpp"
 #include "cuda/sorted/regions.hpp"
+#include "cuda/validity/classes.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
 
@@ -39,7 +41,7 @@ cuda::LabelNumbers numbers_of(const RegionPlan& plan) {
     numbers.of_each = numbers.largest - std::uint64_t{numbers.first} + 1;
     numbers.outside = numbers.of_each * static_cast<std::uint64_t>(plan.images);
     numbers.sample_bits = 8 * static_cast<int>(sample_bytes(plan.depth));
-    numbers.value_bits = numbers.sample_bits + (plan.masks ? 1 : 0);
+    numbers.value_bits = numbers.sample_bits + (plan.masks || plan.validity ? 1 : 0);
     // Where each value of the type is a label, none is outside.
     const bool all = plan.label_zero && plan.labels != Depth::s32 &&
                      static_cast<double>(numbers.largest) == traits_of(plan.labels).highest;
@@ -59,6 +61,8 @@ void require(const RegionPlan& plan) {
     if (static_cast<double>(plan.largest_label) > traits_of(plan.labels).highest)
         throw InvalidArgument("plan of labels up to " + std::to_string(plan.largest_label) + ", which " +
                               to_string(plan.labels) + " does not hold");
+    if (plan.validity && plan.validity->alpha == AlphaRule::weight)
+        throw InvalidArgument("plan of regions weighted by alpha: analyze_regions weighs those in host memory");
     require_range("pixels", plan.pixels, most_pixels);
     require_range("images", plan.images, plan.pixels);
     require_range("regions", plan.regions, most_regions);
@@ -70,19 +74,43 @@ void require(const RegionPlan& plan) {
                               " bits, at most 64 are sorted");
 }
 
+/// Regions that there is room for: no more than pixels.
+std::uint32_t room_of(const RegionPlan& plan) {
+    return static_cast<std::uint32_t>(std::min(plan.regions, plan.pixels));
+}
+
+/// Placing of memory, one piece after the other, behind `base`.
+struct Placing {
+    char* base;
+    std::size_t end = 0;
+
+    template <class T>
+    void operator()(T*& pointer, std::size_t bytes) {
+        pointer = reinterpret_cast<T*>(base + std::exchange(end, cuda::place_after(end + bytes)));
+    }
+};
+
 /// Memory of an analyser, laid out behind `base`. Returns its bytes in `end`.
+cuda::FewRegionsMemory lay_out_few(const RegionPlan& plan, char* base, std::size_t& end) {
+    const auto numbers = static_cast<std::size_t>(numbers_of(plan).outside);
+    cuda::FewRegionsMemory memory{};
+    Placing place{base};
+    place(memory.counts, numbers * 256 * sizeof(cuda::Word));
+    place(memory.masked, numbers * sizeof(cuda::Word));
+    place(memory.boxes, numbers * sizeof(cuda::RegionBox));
+    place(memory.places, numbers * sizeof(std::uint32_t));
+    place(memory.refused, sizeof(cuda::Word));
+    memory.regions = room_of(plan);
+    end = place.end;
+    return memory;
+}
 template <class Key>
 cuda::RegionMemory<Key> lay_out(const RegionPlan& plan, char* base, std::size_t& end) {
     const auto pixels = static_cast<std::size_t>(plan.pixels);
-    // There are no more regions than pixels.
-    const std::size_t regions = static_cast<std::size_t>(std::min(plan.regions, plan.pixels)), one_more = regions + 1;
+    const std::size_t one_more = std::size_t{room_of(plan)} + 1;
     const cuda::LabelNumbers numbers = numbers_of(plan);
     cuda::RegionMemory<Key> memory{};
-    end = 0;
-    const auto place = [&](auto*& pointer, std::size_t bytes) {
-        pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(
-            base + std::exchange(end, cuda::place_after(end + bytes)));
-    };
+    Placing place{base};
     place(memory.keys, pixels * sizeof(Key));
     place(memory.sorted, pixels * sizeof(Key));
     place(memory.chunks, (static_cast<std::size_t>(cuda::chunks_of(plan.pixels)) + 1) * sizeof(std::uint32_t));
@@ -97,8 +125,28 @@ cuda::RegionMemory<Key> lay_out(const RegionPlan& plan, char* base, std::size_t&
     char* temporary = nullptr;
     place(temporary, memory.temporary_bytes);
     memory.temporary = temporary;
-    memory.regions = static_cast<std::uint32_t>(regions);
+    memory.regions = room_of(plan);
+    end = place.end;
     return memory;
+}
+
+/// Memory behind that: a mask of the samples that count, where there are rules for them.
+struct ClassifiedMemory {
+    std::uint8_t* mask = nullptr;
+    cuda::ClassSums* sums = nullptr;
+    std::size_t end;
+
+    ClassifiedMemory(const RegionPlan& plan, char* base, std::size_t from) : end(from) {
+        if (!plan.validity) return;
+        Placing place{base, from};
+        place(mask, static_cast<std::size_t>(plan.pixels));
+        place(sums, sizeof(cuda::ClassSums));
+        end = place.end;
+    }
+};
+
+bool are_few(const RegionPlan& plan, const cuda::Launch& launch) {
+    return cuda::are_few(numbers_of(plan), sample_bytes(plan.depth), launch);
 }
 
 /// Calls function(Key{}) with the type of a plan's keys.
@@ -116,7 +164,8 @@ cuda::Image as_it_lies(const ImageView& view) {
 
 class StreamRegionAnalyzer::Implementation {
   public:
-    Implementation(const RegionPlan& plan, void* workspace) : plan(plan), numbers_(numbers_of(plan)) {
+    Implementation(const RegionPlan& plan, void* workspace)
+        : plan(plan), numbers_(numbers_of(plan)), launch_(cuda::launch_on(plan.gpu)), few_(are_few(plan, launch_)) {
         workspace_ = static_cast<char*>(workspace ? workspace : owned_.reserve(workspace_bytes(plan)));
         const std::size_t percentiles =
             static_cast<std::size_t>(cuda::rows_of(plan.channels)) * plan.percentiles.size();
@@ -156,41 +205,87 @@ class StreamRegionAnalyzer::Implementation {
         if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
             throw InvalidArgument("results are not aligned to 16 bytes");
         const cuda::CurrentDevice current(plan.gpu);
-        with_key(plan, [&](auto key) { launch<decltype(key)>(images, labels, results, stream); });
+        if (few_) return count(images, labels, results, stream);
+        with_key(plan, [&](auto key) { sort<decltype(key)>(images, labels, results, stream); });
     }
 
     const RegionPlan plan;
     RegionLayout layout;
 
   private:
-    template <class Key>
-    void launch(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
+    /// Masks of all images one after the other, of the samples of a row that count; `image`: the first.
+    void classify(const cuda::LabeledImages& images, const ImageView& image, const cpu::ImageRules& of, Channel channel,
+                  const ClassifiedMemory& memory, cudaStream_t stream) const {
+        const cuda::ClassRules rules = cuda::class_rules(of, image.channels);
+        const int position = cpu::position_of(image, channel);
+        const std::uint64_t also =
+            position < 0 ? cuda::first_bits(rules.colors) : std::uint64_t{1} << static_cast<unsigned>(position);
+        cuda::Launch launch = launch_;
+        launch.stream = stream;
+        for (std::int64_t i = 0; i < images.images; ++i) {
+            cuda::Image one = images.row.image;
+            one.data = static_cast<const char*>(one.data) + i * images.image_bytes;
+            cuda::Mask mask = images.row.mask;
+            if (mask.data) mask.data += i * images.mask_bytes;
+            cuda::launch_classes(one, plan.depth, mask, rules,
+                                 {nullptr, 0, memory.mask + i * one.pixels(), also, memory.sums}, launch);
+        }
+    }
+    /// Calls `launch(images, row, results)` for each row of the results, which is measured for itself. `end`: of the
+    /// memory that the launches use.
+    template <class Launch>
+    void for_rows(const BatchView& images, const BatchView& labels, void* results, std::size_t end, cudaStream_t stream,
+                  const Launch& launch) const {
         const ImageView& image = images.first;
-        std::size_t end = 0;
-        const cuda::RegionMemory<Key> memory = lay_out<Key>(plan, workspace_, end);
+        const ClassifiedMemory classified(plan, workspace_, end);
+        const cpu::ImageRules rules(image, plan.validity.get());
         cuda::LabeledImages all{};
         all.labels = as_it_lies(labels.first);
         all.images = images.images;
         all.image_bytes = images.image_bytes;
         all.labels_bytes = labels.image_bytes;
-        all.mask_bytes = images.mask_bytes;
         all.flip = plan.depth == Depth::s8 ? 0x80 : plan.depth == Depth::s16 ? 0x8000 : 0;
         cuda::RegionResults to{
             static_cast<char*>(results), layout, plan.depth, static_cast<std::int32_t>(plan.percentiles.size()), {}};
         for (std::size_t i = 0; i < plan.percentiles.size(); ++i) to.micro[i] = plan.percentiles.micro(i);
-        // Rows of results are red, green, blue, luma and alpha; each is sorted for itself.
+        // Rows of results are red, green, blue, luma and alpha.
         static constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma,
                                              Channel::alpha};
         for (int row = 0; row < cuda::rows_of(plan.channels); ++row) {
             all.row = cuda::sorted_row(image, plan.channels == 1 ? Channel::gray : colors[row]);
             all.row.image = as_it_lies(image);
             all.row.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
+            all.mask_bytes = images.mask_bytes;
+            if (plan.validity) {
+                classify(all, image, rules, plan.channels == 1 ? Channel::gray : colors[row], classified, stream);
+                all.row.mask = {classified.mask, image.width};
+                all.mask_bytes = image.pixels();
+            }
+            launch(all, row, to);
+        }
+    }
+    void count(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
+        std::size_t end = 0;
+        const cuda::FewRegionsMemory memory = lay_out_few(plan, workspace_, end);
+        cuda::Launch launch = launch_;
+        launch.stream = stream;
+        for_rows(images, labels, results, end, stream, [&](const auto& all, int row, const auto& to) {
+            cuda::launch_few_regions_row(all, numbers_, memory, sample_bytes(plan.labels), row == 0, row, to, launch);
+        });
+    }
+    template <class Key>
+    void sort(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
+        std::size_t end = 0;
+        const cuda::RegionMemory<Key> memory = lay_out<Key>(plan, workspace_, end);
+        for_rows(images, labels, results, end, stream, [&](const auto& all, int row, const auto& to) {
             cuda::launch_region_row(all, numbers_, memory, sample_bytes(plan.depth), sample_bytes(plan.labels),
                                     row == 0, row, to, stream);
-        }
+        });
     }
 
     cuda::LabelNumbers numbers_;
+    cuda::Launch launch_;
+    bool few_;  ///< labels are counted, not sorted
     cuda::DeviceBuffer owned_;
     char* workspace_;
 };
@@ -198,11 +293,12 @@ class StreamRegionAnalyzer::Implementation {
 std::size_t StreamRegionAnalyzer::workspace_bytes(const RegionPlan& plan) {
     require(plan);
     const cuda::CurrentDevice current(plan.gpu);
-    return with_key(plan, [&](auto key) {
-        std::size_t end = 0;
-        lay_out<decltype(key)>(plan, nullptr, end);
-        return end;
-    });
+    std::size_t end = 0;
+    if (are_few(plan, cuda::launch_on(plan.gpu)))
+        lay_out_few(plan, nullptr, end);
+    else
+        with_key(plan, [&](auto key) { lay_out<decltype(key)>(plan, nullptr, end); });
+    return ClassifiedMemory(plan, nullptr, end).end;
 }
 
 StreamRegionAnalyzer::StreamRegionAnalyzer(const RegionPlan& plan, void* workspace) {

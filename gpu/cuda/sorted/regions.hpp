@@ -1,5 +1,5 @@
-// Regions on the GPU: keys of label and value are sorted, and numbers found of what lies between equal labels. Plain
-// C++.
+// Regions on the GPU: keys of label and value are sorted, and numbers found of what lies between equal labels; or few
+// labels are counted. Plain C++.
 #pragma once
 
 #include <cstddef>
@@ -56,6 +56,16 @@ struct RegionMemory {
     std::uint32_t regions;
 };
 
+/// Device memory for few labels: one of each number (LabelNumbers).
+struct FewRegionsMemory {
+    Word* counts;  ///< [number][256], of codes
+    Word* masked;  ///< pixels that do not count
+    RegionBox* boxes;
+    std::uint32_t* places;  ///< a number's region
+    Word* refused;
+    std::uint32_t regions;
+};
+
 /// Where results go, and what is asked for.
 struct RegionResults {
     char* memory;  ///< RegionsFound, RegionResult
@@ -71,5 +81,13 @@ template <class Key>
 void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
                        std::size_t sample_bytes, std::size_t label_bytes, bool first, int result_row,
                        const RegionResults& results, cudaStream_t stream);
+
+/// Verdict on labels: whether a block's shared memory has room to count the samples of each.
+bool are_few(const LabelNumbers& numbers, std::size_t sample_bytes, const Launch& launch);
+
+/// Enqueues likewise, where they are.
+void launch_few_regions_row(const LabeledImages& images, const LabelNumbers& numbers, const FewRegionsMemory& memory,
+                            std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
+                            const Launch& launch);
 
 }  // namespace gpuhist::cuda

@@ -16,13 +16,16 @@ struct RegionPlan {
     Depth depth = Depth::u8;          ///< of images: u8, s8, u16 or s16
     int channels = 1;                 ///< 1, 3 or 4
     Depth labels = Depth::u16;        ///< u8, u16, u32, or s32 that is not negative
-    std::uint64_t largest_label = 0;  ///< 0: the type's. The smaller it is, the less there is to sort
+    std::uint64_t largest_label = 0;  ///< 0: the type's. The smaller, the faster
     bool label_zero = false;          ///< pixels of label 0 are a region too, not outside of all
     std::int64_t pixels = 0;          ///< the most in a call, those of all images of a batch: 1 to 2^30
     std::int64_t images = 1;          ///< the most in a batch
     std::int64_t regions = 0;         ///< the most whose results there is room for: 1 to 2^28
     bool masks = false;               ///< whether images may have masks
-    Percentiles percentiles{{50}};    ///< that are found for each region and channel
+    /// Rules for samples, as in AnalysisRequest; null: all of pixels that count. Alpha keeps its row; not weighted by
+    /// it.
+    std::shared_ptr<const Validity> validity{};
+    Percentiles percentiles{{50}};  ///< that are found for each region and channel
     int gpu = 0;
 };
 
@@ -51,8 +54,9 @@ struct RegionLayout {
 
 /// Analyser of regions of images in device memory. Made once, with its workspace; `enqueue` then only puts kernels on a
 /// stream, so that it can be captured in a graph and replayed on new pixels and labels. Keys of label and value are
-/// sorted (CUB's radix sort), a row of the results after the other: so the number of labels does not matter, and
-/// results are in the order of image and label. They hold the bits that `analyze_regions` and `statistics` find.
+/// sorted (CUB's radix sort), a row of the results after the other: so the number of labels does not matter. Of 8 bits
+/// up to 64 labels, by the plan, are counted in shared memory instead, in less time and memory. Results are in the
+/// order of image and label, and hold the bits that `analyze_regions` and `statistics` find.
 ///
 /// Calls of one analyser take turns: on one stream, or on several where the second waits for the first. Throws
 /// InvalidArgument for views that break their rules or the plan, UnsupportedDepth, CudaError where CUDA fails.
