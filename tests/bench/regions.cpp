@@ -1,5 +1,5 @@
-// `gpuhist-bench regions`: the numbers of every label of a label image on the CPU, against scikit-image and SciPy, in
-// one run.
+// `gpuhist-bench regions`: the numbers of every label of a label image, against scikit-image, SciPy and, on the GPU,
+// CuPy, in one run.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -19,6 +20,10 @@
 #include "gpuhist/gpuhist.hpp"
 #include "gpuhist/regions.hpp"
 #include "support/temporary_directory.hpp"
+#ifdef GPUHIST_HAS_CUDA
+#include "bench/gpu_timing.hpp"
+#include "gpuhist/stream_regions.hpp"
+#endif
 
 namespace gpuhist::bench {
 namespace {
@@ -47,12 +52,24 @@ if tool == 'scikit-image':
                               extra_properties=(std, median))
         return [t[name] for name in ('area', 'intensity_mean', 'std', 'intensity_min', 'intensity_max', 'median')]
 else:
-    from scipy import ndimage
+    xp = np
+    if tool == 'SciPy':
+        from scipy import ndimage
+    else:
+        import cupy as xp
+        from cupyx.scipy import ndimage
+        image, labels = xp.asarray(image), xp.asarray(labels).astype(np.int32)
     def work():
-        which = np.unique(labels)[1:]
+        which = xp.unique(labels)[1:]
         of = (image, labels, which)
-        return [np.bincount(labels.ravel())[which], ndimage.mean(*of), ndimage.standard_deviation(*of), ndimage.minimum(*of),
-                ndimage.maximum(*of), ndimage.median(*of)]
+        table = [xp.bincount(labels.ravel())[which], ndimage.mean(*of), ndimage.standard_deviation(*of), ndimage.minimum(*of),
+                 ndimage.maximum(*of), ndimage.median(*of)]
+        if xp is np:
+            return table
+        xp.cuda.Device().synchronize()
+        return [column.get() for column in table]
+    if xp is not np:
+        work()  # what is compiled, and memory
 seconds = []
 for _ in range(repetitions):
     start = time.perf_counter()
@@ -87,8 +104,55 @@ void compare_tables(const std::string& tool, const std::vector<double>& ours, co
     }
 }
 
+#ifdef GPUHIST_HAS_CUDA
+/// Analysis on the GPU, of an image and labels that lie there, to results there: from the call to its end, a median.
+/// None where there is no GPU.
+std::optional<Timing> time_on_gpu(const ImageView& image, const ImageView& labels, const Options& options,
+                                  std::vector<double>& table) {
+    if (gpus().empty()) return std::nullopt;
+    const auto upload = [](ImageView view, const DeviceMemory& memory) {
+        BENCH_CUDA(cudaMemcpy(memory.get(), view.data, memory.bytes(), cudaMemcpyHostToDevice));
+        view.data = memory.get();
+        view.memory = Memory::device;
+        return view;
+    };
+    const auto bytes = static_cast<std::size_t>(image.height * image.row_bytes);
+    const DeviceMemory pixels(bytes), map(bytes);
+    const ImageView there = upload(image, pixels), labels_there = upload(labels, map);
+    RegionPlan plan;
+    plan.depth = Depth::u16;
+    plan.largest_label = most_labels;
+    plan.pixels = image.pixels();
+    plan.regions = most_labels;
+    StreamRegionAnalyzer analyzer(plan);
+    const RegionLayout layout = analyzer.layout();
+    const DeviceMemory results(layout.bytes);
+    const Timing timing = time_on_host(options.report.repetitions, [&] {
+        analyzer.enqueue(there, labels_there, results.get(), nullptr);
+        BENCH_CUDA(cudaStreamSynchronize(nullptr));
+    });
+    std::vector<double> found(layout.bytes / sizeof(double));
+    BENCH_CUDA(cudaMemcpy(found.data(), results.get(), layout.bytes, cudaMemcpyDeviceToHost));
+    const char* const begin = reinterpret_cast<const char*>(found.data());
+    table.clear();
+    for (std::uint64_t i = 0; i < reinterpret_cast<const RegionsFound*>(begin)->regions; ++i) {
+        const char* const at = begin + layout.first + i * layout.stride;
+        const auto& region = *reinterpret_cast<const RegionResult*>(at);
+        const ChannelResult& gray = region.channels[0];
+        const double all[] = {static_cast<double>(region.area), gray.mean, gray.std, gray.minimum, gray.maximum, 0};
+        table.insert(table.end(), std::begin(all), std::end(all));
+        table.back() = *reinterpret_cast<const double*>(at + layout.percentiles_offset);
+    }
+    return timing;
+}
+#else
+std::optional<Timing> time_on_gpu(const ImageView&, const ImageView&, const Options&, std::vector<double>&) {
+    return std::nullopt;
+}
+#endif
+
 void run(const Options& options) {
-    Report report("regions on the CPU", options.report);
+    Report report("regions", options.report);
     const std::string name = "u16 grey, 4096 x 4096, 20000 labels";
     const test::TemporaryDirectory directory;
     const std::string image_path = directory.path() / "image", labels_path = directory.path() / "labels",
@@ -142,13 +206,15 @@ void run(const Options& options) {
         write(image_path, pixels);
         write(labels_path, map);
         std::vector<std::pair<std::string, Timing>> peers;
-        for (const std::string tool : {"scikit-image", "SciPy"}) {
+        for (const auto& [tool, module] : {std::pair<std::string, std::string>{"scikit-image", "skimage"},
+                                           {"SciPy", "scipy"},
+                                           {"CuPy", "cupyx.scipy.ndimage"}}) {
             const std::vector<std::string> words{
                 options.python, "-c",        peer_script, tool,
                 image_path,     labels_path, found_path,  std::to_string(options.repetitions)};
             const std::string errors = directory.path() / "errors";
-            if (exit_code({"env", options.python, "-c", "import skimage, scipy"}, "/dev/null", errors) != 0) {
-                report.skip({"R1", name, content, tool, "not installed (PyPI: scikit-image): --python"});
+            if (exit_code({"env", options.python, "-c", "import " + module}, "/dev/null", errors) != 0) {
+                report.skip({"R1", name, content, tool, "not installed: --python"});
                 continue;
             }
             if (exit_code(words, "/dev/null", errors) != 0) throw std::runtime_error(tool + " fails");
@@ -165,12 +231,23 @@ void run(const Options& options) {
             const Timing timing = time_on_host(options.report.repetitions, [&] { work(threads); });
             std::optional<Target> target;
             std::optional<Relative> relative;
-            if (!peers.empty())
-                relative = {peers[0].second.median_ms / timing.median_ms, "x " + peers[0].first + "'s speed"};
-            if (!peers.empty() && threads > 1) target = at_least_relative(5);
+            const bool beside = !peers.empty() && peers[0].first == "scikit-image";
+            if (beside) relative = {peers[0].second.median_ms / timing.median_ms, "x scikit-image's speed"};
+            if (beside && threads > 1) target = at_least_relative(5);
             report.add({"R1", name, content,
                         "gpuhist, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads"), bytes, timing,
                         target, relative, ""});
+        }
+        const auto peer = [&](const char* tool) {
+            return std::find_if(peers.begin(), peers.end(), [&](const auto& one) { return one.first == tool; });
+        };
+        std::vector<double> on_gpu;
+        if (const std::optional<Timing> timing = time_on_gpu(image, labels, options, on_gpu)) {
+            compare_tables("the GPU", table, on_gpu);
+            std::optional<Relative> relative;
+            if (peer("CuPy") != peers.end())
+                relative = {peer("CuPy")->second.median_ms / timing->median_ms, "x CuPy's speed"};
+            report.add({"R1", name, content, "gpuhist, GPU", bytes, *timing, {}, relative, "agrees"});
         }
         for (const auto& [tool, timing] : peers)
             report.add({"R1", name, content, tool, bytes, timing, {}, {}, "agrees"});
@@ -182,13 +259,12 @@ void run(const Options& options) {
 
 void add_regions(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    CLI::App* command =
-        app.add_subcommand("regions", "Numbers of 20,000 labels on the CPU, against scikit-image and SciPy");
+    CLI::App* command = app.add_subcommand("regions", "Numbers of 20,000 labels, against scikit-image, SciPy and CuPy");
     bind_report_options(*command, options->report);
     command->add_option("--threads", options->threads, "numbers of threads of gpuhist [1 and all]")
         ->delimiter(',')
         ->check(CLI::PositiveNumber);
-    command->add_option("--python", options->python, "interpreter that has scikit-image and SciPy")
+    command->add_option("--python", options->python, "interpreter that has scikit-image, SciPy or CuPy")
         ->capture_default_str();
     command->add_option("--peer-repetitions", options->repetitions, "runs of each of these")
         ->capture_default_str()
