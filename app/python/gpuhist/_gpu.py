@@ -5,13 +5,13 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _native
 from ._errors import InvalidArgument
 from ._measure import asked_of
 from ._result import Range, Result
-from ._source import LABEL_TYPES, MASK_TYPES
+from ._source import LABEL_TYPES, MASK_TYPES, planes_over, row_bytes_of
 from ._validity import Alpha, refuse_tag, rules_of
 
 if TYPE_CHECKING:
@@ -269,53 +269,29 @@ def _masked(found: _arrays.Image, mask: Any, stream: Any) -> tuple[_native.View,
     """View of the first image with its mask, and bytes from one's mask to the next one's."""
     if mask is None:
         return found.view, 0
-    over = _over(found, mask, "mask", MASK_TYPES, stream)
-    return found.view.masked(over.pointer, over.row_bytes), over.image_bytes
+    over, image_bytes = _over(found, mask, "mask", MASK_TYPES, stream)
+    return found.view.masked(over.pointer, row_bytes_of(over)), image_bytes
 
 
 def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_native.View, int]:
     """View of the first label map, and bytes from one to the next."""
-    over = _over(found, labels, "labels", LABEL_TYPES, stream)
+    over, image_bytes = _over(found, labels, "labels", LABEL_TYPES, stream)
+    depth = _arrays.DEPTHS[over.type]
     view = _native.View(
-        over.pointer, found.width, found.height, 1, over.depth, over.row_bytes, True, False, device=True
+        over.pointer, found.width, found.height, 1, depth, row_bytes_of(over), True, False, device=True
     )
-    return view, over.image_bytes
+    return view, image_bytes
 
 
-class _Over(NamedTuple):
-    """Planes over images: where the first lies, and bytes from row to row and from one to the next."""
-
-    pointer: int
-    depth: str
-    row_bytes: int
-    image_bytes: int
-
-
-def _over(found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any) -> _Over:
-    """The planes of one value a pixel, one for each image."""
-    if not _arrays.is_array(given):
-        raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
-    array = _arrays.array_of(given, stream)
+def _over(
+    found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any
+) -> tuple[_arrays.Array, int]:
+    """The planes of one value a pixel, one for each image, and bytes from one to the next."""
     pixels = (found.height, found.width)
     wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
-    if array.gpu != found.array.gpu:
-        raise InvalidArgument(f"{what}: not on GPU {found.array.gpu}")
-    if array.shape != wanted:
-        raise InvalidArgument(
-            f"{what}: shape {array.shape}, and the images' is {found.given}: a value a pixel is wanted, shape {wanted}"
-        )
-    if array.type not in types:
-        raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")
-    row_step, step = array.strides[-2:]
-    if (found.width > 1 and step != 1) or (found.height > 1 and row_step < found.width):
-        raise InvalidArgument(
-            f"{what}: the values of a row do not lie beside each other, and nothing on a GPU is copied unasked: "
-            "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
-        )
-    depth = _arrays.DEPTHS[array.type]
-    size = _arrays.bytes_of(depth)
-    row_bytes = (row_step if found.height > 1 else found.width) * size
-    return _Over(array.pointer, depth, row_bytes, array.strides[0] * size if found.images > 1 else 0)
+    array = planes_over(given, what, types, found.array.gpu, wanted, found.given, stream)
+    size = _arrays.bytes_of(_arrays.DEPTHS[array.type])
+    return array, array.strides[0] * size if found.images > 1 else 0
 
 
 def _on_host(out: Any) -> Any:

@@ -55,7 +55,7 @@ class Source(NamedTuple):
 
             mask = np.frombuffer(memory, np.uint8).reshape(self.shape)
         array = self._plane(mask, "mask", MASK_TYPES)
-        return Plane(self.view.masked(array.pointer, _row_bytes(array)), array)
+        return Plane(self.view.masked(array.pointer, row_bytes_of(array)), array)
 
     def labelled(self, labels: Any, max_pixels: int | None = None) -> Plane:
         """The labels of the image's pixels."""
@@ -66,51 +66,64 @@ class Source(NamedTuple):
         array = self._plane(labels, "labels", LABEL_TYPES)
         height, width = array.shape
         view = _native.View(
-            array.pointer, width, height, 1, _arrays.DEPTHS[array.type], _row_bytes(array), True, False,
+            array.pointer, width, height, 1, _arrays.DEPTHS[array.type], row_bytes_of(array), True, False,
             array.gpu is not None,
         )
         return Plane(view, array)
 
     def _plane(self, given: Any, what: str, types: tuple[str, ...]) -> _arrays.Array:
-        """The array of one value a pixel that lies over the image, without gaps between the values of a row."""
+        """The array of one value a pixel that lies over the image."""
         if is_path(given):
             raise InvalidArgument(f"{what}: a path, which goes with the path of an image alone: give an array")
-        if not _arrays.is_array(given):
-            raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
-        array = _arrays.array_of(given)
-        if array.gpu != self.gpu:
-            raise InvalidArgument(
-                f"{what}: on {_where(array.gpu)}, and the image is on {_where(self.gpu)}: copy it there"
-            )
-        height, width = self.view.height, self.view.width
-        if array.shape != (height, width):
-            raise InvalidArgument(
-                f"{what}: shape {array.shape}, and the image's is {self.shape}: a value a pixel is wanted, shape "
-                f"{(height, width)}"
-            )
-        if array.type not in types:
-            raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")
-        row_step, step = array.strides
-        if (width > 1 and step != 1) or (height > 1 and row_step < width):
-            if array.gpu is not None:
-                raise InvalidArgument(
-                    f"{what}: the values of a row do not lie beside each other, and nothing on a GPU is copied unasked: "
-                    "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
-                )
-            import numpy as np
+        return planes_over(given, what, types, self.gpu, (self.view.height, self.view.width), self.shape)
 
-            assert isinstance(array.owner, np.ndarray)
-            array = _arrays.from_numpy(np.ascontiguousarray(array.owner))
-        return array
+
+def planes_over(
+    given: Any,
+    what: str,
+    types: tuple[str, ...],
+    gpu: int | None,
+    wanted: tuple[int, ...],
+    shape: tuple[int, ...],
+    stream: object = None,
+) -> _arrays.Array:
+    """The array of one value a pixel, of the shape that is wanted over an image, or several, of another shape; without
+    gaps between the values of a row.
+    """
+    if not _arrays.is_array(given):
+        raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
+    array = _arrays.array_of(given, stream)
+    if array.gpu != gpu:
+        raise InvalidArgument(f"{what}: on {_where(array.gpu)}, and the image is on {_where(gpu)}: copy it there")
+    if array.shape != wanted:
+        raise InvalidArgument(
+            f"{what}: shape {array.shape}, and the image's is {shape}: a value a pixel is wanted, shape {wanted}"
+        )
+    if array.type not in types:
+        raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")
+    height, width = wanted[-2:]
+    row_step, step = array.strides[-2:]
+    if (width > 1 and step != 1) or (height > 1 and row_step < width):
+        if array.gpu is not None:
+            raise InvalidArgument(
+                f"{what}: the values of a row do not lie beside each other, and nothing on a GPU is copied unasked: "
+                "x.contiguous() (torch) or x.copy() (CuPy) makes a copy that is"
+            )
+        import numpy as np
+
+        assert isinstance(array.owner, np.ndarray)
+        array = _arrays.from_numpy(np.ascontiguousarray(array.owner))
+    return array
 
 
 def is_path(given: object) -> bool:
     return isinstance(given, (str, os.PathLike))
 
 
-def _row_bytes(array: _arrays.Array) -> int:
-    height, width = array.shape
-    return (array.strides[0] if height > 1 else width) * _arrays.bytes_of(_arrays.DEPTHS[array.type])
+def row_bytes_of(array: _arrays.Array) -> int:
+    """Bytes from one row of planes to the next."""
+    height, width = array.shape[-2:]
+    return (array.strides[-2] if height > 1 else width) * _arrays.bytes_of(_arrays.DEPTHS[array.type])
 
 
 def source_of(
