@@ -102,7 +102,7 @@ class Crew {
     __device__ Crew(int role, int roles, bool count_luma)
         : role_(role),
           roles_(roles),
-          part_(count_luma ? role == 0 ? lighter_role_blocks : 32 - lighter_role_blocks : 16) {}
+          part_(count_luma ? role == 0 ? lighter_role_blocks : 64 - lighter_role_blocks : 32) {}
 
     static __device__ int role_of(int block, int roles, bool count_luma) {
         if (roles != 2) return block % roles;
@@ -112,14 +112,14 @@ class Crew {
     __device__ int rank(int block) const { return before(block); }
     __device__ int block(int rank) const {
         if (roles_ != 2) return role_ + rank * roles_;
-        return role_ == 0 ? rank * 32 / part_ : ((rank + 1) * 32 + part_ - 1) / part_ - 1;
+        return role_ == 0 ? rank * 64 / part_ : ((rank + 1) * 64 + part_ - 1) / part_ - 1;
     }
 
   private:
     /// Blocks of this role among the first `count` of the grid.
     __device__ int before(int count) const {
         if (roles_ != 2) return (count - role_ + roles_ - 1) / roles_;
-        return role_ == 0 ? (count * part_ + 31) / 32 : count * part_ / 32;
+        return role_ == 0 ? (count * part_ + 63) / 64 : count * part_ / 64;
     }
 
     int role_, roles_, part_;
