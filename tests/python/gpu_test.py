@@ -136,16 +136,12 @@ def test_regions(rng, dtype, channels):
     info = np.iinfo(dtype)
     images = rng.integers(info.min, info.max + 1, (3, 60, 80, channels), dtype)
     labels = rng.integers(0, 40, (3, 60, 80), np.int32) * 1000
-    an = gh.RegionAnalyzer(
-        pixels=3 * 60 * 80,
-        regions=200,
-        channels=channels,
-        depth=_arrays.DEPTHS[dtype],
-        labels="s32",
-        images=3,
-        masks=True,
-        percentiles=(50, 99),
-    )
+
+    def analyzer(pixels=3 * 60 * 80, regions=200, images=3, **options):
+        options |= {"channels": channels, "depth": _arrays.DEPTHS[dtype], "labels": "s32", "percentiles": (50, 99)}
+        return gh.RegionAnalyzer(pixels=pixels, regions=regions, images=images, **options)
+
+    an = analyzer(masks=True)
     out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")
     there, over = torch.from_numpy(images).cuda(), torch.from_numpy(labels).cuda()
 
@@ -170,9 +166,7 @@ def test_regions(rng, dtype, channels):
     found = an.read(out)
     for i in range(3):
         check(found, i, gh.regions(images[i], labels[i], mask=mask[i], percentile_columns=(50, 99), layout="HWC"))
-    small = gh.RegionAnalyzer(
-        pixels=60 * 80, regions=3, channels=channels, depth=_arrays.DEPTHS[dtype], labels="s32"
-    )
+    small = analyzer(pixels=60 * 80, regions=3, images=1)
     small.enqueue(there[1], over[1], out=out)
     with pytest.raises(ValueError, match="39 regions: there is room for 3"):
         small.read(out)
@@ -181,17 +175,7 @@ def test_regions(rng, dtype, channels):
     with pytest.raises(ValueError, match="RegionAnalyzer"):
         gh.regions(there[0], over[0])
     rules = {"nodata": 5, "valid": (int(info.min) // 2, int(info.max) // 2)}
-    few = gh.RegionAnalyzer(
-        pixels=3 * 60 * 80,
-        regions=200,
-        channels=channels,
-        depth=_arrays.DEPTHS[dtype],
-        labels="s32",
-        largest_label=39,
-        images=3,
-        percentiles=(50, 99),
-        **rules,
-    )
+    few = analyzer(largest_label=39, **rules)
     out = torch.empty(few.layout.bytes, dtype=torch.uint8, device="cuda")
     few.enqueue(there, torch.from_numpy(labels // 1000).cuda(), out=out)
     found = few.read(out)

@@ -10,7 +10,7 @@
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
 #include "cuda/results.cuh"
-#include "cuda/sorted/regions.hpp"
+#include "cuda/sorted/regions.cuh"
 #include "statistics/percentiles.hpp"
 
 namespace gpuhist::cuda {
@@ -18,7 +18,6 @@ namespace {
 
 constexpr int values = 256, threads = 1024, finish_threads = 256, lane_pixels = 4,
               warp_pixels = warp_lanes * lane_pixels;
-constexpr RegionBox no_box{INT_MAX, INT_MAX, -1, -1};
 
 /// Block's counters and boxes of an image's labels, in dynamic shared memory.
 struct BlockRegions {
@@ -34,16 +33,6 @@ struct BlockRegions {
         return labels * values * sizeof(std::uint32_t) + (labels + 3) / 4 * 16 + labels * sizeof(RegionBox);
     }
 };
-
-/// Widens a box, which only grows: what was read of it may be old, and then costs an atomic operation that changes
-/// nothing.
-__device__ inline void widen(RegionBox& box, const RegionBox& by) {
-    const RegionBox old = box;
-    if (by.left < old.left) atomicMin(&box.left, by.left);
-    if (by.right > old.right) atomicMax(&box.right, by.right);
-    if (by.top < old.top) atomicMin(&box.top, by.top);
-    if (by.bottom > old.bottom) atomicMax(&box.bottom, by.bottom);
-}
 
 /// Kernel that begins: nothing is counted. Launch: any grid.
 __global__ void __launch_bounds__(threads)
@@ -192,14 +181,7 @@ __global__ void __launch_bounds__(finish_threads)
         auto& result = *reinterpret_cast<RegionResult*>(memory_of);
         if (lane == 0) {
             if (first) {
-                const std::uint64_t image = number / numbers.of_each;
-                const RegionBox box = memory.boxes[number];
-                result.label = number - image * numbers.of_each + numbers.first;
-                result.image = static_cast<std::int64_t>(image);
-                result.x = box.left;
-                result.y = box.top;
-                result.width = box.right - box.left + 1;
-                result.height = box.bottom - box.top + 1;
+                write_place(result, numbers, number, memory.boxes[number]);
                 result.area = n + memory.masked[number];
             }
             write_channel(result.channels[result_row], results.depth, n, sum, core::u128{squares}, ~complement_minimum,

@@ -1,10 +1,7 @@
 // Regions: pixels sorted by their label's number and their value, what lies between equal numbers, and what is found in
 // it.
 
-#include "cuda/sorted/regions.hpp"
-
 #include <algorithm>
-#include <climits>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <limits>
@@ -14,6 +11,7 @@
 #include "cuda/pixels/walk.cuh"
 #include "cuda/results.cuh"
 #include "cuda/sorted/chunks.cuh"
+#include "cuda/sorted/regions.cuh"
 #include "statistics/percentiles.hpp"
 
 namespace gpuhist::cuda {
@@ -97,7 +95,7 @@ __global__ void __launch_bounds__(threads)
         if (region > memory.regions) return;
         memory.starts[region] = static_cast<std::uint32_t>(i);
         memory.numbers[region] = number;
-        memory.boxes[region] = {INT_MAX, INT_MAX, -1, -1};
+        memory.boxes[region] = no_box;
         memory.sums[region] = {};
     });
 }
@@ -137,14 +135,8 @@ __global__ void __launch_bounds__(threads)
         const int last = behind ? __ffs(behind) - 2 : warp_lanes - 1;
         const std::uint32_t region = region_of(memory, number, regions);
         if (region >= memory.regions) return;
-        RegionBox& box = memory.boxes[region];
-        // A box only grows: what was read of it may be old, and then costs an atomic operation that changes nothing.
-        const RegionBox old = box;
-        const int left = static_cast<int>(x), right = left + last - lane, row = static_cast<int>(y);
-        if (left < old.left) atomicMin(&box.left, left);
-        if (right > old.right) atomicMax(&box.right, right);
-        if (row < old.top) atomicMin(&box.top, row);
-        if (row > old.bottom) atomicMax(&box.bottom, row);
+        const int left = static_cast<int>(x), row = static_cast<int>(y);
+        widen(memory.boxes[region], {left, row, left + last - lane, row});
     });
 }
 
@@ -214,14 +206,7 @@ __global__ void __launch_bounds__(threads)
         auto& result = *reinterpret_cast<RegionResult*>(memory_of);
         const std::uint32_t begin = memory.starts[r], end = memory.starts[r + 1];
         if (first) {
-            const std::uint64_t number = memory.numbers[r], image = number / numbers.of_each;
-            const RegionBox box = memory.boxes[r];
-            result.label = number - image * numbers.of_each + numbers.first;
-            result.image = static_cast<std::int64_t>(image);
-            result.x = box.left;
-            result.y = box.top;
-            result.width = box.right - box.left + 1;
-            result.height = box.bottom - box.top + 1;
+            write_place(result, numbers, memory.numbers[r], memory.boxes[r]);
             result.area = end - begin;
         }
         std::uint32_t stop = end;  // what does not count lies behind what does

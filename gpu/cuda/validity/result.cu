@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(threads)
                  at < common.layout.counts_offset; at += threads * sizeof(Word))
                 *reinterpret_cast<Word*>(common.results + at) = *reinterpret_cast<const Word*>(p.found + at);
     }
-    // Of f16 NaN are among the counts.
+    // Counts of f16 have NaN among them.
     if (p.substituted && common.depth == Depth::f16) {
         __syncthreads();  // the counts, for the thread that changes one
         if (threadIdx.x == 0 && part == 0) {

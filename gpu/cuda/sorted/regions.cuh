@@ -1,0 +1,37 @@
+// Regions as kernels find them, whether labels are sorted or counted.
+#pragma once
+
+#include <climits>
+
+#include "cuda/sorted/regions.hpp"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Box that holds no pixel.
+constexpr RegionBox no_box{INT_MAX, INT_MAX, -1, -1};
+
+/// Widens a box, which only grows: what was read of it may be old, and then costs an atomic operation that changes
+/// nothing.
+__device__ inline void widen(RegionBox& box, const RegionBox& by) {
+    const RegionBox old = box;
+    if (by.left < old.left) atomicMin(&box.left, by.left);
+    if (by.right > old.right) atomicMax(&box.right, by.right);
+    if (by.top < old.top) atomicMin(&box.top, by.top);
+    if (by.bottom > old.bottom) atomicMax(&box.bottom, by.bottom);
+}
+
+/// Writes which region it is, of a label's number, and where it lies.
+__device__ inline void write_place(RegionResult& result, const LabelNumbers& numbers, std::uint64_t number,
+                                   const RegionBox& box) {
+    const std::uint64_t image = number / numbers.of_each;
+    result.label = number - image * numbers.of_each + numbers.first;
+    result.image = static_cast<std::int64_t>(image);
+    result.x = box.left;
+    result.y = box.top;
+    result.width = box.right - box.left + 1;
+    result.height = box.bottom - box.top + 1;
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda
