@@ -76,7 +76,9 @@ TEST_P(StreamMasksTest, leave_out_pixels) {
                         const Shape shape{width, height, channels, made,
                                           turn % 2 ? ChannelOrder::rgb : ChannelOrder::bgr};
                         const Placement at = placement(turn), mask_at = placement(turn / 2);
-                        pictures.emplace_back(shape, packed, turn % 3 == 0 ? Content::constant : Content::random);
+                        constexpr Content contents[] = {Content::constant, Content::random, Content::sparse,
+                                                        Content::two_values, Content::natural};
+                        pictures.emplace_back(shape, packed, contents[turn % 5]);
                         images.add(pictures.back(), at);
                         masks.push_back(std::make_unique<Mask>(shape, kind, mask_at.offset, mask_at.row_padding));
                         ++turn;

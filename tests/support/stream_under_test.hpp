@@ -215,7 +215,7 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
     compare("details_offset", got.details_offset, std::uint64_t{layout.details_offset});
     if (!found.empty()) return found;
 
-    const std::vector<Statistics> statistics_rows = statistics(analysis);
+    const std::vector<Statistics> statistics_rows = statistics(analysis, expected.request.percentiles);
     for (std::size_t r = 0; r < analysis.channels.size(); ++r) {
         const ChannelAnalysis& channel = analysis.channels[r];
         const ChannelResult& row = got.channels[r];

@@ -38,12 +38,18 @@ struct PackedCounters {
         return word >> i * Bits & most;
     }
 
-    /// Adds one sample of each place. `first`: shared address of the first word. All are under way before one is read.
-    template <int N, class Carry>
-    static __device__ void add(std::uint32_t first, const std::uint32_t (&place)[N], Carry carry) {
+    /// Adds one sample of each place i for which `counts[i]`. `first`: shared address of the first word. All are under
+    /// way before one is read.
+    template <int N, class Counts, class Carry>
+    static __device__ void add(std::uint32_t first, const std::uint32_t (&place)[N], const Counts& counts,
+                               Carry carry) {
         std::uint32_t old[N];
 #pragma unroll
-        for (int i = 0; i < N; ++i) old[i] = shared_add(first + word_of(place[i]) * 4, one(place[i]));
+        for (int i = 0; i < N; ++i)
+            if constexpr (Counts::every)
+                old[i] = shared_add(first + word_of(place[i]) * 4, one(place[i]));
+            else  // what is not added to carries nothing
+                old[i] = shared_add_if(counts[i], first + word_of(place[i]) * 4, one(place[i]));
         book(place, old, carry);
     }
     /// Adds `times` samples of one place.
@@ -115,20 +121,21 @@ struct CrowdedPlaces {
     /// The initial word i of the shared memory that it takes: whose the slots are, then the counts of each.
     static __device__ std::uint32_t initial(int i) { return i < slots ? nobody : 0; }
 
-    /// Adds one sample of each place, as Counters::add; `table`: the shared address.
-    template <class Counters, int N, class Carry>
-    static __device__ void add(std::uint32_t table, std::uint32_t first, const std::uint32_t (&place)[N], Carry carry) {
+    /// Adds samples of places, as Counters::add; `table`: the shared address.
+    template <class Counters, int N, class Counts, class Carry>
+    static __device__ void add(std::uint32_t table, std::uint32_t first, const std::uint32_t (&place)[N],
+                               const Counts& counts, Carry carry) {
         std::uint32_t owner[N];
         bool vacant = false;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             owner[i] = shared_load(table + slot_of(place[i]) * 4, std::uint32_t{});
-            vacant = vacant || owner[i] == nobody;
+            vacant = vacant || (owner[i] == nobody && counts[i]);
         }
         if (vacant) {
 #pragma unroll
             for (int i = 0; i < N; ++i)
-                if (owner[i] == nobody) {
+                if (owner[i] == nobody && counts[i]) {
                     const std::uint32_t slot = table + slot_of(place[i]) * 4;
                     shared_exchange_if(slot, nobody, place[i]);
                     owner[i] = shared_load(slot, std::uint32_t{});
@@ -138,27 +145,27 @@ struct CrowdedPlaces {
         bool others = false;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            shared_increment_if(owner[i] == place[i], column + slot_of(place[i]) * warp_lanes * 4);
-            others = others || owner[i] != place[i];
+            shared_increment_if(owner[i] == place[i] && counts[i], column + slot_of(place[i]) * warp_lanes * 4);
+            others = others || (owner[i] != place[i] && counts[i]);
         }
         if (!others) return;
         std::uint32_t old[N];
 #pragma unroll
         for (int i = 0; i < N; ++i)  // what was not added to carries nothing
-            old[i] =
-                shared_add_if(owner[i] != place[i], first + Counters::word_of(place[i]) * 4, Counters::one(place[i]));
+            old[i] = shared_add_if(owner[i] != place[i] && counts[i], first + Counters::word_of(place[i]) * 4,
+                                   Counters::one(place[i]));
         Counters::book(place, old, carry);
     }
-    /// Adds `times` samples of one place for each lane of a warp.
+    /// Adds `times` samples of one place for each lane of a warp; `of_warp` for all of them.
     template <class Counters, class Carry>
     static __device__ void add(std::uint32_t table, std::uint32_t first, std::uint32_t place, std::uint32_t times,
-                               Carry carry) {
+                               std::uint32_t of_warp, Carry carry) {
         const std::uint32_t slot = table + slot_of(place) * 4, lane = threadIdx.x % warp_lanes;
         if (shared_load(slot, std::uint32_t{}) == nobody) shared_exchange_if(slot, nobody, place);
         if (shared_load(slot, std::uint32_t{}) == place)
             shared_add(table + (slots + slot_of(place) * warp_lanes + lane) * 4, times);
         else if (lane == 0)
-            Counters::add(first, place, times * warp_lanes, carry);
+            Counters::add(first, place, of_warp, carry);
     }
     /// Adds what was counted to the packed counters. By all threads, after a barrier.
     template <class Counters, class Carry>
@@ -176,20 +183,27 @@ struct CrowdedPlaces {
     }
 };
 
-/// Adds a sample of each place, which are neighbouring pixels'.
-template <class Counters, class Crowded, int N, class Carry>
+/// Adds a sample of each place i for which `counts[i]`; the places are neighbouring pixels'.
+template <class Counters, class Crowded, int N, class Counts, class Carry>
 __device__ inline void add_samples(std::uint32_t first, std::uint32_t crowded, const std::uint32_t (&place)[N],
-                                   Carry carry) {
+                                   const Counts& counts, Carry carry) {
     constexpr int crowd = 6;  // lanes with the same place that hot bins are worth
     constexpr unsigned all = 0xFFFFFFFFu;
-    if (__activemask() != all) return Counters::add(first, place, carry);  // the last ones
-    const std::uint32_t any = __shfl_sync(all, place[0], 0);
-    if (__popc(__ballot_sync(all, place[0] == any)) < crowd) return Counters::add(first, place, carry);
+    if (__activemask() != all) return Counters::add(first, place, counts, carry);  // the last ones
+    const unsigned asked = Counts::every ? all : __ballot_sync(all, counts[0]);
+    const std::uint32_t any = __shfl_sync(all, place[0], Counts::every ? 0 : __ffs(asked) - 1);
+    if (__popc(__ballot_sync(all, place[0] == any) & asked) < crowd) return Counters::add(first, place, counts, carry);
     std::uint32_t differ = 0;
 #pragma unroll
-    for (int i = 0; i < N; ++i) differ |= place[i] ^ any;
-    if (__any_sync(all, differ != 0)) return Crowded::template add<Counters>(crowded, first, place, carry);
-    Crowded::template add<Counters>(crowded, first, any, N, carry);
+    for (int i = 0; i < N; ++i)
+        if (counts[i]) differ |= place[i] ^ any;
+    if (__any_sync(all, differ != 0)) return Crowded::template add<Counters>(crowded, first, place, counts, carry);
+    if constexpr (Counts::every) {
+        Crowded::template add<Counters>(crowded, first, any, N, N * warp_lanes, carry);
+    } else {
+        const std::uint32_t times = N - counts.left_out();
+        Crowded::template add<Counters>(crowded, first, any, times, reduce_warp(times, Sum{}), carry);
+    }
 }
 
 }  // namespace gpuhist::cuda

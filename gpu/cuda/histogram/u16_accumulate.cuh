@@ -90,59 +90,65 @@ struct U16Counter {
     Luma luma;
     BrightnessSums sums;
 
-    template <int Row, int N>
-    __device__ void count(const std::uint32_t (&place)[N]) const {
+    template <int Row, int N, class Valid>
+    __device__ void count(const std::uint32_t (&place)[N], const Valid& valid) const {
         constexpr int at = Row - First;
         add_samples<typename L::Counters, typename L::Crowded>(
             counting.counters + at * L::Counters::words * 4, counting.crowded + at * L::Crowded::words * 4, place,
-            Carries{counting.carries + at * values, counting.carried});
+            valid, Carries{counting.carries + at * values, counting.carried});
         asm volatile("" ::: "memory");  // one row after the other: else all of them take up registers
     }
-    template <int N>
-    __device__ void look_at_luma(std::uint32_t (&value)[N]) {
+    template <int N, class Valid>
+    __device__ void look_at_luma(std::uint32_t (&value)[N], const Valid& valid) {
         if constexpr (CountLuma) {
 #pragma unroll
             for (std::uint32_t& v : value) v = spread(v);
-            count<C>(value);
+            count<C>(value, valid);
         } else {
 #pragma unroll
-            for (std::uint32_t v : value) sums.add(v);
+            for (int p = 0; p < N; ++p)
+                if (valid[p]) sums.add(value[p]);
         }
     }
     /// Counts the channels from Row on of N pixels, whose sample i is `spread_sample(i)`.
-    template <int Row, int N, class SpreadSample>
-    __device__ void count_channels(SpreadSample spread_sample) const {
+    template <int Row, int N, class Valid, class SpreadSample>
+    __device__ void count_channels(const Valid& valid, SpreadSample spread_sample) const {
         if constexpr (Row < C && Row < Last) {
             std::uint32_t place[N];
 #pragma unroll
             for (int p = 0; p < N; ++p) place[p] = spread_sample(p * C + Row);
-            count<Row>(place);
-            count_channels<Row + 1, N>(spread_sample);
+            count<Row>(place, valid);
+            count_channels<Row + 1, N>(valid, spread_sample);
         }
     }
-    __device__ void look_at(const Pixels& loaded) {
+    template <class Valid = EveryPixel>
+    __device__ void look_at(const Pixels& loaded, const Valid& valid = {}) {
+        if constexpr (!Valid::every) {  // a warp's pixels mostly are left out together
+            const unsigned lanes = __activemask();
+            if (!__any_sync(lanes, valid.any())) return;
+        }
         Pixels pixels = loaded;
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[Pixels::pixels];
 #pragma unroll
             for (int p = 0; p < Pixels::pixels; ++p)
                 value[p] = luma(pixels[p * C], pixels[p * C + 1], pixels[p * C + 2]);
-            look_at_luma(value);
+            look_at_luma(value, valid);
         }
 #pragma unroll
         for (uint4& word : pixels.word)
             word = {spread_both(word.x), spread_both(word.y), spread_both(word.z), spread_both(word.w)};
-        count_channels<First, Pixels::pixels>([&](int i) { return pixels[i]; });
+        count_channels<First, Pixels::pixels>(valid, [&](int i) { return pixels[i]; });
     }
     template <class Valid = EveryPixel>
-    __device__ void look_at(const std::uint16_t (&sample)[C], Valid valid = {}) {
+    __device__ void look_at(const std::uint16_t (&sample)[C], const Valid& valid = {}) {
         if constexpr (!Valid::every)
             if (!valid[0]) return;
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
-            look_at_luma(value);
+            look_at_luma(value, EveryPixel{});
         }
-        count_channels<First, 1>([&](int i) { return spread(sample[i]); });
+        count_channels<First, 1>(EveryPixel{}, [&](int i) { return spread(sample[i]); });
     }
 };
 
@@ -151,9 +157,9 @@ template <int C>
 constexpr int u16_unroll = C == 1 ? 4 : 1;
 
 /// Hot loop as a function of its own, so that what the kernel keeps does not crowd its registers.
-/// `mask`: a Mask, or nothing.
-template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, bool Ringed, class... OfImage>
-__device__ __noinline__ BrightnessSums count_role(Image image, Share share, Counting counting, OfImage... mask) {
+/// `OfImage`: Mask, or NoMask.
+template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, bool Ringed, class OfImage>
+__device__ __noinline__ BrightnessSums count_role(Image image, OfImage mask, Share share, Counting counting) {
     constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
                   last = first + L::rows < all ? first + L::rows : all;
     const Luma luma = [&] {
@@ -164,48 +170,48 @@ __device__ __noinline__ BrightnessSums count_role(Image image, Share share, Coun
     }();
     using Counter = U16Counter<C, L, first, last, CountLuma, Luma>;
     Counter counter{counting, luma, BrightnessSums{}};
-    auto sweep_by = [&](const auto& by) {
+    auto sweep = [&](const auto& by, auto& visit) {
         if constexpr (OneRow)
-            sweep_one_row<std::uint16_t, C>(image, share, by, counter);
+            sweep_one_row<std::uint16_t, C>(image, share, by, visit);
         else
-            sweep_rows<std::uint16_t, C>(image, share, by, counter);
+            sweep_rows<std::uint16_t, C>(image, share, by, visit);
     };
-    if constexpr (sizeof...(mask) > 0) {  // groups would take minutes to compile
-        Masked<std::uint16_t, C, Counter> masked{counter, mask...};
-        sweep_pixels<std::uint16_t, C>(image, share, masked);
+    if constexpr (std::is_same_v<OfImage, Mask>) {
+        Masked<std::uint16_t, C, Counter> masked{counter, mask};
+        sweep(Loads<u16_unroll<C>, C == 3, few_groups>{}, masked);
     } else if constexpr (Ringed) {
-        sweep_by(typename L::Rings{counting.rings});
+        sweep(typename L::Rings{counting.rings}, counter);
     } else {
-        sweep_by(Loads<u16_unroll<C>, C == 3, few_groups>{});
+        sweep(Loads<u16_unroll<C>, C == 3, few_groups>{}, counter);
     }
     __syncwarp();  // what follows a call may be a barrier
     return counter.sums;
 }
-template <int C, class L, int Role, bool CountLuma, class Luma = IntegerLuma>
-__device__ inline BrightnessSums count_role(const Image& image, const Mask& mask, const Share& share,
+template <int C, class L, int Role, bool CountLuma, class OfImage, class Luma = IntegerLuma>
+__device__ inline BrightnessSums count_role(const Image& image, const OfImage& mask, const Share& share,
                                             const Counting& counting) {
-    if (mask.data) return count_role<C, L, Role, CountLuma, Luma, false, false>(image, share, counting, mask);
-    if constexpr (L::ringed)
+    constexpr bool ringed = L::ringed && !std::is_same_v<OfImage, Mask>;
+    if constexpr (ringed)
         if (counting.rings != 0)
             return in_one_row<std::uint16_t, C>(image)
-                       ? count_role<C, L, Role, CountLuma, Luma, true, true>(image, share, counting)
-                       : count_role<C, L, Role, CountLuma, Luma, false, true>(image, share, counting);
-    if constexpr (L::wide && !L::ringed)  // others do without: sweep_rows takes any image
+                       ? count_role<C, L, Role, CountLuma, Luma, true, true>(image, mask, share, counting)
+                       : count_role<C, L, Role, CountLuma, Luma, false, true>(image, mask, share, counting);
+    if constexpr (L::wide && !ringed)  // others do without: sweep_rows takes any image
         if (in_one_row<std::uint16_t, C>(image))
-            return count_role<C, L, Role, CountLuma, Luma, true, false>(image, share, counting);
-    return count_role<C, L, Role, CountLuma, Luma, false, false>(image, share, counting);
+            return count_role<C, L, Role, CountLuma, Luma, true, false>(image, mask, share, counting);
+    return count_role<C, L, Role, CountLuma, Luma, false, false>(image, mask, share, counting);
 }
-template <int C, class L, int Role = 0>
-__device__ inline BrightnessSums count_role(int role, const Image& image, const Mask& mask, const Share& share,
+template <int C, class L, int Role = 0, class OfImage>
+__device__ inline BrightnessSums count_role(int role, const Image& image, const OfImage& mask, const Share& share,
                                             const Counting& counting, bool count_luma) {
     if constexpr (Role + 1 < L::roles) {
         if (role != Role) return count_role<C, L, Role + 1>(role, image, mask, share, counting, count_luma);
-        return count_role<C, L, Role, true>(image, mask, share, counting);
+        return count_role<C, L, Role, true, OfImage>(image, mask, share, counting);
     } else {                  // the one that luma belongs to
         if constexpr (C > 1)  // always counted of others
-            if (counting.other) return count_role<C, L, Role, true, OtherLuma>(image, mask, share, counting);
-        if (C == 1 || count_luma) return count_role<C, L, Role, true>(image, mask, share, counting);
-        return count_role<C, L, Role, C == 1>(image, mask, share, counting);
+            if (counting.other) return count_role<C, L, Role, true, OfImage, OtherLuma>(image, mask, share, counting);
+        if (C == 1 || count_luma) return count_role<C, L, Role, true, OfImage>(image, mask, share, counting);
+        return count_role<C, L, Role, C == 1, OfImage>(image, mask, share, counting);
     }
 }
 

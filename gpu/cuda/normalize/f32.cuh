@@ -90,7 +90,7 @@ struct EqualizeCounter {
         for (int i = 0; i < N; ++i) {
             if (!is_counted(value[i], valid, i)) continue;
             const std::uint32_t bin[1] = {bins(value[i])};
-            if (bin[0] - first < slice) Counters::add(words, bin, *this);
+            if (bin[0] - first < slice) Counters::add(words, bin, EveryPixel{}, *this);
         }
     }
 };

@@ -142,18 +142,6 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, const 
     sweep_rest(RestWalk<T, C>(image, groups, rest, own.first, own.step), own.count(), visit);
 }
 
-/// Sweep of any image pixel by pixel. Limit: as sweep_rows.
-template <typename T, int C, class Visit>
-__device__ inline void sweep_pixels(const Image& image, const Share& share, Visit& visit) {
-    const auto width = static_cast<int>(image.width);
-    const std::int64_t in_row = pieces_in_row(width, Group<T, C>::pixels);
-    const Share own = share.of([&](std::int64_t piece) {
-        const std::int64_t y = divide(piece, in_row);
-        return y * width + min((piece - y * in_row) * Group<T, C>::pixels, std::int64_t{width});
-    });
-    sweep_rest(RestWalk<T, C>(image, 0, width, own.first, own.step), own.count(), visit);
-}
-
 /// Visitor of a CoverWalk's groups: shows them to `visit`, with zeros for what is not the row's.
 template <typename T, class Visit>
 struct Covering {

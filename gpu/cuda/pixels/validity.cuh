@@ -12,6 +12,9 @@ struct EveryPixel {
     __device__ constexpr bool operator[](int) const { return true; }
 };
 
+/// Stands for a Mask where an image has none.
+struct NoMask {};
+
 /// Place of a group or a pixel: its address, row, and first pixel in the row.
 struct Place {
     const char* at;
@@ -70,6 +73,9 @@ struct ValidBytes {
                 asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                              : "=r"(bytes[0]), "=r"(bytes[1]), "=r"(bytes[2]), "=r"(bytes[3])
                              : "l"(mask));
+        } else if (N == 8 && reinterpret_cast<std::uintptr_t>(mask) % 8 == 0) {
+            if constexpr (N == 8)
+                asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(bytes[0]), "=r"(bytes[1]) : "l"(mask));
         } else if (N == 4 && reinterpret_cast<std::uintptr_t>(mask) % 4 == 0) {
             asm volatile("ld.global.u32 %0, [%1];" : "=r"(bytes[0]) : "l"(mask));
         } else {
@@ -85,6 +91,12 @@ struct ValidBytes {
     }
     __device__ bool operator[](int p) const {
         return (bytes[p / 4] & 0xFFu << p % 4 * 8) != 0;
+    }
+    __device__ bool any() const {
+        std::uint32_t some = 0;
+#pragma unroll
+        for (const std::uint32_t four : bytes) some |= four;
+        return some != 0;
     }
     __device__ int left_out() const {
         int in = 0;

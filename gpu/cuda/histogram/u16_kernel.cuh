@@ -1,0 +1,265 @@
+// 16-bit images: the kernel, of a single image, a batch or a list, and of a single image with a mask.
+#pragma once
+
+#include <algorithm>
+
+#include "cuda/histogram/u16_merge.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Counts of an image in device memory, as build_luts asks for them.
+template <int C>
+struct ImageCounts {
+    const Common& common;
+    std::int64_t image;
+    const Word (*pages)[page_count];
+
+    __device__ int row_of(int row) const { return counted_row(row, C, common.rgb); }
+    __device__ Word count(int row, int value) const { return __ldcg(counts_of(common, image, row_of(row)) + value); }
+    __device__ Word count_page(int row, int page) const { return __ldcg(&pages[row][page]); }
+    __device__ LutNumbers numbers(const LutRows<C>& rows) const {
+        LutNumbers numbers{values - 1, 0, 0, 0, 0};
+        for (int r = rows.row; r < rows.row + (rows.together ? 3 : 1); ++r) {
+            const ChannelResult& channel = result_of(common, image)->channels[row_of(r)];
+            numbers.low = min(numbers.low, static_cast<std::uint32_t>(__ldcg(&channel.minimum)));
+            numbers.high = max(numbers.high, static_cast<std::uint32_t>(__ldcg(&channel.maximum)));
+            numbers.samples += __ldcg(&channel.samples);
+            numbers.sum += __ldcg(&channel.sum);
+            numbers.squares += static_cast<core::u128>(
+                core::from_public({__ldcg(&channel.sum_squares.low), __ldcg(&channel.sum_squares.high)}));
+        }
+        return numbers;
+    }
+};
+/// Builds an image's LUTs by blocks of which this one has the given rank.
+template <int C>
+__device__ __noinline__ void make_luts(const Common& common, std::int64_t i, const Word (*pages)[page_count],
+                                       core::Line<std::uint16_t>* lines, int rank, int blocks) {
+    __shared__ TableRoom room[3];
+    core::with_mode(common.normalization.mode, [&](auto mode) {
+        using Mode = decltype(mode);
+        build_luts<Mode, std::uint16_t, C>(common.normalization, ImageCounts<C>{common, i, pages}, room, lines,
+                                           luts_of<Written<Mode, std::uint16_t>>(common, i), rank, blocks);
+    });
+}
+
+/// Steps of u16_kernel.
+template <int C, class L, class Images, class OfImage>
+struct U16Steps {
+    using Counters = typename L::Counters;
+    using Crowded = typename L::Crowded;
+    const Images& images;
+    const CountParameters& p;
+    RowSums* sums;                     ///< in shared memory, as the next two: of the image's rows
+    core::Line<std::uint16_t>* lines;  ///< one a colour, of the image that is normalised
+    bool* carried;                     ///< whether any counter wrapped
+    int rows = C == 1 ? 1 : C + p.count_luma;
+    U16Workspace<L>& workspace = *static_cast<U16Workspace<L>*>(p.workspace);
+
+    __device__ bool alone(std::int64_t i) const { return images.image(i).pixels() <= p.alone_pixels; }
+    __device__ std::int64_t pieces(std::int64_t i) const {
+        return images.pieces_before(i + 1) - images.pieces_before(i);
+    }
+    /// Does an image that this block has alone.
+    __device__ void do_alone(std::int64_t i) const {
+        const Image image = images.image(i);
+        BlockPartial<L>& partial = workspace.blocks[blockIdx.x];
+        if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+        for (int role = 0; role < L::roles; ++role) {
+            count(role, image, dealt(pieces(i), 0, 1), partial);
+            for (int row = role * L::rows; row < min((role + 1) * L::rows, rows); ++row) {
+                const int at = row - role * L::rows;
+                RowSums own = write_counts<C, L>(p.common, dynamic_shared + at * Counters::words,
+                                                 *carried ? partial.carries[at] : nullptr,
+                                                 counts_of(p.common, i, counted_row(row, C, p.common.rgb)));
+                own.reduce_over_warp();
+                if (threadIdx.x % warp_lanes == 0) own.add_to(sums[row]);
+            }
+            __syncthreads();  // the counters and the flag may be written again
+        }
+        write_rows<C>(p, i, image.pixels(), sums);
+        __syncthreads();
+        if (p.common.normalize) {
+            for (int row = 0; needs_pages(p.common.needs) && row < rows; ++row)
+                write_pages(counts_of(p.common, i, counted_row(row, C, p.common.rgb)), partial.pages[row]);
+            __syncthreads();  // the pages, for all
+            make_luts<C>(p.common, i, partial.pages, lines, 0, 1);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) publish(result_of(p.common, i));
+        if (p.common.normalize) apply(i, 0, 1);
+        __syncthreads();  // shared memory may be written again
+    }
+    // Images that all blocks share: count, merge, normalize, with all blocks at the same step.
+    __device__ void count_shared(std::int64_t i) const {
+        const int role = Crew::role_of(blockIdx.x, L::roles, p.count_luma);
+        const Crew crew(role, L::roles, p.count_luma);
+        const int rank = crew.rank(blockIdx.x);
+        BlockPartial<L>& carrier = workspace.blocks[crew.block(rank % carriers)];
+        if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
+        if (blockIdx.x == 0 && p.common.normalize)  // before anybody adds to them
+            for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x)
+                workspace.blocks[0].pages[k / page_count][k % page_count] = 0;
+        count(role, images.image(i), dealt(pieces(i), rank, crew.blocks()), carrier);
+        auto* to = reinterpret_cast<uint4*>(workspace.blocks[blockIdx.x].words);
+        const auto* from = reinterpret_cast<const uint4*>(dynamic_shared);
+        for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) to[w] = from[w];
+        if (threadIdx.x != 0) return;
+        if (*carried) carrier.carried = true;
+        if (C > 1 && rows == C && role == L::roles - 1) sums[C].add_to(workspace.sums[C]);
+    }
+    __device__ void merge_shared(std::int64_t i, bool* last) const {
+        add_up_blocks<C, L>(p, i, sums);
+        if (!arrive_last(&workspace.arrived, gridDim.x, last)) return;
+        if (threadIdx.x < 5) {
+            RowSums& all = workspace.sums[threadIdx.x];
+            sums[threadIdx.x] = {__ldcg(&all.sum),          __ldcg(&all.squares_low),
+                                 __ldcg(&all.squares_high), __ldcg(&all.complement_minimum),
+                                 __ldcg(&all.maximum),      __ldcg(&all.samples)};
+            all = RowSums{};
+        }
+        for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x)
+            workspace.blocks[block].carried = false;
+        __syncthreads();  // the image's sums, for all
+        write_rows<C>(p, i, images.image(i).pixels(), sums);
+        __syncthreads();
+        if (threadIdx.x == 0 && !p.common.normalize) publish(result_of(p.common, i));
+    }
+    /// Builds the LUTs and writes the copy. Lines each block has for itself: none waits for the LUTs of others.
+    __device__ void normalize_shared(std::int64_t i) const {
+        make_luts<C>(p.common, i, workspace.blocks[0].pages, lines, blockIdx.x, gridDim.x);
+        bool last = threadIdx.x == 0;
+        if (core::with_mode(p.common.normalization.mode, [](auto mode) { return is_stretch<decltype(mode)>; })) {
+            __syncthreads();  // what this block writes of the LUTs
+            last = last && arrives_last(&workspace.arrived, gridDim.x);
+        } else {
+            wait_for_grid();
+            last = last && blockIdx.x == 0;
+        }
+        if (last) publish(result_of(p.common, i));
+        apply(i, blockIdx.x, gridDim.x);
+    }
+    /// Counts one role's rows of a share in shared memory; luma that is not counted is added to sums[C].
+    __device__ void count(int role, const Image& image, const Share& share, BlockPartial<L>& carrier) const {
+        std::uint32_t* crowded = dynamic_shared + L::counter_words;
+        auto* words = reinterpret_cast<uint4*>(dynamic_shared);
+        for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) words[w] = uint4{};
+        for (int w = threadIdx.x; w < L::rows * Crowded::words; w += blockDim.x)
+            crowded[w] = Crowded::initial(w % Crowded::words);
+        if (threadIdx.x == 0) *carried = false;
+        __syncthreads();  // counters, sums and the flag, for all
+        const std::uint32_t rings = p.rings ? shared_address(dynamic_shared + L::words) : 0;
+        const Counting counting{shared_address(dynamic_shared),
+                                shared_address(crowded),
+                                shared_address(carried),
+                                rings,
+                                carrier.carries[0],
+                                p.common.rgb,
+                                p.common.depth != Depth::u16,
+                                p.common.depth == Depth::f16};
+        const auto mask = [&] {
+            if constexpr (std::is_same_v<OfImage, Mask>)
+                return p.mask;
+            else
+                return NoMask{};
+        }();
+        BrightnessSums luma = count_role<C, L>(role, image, mask, share, counting, p.count_luma);
+        if (C > 1 && rows == C && role == L::roles - 1) {
+            luma.reduce_over_warp();
+            if (threadIdx.x % warp_lanes == 0)
+                RowSums{luma.sum, luma.squares & 0xFFFFFFFFu, luma.squares >> 32, luma.complement_minimum, luma.maximum,
+                        0}
+                    .add_to(sums[C]);
+        }
+        __syncthreads();  // all samples are counted
+        for (int at = 0; at < L::rows; ++at)
+            Crowded::template merge<Counters>(crowded + at * Crowded::words,
+                                              counting.counters + at * Counters::words * 4,
+                                              Carries{carrier.carries[at], counting.carried});
+        __syncthreads();
+    }
+    __device__ void apply(std::int64_t i, int rank, int blocks) const {
+        const Image image = images.image(i);
+        const Output output = images.output_of(i);
+        const Share share = dealt(pieces_of_samples<std::uint16_t, C>(image), rank, blocks);
+        const bool separate = tables_of(C, p.common.normalization) > 1;
+        core::with_mode(p.common.normalization.mode, [&](auto mode) {
+            using Mode = decltype(mode);
+            using O = Written<Mode, std::uint16_t>;
+            auto write = [&](auto map) {
+                write_mapped(image, share, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
+            };
+            const O* table = luts_of<O>(p.common, i);
+            constexpr int words = values * sizeof(O) / 4;
+            if constexpr (is_stretch<Mode>) {
+                write(LineMap<std::uint16_t, Mode>{lines});
+            } else if (separate || L::words < words) {
+                write(LutMap<std::uint16_t, O, false>(table, separate));
+            } else if constexpr (L::words >= words) {
+                // One table for all is copied into shared memory where it fits; others are read through the caches.
+                const auto* from = reinterpret_cast<const uint4*>(table);
+                auto* near = reinterpret_cast<uint4*>(dynamic_shared);
+                for (int w = threadIdx.x; w < words / 4; w += blockDim.x) near[w] = __ldcg(from + w);
+                __syncthreads();
+                write(LutMap<std::uint16_t, O, true>(reinterpret_cast<const O*>(dynamic_shared), separate));
+            }
+        });
+    }
+};
+
+/// Kernel of all 16-bit images: counts every channel and luma, or sums luma up, and writes the normalised copy where it
+/// is asked for. Launch: one block a multiprocessor of whole warps, at least as many as roles; cooperative where images
+/// are shared. A block has the counters of few rows, see Layout. Small images are dealt to the blocks, which do each
+/// alone, a role after the other. Large ones follow one by one: blocks are dealt to the roles, see Crew, those of a
+/// role share the pixels, and each leaves its counters in its partial; after a grid barrier all add up the partials, a
+/// stretch of words each, and the last to finish writes the numbers. Limit: fewer than 2^32 pixels a block. Barriers in
+/// a block: after clearing and before reading counters, since any thread may count any value. Bytes: each pixel is read
+/// once a role, and its byte of a mask; for the copy once more.
+template <int C, class L, class Images, class OfImage = NoMask>
+__global__ void __launch_bounds__(L::threads, 1)
+    u16_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p) {
+    __shared__ RowSums sums[5];
+    __shared__ core::Line<std::uint16_t> lines[3];
+    __shared__ bool carried, last_block;
+    const U16Steps<C, L, Images, OfImage> kernel{images, p, sums, lines, &carried};
+    if constexpr (std::is_same_v<OfImage, Mask>) {  // a single image, of which no copy is written
+        kernel.count_shared(0);
+        wait_for_grid();
+        kernel.merge_shared(0, &last_block);
+    } else {
+        if constexpr (L::ringed)
+            if (p.rings) typename L::Rings{shared_address(dynamic_shared + L::words)}.begin();
+        if (p.shared_images < images.count)
+            for (std::int64_t i = blockIdx.x; i < images.count; i += gridDim.x)
+                if (kernel.alone(i)) kernel.do_alone(i);
+
+        std::int64_t i = -1;
+        for (std::int64_t seen = 0; seen < p.shared_images; ++seen) {
+            while (kernel.alone(++i)) continue;                               // on to the next image that is shared
+            if (seen > 0 || p.shared_images < images.count) wait_for_grid();  // the images before
+            kernel.count_shared(i);
+            wait_for_grid();
+            kernel.merge_shared(i, &last_block);
+            if (!p.common.normalize) continue;
+            wait_for_grid();
+            kernel.normalize_shared(i);
+        }
+    }
+}
+
+/// Calls `function` with the Layout that a GPU has room for.
+template <int C, class Function>
+auto with_layout(const Launch& launch, Function function) {
+    if (Layout<C, true>::words * sizeof(std::uint32_t) + static_shared_bytes <= launch.shared_bytes)
+        return function(Layout<C, true>{});
+    return function(Layout<C, false>{});
+}
+
+}  // namespace
+
+/// Enqueues the analysis of a single image with a mask, of launch_u16's parameters.
+template <int C>
+void launch_masked_u16(const Tensor& images, const CountParameters& p, const Launch& launch);
+
+}  // namespace gpuhist::cuda
