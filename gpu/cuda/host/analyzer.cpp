@@ -110,18 +110,17 @@ struct ClassifiedMemory {
 
     ClassifiedMemory(const StreamPlan& plan, std::size_t from, void* workspace) : bytes(from) {
         if (plan.classified_pixels == 0) return;
-        const auto append = [&](std::size_t size) {
-            return static_cast<char*>(workspace) + std::exchange(bytes, place_after(bytes + size));
-        };
         const std::size_t result = layout_of(plan.depth, plan.channels, widest_request(plan.bins), nullptr).bytes,
                           pixel = traits_of(plan.depth).floating
                                       ? sample_bytes(plan.depth) * static_cast<std::size_t>(plan.channels)
                                       : 1;
-        sums = reinterpret_cast<ClassSums*>(append(sizeof(ClassSums)));
-        arrived = reinterpret_cast<std::uint32_t*>(append(sizeof(std::uint32_t)));
-        found = append(result);
-        found_luma = append(result);
-        pixels = append(static_cast<std::size_t>(plan.classified_pixels) * pixel);
+        Placing place{static_cast<char*>(workspace), from};
+        place(sums, sizeof(ClassSums));
+        place(arrived, sizeof(std::uint32_t));
+        place(found, result);
+        place(found_luma, result);
+        place(pixels, static_cast<std::size_t>(plan.classified_pixels) * pixel);
+        bytes = place.end;
     }
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cuda/host/parameters.hpp"
@@ -17,6 +18,16 @@ namespace gpuhist::cuda {
 constexpr std::size_t place_after(std::size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
+/// Placing of memory from `base` on, a piece behind the other.
+struct Placing {
+    char* base;
+    std::size_t end = 0;  ///< bytes that are taken
+
+    template <class T>
+    void operator()(T*& piece, std::size_t bytes) {
+        piece = reinterpret_cast<T*>(base + std::exchange(end, place_after(end + bytes)));
+    }
+};
 template <class View>
 std::size_t packed_bytes(const View& image) {
     return static_cast<std::size_t>(image.packed_row_bytes() * image.height);
@@ -63,15 +74,14 @@ struct Views {
 };
 
 /// Whether an image, its mask and its output, are described to the kernels as one long row: all are packed, and pixels
-/// start on 16-byte boundaries now and then, where groups of them can be loaded at once. Not 16-bit samples beside a
-/// mask, which are swept pixel by pixel.
+/// start on 16-byte boundaries now and then, where groups of them can be loaded at once.
 inline bool one_row(const ImageView& image, const MutableImageView* output) {
     auto packed = [](const ImageView& view) {
         return view.height == 1 ||
                (view.row_bytes == view.packed_row_bytes() && (!view.mask || view.mask_row_bytes == view.width));
     };
     const auto pixel = sample_bytes(image.depth) * static_cast<std::size_t>(image.channels);
-    return !(image.mask && sample_bytes(image.depth) == 2) && packed(image) && (!output || packed(*output)) &&
+    return packed(image) && (!output || packed(*output)) &&
            reinterpret_cast<std::uintptr_t>(image.data) % std::min<std::size_t>(pixel & (0 - pixel), 16) == 0;
 }
 

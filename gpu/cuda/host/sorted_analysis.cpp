@@ -50,26 +50,30 @@ void add(const core::Code<Sample>* codes, const std::uint32_t* starts, std::size
     channel.values.settle();
 }
 
+/// Memory of a sort, laid out from `base` on. Returns its bytes in `end`.
+template <class Code>
+SortMemory<Code> lay_out(std::int64_t most, char* base, std::size_t& end) {
+    const auto n = static_cast<std::size_t>(most);
+    SortMemory<Code> memory{};
+    Placing place{base};
+    place(memory.codes, n * sizeof(Code));
+    place(memory.sorted, n * sizeof(Code));
+    place(memory.starts, n * sizeof(std::uint32_t));
+    place(memory.chunks, (static_cast<std::size_t>(chunks_of(most)) + 2) * sizeof(std::uint32_t));
+    memory.masked = memory.chunks + chunks_of(most) + 1;
+    memory.temporary_bytes = sort_temporary<Code>(most);
+    place(memory.temporary, memory.temporary_bytes);
+    end = place.end;
+    return memory;
+}
+
 }  // namespace
 
 template <class Code>
 SortMemory<Code> SortedAnalyzer::reserve(std::int64_t most) {
-    const auto n = static_cast<std::size_t>(most);
-    const std::size_t temporary = sort_temporary<Code>(most);
-    std::size_t end = 0;
-    const auto append = [&](std::size_t bytes) { return std::exchange(end, place_after(end + bytes)); };
-    const std::size_t codes = append(n * sizeof(Code)), sorted = append(n * sizeof(Code)),
-                      starts = append(n * sizeof(std::uint32_t)),
-                      chunks = append((static_cast<std::size_t>(chunks_of(most)) + 2) * sizeof(std::uint32_t)),
-                      rest = append(temporary);
-    char* at = memory_.reserve(end);
-    return {reinterpret_cast<Code*>(at + codes),
-            reinterpret_cast<Code*>(at + sorted),
-            reinterpret_cast<std::uint32_t*>(at + starts),
-            reinterpret_cast<std::uint32_t*>(at + chunks),
-            reinterpret_cast<std::uint32_t*>(at + chunks) + chunks_of(most) + 1,
-            at + rest,
-            temporary};
+    std::size_t bytes = 0;
+    lay_out<Code>(most, nullptr, bytes);
+    return lay_out<Code>(most, memory_.reserve(bytes), bytes);
 }
 
 template <class Sample>

@@ -79,22 +79,11 @@ std::uint32_t room_of(const RegionPlan& plan) {
     return static_cast<std::uint32_t>(std::min(plan.regions, plan.pixels));
 }
 
-/// Placing of memory, one piece after the other, behind `base`.
-struct Placing {
-    char* base;
-    std::size_t end = 0;
-
-    template <class T>
-    void operator()(T*& pointer, std::size_t bytes) {
-        pointer = reinterpret_cast<T*>(base + std::exchange(end, cuda::place_after(end + bytes)));
-    }
-};
-
 /// Memory of an analyser, laid out behind `base`. Returns its bytes in `end`.
 cuda::FewRegionsMemory lay_out_few(const RegionPlan& plan, char* base, std::size_t& end) {
     const auto numbers = static_cast<std::size_t>(numbers_of(plan).outside);
     cuda::FewRegionsMemory memory{};
-    Placing place{base};
+    cuda::Placing place{base};
     place(memory.counts, numbers * 256 * sizeof(cuda::Word));
     place(memory.masked, numbers * sizeof(cuda::Word));
     place(memory.boxes, numbers * sizeof(cuda::RegionBox));
@@ -110,7 +99,7 @@ cuda::RegionMemory<Key> lay_out(const RegionPlan& plan, char* base, std::size_t&
     const std::size_t one_more = std::size_t{room_of(plan)} + 1;
     const cuda::LabelNumbers numbers = numbers_of(plan);
     cuda::RegionMemory<Key> memory{};
-    Placing place{base};
+    cuda::Placing place{base};
     place(memory.keys, pixels * sizeof(Key));
     place(memory.sorted, pixels * sizeof(Key));
     place(memory.chunks, (static_cast<std::size_t>(cuda::chunks_of(plan.pixels)) + 1) * sizeof(std::uint32_t));
@@ -122,9 +111,7 @@ cuda::RegionMemory<Key> lay_out(const RegionPlan& plan, char* base, std::size_t&
     place(memory.sums, one_more * sizeof(cuda::RegionSums));
     place(memory.refused, sizeof(cuda::Word));
     memory.temporary_bytes = cuda::sort_temporary<Key>(plan.pixels);
-    char* temporary = nullptr;
-    place(temporary, memory.temporary_bytes);
-    memory.temporary = temporary;
+    place(memory.temporary, memory.temporary_bytes);
     memory.regions = room_of(plan);
     end = place.end;
     return memory;
@@ -138,7 +125,7 @@ struct ClassifiedMemory {
 
     ClassifiedMemory(const RegionPlan& plan, char* base, std::size_t from) : end(from) {
         if (!plan.validity) return;
-        Placing place{base, from};
+        cuda::Placing place{base, from};
         place(mask, static_cast<std::size_t>(plan.pixels));
         place(sums, sizeof(cuda::ClassSums));
         end = place.end;
