@@ -663,7 +663,7 @@ class Kernels {
                 const bool any = name[0] != 'n';
                 const Place place{"K12", type_text(depth, channels) + what + " and a mask", name};
                 attempt(place, "gpuhist", [&] {
-                    fill_with(Content::natural, depth, channels);
+                    if (!any) fill_with(Content::natural, depth, channels);  // once: it takes seconds
                     for (std::int64_t y = 0; any && y < height; ++y)
                         for (std::int64_t x = 0; x < width; ++x) {
                             const std::int64_t dx = x % 256 - 128, dy = y % 256 - 128;

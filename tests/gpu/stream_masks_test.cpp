@@ -67,22 +67,23 @@ TEST_P(StreamMasksTest, leave_out_pixels) {
                 DeviceImages images;
                 std::vector<Picture> pictures;
                 std::vector<std::unique_ptr<Mask>> masks;
-                std::size_t turn = 0;
+                const auto add = [&](int width, int height, Mask::Kind kind, Placement at, Placement mask_at) {
+                    const std::size_t turn = pictures.size();
+                    const Depth made = depth == Depth::f32 ? depth : sample_bytes(depth) == 1 ? Depth::u8 : Depth::u16;
+                    const Shape shape{width, height, channels, made, turn % 2 ? ChannelOrder::rgb : ChannelOrder::bgr};
+                    constexpr Content contents[] = {Content::constant, Content::random, Content::sparse,
+                                                    Content::two_values, Content::natural};
+                    pictures.emplace_back(shape, packed, contents[turn % 5]);
+                    images.add(pictures.back(), at);
+                    masks.push_back(std::make_unique<Mask>(shape, kind, mask_at.offset, mask_at.row_padding));
+                };
                 for (const auto& [width, height] : {std::pair{1, 1}, {7, 5}, {640, 480}, {1001, 333}, {33, 1024}})
-                    for (const Mask::Kind kind : Mask::kinds) {
-                        const Depth made = depth == Depth::f32        ? depth
-                                           : sample_bytes(depth) == 1 ? Depth::u8
-                                                                      : Depth::u16;
-                        const Shape shape{width, height, channels, made,
-                                          turn % 2 ? ChannelOrder::rgb : ChannelOrder::bgr};
-                        const Placement at = placement(turn), mask_at = placement(turn / 2);
-                        constexpr Content contents[] = {Content::constant, Content::random, Content::sparse,
-                                                        Content::two_values, Content::natural};
-                        pictures.emplace_back(shape, packed, contents[turn % 5]);
-                        images.add(pictures.back(), at);
-                        masks.push_back(std::make_unique<Mask>(shape, kind, mask_at.offset, mask_at.row_padding));
-                        ++turn;
-                    }
+                    for (const Mask::Kind kind : Mask::kinds)
+                        add(width, height, kind, placement(pictures.size()), placement(pictures.size() / 2));
+                // Packed, so that each is one row, whose groups have their mask at aligned addresses or at others.
+                for (const auto& [at, mask_at] : {std::pair{0, 0}, {0, 1}, {1, 0}, {16, 8}})
+                    for (const Mask::Kind kind : {Mask::Kind::chance, Mask::Kind::disc})
+                        add(611, 173, kind, {at, 0}, {mask_at, 0});
                 images.upload();
                 // Each alone, and all of them as a list with a whole image behind each.
                 DeviceResults results(analyzer.layout(request), 3 * images.size());
@@ -100,7 +101,7 @@ TEST_P(StreamMasksTest, leave_out_pixels) {
                 synchronize();
                 for (std::size_t i = 0; i < images.size(); ++i) {
                     const std::string what =
-                        describe(pictures[i].shape()) + " as " + to_string(depth) + ", mask " + std::to_string(i % 4);
+                        describe(pictures[i].shape()) + " as " + to_string(depth) + ", image " + std::to_string(i);
                     const Expected wanted = expected(masks[i]->on(as_depth(pictures[i].view()), false), request);
                     expect(results, 2 * images.size() + i, wanted, what.c_str());
                     expect(results, 2 * i, wanted, (what + " in a list").c_str());

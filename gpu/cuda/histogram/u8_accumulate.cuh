@@ -176,9 +176,10 @@ struct U8Counter {
     }
 };
 
-/// Blocks a multiprocessor: grey images want two, of 32 registers a thread; colours and normalised copies want 64.
-template <int C, typename O>
-constexpr int blocks_wanted = C == 1 && std::is_void_v<O> ? 2 : 1;
+/// Blocks a multiprocessor: grey images want two, of 32 registers a thread; colours, masks and normalised copies want
+/// 64.
+template <int C, typename O, class OfImage = NoMask>
+constexpr int blocks_wanted = C == 1 && std::is_void_v<O>&& std::is_same_v<OfImage, NoMask> ? 2 : 1;
 /// Groups loaded at once, as many as the registers hold (BGR, whose group is three words: one ahead); and from rows
 /// with gaps between, whose steps take up registers themselves.
 template <int C, int Wanted>
@@ -187,6 +188,10 @@ constexpr int unroll = C == 3                  ? 1
                                                : 4;
 template <int C, int Wanted>
 constexpr int rows_unroll = C == 1 && Wanted == 2 ? 2 : unroll<C, Wanted>;
+
+/// Likewise with their masks. Of a 1 GiB grey image and its mask 0.91 of the sweep, with two 0.89.
+template <int C>
+constexpr int masked_unroll = C == 3 ? 1 : 3;
 
 /// Hot loop: counts a share of an image.
 template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
@@ -214,28 +219,29 @@ __device__ inline BrightnessSums count_columns(const Image& image, const Share& 
                                               : count_apart<C, 32, CountLuma, false, Wanted>(image, share, 5, colors);
 }
 
-/// Hot loop of an image with a mask, as a function of its own likewise.
-template <int C, int Columns, bool CountLuma, bool OneRow, int Wanted>
+/// Hot loop of an image with a mask, as a function of its own likewise. `Aligned`: see mask_is_aligned.
+template <int C, int Columns, bool CountLuma, bool OneRow, bool Aligned>
 __device__ __noinline__ BrightnessSums count_masked(Image image, Mask mask, Share share, int columns_log2,
                                                     Colors colors) {
     using Counter = U8Counter<C, Columns, CountLuma>;
     Counter counter(dynamic_shared, columns_log2, colors);
-    Masked<std::uint8_t, C, Counter> masked{counter, mask};
+    Masked<std::uint8_t, C, Counter, Aligned> masked{counter, mask};
     if constexpr (OneRow)
-        sweep_one_row<std::uint8_t, C>(image, share, Loads<1>{}, masked);
+        sweep_one_row<std::uint8_t, C>(image, share, Loads<masked_unroll<C>>{}, masked);
     else
-        sweep_rows<std::uint8_t, C>(image, share, Loads<1>{}, masked);
+        sweep_rows<std::uint8_t, C>(image, share, Loads<masked_unroll<C>>{}, masked);
     counter.take_back(masked.left_out);
     return counter.found();
 }
-template <int C, bool CountLuma, int Wanted>
+template <int C, bool CountLuma>
 __device__ inline BrightnessSums count_masked(const Image& image, const Mask& mask, const Share& share,
                                               int columns_log2, Colors colors) {
-    if (columns_log2 != 5)
-        return count_masked<C, 0, CountLuma, false, Wanted>(image, mask, share, columns_log2, colors);
-    return in_one_row<std::uint8_t, C>(image)
-               ? count_masked<C, 32, CountLuma, true, Wanted>(image, mask, share, 5, colors)
-               : count_masked<C, 32, CountLuma, false, Wanted>(image, mask, share, 5, colors);
+    if (columns_log2 != 5) return count_masked<C, 0, CountLuma, false, false>(image, mask, share, columns_log2, colors);
+    if (!in_one_row<std::uint8_t, C>(image))
+        return count_masked<C, 32, CountLuma, false, false>(image, mask, share, 5, colors);
+    return mask_is_aligned<std::uint8_t, C>(image, mask)
+               ? count_masked<C, 32, CountLuma, true, true>(image, mask, share, 5, colors)
+               : count_masked<C, 32, CountLuma, true, false>(image, mask, share, 5, colors);
 }
 
 /// Hot loop of an image that a Tile begins to keep.

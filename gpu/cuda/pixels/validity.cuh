@@ -56,8 +56,9 @@ __device__ inline void show_all(const Place (&place)[Count], const G (&group)[Co
     }
 }
 
-/// Validity of N neighbouring pixels of one row: ones in the bytes of those that count.
-template <int N>
+/// Validity of N neighbouring pixels of one row: ones in the bytes of those that count. `Aligned`: the mask's bytes
+/// begin at an address divisible by N.
+template <int N, bool Aligned = false>
 struct ValidBytes {
     static constexpr bool every = false;
     static constexpr int words = (N + 3) / 4;
@@ -68,15 +69,15 @@ struct ValidBytes {
     /// Loads a mask's bytes before what was loaded earlier is looked at: volatile, as Group::load.
     __device__ void load(const std::uint8_t* mask) {
         static_assert(N == 1 || N % 4 == 0);
-        if (N == 16 && reinterpret_cast<std::uintptr_t>(mask) % 16 == 0) {
+        if (N == 16 && (Aligned || reinterpret_cast<std::uintptr_t>(mask) % 16 == 0)) {
             if constexpr (N == 16)
                 asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                              : "=r"(bytes[0]), "=r"(bytes[1]), "=r"(bytes[2]), "=r"(bytes[3])
                              : "l"(mask));
-        } else if (N == 8 && reinterpret_cast<std::uintptr_t>(mask) % 8 == 0) {
+        } else if (N == 8 && (Aligned || reinterpret_cast<std::uintptr_t>(mask) % 8 == 0)) {
             if constexpr (N == 8)
                 asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(bytes[0]), "=r"(bytes[1]) : "l"(mask));
-        } else if (N == 4 && reinterpret_cast<std::uintptr_t>(mask) % 4 == 0) {
+        } else if (N == 4 && (Aligned || reinterpret_cast<std::uintptr_t>(mask) % 4 == 0)) {
             asm volatile("ld.global.u32 %0, [%1];" : "=r"(bytes[0]) : "l"(mask));
         } else {
 #pragma unroll
@@ -106,14 +107,22 @@ struct ValidBytes {
     }
 };
 
-/// Visitor of an image with a mask: shows `visit` its pixels and which of them count.
-template <typename T, int C, class Visit>
+/// Whether the bytes of a mask beside each group of an image that is in_one_row begin at an address divisible by their
+/// number.
+template <typename T, int C>
+__device__ inline bool mask_is_aligned(const Image& image, const Mask& mask) {
+    const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data));
+    return reinterpret_cast<std::uintptr_t>(mask.data + head) % Group<T, C>::pixels == 0;
+}
+
+/// Visitor of an image with a mask: shows `visit` its pixels and which of them count. `Aligned`: see mask_is_aligned.
+template <typename T, int C, class Visit, bool Aligned = false>
 struct Masked {
     Visit& visit;
     const Mask mask;
     int left_out = 0;  ///< pixels of groups, that do not count
 
-    using Valid = ValidBytes<Group<T, C>::pixels>;
+    using Valid = ValidBytes<Group<T, C>::pixels, Aligned>;
     __device__ const std::uint8_t* at(std::int64_t y, std::int64_t x) const {
         return mask.data + y * mask.row_bytes + x;
     }
