@@ -179,7 +179,7 @@ struct U8Counter {
 /// Blocks a multiprocessor: grey images want two, of 32 registers a thread; colours, masks and normalised copies want
 /// 64.
 template <int C, typename O, class OfImage = NoMask>
-constexpr int blocks_wanted = C == 1 && std::is_void_v<O>&& std::is_same_v<OfImage, NoMask> ? 2 : 1;
+constexpr int blocks_wanted = C > 1 || !std::is_void_v<O> || std::is_same_v<OfImage, Mask> ? 1 : 2;
 /// Groups loaded at once, as many as the registers hold (BGR, whose group is three words: one ahead); and from rows
 /// with gaps between, whose steps take up registers themselves.
 template <int C, int Wanted>
@@ -189,7 +189,7 @@ constexpr int unroll = C == 3                  ? 1
 template <int C, int Wanted>
 constexpr int rows_unroll = C == 1 && Wanted == 2 ? 2 : unroll<C, Wanted>;
 
-/// Likewise with their masks. Of a 1 GiB grey image and its mask 0.91 of the sweep, with two 0.89.
+/// Groups loaded at once with their masks: 1 GiB of grey and its mask 0.91 of the sweep, two 0.89.
 template <int C>
 constexpr int masked_unroll = C == 3 ? 1 : 3;
 

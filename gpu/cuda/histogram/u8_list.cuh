@@ -1,4 +1,4 @@
-// 8-bit images: the kernel of several images that share the blocks.
+// 8-bit images: the kernel of several images that share the blocks, and of a single one with a mask.
 #pragma once
 
 #include <type_traits>
@@ -172,9 +172,8 @@ struct BlockOfImages {
 };
 
 /// Kernel of several images, see Partition, for any number of columns, of images of 2^32 pixels and more, and of a
-/// single image with a mask. Blocks
-/// that share one add to a meeting's counts in device memory; the last to arrive writes the result and leaves the
-/// meeting empty. Limit: fewer than 2^32 pixels a block, for the 32-bit counters.
+/// single image with a mask. Blocks that share one add to a meeting's counts in device memory; the last to arrive
+/// writes the result and leaves the meeting empty. Limit: fewer than 2^32 pixels a block, for the 32-bit counters.
 template <int C, typename O, class Images, class OfImage = NoMask>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O, OfImage>)
     u8_list_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p) {

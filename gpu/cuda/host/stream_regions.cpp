@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <utility>
 
 #include "core/validate.hpp"
 #include "cpu/validity.hpp"

@@ -69,16 +69,16 @@ struct ValidBytes {
     /// Loads a mask's bytes before what was loaded earlier is looked at: volatile, as Group::load.
     __device__ void load(const std::uint8_t* mask) {
         static_assert(N == 1 || N % 4 == 0);
-        if (N == 16 && (Aligned || reinterpret_cast<std::uintptr_t>(mask) % 16 == 0)) {
-            if constexpr (N == 16)
+        static_assert(words == 1 || words == 2 || words == 4);
+        if (N > 1 && (Aligned || reinterpret_cast<std::uintptr_t>(mask) % N == 0)) {
+            if constexpr (words == 4)
                 asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                              : "=r"(bytes[0]), "=r"(bytes[1]), "=r"(bytes[2]), "=r"(bytes[3])
                              : "l"(mask));
-        } else if (N == 8 && (Aligned || reinterpret_cast<std::uintptr_t>(mask) % 8 == 0)) {
-            if constexpr (N == 8)
+            else if constexpr (words == 2)
                 asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(bytes[0]), "=r"(bytes[1]) : "l"(mask));
-        } else if (N == 4 && (Aligned || reinterpret_cast<std::uintptr_t>(mask) % 4 == 0)) {
-            asm volatile("ld.global.u32 %0, [%1];" : "=r"(bytes[0]) : "l"(mask));
+            else
+                asm volatile("ld.global.u32 %0, [%1];" : "=r"(bytes[0]) : "l"(mask));
         } else {
 #pragma unroll
             for (int i = 0; i < words; ++i) {
