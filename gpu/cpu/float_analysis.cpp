@@ -16,13 +16,13 @@ using core::i128;
 /// Memory for the bins of all workers together; where it would be more, fewer workers run.
 constexpr std::size_t bin_memory_bytes = std::size_t{256} << 20;
 
-/// Adds the first `powers` of core::MomentTerms, of at most 512 samples, whose sums stay in 64 bits. They are made in
+/// Adds the first `powers` of core::PowerTerms, of at most 512 samples, whose sums stay in 64 bits. They are made in
 /// fewer steps: a power is kept scaled, and what rounding left is rounded by a number so much smaller than `whole` as
 /// its digits are finer, which leaves the same in the low bits. Differences of whole numbers are exact.
 template <int powers>
 [[gnu::always_inline]] inline void add_terms(const float* values, int samples, const core::MomentTerms& terms,
                                              i128 (&sums)[4]) {
-    constexpr double whole = core::MomentTerms::whole, fine = whole * 0x1p-40;
+    constexpr double whole = core::PowerTerms::whole, fine = whole * 0x1p-40;
     std::uint64_t high[powers] = {}, low[powers] = {};
     for (int i = 0; i < samples; ++i) {
         const double u = (static_cast<double>(values[i]) - terms.pivot) * terms.unit;
@@ -36,8 +36,8 @@ template <int powers>
     }
     const auto n = static_cast<std::uint64_t>(samples);
     for (int k = 0; k < powers; ++k)
-        sums[k] += core::MomentTerms::total(
-            high[k], low[k] + n * (core::MomentTerms::zero - std::bit_cast<std::uint64_t>(fine)), n);
+        sums[k] += core::PowerTerms::total(
+            high[k], low[k] + n * (core::PowerTerms::zero - std::bit_cast<std::uint64_t>(fine)), n);
 }
 GPUHIST_SIMD void moments_loop(const float* values, int samples, const core::MomentTerms& terms, i128 (&sums)[4]) {
     add_terms<4>(values, samples, terms, sums);

@@ -46,26 +46,15 @@ void Moments::finish(Statistics& row) const {
               raw4 - 4 * shift * raw3 + 6 * shift * shift * raw2 - 3 * shift * shift * shift * shift);
 }
 
-RealMoments::RealMoments(const RealSamples& samples) : n_(samples.n), mean_(samples.sum.mean(n_)) {
-    double most = std::max(mean_ - samples.lowest, samples.highest - mean_);
-    if (!std::isfinite(most)) {
-        whole_ = 0.5;
-        most = std::max(mean_ / 2 - samples.lowest / 2, samples.highest / 2 - mean_ / 2);
-    }
-    std::frexp(most, &exponent_);
-    unit_[0] = std::ldexp(1, -(exponent_ / 2));
-    unit_[1] = std::ldexp(1, -(exponent_ - exponent_ / 2));
-}
-
 void RealMoments::finish(Statistics& row) const {
     const auto n = static_cast<double>(n_);
-    const auto raw = [&](int k) { return (sums_[k - 1].sum + sums_[k - 1].lost) / n; };
-    const double shift = raw(1), m2 = std::max(raw(2) - shift * shift, 0.0);
-    row.mean = mean_;
-    row.std = std::ldexp(std::sqrt(m2) / whole_, exponent_);
-    if (n_ > 1) row.std_sample = std::ldexp(std::sqrt(m2 * (n / (n - 1))) / whole_, exponent_);
-    set_shape(row, m2, raw(3) - 3 * shift * raw(2) + 2 * shift * shift * shift,
-              raw(4) - 4 * shift * raw(3) + 6 * shift * shift * raw(2) - 3 * shift * shift * shift * shift);
+    const auto raw = [&](int k) { return PowerTerms::mean(high_[k - 1], low_[k - 1], n_); };
+    const double shift = raw(1), raw2 = raw(2), raw3 = raw(3), raw4 = raw(4), m2 = Distances::variance(shift, raw2);
+    row.mean = distance_.mean();
+    row.std = distance_.std(m2);
+    if (n_ > 1) row.std_sample = distance_.std(m2 * (n / (n - 1)));
+    set_shape(row, m2, raw3 - 3 * shift * raw2 + 2 * shift * shift * shift,
+              raw4 - 4 * shift * raw3 + 6 * shift * shift * raw2 - 3 * shift * shift * shift * shift);
 }
 
 CentralMoments moments_of_pooled(const Analysis& analysis) {

@@ -1,6 +1,7 @@
 // Moments: of counted integers, and of floats about a pivot.
 #pragma once
 
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -38,65 +39,19 @@ class Moments {
     i128 cubes_ = 0, fourths_ = 0;
 };
 
-// ---- any other counted samples --------------------------------------------------------------------------------------
+// ---- sums of powers, in whole numbers -------------------------------------------------------------------------------
 
-/// Mean, std, skewness and kurtosis of samples by value: the mean of their exact sum, the others of compensated sums of
-/// powers of the distances from it, in the order of the values. So nothing but the samples shows in them.
-class RealMoments {
-  public:
-    explicit RealMoments(const RealSamples& samples);
-    void accumulate(double value, std::uint64_t count) {
-        const double d = (value * whole_ - mean_ * whole_) * unit_[0] * unit_[1];
-        double term = static_cast<double>(count);
-        for (Sum& sum : sums_) sum.add(term *= d);
-    }
-    void finish(Statistics& row) const;
-
-  private:
-    /// Neumaier's sum.
-    struct Sum {
-        double sum = 0, lost = 0;
-        void add(double term) {
-            const double next = sum + term;
-            lost += std::fabs(sum) >= std::fabs(term) ? sum - next + term : term - next + sum;
-            sum = next;
-        }
-    };
-
-    std::uint64_t n_;
-    double mean_;
-    double whole_ = 1;  ///< 1/2 where distances pass the largest double
-    int exponent_ = 0;  ///< distances are below 2^exponent · whole
-    double unit_[2];    ///< together 2^-exponent, which need not be a double
-    Sum sums_[4];
-};
-
-// ---- floats ---------------------------------------------------------------------------------------------------------
-
-/// Exponent of the moments' unit: the smallest e with |x − pivot| < 2^e for all x between the extremes.
-GPUHIST_HD inline int moment_exponent(double pivot, float minimum, float maximum) {
-    int exponent = 0;
-    frexp(fmax(pivot - minimum, maximum - pivot), &exponent);
-    return exponent;
-}
-
-/// Terms that one sample adds to the sums of FloatMoments, all four or the first `powers`. Adding 1.5 · 2^52 to a
-/// double below 2^51 rounds it to a whole number, ties to even, and leaves that in its low bits: cheaper than rint and
-/// a conversion on any processor.
-struct MomentTerms {
+/// Powers of numbers in [-1, 1] as whole numbers, whose sums are the same in any order. Adding 1.5 · 2^52 to a double
+/// below 2^51 rounds it to a whole number, ties to even, and leaves that in its low bits: cheaper than rint and a
+/// conversion on any processor.
+struct PowerTerms {
     static constexpr double whole = 0x1.8p52;
     static constexpr std::uint64_t zero = 0x4338000000000000u;  ///< the bits of `whole`: a term of 0
 
-    double pivot = 0, unit = 0;
-
-    MomentTerms() = default;
-    GPUHIST_HD MomentTerms(double about, int exponent) : pivot(about), unit(power_of_two(-exponent)) {}
-
-    /// Adds each term, in two parts, and `zero` to sums modulo 2^64. A term is high · 2^40 + low, |high| ≤ 2^40 and
-    /// |low| ≤ 2^39: so fine that samples near the pivot keep their digits beside one far away.
+    /// Adds u, u² …, each in two parts, and `zero` to sums modulo 2^64. A term is high · 2^40 + low, |high| ≤ 2^40 and
+    /// |low| ≤ 2^39: so fine that small numbers keep their digits beside large ones.
     template <int powers>
-    GPUHIST_HD void add(float value, std::uint64_t (&high)[powers], std::uint64_t (&low)[powers]) const {
-        const double u = (static_cast<double>(value) - pivot) * unit;  // d / R: scaling by powers of two is exact
+    GPUHIST_HD static void add(double u, std::uint64_t (&high)[powers], std::uint64_t (&low)[powers]) {
         double power = u;
         for (int k = 0; k < powers; ++k) {
             const double scaled = power * 0x1p40;
@@ -110,10 +65,92 @@ struct MomentTerms {
             power *= u;
         }
     }
-    /// Sum of the terms of `samples` < 2^22 additions.
+    /// Sum of a part of the terms of up to 2^22 `samples`.
+    GPUHIST_HD static std::int64_t part(std::uint64_t sum, std::uint64_t samples) {
+        return static_cast<std::int64_t>(sum - samples * zero);
+    }
+    /// Sum of the terms, of both parts' sums.
     GPUHIST_HD static i128 total(std::uint64_t high, std::uint64_t low, std::uint64_t samples) {
-        return (static_cast<i128>(static_cast<std::int64_t>(high - samples * zero)) << 40) +
-               static_cast<std::int64_t>(low - samples * zero);
+        return (static_cast<i128>(part(high, samples)) << 40) + part(low, samples);
+    }
+    /// Mean of n > 0 terms from their parts' sums, which may pass 128 bits together.
+    GPUHIST_HD static double mean(i128 high, i128 low, std::uint64_t n) {
+        return ratio(high, n) * 0x1p-40 + ratio(low, n) * 0x1p-80;
+    }
+};
+
+// ---- any other counted samples --------------------------------------------------------------------------------------
+
+/// Distances of samples from their mean, in units of a power of two that none reaches.
+class Distances {
+  public:
+    GPUHIST_HD Distances(double mean, double lowest, double highest) : mean_(mean) {
+        double most = fmax(mean - lowest, highest - mean);
+        if (!(most <= DBL_MAX)) {
+            whole_ = 0.5;
+            most = fmax(mean / 2 - lowest / 2, highest / 2 - mean / 2);
+        }
+        frexp(most, &exponent_);
+        unit_[0] = power_of_two(-(exponent_ / 2));
+        unit_[1] = power_of_two(-(exponent_ - exponent_ / 2));
+    }
+    GPUHIST_HD double operator()(double value) const { return (value * whole_ - mean_ * whole_) * unit_[0] * unit_[1]; }
+    GPUHIST_HD double mean() const { return mean_; }
+    /// Standard deviation of samples from the variance of their distances.
+    GPUHIST_HD double std(double variance) const { return ldexp(sqrt(variance) / whole_, exponent_); }
+    /// Variance of the distances from the means of these and of their squares.
+    GPUHIST_HD static double variance(double first, double second) { return fmax(second - first * first, 0.0); }
+
+  private:
+    double mean_;
+    double whole_ = 1;  ///< 1/2 where distances pass the largest double
+    int exponent_ = 0;  ///< distances are below 2^exponent · whole
+    double unit_[2];    ///< together 2^-exponent, which need not be a double
+};
+
+/// Mean, std, skewness and kurtosis of samples by value: the mean of their exact sum, the others of sums of powers of
+/// the distances from it, in whole numbers. So nothing but the samples shows in them, nor their order.
+class RealMoments {
+  public:
+    explicit RealMoments(const RealSamples& samples)
+        : n_(samples.n), distance_(samples.sum.mean(samples.n), samples.lowest, samples.highest) {}
+    void accumulate(double value, std::uint64_t count) {
+        std::uint64_t high[4] = {}, low[4] = {};
+        PowerTerms::add(distance_(value), high, low);
+        for (int k = 0; k < 4; ++k) {
+            high_[k] += static_cast<i128>(PowerTerms::part(high[k], 1)) * static_cast<i128>(count);
+            low_[k] += static_cast<i128>(PowerTerms::part(low[k], 1)) * static_cast<i128>(count);
+        }
+    }
+    void finish(Statistics& row) const;
+
+  private:
+    std::uint64_t n_;
+    Distances distance_;
+    i128 high_[4] = {}, low_[4] = {};
+};
+
+// ---- floats ---------------------------------------------------------------------------------------------------------
+
+/// Exponent of the moments' unit: the smallest e with |x − pivot| < 2^e for all x between the extremes.
+GPUHIST_HD inline int moment_exponent(double pivot, float minimum, float maximum) {
+    int exponent = 0;
+    frexp(fmax(pivot - minimum, maximum - pivot), &exponent);
+    return exponent;
+}
+
+/// Terms that one sample adds to the sums of FloatMoments: powers of its distance from a pivot, in units of R =
+/// 2^exponent.
+struct MomentTerms {
+    double pivot = 0, unit = 0;
+
+    MomentTerms() = default;
+    GPUHIST_HD MomentTerms(double about, int exponent) : pivot(about), unit(power_of_two(-exponent)) {}
+
+    /// Adds them, all four or the first `powers`, as PowerTerms does.
+    template <int powers>
+    GPUHIST_HD void add(float value, std::uint64_t (&high)[powers], std::uint64_t (&low)[powers]) const {
+        PowerTerms::add((static_cast<double>(value) - pivot) * unit, high, low);  // scaling by powers of two is exact
     }
 };
 

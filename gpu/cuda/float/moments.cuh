@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "cuda/float/central_moments.cuh"
 #include "cuda/float/digits.cuh"
 
 namespace gpuhist::cuda {
@@ -234,7 +235,7 @@ __device__ void add_terms(const Task<C, Full>& task, const RowPlan& of, int row,
     std::uint64_t high[4] = {}, low[4] = {};
     core::MomentTerms(of.pivot, of.exponent).add(value, high, low);
     for (int k = 0; k < (Full ? 4 : 2); ++k) {
-        const core::i128 terms = core::MomentTerms::total(high[k], low[k], 1) * times;
+        const core::i128 terms = core::PowerTerms::total(high[k], low[k], 1) * times;
         for (int part = 0; part < 3; ++part) global_add(&task.row(row).found.sums[k][part], part_of(terms, part));
     }
 }
@@ -252,15 +253,6 @@ __device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, cons
 #pragma unroll
     for (int k = 0; k < 4; ++k) moments.sums[k] = core::to_public(sum_of(found.sums[k]));
     return moments;
-}
-/// Central moments, whose means the lanes of a warp find side by side.
-__device__ inline core::CentralMoments central_moments_of(std::uint64_t n, const FloatMoments& moments) {
-    if (n == 0) return {};
-    const double own = core::RawMeans(n, moments)[min(threadIdx.x % warp_lanes, core::RawMeans::count - 1)];
-    double raw[core::RawMeans::count];
-#pragma unroll
-    for (int i = 0; i < core::RawMeans::count; ++i) raw[i] = __shfl_sync(0xFFFFFFFFu, own, i);
-    return core::central_moments(n, moments, raw);
 }
 
 /// Decides which rows' moments are summed again, about the mean. By a block: a warp a row.
