@@ -760,6 +760,9 @@ std::vector<std::tuple<std::string, std::string, std::size_t>> region_columns(co
     for (std::size_t row = 0; row < rows.size(); ++row) {
         const std::size_t at = offsetof(RegionResult, channels) + row * sizeof(ChannelResult);
         list.emplace_back(rows[row] + "_valid", "u8", at + offsetof(ChannelResult, samples));
+        list.emplace_back(rows[row] + "_nodata", "u8", at + offsetof(ChannelResult, nodata));
+        list.emplace_back(rows[row] + "_nan", "u8", at + offsetof(ChannelResult, nan));
+        list.emplace_back(rows[row] + "_inf", "u8", at + offsetof(ChannelResult, infinite));
         list.emplace_back(rows[row] + "_min", "f8", at + offsetof(ChannelResult, minimum));
         list.emplace_back(rows[row] + "_max", "f8", at + offsetof(ChannelResult, maximum));
         list.emplace_back(rows[row] + "_mean", "f8", at + offsetof(ChannelResult, mean));

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <vector>
 
+#include "core/codes.hpp"
+#include "core/integers.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/regions.hpp"
 #include "support/raster.hpp"
@@ -60,6 +63,92 @@ Pixels pixels_of(std::int64_t width, std::int64_t height, std::int64_t images, i
             }
     return pixels;
 }
+/// Pixels of which each sample is written from random bits, by write(sample, bits, x, y).
+template <class Write>
+Pixels pixels_by(std::int64_t width, std::int64_t height, std::int64_t images, int channels, Depth depth, int padding,
+                 std::uint64_t seed, const Write& write) {
+    Pixels pixels(width, height, images, channels, depth, padding);
+    with_depth(depth, [&](auto type) {
+        using Sample = decltype(type);
+        for (std::int64_t i = 0; i < images; ++i)
+            for (std::int64_t y = 0; y < height; ++y)
+                for (std::int64_t x = 0; x < width; ++x)
+                    for (int c = 0; c < channels; ++c) {
+                        Sample sample;
+                        write(sample, seed = scramble(seed), x, y);
+                        std::memcpy(pixels.at(i, x, y) + static_cast<std::size_t>(c) * sizeof sample, &sample,
+                                    sizeof sample);
+                    }
+    });
+    return pixels;
+}
+
+template <class Sample>
+void set(Sample& sample, double value) {
+    if constexpr (std::is_same_v<Sample, Half>)
+        sample = core::to_half(static_cast<float>(value));
+    else
+        sample = static_cast<Sample>(value);
+}
+
+/// Kinds of populations that a region has, of which each asks something else of moments.
+enum class Kind { any_bits, even, far_from_zero, outlier, constant, not_finite, near_zero, largest, count };
+
+template <class Sample>
+void set_of_kind(Sample& sample, Kind kind, std::uint64_t bits) {
+    const bool real = core::is_real<Sample>;
+    const double highest = core::value_of(core::sample_at<Sample>(
+        static_cast<core::Code<Sample>>(core::plus_infinity_code<Sample> - (core::is_real<Sample> ? 1 : 0))));
+    const auto one_of = [&](std::uint64_t n) { return static_cast<double>(bits / 64 % n); };
+    switch (kind) {
+        case Kind::any_bits:
+        case Kind::count:
+            std::memcpy(&sample, &bits, sizeof sample);
+            return;
+        case Kind::even:
+            return set(sample, one_of(20001) * (real ? 0.37 : 1) - (std::is_signed_v<Sample> || real ? 3000 : 0));
+        case Kind::far_from_zero:
+            return set(sample, highest / 2 + one_of(7) * (real ? highest / 4096 : 1));
+        case Kind::outlier:
+            return set(sample, bits % 50 == 0 ? highest : one_of(1000) * (real ? 1e-3 : 1));
+        case Kind::constant:
+            return set(sample, real ? 0.1 : 3);
+        case Kind::not_finite: {
+            const double infinite = std::numeric_limits<double>::infinity();
+            if (!real) return set(sample, one_of(3));
+            return set(sample, bits % 64 < 40   ? bits % 2 ? std::numeric_limits<double>::quiet_NaN() : -std::nan("")
+                                 : bits % 64 < 50 ? infinite
+                               : bits % 64 < 60 ? -infinite
+                                                : one_of(5));
+        }
+        case Kind::near_zero:  // subnormal numbers, and zeros of both signs
+            if (!real) return set(sample, one_of(2));
+            bits = bits % 8 == 0 ? bits << 63 : (bits & 0xFF) | bits << 63;
+            if constexpr (core::is_real<Sample>) {
+                const auto low = static_cast<core::Code<Sample>>(bits);
+                const auto sign = static_cast<core::Code<Sample>>(bits >> 63) << (8 * sizeof sample - 1);
+                const auto both = static_cast<core::Code<Sample>>(low | sign);
+                std::memcpy(&sample, &both, sizeof sample);
+            }
+            return;
+        case Kind::largest:
+            return set(sample, bits % 2 == 0 ? highest : real ? -highest : 0);
+    }
+}
+
+/// Region of a pixel, in a picture of regions that are 37 × 11 pixels; and their kinds, which take turns.
+std::uint32_t tile_of(std::int64_t x, std::int64_t y) {
+    return static_cast<std::uint32_t>(x / 37 + y / 11 * 9);
+}
+Pixels pixels_of_kinds(std::int64_t width, std::int64_t height, std::int64_t images, int channels, Depth depth,
+                       int padding, std::uint64_t seed) {
+    return pixels_by(width, height, images, channels, depth, padding, seed,
+                     [](auto& sample, std::uint64_t bits, std::int64_t x, std::int64_t y) {
+                         set_of_kind(sample, static_cast<Kind>(tile_of(x, y) % static_cast<std::uint32_t>(Kind::count)),
+                                     bits);
+                     });
+}
+
 Pixels labels_of(std::int64_t width, std::int64_t height, std::int64_t images, Depth depth, int padding,
                  const std::function<std::uint32_t(std::int64_t image, std::int64_t x, std::int64_t y)>& label) {
     Pixels pixels(width, height, images, 1, depth, padding);
@@ -134,13 +223,19 @@ class StreamRegionsTest : public StreamTest {
                 EXPECT_EQ(found.maximum, truth->max.value_or(0));
                 EXPECT_EQ(found.mean, truth->mean.value_or(0));
                 EXPECT_EQ(found.std, truth->std.value_or(0));
-                std::uint64_t sum = 0, squares = 0;
-                for (FrequencyReader reader(channel.values.runs()); reader.next();) {
-                    sum += reader.key() * reader.count();
-                    squares += reader.key() * reader.key() * reader.count();
-                }
+                EXPECT_EQ(found.nan, truth->nan);
+                EXPECT_EQ(found.infinite, truth->inf);
+                EXPECT_EQ(found.nodata, truth->nodata);
+                EXPECT_EQ(found.below + found.above, 0);
+                std::uint64_t sum = 0;
+                core::u128 squares = 0;
+                if (!traits_of(region.analysis.depth).floating)
+                    for (FrequencyReader reader(channel.values.runs()); reader.next();) {
+                        sum += reader.key() * reader.count();
+                        squares += static_cast<core::u128>(reader.key()) * reader.key() * reader.count();
+                    }
                 EXPECT_EQ(found.sum, sum);
-                EXPECT_EQ(found.sum_squares, (Int128{squares, 0}));
+                EXPECT_EQ(found.sum_squares, core::to_public(static_cast<core::i128>(squares)));
                 for (std::size_t p = 0; p < list.size(); ++p) {
                     const double value = subject.percentile(at, row, p);
                     if (truth->percentiles[p].value)
@@ -174,6 +269,7 @@ class StreamRegionsTest : public StreamTest {
         options.label_zero = subject.analyzer.plan().label_zero;
         AnalysisRequest request;
         request.validity = subject.analyzer.plan().validity;
+        request.percentiles = subject.analyzer.plan().percentiles;
         std::size_t at = 0, all = 0;
         for (std::int64_t i = 0; i < pixels.images; ++i) {
             const std::vector<Region> regions =
@@ -213,6 +309,67 @@ TEST_P(StreamRegionsTest, are_those_of_the_cpu) {
                 }
 }
 
+TEST_P(StreamRegionsTest, of_depths_whose_samples_are_not_counted) {
+    std::uint64_t seed = 1;
+    for (const Depth depth : {Depth::u32, Depth::s32, Depth::f16, Depth::f32, Depth::f64})
+        for (const int channels : {1, 3, 4})
+            for (const Depth of_labels : {Depth::u8, Depth::u16, Depth::u32}) {
+                SCOPED_TRACE(std::string(to_string(depth)) + std::to_string(channels) + ", labels " +
+                             to_string(of_labels));
+                const int padding = static_cast<int>(++seed % 4);
+                Pixels pixels = pixels_of_kinds(301, 67, 1, channels, depth, padding, seed);
+                Pixels labels = labels_of(301, 67, 1, of_labels, padding, [&](auto, auto x, auto y) {
+                    if (y > 55)
+                        return static_cast<std::uint32_t>(scramble(static_cast<std::uint64_t>(x * 67 + y)) % 30);
+                    return tile_of(x, y) + 1;
+                });
+                pixels.upload();
+                labels.upload();
+                RegionPlan plan = plan_of(pixels, labels, 256);
+                plan.label_zero = seed % 2 == 0;
+                Subject subject(plan);
+                expect_same(subject, pixels, labels);
+            }
+}
+
+TEST_P(StreamRegionsTest, of_one_large_region) {
+    for (const Depth depth : {Depth::u32, Depth::s32, Depth::f16, Depth::f32, Depth::f64})
+        for (const Kind kind : {Kind::any_bits, Kind::even, Kind::outlier, Kind::largest}) {
+            SCOPED_TRACE(std::string(to_string(depth)) + " of kind " + std::to_string(static_cast<int>(kind)));
+            Pixels pixels = pixels_by(1003, 500, 1, 1, depth, 0, 77, [&](auto& sample, std::uint64_t bits, auto, auto) {
+                set_of_kind(sample, kind, bits);
+            });
+            Pixels labels = labels_of(1003, 500, 1, Depth::u8, 0, [](auto, auto, auto) { return 1u; });
+            pixels.upload();
+            labels.upload();
+            Subject subject(plan_of(pixels, labels, 2));
+            expect_same(subject, pixels, labels);
+        }
+}
+
+TEST_P(StreamRegionsTest, of_more_labels_and_images_than_64_bits_tell_apart) {
+    constexpr std::int64_t images = 70'000;
+    Pixels pixels = pixels_of(1, 1, images, 1, Depth::u16, 0, 3);
+    Pixels labels = labels_of(1, 1, images, Depth::u32, 0,
+                              [](auto i, auto, auto) { return static_cast<std::uint32_t>(4'294'967'295u - i % 3); });
+    pixels.upload();
+    labels.upload();
+    Subject subject(plan_of(pixels, labels, images));
+    subject.analyzer.enqueue(pixels.batch(), labels.batch(), subject.results.data(), stream);
+    synchronize();
+    subject.fetch();
+    EXPECT_EQ(subject.found().regions, images);
+    for (std::int64_t i = 0; i < images; ++i) {
+        const RegionResult& got = subject.result(static_cast<std::size_t>(i));
+        std::uint16_t sample = 0;
+        std::memcpy(&sample, pixels.at(i, 0, 0), sizeof sample);
+        ASSERT_EQ(got.image, i);
+        ASSERT_EQ(got.label, 4'294'967'295u - i % 3);
+        ASSERT_EQ(got.area, 1);
+        ASSERT_EQ(got.channels[0].mean, sample);
+    }
+}
+
 TEST_P(StreamRegionsTest, of_few_labels) {
     std::uint64_t seed = 1;
     for (const Depth depth : {Depth::u8, Depth::s8})
@@ -242,11 +399,15 @@ TEST_P(StreamRegionsTest, of_few_labels) {
 }
 
 TEST_P(StreamRegionsTest, of_samples_that_count_by_rules) {
-    for (const Depth depth : {Depth::u8, Depth::s16})
+    for (const Depth depth : {Depth::u8, Depth::s16, Depth::u32, Depth::f16, Depth::f32, Depth::f64})
         for (const int channels : {1, 3, 4})
             for (const std::uint64_t largest : {60, 600}) {
                 SCOPED_TRACE(std::string(to_string(depth)) + std::to_string(channels) + ", " + std::to_string(largest));
-                Pixels pixels = pixels_of(130, 60, 2, channels, depth, 3, 17);
+                Pixels pixels =
+                    pixels_by(130, 60, 2, channels, depth, 3, 17, [](auto& sample, std::uint64_t bits, auto, auto) {
+                        set(sample, static_cast<double>(bits % 120));
+                        if (bits % 31 == 0) set_of_kind(sample, Kind::not_finite, bits / 31);
+                    });
                 Pixels labels = labels_of(130, 60, 2, Depth::u16, 0, [&](auto i, auto x, auto y) {
                     return static_cast<std::uint32_t>(x / 13 + y / 10 * 10 + i) % (largest == 60 ? 61u : 600u);
                 });
@@ -257,6 +418,7 @@ TEST_P(StreamRegionsTest, of_samples_that_count_by_rules) {
                 for (const bool any : {false, true}) {
                     Validity rules;
                     rules.nodata = {{{}, 3}, {{}, 77}};
+                    if (any && traits_of(depth).floating) rules.nodata.push_back({{}, std::nan("")});
                     rules.valid = {{{}, 1, 100}};
                     if (channels > 1) rules.valid.push_back({Channel::green, -50, 90});
                     rules.nodata_any = any;
@@ -304,9 +466,17 @@ TEST_P(StreamRegionsTest, of_label_maps_in_a_batch) {
 }
 
 TEST_P(StreamRegionsTest, of_pixels_that_a_mask_leaves) {
-    for (const auto& [depth, largest] : {std::pair{Depth::u8, 0}, {Depth::u8, 60}, {Depth::u16, 0}}) {
-        Pixels pixels = pixels_of(200, 90, 2, 4, depth, 1, 21);
-        Pixels labels = labels_of(200, 90, 2, Depth::u16, 0, [](auto, auto x, auto y) {
+    for (const auto& [depth, largest] : {std::pair{Depth::u8, 0},
+                                         {Depth::u8, 60},
+                                         {Depth::u16, 0},
+                                         {Depth::s32, 0},
+                                         {Depth::f16, 0},
+                                         {Depth::f32, 0},
+                                         {Depth::f64, 0}}) {
+        SCOPED_TRACE(to_string(depth));
+        Pixels pixels = pixels_of_kinds(200, 90, 2, 4, depth, 1, 21);
+        const Depth of_labels = depth == Depth::s32 ? Depth::u32 : Depth::u16;
+        Pixels labels = labels_of(200, 90, 2, of_labels, 0, [](auto, auto x, auto y) {
             return static_cast<std::uint32_t>(x / 10 + y / 30 * 20);
         });
         Pixels mask = labels_of(200, 90, 2, Depth::u8, 5, [](auto i, auto x, auto y) {
@@ -328,9 +498,11 @@ TEST_P(StreamRegionsTest, of_pixels_that_a_mask_leaves) {
         subject.analyzer.enqueue(batch, labels.batch(), subject.results.data(), stream);
         synchronize();
         subject.fetch();
+        AnalysisRequest request;
+        request.percentiles = plan.percentiles;
         std::size_t at = 0;
         for (std::int64_t i = 0; i < 2; ++i)
-            at = expect_regions(subject, at, i, analyze_regions(masked(i, false), labels.view(i, false)));
+            at = expect_regions(subject, at, i, analyze_regions(masked(i, false), labels.view(i, false), request));
         EXPECT_EQ(subject.found().regions, at);
         expect_same(subject, pixels, labels);
     }
@@ -402,7 +574,7 @@ TEST_P(StreamRegionsTest, others_are_refused_by_name) {
             EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
         }
     };
-    refused([](RegionPlan& plan) { plan.depth = Depth::f32; }, "regions of f32");
+    refused([](RegionPlan& plan) { plan.depth = static_cast<Depth>(77); }, "unknown depth");
     refused([](RegionPlan& plan) { plan.labels = Depth::f32; }, "labels of f32");
     refused([](RegionPlan& plan) { plan.channels = 2; }, "2 channels");
     refused([](RegionPlan& plan) { plan.largest_label = 65536; }, "labels up to 65536, which u16");

@@ -131,10 +131,29 @@ def test_pixels_that_a_mask_leaves(rng, dtype):
         gh.measure(there, mask=wide)
 
 
-@pytest.mark.parametrize(("dtype", "channels"), [("uint8", 1), ("uint16", 1), ("int16", 3), ("uint8", 4)])
+@pytest.mark.parametrize(
+    ("dtype", "channels"),
+    [
+        ("uint8", 1),
+        ("uint16", 1),
+        ("int16", 3),
+        ("uint8", 4),
+        ("int32", 1),
+        ("float16", 3),
+        ("float32", 1),
+        ("float32", 4),
+        ("float64", 3),
+    ],
+)
 def test_regions(rng, dtype, channels):
-    info = np.iinfo(dtype)
-    images = rng.integers(info.min, info.max + 1, (3, 60, 80, channels), dtype)
+    if np.issubdtype(dtype, np.floating):
+        bounds = -1000, 1000
+        images = rng.normal(5, 300, (3, 60, 80, channels)).round(1).astype(dtype)
+        images.flat[::97], images.flat[5::89], images.flat[7::101] = np.nan, np.inf, 5
+    else:
+        info = np.iinfo(dtype)
+        bounds = int(info.min) // 2, int(info.max) // 2
+        images = rng.integers(info.min, info.max, (3, 60, 80, channels), dtype, endpoint=True)
     labels = rng.integers(0, 40, (3, 60, 80), np.int32) * 1000
 
     def analyzer(pixels=3 * 60 * 80, regions=200, images=3, **options):
@@ -154,7 +173,7 @@ def test_regions(rng, dtype, channels):
                 if name == "all":
                     continue
                 assert row[f"{name}_valid"] == numbers.valid
-                for key in ("min", "max", "mean", "std", "median", "p99"):
+                for key in ("nodata", "nan", "inf", "min", "max", "mean", "std", "median", "p99"):
                     assert row[f"{name}_{key}"] == getattr(numbers, key)
 
     an.enqueue(there, over, out=out)
@@ -174,7 +193,7 @@ def test_regions(rng, dtype, channels):
         an.enqueue(there, over[0], out=out)
     with pytest.raises(ValueError, match="RegionAnalyzer"):
         gh.regions(there[0], over[0])
-    rules = {"nodata": 5, "valid": (int(info.min) // 2, int(info.max) // 2)}
+    rules = {"nodata": 5, "valid": bounds}
     few = analyzer(largest_label=39, **rules)
     out = torch.empty(few.layout.bytes, dtype=torch.uint8, device="cuda")
     few.enqueue(there, torch.from_numpy(labels // 1000).cuda(), out=out)

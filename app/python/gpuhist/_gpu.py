@@ -133,10 +133,10 @@ class RegionAnalyzer:
     """Analyser of the regions of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a
     stream. Labels and values are sorted there, so that there may be any number of labels.
 
-    channels are 1, 3 or 4; depth is u8, s8, u16 or s16; labels is u8, u16, u32, or s32 that is not negative. pixels is
-    the most in a call, those of all images together; images the most of them; regions the most that there is room for.
-    The smaller largest_label is, the less there is to sort. label_zero: pixels of label 0 are a region too. masks: there
-    may be one. nodata, valid, nodata_any and alpha are those of gpuhist.measure; alpha keeps its row, and is no weight.
+    channels are 1, 3 or 4; depth is that of gpuhist.measure; labels is u8, u16, u32, or s32 that is not negative. pixels
+    is the most in a call, those of all images together; images the most of them; regions the most that there is room
+    for. The smaller largest_label is, the less there is to sort. label_zero: pixels of label 0 are a region too. masks:
+    there may be one. nodata, valid, nodata_any and alpha are those of gpuhist.measure; alpha keeps its row, and is no weight.
     percentiles, in percent, are found for each region. Calls of one analyser share its memory: they must follow each
     other, in one stream or by events.
 
@@ -188,8 +188,9 @@ class RegionAnalyzer:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of a region's result: label, image, x, y, width, height, area, and of each channel its valid samples,
-        min, max, mean, std and percentiles, as ``gray_mean`` or ``red_median``."""
+        """Type of a region's result: label, image, x, y, width, height, area, and of each channel valid, nodata, nan,
+        inf, min, max, mean, std and percentiles, as ``gray_mean`` or ``red_median``. Where no sample is valid, percentiles
+        are NaN and the other four 0."""
         import numpy as np
 
         columns = self._native.columns()

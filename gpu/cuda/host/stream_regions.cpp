@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <string>
 
 #include "core/validate.hpp"
@@ -51,9 +52,7 @@ cuda::LabelNumbers numbers_of(const RegionPlan& plan) {
 void require(const RegionPlan& plan) {
     if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
         throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
-    if (plan.depth != Depth::u8 && plan.depth != Depth::s8 && plan.depth != Depth::u16 && plan.depth != Depth::s16)
-        throw UnsupportedDepth(std::string("plan of regions of ") + to_string(plan.depth) +
-                               ": on the GPU those of u8, s8, u16 and s16 are measured; analyze_regions takes all");
+    if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
     if (plan.labels != Depth::u8 && plan.labels != Depth::u16 && plan.labels != Depth::u32 && plan.labels != Depth::s32)
         throw InvalidArgument(std::string("plan of labels of ") + to_string(plan.labels) +
                               ": u8, u16, u32, or s32 that is not negative");
@@ -67,10 +66,6 @@ void require(const RegionPlan& plan) {
     require_range("regions", plan.regions, most_regions);
     const std::string why = cuda::why_unavailable(plan.gpu);
     if (!why.empty()) throw EngineUnavailable("stream analyser of regions: " + why);
-    if (const int bits = numbers_of(plan).bits; bits > 64)
-        throw InvalidArgument("plan of " + std::to_string(plan.images) + " images with labels up to " +
-                              std::to_string(largest_of(plan)) + ": keys of " + std::to_string(bits) +
-                              " bits, at most 64 are sorted");
 }
 
 /// Regions that there is room for: no more than pixels.
@@ -84,7 +79,7 @@ cuda::FewRegionsMemory lay_out_few(const RegionPlan& plan, char* base, std::size
     cuda::FewRegionsMemory memory{};
     cuda::Placing place{base};
     place(memory.counts, numbers * 256 * sizeof(cuda::Word));
-    place(memory.masked, numbers * sizeof(cuda::Word));
+    place(memory.left_out, numbers * 2 * sizeof(cuda::Word));
     place(memory.boxes, numbers * sizeof(cuda::RegionBox));
     place(memory.places, numbers * sizeof(std::uint32_t));
     place(memory.refused, sizeof(cuda::Word));
@@ -107,7 +102,7 @@ cuda::RegionMemory<Key> lay_out(const RegionPlan& plan, char* base, std::size_t&
     if (numbers.outside < most_places)
         place(memory.places, (static_cast<std::size_t>(numbers.outside) + 1) * sizeof(std::uint32_t));
     place(memory.boxes, one_more * sizeof(cuda::RegionBox));
-    place(memory.sums, one_more * sizeof(cuda::RegionSums));
+    if (!cuda::are_summed_by_blocks(plan.depth)) place(memory.sums, one_more * sizeof(cuda::RegionSums));
     place(memory.refused, sizeof(cuda::Word));
     memory.temporary_bytes = cuda::sort_temporary<Key>(plan.pixels);
     place(memory.temporary, memory.temporary_bytes);
@@ -138,7 +133,8 @@ bool are_few(const RegionPlan& plan, const cuda::Launch& launch) {
 /// Calls function(Key{}) with the type of a plan's keys.
 template <class Function>
 auto with_key(const RegionPlan& plan, const Function& function) {
-    return numbers_of(plan).bits <= 32 ? function(std::uint32_t{}) : function(std::uint64_t{});
+    const int bits = numbers_of(plan).bits;
+    return bits <= 32 ? function(std::uint32_t{}) : bits <= 64 ? function(std::uint64_t{}) : function(cuda::WideKey{});
 }
 
 /// Image as it lies: its rows are not taken together.
@@ -150,8 +146,8 @@ cuda::Image as_it_lies(const ImageView& view) {
 
 class StreamRegionAnalyzer::Implementation {
   public:
-    Implementation(const RegionPlan& plan, void* workspace)
-        : plan(plan), numbers_(numbers_of(plan)), launch_(cuda::launch_on(plan.gpu)), few_(are_few(plan, launch_)) {
+    Implementation(const RegionPlan& planned, void* workspace)
+        : plan(planned), numbers_(numbers_of(plan)), launch_(cuda::launch_on(plan.gpu)), few_(are_few(plan, launch_)) {
         workspace_ = static_cast<char*>(workspace ? workspace : owned_.reserve(workspace_bytes(plan)));
         const std::size_t percentiles =
             static_cast<std::size_t>(cuda::rows_of(plan.channels)) * plan.percentiles.size();
@@ -214,7 +210,8 @@ class StreamRegionAnalyzer::Implementation {
             cuda::Mask mask = images.row.mask;
             if (mask.data) mask.data += i * images.mask_bytes;
             cuda::launch_classes(one, plan.depth, mask, rules,
-                                 {nullptr, 0, memory.mask + i * one.pixels(), also, memory.sums}, launch);
+                                 {nullptr, 0, memory.mask + i * one.pixels(), also, memory.sums, cuda::nodata_class},
+                                 launch);
         }
     }
     /// Calls `launch(images, row, results)` for each row of the results, which is measured for itself. `end`: of the
@@ -230,7 +227,11 @@ class StreamRegionAnalyzer::Implementation {
         all.images = images.images;
         all.image_bytes = images.image_bytes;
         all.labels_bytes = labels.image_bytes;
-        all.flip = plan.depth == Depth::s8 ? 0x80 : plan.depth == Depth::s16 ? 0x8000 : 0;
+        all.flip = plan.depth == Depth::s8    ? 0x80
+                   : plan.depth == Depth::s16 ? 0x8000
+                   : plan.depth == Depth::s32 ? 0x80000000
+                                              : 0;
+        all.classes = plan.validity != nullptr;
         cuda::RegionResults to{
             static_cast<char*>(results), layout, plan.depth, static_cast<std::int32_t>(plan.percentiles.size()), {}};
         for (std::size_t i = 0; i < plan.percentiles.size(); ++i) to.micro[i] = plan.percentiles.micro(i);
@@ -263,9 +264,10 @@ class StreamRegionAnalyzer::Implementation {
     void sort(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
         std::size_t end = 0;
         const cuda::RegionMemory<Key> memory = lay_out<Key>(plan, workspace_, end);
+        cuda::Launch launch = launch_;
+        launch.stream = stream;
         for_rows(images, labels, results, end, stream, [&](const auto& all, int row, const auto& to) {
-            cuda::launch_region_row(all, numbers_, memory, sample_bytes(plan.depth), sample_bytes(plan.labels),
-                                    row == 0, row, to, stream);
+            cuda::launch_region_row(all, numbers_, memory, sample_bytes(plan.labels), row == 0, row, to, launch);
         });
     }
 

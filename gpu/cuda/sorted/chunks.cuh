@@ -11,13 +11,32 @@ namespace {
 
 constexpr int threads = 256;
 
+/// Code of the lane before this one, and of a lane. Shuffles take 64 bits at most.
+template <class Code>
+__device__ inline Code of_lane_before(Code code) {
+    constexpr unsigned all = 0xFFFFFFFFu;
+    if constexpr (sizeof(Code) <= 8)
+        return __shfl_up_sync(all, code, 1);
+    else
+        return static_cast<Code>(__shfl_up_sync(all, static_cast<std::uint64_t>(code >> 64), 1)) << 64 |
+               __shfl_up_sync(all, static_cast<std::uint64_t>(code), 1);
+}
+template <class Code>
+__device__ inline Code of_lane(Code code, int lane) {
+    constexpr unsigned all = 0xFFFFFFFFu;
+    if constexpr (sizeof(Code) <= 8)
+        return __shfl_sync(all, code, lane);
+    else
+        return static_cast<Code>(__shfl_sync(all, static_cast<std::uint64_t>(code >> 64), lane)) << 64 |
+               __shfl_sync(all, static_cast<std::uint64_t>(code), lane);
+}
+
 /// Calls `visit(i, code, first)` for the codes of this warp's chunk, 32 neighbours at a time; `first`: whether it is
 /// the first of those that are equal from bit `shift` on. Others take part with first = false.
 template <class Code, class Visit>
 __device__ inline void for_chunk(const Code* sorted, std::int64_t count, std::int64_t chunk, int shift,
                                  const Visit& visit) {
     constexpr int together = 8;
-    constexpr unsigned all = 0xFFFFFFFFu;
     const int lane = threadIdx.x % warp_lanes;
     const std::int64_t start = chunk * chunk_codes, end = min(start + chunk_codes, count);
     Code last = start > 0 && start < count ? sorted[start - 1] : Code{};  // of those that were seen
@@ -32,9 +51,9 @@ __device__ inline void for_chunk(const Code* sorted, std::int64_t count, std::in
 #pragma unroll
         for (int k = 0; k < together; ++k) {
             const std::int64_t i = begin + k * warp_lanes + lane;
-            Code before = __shfl_up_sync(all, code[k], 1);
+            Code before = of_lane_before(code[k]);
             if (lane == 0) before = last;
-            last = __shfl_sync(all, code[k], warp_lanes - 1);
+            last = of_lane(code[k], warp_lanes - 1);
             visit(i, code[k], i < count && (i == 0 || code[k] >> shift != before >> shift));
         }
     }

@@ -21,16 +21,16 @@ constexpr int values = 256, threads = 1024, finish_threads = 256, lane_pixels = 
 
 /// Block's counters and boxes of an image's labels, in dynamic shared memory.
 struct BlockRegions {
-    std::uint32_t* counts;  ///< [label][value]
-    std::uint32_t* masked;  ///< pixels of a label that do not count
+    std::uint32_t* counts;    ///< [label][value]
+    std::uint32_t* left_out;  ///< [label][2], as FewRegionsMemory
     RegionBox* boxes;
 
     __device__ explicit BlockRegions(std::uint64_t labels)
         : counts(dynamic_shared),
-          masked(counts + labels * values),
-          boxes(reinterpret_cast<RegionBox*>(masked + (labels + 3) / 4 * 4)) {}
+          left_out(counts + labels * values),
+          boxes(reinterpret_cast<RegionBox*>(left_out + (labels + 1) / 2 * 4)) {}
     static std::size_t bytes(std::uint64_t labels) {
-        return labels * values * sizeof(std::uint32_t) + (labels + 3) / 4 * 16 + labels * sizeof(RegionBox);
+        return labels * values * sizeof(std::uint32_t) + (labels + 1) / 2 * 16 + labels * sizeof(RegionBox);
     }
 };
 
@@ -40,10 +40,8 @@ __global__ void __launch_bounds__(threads)
     const std::uint64_t step = std::uint64_t{gridDim.x} * threads;
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < numbers * values; i += step) {
         memory.counts[i] = 0;
-        if (first && i < numbers) {
-            memory.masked[i] = 0;
-            memory.boxes[i] = no_box;
-        }
+        if (i < 2 * numbers) memory.left_out[i] = 0;
+        if (first && i < numbers) memory.boxes[i] = no_box;
         if (first && i == 0) *memory.refused = 0;
     }
 }
@@ -62,10 +60,8 @@ __global__ void __launch_bounds__(threads, 1)
                        warp = std::int64_t{blockIdx.x} * (threads / warp_lanes) + threadIdx.x / warp_lanes;
     for (std::int64_t image = blockIdx.y; image < images.images; image += gridDim.y) {
         for (std::uint32_t i = threadIdx.x; i < labels * values; i += threads) block.counts[i] = 0;
-        for (std::uint32_t i = threadIdx.x; i < labels; i += threads) {
-            block.masked[i] = 0;
-            block.boxes[i] = no_box;
-        }
+        for (std::uint32_t i = threadIdx.x; i < 2 * labels; i += threads) block.left_out[i] = 0;
+        for (std::uint32_t i = threadIdx.x; i < labels; i += threads) block.boxes[i] = no_box;
         __syncthreads();  // clear memory
         for (std::int64_t item = warp; item < segments * row.image.height; item += warps) {
             const std::int64_t y = divide(item, segments),
@@ -80,7 +76,7 @@ __global__ void __launch_bounds__(threads, 1)
                 row.mask.data ? row.mask.data + image * images.mask_bytes + y * row.mask.row_bytes + x : nullptr;
             const int pixels = static_cast<int>(min(std::int64_t{lane_pixels}, width - x));
             std::uint32_t label[lane_pixels], code[lane_pixels];
-            bool counts[lane_pixels];
+            bool counts[lane_pixels], nodata[lane_pixels];
 #pragma unroll
             for (int k = 0; k < lane_pixels; ++k) {
                 const bool in = k < pixels;
@@ -88,7 +84,8 @@ __global__ void __launch_bounds__(threads, 1)
                     return static_cast<std::uint8_t>(pixel[k * row.channels + place] ^ images.flip);
                 };
                 label[k] = in ? std::uint32_t{label_at[k]} : 0;
-                counts[k] = in && (!mask || mask[k] != 0);
+                counts[k] = in && (!mask || counts_by(images, mask[k]));
+                nodata[k] = in && images.classes && mask[k] == nodata_class;
                 code[k] = !in ? 0
                           : row.luma
                               ? core::luma_code<std::uint8_t>(sample(row.first), sample(row.green), sample(row.last))
@@ -101,8 +98,9 @@ __global__ void __launch_bounds__(threads, 1)
                 const std::uint32_t of = label[k] - numbers.first;
                 if (first && label[k] > numbers.largest) atomicAdd(memory.refused, Word{1});
                 if (of < labels) {
-                    std::uint32_t* const counter = counts[k] ? block.counts + of * values + code[k] : block.masked + of;
-                    if (counts[k] || first) shared_increment(shared_address(counter));
+                    std::uint32_t* const counter =
+                        counts[k] ? block.counts + of * values + code[k] : block.left_out + 2 * of + nodata[k];
+                    if (counts[k] || nodata[k] || first) shared_increment(shared_address(counter));
                 }
                 const bool ends = k + 1 == pixels || (k + 1 < lane_pixels && label[k + 1] != label[k]);
                 if (first && ends && of < labels)
@@ -115,10 +113,10 @@ __global__ void __launch_bounds__(threads, 1)
         const std::uint64_t begin = static_cast<std::uint64_t>(image) * labels;
         for (std::uint32_t i = threadIdx.x; i < labels * values; i += threads)
             if (block.counts[i] != 0) global_add(memory.counts + begin * values + i, Word{block.counts[i]});
-        for (std::uint32_t i = threadIdx.x; first && i < labels; i += threads) {
-            if (block.masked[i] != 0) global_add(memory.masked + begin + i, Word{block.masked[i]});
+        for (std::uint32_t i = threadIdx.x; i < 2 * labels; i += threads)
+            if (block.left_out[i] != 0) global_add(memory.left_out + 2 * begin + i, Word{block.left_out[i]});
+        for (std::uint32_t i = threadIdx.x; first && i < labels; i += threads)
             if (block.boxes[i].right >= 0) widen(memory.boxes[begin + i], block.boxes[i]);
-        }
         __syncthreads();  // shared memory may be written again
     }
 }
@@ -182,10 +180,11 @@ __global__ void __launch_bounds__(finish_threads)
         if (lane == 0) {
             if (first) {
                 write_place(result, numbers, number, memory.boxes[number]);
-                result.area = n + memory.masked[number];
+                result.area = n + memory.left_out[2 * number] + memory.left_out[2 * number + 1];
             }
             write_channel(result.channels[result_row], results.depth, n, sum, core::u128{squares}, ~complement_minimum,
                           maximum);
+            result.channels[result_row].nodata = memory.left_out[2 * number + 1];
         }
         auto* percentiles =
             reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;

@@ -1,10 +1,11 @@
 // Regions: pixels sorted by their label's number and their value, what lies between equal numbers, and what is found in
-// it.
+// it of integers of 8 and 16 bits.
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 #include <limits>
+#include <type_traits>
 
 #include "core/luma.hpp"
 #include "cuda/host/device.hpp"
@@ -46,25 +47,35 @@ __device__ inline void for_labels(const LabeledImages& images, const Visit& visi
 }
 
 /// Kernel that makes the keys. `refused`: counts the pixels whose label is none; null: they were counted before.
-template <class Value, class Label, class Key>
+template <class Sample, class Label, class Key>
 __global__ void __launch_bounds__(threads)
     key_kernel(const __grid_constant__ LabeledImages images, const __grid_constant__ LabelNumbers numbers, Key* keys,
                Word* refused) {
     const SortedRow& row = images.row;
     for_labels<Label>(images, [&](std::int64_t image, std::int64_t y, std::int64_t x, std::uint32_t label) {
         if (x == row.image.width) return;
-        const auto* line = reinterpret_cast<const Value*>(static_cast<const char*>(row.image.data) +
-                                                          image * images.image_bytes + y * row.image.row_bytes);
-        const Value* pixel = line + x * row.channels;
-        const auto code = [&](int place) { return static_cast<Value>(pixel[place] ^ images.flip); };
-        const Value value =
-            row.luma ? core::luma_code<Value>(code(row.first), code(row.green), code(row.last)) : code(row.first);
-        const bool counts =
-            !row.mask.data || row.mask.data[image * images.mask_bytes + y * row.mask.row_bytes + x] != 0;
+        using Code = core::Code<Sample>;
+        const auto* line = reinterpret_cast<const Sample*>(static_cast<const char*>(row.image.data) +
+                                                           image * images.image_bytes + y * row.image.row_bytes);
+        const Sample* pixel = line + x * row.channels;
+        const auto code = [&](int place) {
+            if constexpr (core::is_real<Sample>)
+                return core::code_of(pixel[place]);
+            else
+                return static_cast<Code>(pixel[place] ^ images.flip);
+        };
+        const std::uint8_t byte =
+            row.mask.data ? row.mask.data[image * images.mask_bytes + y * row.mask.row_bytes + x] : 1;
+        Key value;
+        if (!counts_by(images, byte))
+            value = Key{1} << numbers.sample_bits | (byte == 0 ? 0u : 1u);
+        else
+            value =
+                row.luma ? core::luma_code<Sample>(code(row.first), code(row.green), code(row.last)) : code(row.first);
         const std::uint64_t number = number_of(numbers, image, label);
         if (refused && label > numbers.largest) atomicAdd(refused, Word{1});
         keys[(image * row.image.height + y) * row.image.width + x] =
-            static_cast<Key>(number) << numbers.value_bits | (counts ? Key{0} : Key{1} << numbers.sample_bits) | value;
+            static_cast<Key>(number) << numbers.value_bits | value;
     });
 }
 
@@ -90,13 +101,13 @@ __global__ void __launch_bounds__(threads)
         const std::uint32_t region = next + __popc(firsts & ((1u << lane) - 1));
         next += __popc(firsts);
         if (!first) return;
-        const std::uint64_t number = key >> numbers.value_bits;
+        const auto number = static_cast<std::uint64_t>(key >> numbers.value_bits);
         if (memory.places) memory.places[number] = region;
         if (region > memory.regions) return;
         memory.starts[region] = static_cast<std::uint32_t>(i);
         memory.numbers[region] = number;
         memory.boxes[region] = no_box;
-        memory.sums[region] = {};
+        if (memory.sums) memory.sums[region] = {};
     });
 }
 
@@ -193,7 +204,8 @@ __global__ void __launch_bounds__(threads)
     if (lane == 0 && begun > 0) add(begun - 1, sum_before, squares_before);
 }
 
-/// Kernel that writes a row of the results, a region a thread, and the rest of them with the first row.
+/// Kernel that writes a row of the results, of integers of 8 or 16 bits, a region a thread, and the rest of them with
+/// the first row.
 template <class Key>
 __global__ void __launch_bounds__(threads)
     finish_kernel(const __grid_constant__ RegionMemory<Key> memory, const __grid_constant__ LabelNumbers numbers,
@@ -209,15 +221,12 @@ __global__ void __launch_bounds__(threads)
             write_place(result, numbers, memory.numbers[r], memory.boxes[r]);
             result.area = end - begin;
         }
-        std::uint32_t stop = end;  // what does not count lies behind what does
-        if (numbers.value_bits > numbers.sample_bits)
-            for (std::uint32_t low = begin; low < stop;) {
-                const std::uint32_t middle = low + (stop - low) / 2;
-                if (memory.sorted[middle] & left_out)
-                    stop = middle;
-                else
-                    low = middle + 1;
-            }
+        std::uint32_t stop = end, nodata = end;  // what does not count lies behind what does
+        if (numbers.value_bits > numbers.sample_bits) {
+            const Key values = (left_out << 1) - 1;
+            stop = first_of_value<Key>(memory.sorted, begin, end, values, left_out);
+            nodata = first_of_value<Key>(memory.sorted, stop, end, values, left_out | 1);
+        }
         const std::uint64_t n = stop - begin;
         const auto code = [&](std::uint64_t rank) {
             return static_cast<std::uint32_t>(memory.sorted[begin + rank] & codes);
@@ -226,6 +235,7 @@ __global__ void __launch_bounds__(threads)
         memory.sums[r] = {};
         write_channel(result.channels[result_row], results.depth, n, sums.sum, core::u128{sums.squares},
                       n ? code(0) : 0, n ? code(n - 1) : 0);
+        result.channels[result_row].nodata = end - nodata;
         auto* percentiles =
             reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;
         const int lowest = results.depth == Depth::s8 ? -128 : results.depth == Depth::s16 ? -32768 : 0;
@@ -245,12 +255,25 @@ void with_label_type(std::size_t bytes, const Function& function) {
     function(std::uint32_t{});
 }
 
+/// Calls function(Sample{}) with the type in which samples are read: integers as those without sign.
+template <class Function>
+void with_sample_type(Depth depth, const Function& function) {
+    with_depth(depth, [&](auto sample) {
+        using Sample = decltype(sample);
+        if constexpr (core::is_real<Sample>)
+            function(sample);
+        else
+            function(core::Code<Sample>{});
+    });
+}
+
 }  // namespace
 
 template <class Key>
 void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
-                       std::size_t sample_bytes, std::size_t label_bytes, bool first, int result_row,
-                       const RegionResults& results, cudaStream_t stream) {
+                       std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
+                       const Launch& launch) {
+    const cudaStream_t stream = launch.stream;
     const std::int64_t count = images.pixels(), rows = images.images * images.row.image.height;
     const dim3 block(warp_lanes, block_rows),
         grid(
@@ -258,14 +281,14 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
             static_cast<unsigned>(std::min<std::int64_t>((rows + block_rows - 1) / block_rows, 65535)));
     auto* const found = reinterpret_cast<RegionsFound*>(results.memory);
     if (first) GPUHIST_CUDA(cudaMemsetAsync(memory.refused, 0, sizeof *memory.refused, stream));
-    with_label_type(label_bytes, [&](auto label) {
-        using Label = decltype(label);
-        Word* const refused = first ? memory.refused : nullptr;
-        if (sample_bytes == 1)
-            key_kernel<std::uint8_t, Label><<<grid, block, 0, stream>>>(images, numbers, memory.keys, refused);
-        else
-            key_kernel<std::uint16_t, Label><<<grid, block, 0, stream>>>(images, numbers, memory.keys, refused);
-        GPUHIST_CUDA(cudaGetLastError());
+    with_sample_type(results.depth, [&](auto sample) {
+        with_label_type(label_bytes, [&](auto label) {
+            using Sample = decltype(sample);
+            if constexpr (sizeof(Key) > sizeof(Sample))
+                key_kernel<Sample, decltype(label)>
+                    <<<grid, block, 0, stream>>>(images, numbers, memory.keys, first ? memory.refused : nullptr);
+            GPUHIST_CUDA(cudaGetLastError());
+        });
     });
     std::size_t bytes = memory.temporary_bytes;
     GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, memory.keys, memory.sorted,
@@ -284,6 +307,8 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
             GPUHIST_CUDA(cudaGetLastError());
         });
     }
+    if (are_summed_by_blocks(results.depth))
+        return launch_region_moments(numbers, memory, count, first, result_row, results, launch);
     sum_kernel<<<blocks, threads, 0, stream>>>(memory, numbers, count);
     GPUHIST_CUDA(cudaGetLastError());
     const unsigned of_regions = std::min<unsigned>(
@@ -293,8 +318,10 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
 }
 
 template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint32_t>&,
-                                std::size_t, std::size_t, bool, int, const RegionResults&, cudaStream_t);
+                                std::size_t, bool, int, const RegionResults&, const Launch&);
 template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<std::uint64_t>&,
-                                std::size_t, std::size_t, bool, int, const RegionResults&, cudaStream_t);
+                                std::size_t, bool, int, const RegionResults&, const Launch&);
+template void launch_region_row(const LabeledImages&, const LabelNumbers&, const RegionMemory<WideKey>&, std::size_t,
+                                bool, int, const RegionResults&, const Launch&);
 
 }  // namespace gpuhist::cuda

@@ -21,6 +21,25 @@ __device__ inline void widen(RegionBox& box, const RegionBox& by) {
     if (by.bottom > old.bottom) atomicMax(&box.bottom, by.bottom);
 }
 
+/// Verdict on the byte of a mask: whether its pixel's sample counts.
+__device__ inline bool counts_by(const LabeledImages& images, std::uint8_t byte) {
+    return byte != 0 && !(images.classes && byte == nodata_class);
+}
+
+/// Place of a region's first key, from `begin` to `end`, whose value is at least that. `values`: the bits of values.
+template <class Key>
+__device__ inline std::uint32_t first_of_value(const Key* sorted, std::uint32_t begin, std::uint32_t end, Key values,
+                                               Key value) {
+    while (begin < end) {
+        const std::uint32_t middle = begin + (end - begin) / 2;
+        if ((sorted[middle] & values) < value)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
 /// Writes which region it is, of a label's number, and where it lies.
 __device__ inline void write_place(RegionResult& result, const LabelNumbers& numbers, std::uint64_t number,
                                    const RegionBox& box) {

@@ -5,11 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/integers.hpp"
 #include "cuda/host/parameters.hpp"
 #include "cuda/sorted/sort.hpp"
 #include "gpuhist/stream_regions.hpp"
 
 namespace gpuhist::cuda {
+
+/// Byte of a mask for samples that are nodata.
+inline constexpr std::uint8_t nodata_class = 2;
 
 /// Images and their label maps, of `row.image`'s size each. Rows are not taken together.
 struct LabeledImages {
@@ -17,6 +21,7 @@ struct LabeledImages {
     Image labels;
     std::int64_t images, image_bytes, labels_bytes, mask_bytes;
     std::uint32_t flip;  ///< of signed integers: their highest bit; else 0
+    bool classes;        ///< the mask tells nodata, which are `nodata_class`, from what is masked
 
     std::int64_t pixels() const { return images * row.image.pixels(); }
 };
@@ -27,7 +32,8 @@ struct LabelNumbers {
     std::uint32_t largest;        ///< label
     std::uint64_t of_each;        ///< image: the labels from first to largest
     std::uint64_t outside;        ///< number of pixels that are in no region
-    int sample_bits, value_bits;  ///< of a key below the number: of the value, and with a bit of what does not count
+    int sample_bits, value_bits;  ///< of a key below the number: of the value, and with a bit of what does not count,
+                                  ///< whose value is 1 where it is nodata, else 0
     int bits;                     ///< of a key
 };
 
@@ -35,7 +41,7 @@ struct LabelNumbers {
 struct RegionBox {
     int left, top, right, bottom;
 };
-/// Sums over the codes of a region.
+/// Sums over the codes of a region, integers of 8 or 16 bits.
 struct RegionSums {
     Word sum, squares;
 };
@@ -49,7 +55,7 @@ struct RegionMemory {
     std::uint64_t* numbers;  ///< of each region's label
     std::uint32_t* places;   ///< a number's region; null: they are looked for in `numbers`
     RegionBox* boxes;
-    RegionSums* sums;
+    RegionSums* sums;  ///< null for other samples
     Word* refused;
     void* temporary;
     std::size_t temporary_bytes;  ///< see sort_temporary
@@ -58,8 +64,8 @@ struct RegionMemory {
 
 /// Device memory for few labels: one of each number (LabelNumbers).
 struct FewRegionsMemory {
-    Word* counts;  ///< [number][256], of codes
-    Word* masked;  ///< pixels that do not count
+    Word* counts;    ///< [number][256], of codes
+    Word* left_out;  ///< [number][2]: pixels that are masked, and that are nodata
     RegionBox* boxes;
     std::uint32_t* places;  ///< a number's region
     Word* refused;
@@ -75,12 +81,24 @@ struct RegionResults {
     std::uint32_t micro[Percentiles::most];
 };
 
+/// Keys, the narrowest of which holds a number and a value.
+using WideKey = core::u128;
+
 /// Enqueues that a row of the results is filled; with the first one the regions are found. `result_row`: where it is in
 /// them. Throws CudaError; does not synchronise.
 template <class Key>
 void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
-                       std::size_t sample_bytes, std::size_t label_bytes, bool first, int result_row,
-                       const RegionResults& results, cudaStream_t stream);
+                       std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
+                       const Launch& launch);
+
+/// Verdict on a depth: whether its regions' numbers are found by a block each.
+constexpr bool are_summed_by_blocks(Depth depth) {
+    return sample_bytes(depth) > 2 || depth == Depth::f16;
+}
+/// Enqueues the last step for these: a row of the results from sorted keys.
+template <class Key>
+void launch_region_moments(const LabelNumbers& numbers, const RegionMemory<Key>& memory, std::int64_t count, bool first,
+                           int result_row, const RegionResults& results, const Launch& launch);
 
 /// Verdict on labels: whether a block's shared memory has room to count the samples of each.
 bool are_few(const LabelNumbers& numbers, std::size_t sample_bytes, const Launch& launch);

@@ -7,6 +7,7 @@
 #include <cub/device/device_scan.cuh>
 #include <type_traits>
 
+#include "core/integers.hpp"
 #include "core/luma.hpp"
 #include "cuda/host/device.hpp"
 #include "cuda/pixels/walk.cuh"
@@ -100,6 +101,7 @@ void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
 
 template std::size_t sort_temporary<std::uint32_t>(std::int64_t);
 template std::size_t sort_temporary<std::uint64_t>(std::int64_t);
+template std::size_t sort_temporary<core::u128>(std::int64_t);
 template void launch_sort<std::uint32_t>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint32_t>&,
                                          cudaStream_t);
 template void launch_sort<std::int32_t>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint32_t>&,

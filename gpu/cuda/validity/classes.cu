@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(threads)
             for (int c = 0; c < rules.channels; ++c) count_lanes(nodata_of + c, (nodata >> c & 1) != 0);
         }
         if (!in) continue;
-        if (to.mask) to.mask[i] = counts && (nodata & to.also) == 0;
+        if (to.mask) to.mask[i] = !counts ? 0 : (nodata & to.also) == 0 ? 1 : to.nodata;
         if constexpr (core::is_real<Sample>)
             if (to.copy) {
                 Sample* copy = static_cast<Sample*>(to.copy) + i * to.copied;

@@ -61,6 +61,7 @@ struct ClassOutput {
     std::uint8_t* mask;   ///< packed, a byte a pixel, 1 where it is not masked; or null
     std::uint64_t also;   ///< a bit a position in the pixel: nor nodata there
     ClassSums* sums;
+    std::uint8_t nodata = 0;  ///< byte of the mask for those
 };
 
 /// Enqueues that an image's samples are sorted into classes. Throws CudaError; does not synchronise.

@@ -13,7 +13,7 @@ namespace gpuhist {
 
 /// Plan of what an analyser of regions must be ready for.
 struct RegionPlan {
-    Depth depth = Depth::u8;          ///< of images: u8, s8, u16 or s16
+    Depth depth = Depth::u8;          ///< of images
     int channels = 1;                 ///< 1, 3 or 4
     Depth labels = Depth::u16;        ///< u8, u16, u32, or s32 that is not negative
     std::uint64_t largest_label = 0;  ///< 0: the type's. The smaller, the faster
@@ -36,7 +36,8 @@ struct RegionsFound {
 };
 
 /// Result of a region, at the start of `RegionLayout::stride` bytes. Behind it lie, at `percentiles_offset`, the
-/// percentiles: double[rows][percentiles], of rows as in ImageResult; NaN where no sample counts.
+/// percentiles: double[rows][percentiles], of rows as in ImageResult; NaN where no sample counts. Channels are as in
+/// ImageResult but that f16 has a mean and a std, u32 and s32 have sums, and that nothing lies `below` or `above`.
 struct RegionResult {
     std::uint64_t label;
     std::int64_t image;                ///< of a batch, from 0
@@ -54,9 +55,10 @@ struct RegionLayout {
 
 /// Analyser of regions of images in device memory. Made once, with its workspace; `enqueue` then only puts kernels on a
 /// stream, so that it can be captured in a graph and replayed on new pixels and labels. Keys of label and value are
-/// sorted (CUB's radix sort), a row of the results after the other: so the number of labels does not matter. Of 8 bits
-/// up to 64 labels, by the plan, are counted in shared memory instead, in less time and memory. Results are in the
-/// order of image and label, and hold the bits that `analyze_regions` and `statistics` find.
+/// sorted (CUB's radix sort), a row of the results after the other: so the number of labels does not matter. Two keys a
+/// pixel need memory, of 4, 8 or 16 bytes as labels and values ask. Of 8 bits up to 64 labels, by the plan, are counted
+/// in shared memory instead, in less time and memory. Results are in the order of image and label, and hold the bits
+/// that `analyze_regions` and `statistics` find.
 ///
 /// Calls of one analyser take turns: on one stream, or on several where the second waits for the first. Throws
 /// InvalidArgument for views that break their rules or the plan, UnsupportedDepth, CudaError where CUDA fails.
