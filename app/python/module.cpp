@@ -753,10 +753,12 @@ std::vector<std::tuple<std::string, std::string, std::size_t>> region_columns(co
         {"x", "i8", offsetof(RegionResult, x)},         {"y", "i8", offsetof(RegionResult, y)},
         {"width", "i8", offsetof(RegionResult, width)}, {"height", "i8", offsetof(RegionResult, height)},
         {"area", "u8", offsetof(RegionResult, area)}};
-    const std::vector<std::string> rows = plan.channels == 1 ? std::vector<std::string>{"gray"}
-                                          : plan.channels == 3
-                                              ? std::vector<std::string>{"red", "green", "blue", "luma"}
-                                              : std::vector<std::string>{"red", "green", "blue", "luma", "alpha"};
+    std::vector<std::string> rows = plan.channels == 1 ? std::vector<std::string>{"gray"}
+                                    : plan.channels == 3
+                                        ? std::vector<std::string>{"red", "green", "blue", "luma"}
+                                        : std::vector<std::string>{"red", "green", "blue", "luma", "alpha"};
+    const bool weighted = plan.validity && plan.validity->alpha == AlphaRule::weight;
+    if (weighted && plan.channels == 4) rows.pop_back();
     for (std::size_t row = 0; row < rows.size(); ++row) {
         const std::size_t at = offsetof(RegionResult, channels) + row * sizeof(ChannelResult);
         list.emplace_back(rows[row] + "_valid", "u8", at + offsetof(ChannelResult, samples));
@@ -767,10 +769,12 @@ std::vector<std::tuple<std::string, std::string, std::size_t>> region_columns(co
         list.emplace_back(rows[row] + "_max", "f8", at + offsetof(ChannelResult, maximum));
         list.emplace_back(rows[row] + "_mean", "f8", at + offsetof(ChannelResult, mean));
         list.emplace_back(rows[row] + "_std", "f8", at + offsetof(ChannelResult, std));
+        if (weighted) list.emplace_back(rows[row] + "_weight", "u8", at + offsetof(ChannelResult, weight));
         for (std::size_t i = 0; i < plan.percentiles.size(); ++i)
             list.emplace_back(
-                rows[row] + "_" + plan.percentiles.name(i), "f8",
-                analyzer.layout().percentiles_offset + (row * plan.percentiles.size() + i) * sizeof(double));
+                rows[row] + "_" +
+                    (weighted ? weighted_percentile_name(plan.percentiles.micro(i)) : plan.percentiles.name(i)),
+                "f8", analyzer.layout().percentiles_offset + (row * plan.percentiles.size() + i) * sizeof(double));
     }
     return list;
 }

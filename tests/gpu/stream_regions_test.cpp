@@ -236,10 +236,12 @@ class StreamRegionsTest : public StreamTest {
                     }
                 EXPECT_EQ(found.sum, sum);
                 EXPECT_EQ(found.sum_squares, core::to_public(static_cast<core::i128>(squares)));
+                EXPECT_EQ(found.weight, region.analysis.weighted ? truth->weight.value_or(0) : 0);
+                const auto& percentiles = region.analysis.weighted ? truth->weighted_percentiles : truth->percentiles;
                 for (std::size_t p = 0; p < list.size(); ++p) {
                     const double value = subject.percentile(at, row, p);
-                    if (truth->percentiles[p].value)
-                        EXPECT_EQ(value, *truth->percentiles[p].value);
+                    if (percentiles[p].value)
+                        EXPECT_EQ(value, *percentiles[p].value);
                     else
                         EXPECT_TRUE(std::isnan(value));
                 }
@@ -430,6 +432,37 @@ TEST_P(StreamRegionsTest, of_samples_that_count_by_rules) {
             }
 }
 
+TEST_P(StreamRegionsTest, weighted_by_alpha) {
+    for (const Depth depth : {Depth::u8, Depth::u16, Depth::s16})
+        for (const int channels : {1, 3, 4})
+            for (const bool rules : {false, true}) {
+                if (depth == Depth::s16 && channels == 4) continue;  // alpha with a sign is no weight
+                SCOPED_TRACE(std::string(to_string(depth)) + std::to_string(channels) + (rules ? ", rules" : ""));
+                Pixels pixels = pixels_by(
+                    230, 120, 2, channels, depth, 1, 29, [](auto& sample, std::uint64_t bits, std::int64_t x, auto) {
+                        set(sample, x > 100 && bits % 3 == 0 ? 0 : static_cast<double>(bits % 120));
+                    });
+                // Regions of a pixel, of some hundreds, and of more than a warp measures.
+                Pixels labels = labels_of(230, 120, 2, Depth::u16, 0, [](auto i, auto x, auto y) {
+                    if (y < 3) return static_cast<std::uint32_t>(x + 10);
+                    return static_cast<std::uint32_t>(y > 60 ? 1 + i : 300 + x / 20 + y / 20 * 20);
+                });
+                pixels.upload();
+                labels.upload();
+                RegionPlan plan = plan_of(pixels, labels, 1000);
+                Validity weight;
+                weight.alpha = AlphaRule::weight;
+                if (rules) {
+                    weight.nodata = {{{}, 3}};
+                    weight.valid = {{{}, 1, 100}};
+                    weight.opaque = 77;
+                }
+                plan.validity = std::make_shared<Validity>(weight);
+                Subject subject(plan);
+                expect_same(subject, pixels, labels);
+            }
+}
+
 TEST_P(StreamRegionsTest, of_one_label_and_of_one_for_each_pixel) {
     Pixels pixels = pixels_of(513, 200, 1, 1, Depth::u16, 1, 5);
     pixels.upload();
@@ -584,7 +617,12 @@ TEST_P(StreamRegionsTest, others_are_refused_by_name) {
     refused([](RegionPlan& plan) { plan.gpu = 99; }, "99");
     Validity weight;
     weight.alpha = AlphaRule::weight;
-    refused([&](RegionPlan& plan) { plan.validity = std::make_shared<Validity>(weight); }, "weighted by alpha");
+    refused(
+        [&](RegionPlan& plan) {
+            plan.depth = Depth::f32;
+            plan.validity = std::make_shared<Validity>(weight);
+        },
+        "samples of f32 are not weighted by alpha");
 
     Subject subject(good);
     const auto not_taken = [&](const ImageView& image, const ImageView& map, const char* words) {

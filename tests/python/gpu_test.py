@@ -202,6 +202,25 @@ def test_regions(rng, dtype, channels):
         check(found, i, gh.regions(images[i], labels[i] // 1000, percentile_columns=(50, 99), layout="HWC", **rules))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_regions_weighted_by_alpha(rng, dtype):
+    image = rng.integers(0, 200, (60, 80, 4), dtype)
+    labels = rng.integers(0, 9, (60, 80), np.uint8)
+    options = {"channels": 4, "depth": _arrays.DEPTHS[dtype], "labels": "u8", "percentiles": (50, 99)}
+    an = gh.RegionAnalyzer(pixels=60 * 80, regions=9, alpha="weight", **options)
+    out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")
+    an.enqueue(torch.from_numpy(image).cuda(), torch.from_numpy(labels).cuda(), out=out)
+    found = an.read(out)
+    assert "alpha_mean" not in found.dtype.names
+    expected = gh.regions(image, labels, alpha="weight", percentile_columns=(50, 99), layout="HWC")
+    assert found["label"].tolist() == list(expected)
+    for row, region in zip(found, expected.values()):
+        for name in ("red", "green", "blue", "luma"):
+            numbers = region[name].to_dict()
+            for key in ("valid", "weight", "min", "max", "mean", "std", "wp50", "wp99"):
+                assert row[f"{name}_{key}"] == numbers[key]
+
+
 def test_regions_of_refused_labels():
     an = gh.RegionAnalyzer(pixels=64, regions=9, labels="s32")
     out = torch.empty(an.layout.bytes, dtype=torch.uint8, device="cuda")

@@ -136,9 +136,9 @@ class RegionAnalyzer:
     channels are 1, 3 or 4; depth is that of gpuhist.measure; labels is u8, u16, u32, or s32 that is not negative. pixels
     is the most in a call, those of all images together; images the most of them; regions the most that there is room
     for. The smaller largest_label is, the less there is to sort. label_zero: pixels of label 0 are a region too. masks:
-    there may be one. nodata, valid, nodata_any and alpha are those of gpuhist.measure; alpha keeps its row, and is no weight.
-    percentiles, in percent, are found for each region. Calls of one analyser share its memory: they must follow each
-    other, in one stream or by events.
+    there may be one. nodata, valid, nodata_any and alpha are those of gpuhist.measure; alpha that is no weight keeps its
+    row. percentiles, in percent, are found for each region. Calls of one analyser share its memory: they must follow
+    each other, in one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
     """
@@ -189,8 +189,8 @@ class RegionAnalyzer:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of a region's result: label, image, x, y, width, height, area, and of each channel valid, nodata, nan,
-        inf, min, max, mean, std and percentiles, as ``gray_mean`` or ``red_median``. Where no sample is valid, percentiles
-        are NaN and the other four 0."""
+        inf, min, max, mean, std and percentiles, as ``gray_mean`` or ``red_median``; weighted by alpha also weight, and
+        percentiles as ``red_wp50``. Where no sample is valid, percentiles are NaN and the numbers before them 0."""
         import numpy as np
 
         columns = self._native.columns()

@@ -9,6 +9,7 @@
 
 #include "core/validate.hpp"
 #include "cpu/validity.hpp"
+#include "cpu/weights.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/device.hpp"
 #include "cuda/host/sorted_analysis.hpp"
@@ -34,6 +35,10 @@ void require_range(const char* what, std::int64_t value, std::int64_t most) {
         throw InvalidArgument("plan of " + std::to_string(value) + " " + what + ": 1 to " + std::to_string(most));
 }
 
+bool weighs(const RegionPlan& plan) {
+    return plan.validity && plan.validity->alpha == AlphaRule::weight;
+}
+
 cuda::LabelNumbers numbers_of(const RegionPlan& plan) {
     cuda::LabelNumbers numbers{};
     numbers.first = plan.label_zero ? 0 : 1;
@@ -41,7 +46,8 @@ cuda::LabelNumbers numbers_of(const RegionPlan& plan) {
     numbers.of_each = numbers.largest - std::uint64_t{numbers.first} + 1;
     numbers.outside = numbers.of_each * static_cast<std::uint64_t>(plan.images);
     numbers.sample_bits = 8 * static_cast<int>(sample_bytes(plan.depth));
-    numbers.value_bits = numbers.sample_bits + (plan.masks || plan.validity ? 1 : 0);
+    numbers.weight_bits = weighs(plan) ? numbers.sample_bits : 0;
+    numbers.value_bits = numbers.weight_bits + numbers.sample_bits + (plan.masks || plan.validity ? 1 : 0);
     // Where each value of the type is a label, none is outside.
     const bool all = plan.label_zero && plan.labels != Depth::s32 &&
                      static_cast<double>(numbers.largest) == traits_of(plan.labels).highest;
@@ -59,8 +65,12 @@ void require(const RegionPlan& plan) {
     if (static_cast<double>(plan.largest_label) > traits_of(plan.labels).highest)
         throw InvalidArgument("plan of labels up to " + std::to_string(plan.largest_label) + ", which " +
                               to_string(plan.labels) + " does not hold");
-    if (plan.validity && plan.validity->alpha == AlphaRule::weight)
-        throw InvalidArgument("plan of regions weighted by alpha: analyze_regions weighs those in host memory");
+    if (weighs(plan)) {
+        ImageView like;
+        like.depth = plan.depth;
+        like.channels = plan.channels;
+        cpu::validate_weights(like, *plan.validity);
+    }
     require_range("pixels", plan.pixels, most_pixels);
     require_range("images", plan.images, plan.pixels);
     require_range("regions", plan.regions, most_regions);
@@ -102,7 +112,7 @@ cuda::RegionMemory<Key> lay_out(const RegionPlan& plan, char* base, std::size_t&
     if (numbers.outside < most_places)
         place(memory.places, (static_cast<std::size_t>(numbers.outside) + 1) * sizeof(std::uint32_t));
     place(memory.boxes, one_more * sizeof(cuda::RegionBox));
-    if (!cuda::are_summed_by_blocks(plan.depth)) place(memory.sums, one_more * sizeof(cuda::RegionSums));
+    if (!cuda::are_measured_apart(numbers, plan.depth)) place(memory.sums, one_more * sizeof(cuda::RegionSums));
     place(memory.refused, sizeof(cuda::Word));
     memory.temporary_bytes = cuda::sort_temporary<Key>(plan.pixels);
     place(memory.temporary, memory.temporary_bytes);
@@ -232,13 +242,17 @@ class StreamRegionAnalyzer::Implementation {
                    : plan.depth == Depth::s32 ? 0x80000000
                                               : 0;
         all.classes = plan.validity != nullptr;
+        if (numbers_.weight_bits > 0)
+            all.weight = plan.validity->opaque ? plan.validity->opaque
+                                               : static_cast<std::uint32_t>(traits_of(plan.depth).highest);
         cuda::RegionResults to{
             static_cast<char*>(results), layout, plan.depth, static_cast<std::int32_t>(plan.percentiles.size()), {}};
         for (std::size_t i = 0; i < plan.percentiles.size(); ++i) to.micro[i] = plan.percentiles.micro(i);
         // Rows of results are red, green, blue, luma and alpha.
         static constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma,
                                              Channel::alpha};
-        for (int row = 0; row < cuda::rows_of(plan.channels); ++row) {
+        const int rows = cuda::rows_of(plan.channels) - (numbers_.weight_bits > 0 && plan.channels == 4 ? 1 : 0);
+        for (int row = 0; row < rows; ++row) {
             all.row = cuda::sorted_row(image, plan.channels == 1 ? Channel::gray : colors[row]);
             all.row.image = as_it_lies(image);
             all.row.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};

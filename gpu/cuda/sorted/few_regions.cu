@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(finish_threads)
 
 bool are_few(const LabelNumbers& numbers, std::size_t sample_bytes, const Launch& launch) {
     constexpr std::uint64_t most = 64;  // more take longer to add up than to sort
-    return sample_bytes == 1 && numbers.of_each <= most &&
+    return sample_bytes == 1 && numbers.weight_bits == 0 && numbers.of_each <= most &&
            BlockRegions::bytes(numbers.of_each) + static_shared_bytes <= launch.shared_bytes;
 }
 

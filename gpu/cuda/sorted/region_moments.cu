@@ -1,5 +1,5 @@
-// Region moments: the numbers of each region's sorted samples that are not integers of 8 or 16 bits, by a warp, or by a
-// block where there are many.
+// Region moments: the numbers of each region's sorted samples, of integers of 8 and 16 bits where they have weights, by
+// a warp, or by a block where there are many.
 
 #include <algorithm>
 #include <limits>
@@ -7,6 +7,7 @@
 
 #include "cuda/float/central_moments.cuh"
 #include "cuda/host/launcher.cuh"
+#include "cuda/results.cuh"
 #include "cuda/sorted/regions.cuh"
 #include "statistics/float_analysis.hpp"
 
@@ -39,11 +40,16 @@ __device__ inline Key value_at_place(int place, int sample_bits) {
     }
 }
 
+/// Verdict on samples: those that this unit measures because they have weights.
+template <class Sample>
+inline constexpr bool is_weighted = std::is_integral_v<Sample> && sizeof(Sample) <= 2;
+
 /// Memory of a group.
 struct GroupMemory {
     static constexpr int digits = 68;  ///< of 32 bits that a sum of doubles has
 
     std::uint32_t at[places];
+    std::uint64_t scanned[warps];
     Word digit[digits];
     double mean;
 };
@@ -80,6 +86,13 @@ struct Group {
         }
         return value;
     }
+    /// Sum of the values of the threads before this one; and of all.
+    __device__ std::uint64_t before(std::uint64_t value, std::uint64_t& all) const {
+        const std::uint64_t lanes = scan_lanes(value);
+        if constexpr (WholeBlock) return scan_warps(lanes, memory.scanned, all) + lanes - value;
+        all = __shfl_sync(0xFFFFFFFFu, lanes, warp_lanes - 1);
+        return lanes - value;
+    }
 };
 
 /// Samples of a region that are finite, ascending.
@@ -89,8 +102,14 @@ struct RegionSamples {
     const Key* keys;
     std::uint32_t count;
     double lowest;  ///< value of the code 0, of integers
+    int weight_bits;
 
-    __device__ core::Code<Sample> code(std::uint64_t i) const { return static_cast<core::Code<Sample>>(keys[i]); }
+    __device__ core::Code<Sample> code(std::uint64_t i) const {
+        return static_cast<core::Code<Sample>>(is_weighted<Sample> ? keys[i] >> weight_bits : keys[i]);
+    }
+    __device__ std::uint32_t weight(std::uint64_t i) const {
+        return static_cast<std::uint32_t>(keys[i] & ((Key{1} << weight_bits) - 1));
+    }
     __device__ Sample sample(std::uint64_t i) const { return core::sample_at<Sample>(code(i)); }
     __device__ double value(std::uint64_t i) const {
         if constexpr (core::is_real<Sample>)
@@ -244,6 +263,43 @@ __device__ double std_about(const RegionSamples<Sample, Key, Group>& samples, do
     return distance.std(core::Distances::variance(raw[0], raw[1]));
 }
 
+/// Writes the numbers of samples that have weights, exact, and the percentiles: the smallest value up to which lies at
+/// least that part of the weight. Limit: 2^30 samples of weights of 16 bits.
+template <class Sample, class Key, class Group>
+__device__ void measure_weighted(const RegionSamples<Sample, Key, Group>& samples, const RegionResults& results,
+                                 ChannelResult& channel, double* percentiles) {
+    const std::uint32_t n = samples.count, each = (n + Group::size - 1) / Group::size,
+                        begin = min(samples.group.rank() * each, n), end = min(begin + each, n);
+    std::uint64_t own = 0;  // weight of the thread's samples, which are neighbours
+    for (std::uint32_t i = begin; i < end; ++i) own += samples.weight(i);
+    std::uint64_t sum = 0;
+    core::u128 squares = 0;
+    samples.each([&](std::uint32_t i) {
+        const std::uint64_t code = samples.code(i), part = code * samples.weight(i);
+        sum += part;
+        squares += static_cast<core::u128>(part) * code;
+    });
+    std::uint64_t weight = 0;
+    const std::uint64_t before = samples.group.before(own, weight);
+    const auto codes = static_cast<std::uint64_t>(samples.group.sum(static_cast<core::i128>(sum)));
+    const auto all_squares = static_cast<core::u128>(samples.group.sum(static_cast<core::i128>(squares)));
+    const std::uint64_t nodata = channel.nodata;
+    write_channel(channel, results.depth, weight, codes, all_squares, samples.code(0), samples.code(n - 1));
+    channel.samples = n;
+    channel.weight = weight;
+    channel.nodata = nodata;
+    for (int i = 0; i < results.percentiles; ++i) {
+        const auto reaches = [&](std::uint64_t through) {
+            return static_cast<core::u128>(through) * core::all_micro >=
+                   static_cast<core::u128>(results.micro[i]) * weight;
+        };
+        if (begin == end || !reaches(before + own) || (begin > 0 && reaches(before))) continue;
+        std::uint32_t at = begin;
+        for (std::uint64_t through = before; !reaches(through += samples.weight(at));) ++at;
+        percentiles[i] = samples.value(at);
+    }
+}
+
 /// What a launch is asked for.
 template <class Key>
 struct Task {
@@ -265,46 +321,53 @@ __device__ void measure(const Task<Key>& task, std::uint64_t region, const Group
     group.wait();  // the last region's places are read
     if (const auto place = static_cast<int>(group.rank()); place < places)
         group.memory.at[place] = first_of_value<Key>(memory.sorted, begin, end, values,
-                                                     value_at_place<Sample, Key>(place, task.numbers.sample_bits));
+                                                     value_at_place<Sample, Key>(place, task.numbers.sample_bits)
+                                                         << task.numbers.weight_bits);
     group.wait();  // all places
-    const RegionSamples<Sample, Key, Group> samples{group, memory.sorted + at[finite], at[plus_infinity] - at[finite],
-                                                    results.depth == Depth::s32 ? -2147483648.0 : 0.0};
+    const RegionSamples<Sample, Key, Group> samples{
+        group, memory.sorted + at[finite], at[plus_infinity] - at[finite],
+        traits_of(results.depth).floating ? 0.0 : traits_of(results.depth).lowest, task.numbers.weight_bits};
     const std::uint32_t n = samples.count;
     ChannelResult channel{};
     channel.samples = n;
     channel.infinite = at[finite] - at[minus_infinity] + (at[nan] - at[plus_infinity]);
     channel.nan = at[minus_infinity] - begin + (at[masked] - at[nan]);
     channel.nodata = end - at[nodata];
-    if (n > 0) {
-        channel.minimum = samples.value(0);
-        channel.maximum = samples.value(n - 1);
-        if constexpr (std::is_same_v<Sample, float>) {
-            const core::MeanStd of = mean_std(samples);
-            channel.mean = of.mean;
-            channel.std = of.std;
-        } else {
-            if constexpr (std::is_same_v<Sample, double>)
-                channel.mean = exact_mean(samples, at[zero] - at[finite], at[positive] - at[finite]);
-            else
-                channel.mean = exact_mean(samples, channel);
-            channel.std = std_about(samples, channel.mean);
-        }
-    }
     char* const to = results.memory + results.layout.first + region * results.layout.stride;
-    auto& result = *reinterpret_cast<RegionResult*>(to);
-    if (group.rank() == 0) {
-        if (task.first) {
-            write_place(result, task.numbers, memory.numbers[region], memory.boxes[region]);
-            result.area = end - begin;
-        }
-        result.channels[task.result_row] = channel;
-    }
     auto* percentiles =
         reinterpret_cast<double*>(to + results.layout.percentiles_offset) + task.result_row * results.percentiles;
+    if (n > 0) {
+        if constexpr (is_weighted<Sample>) {
+            measure_weighted(samples, results, channel, percentiles);
+        } else {
+            channel.minimum = samples.value(0);
+            channel.maximum = samples.value(n - 1);
+            if constexpr (std::is_same_v<Sample, float>) {
+                const core::MeanStd of = mean_std(samples);
+                channel.mean = of.mean;
+                channel.std = of.std;
+            } else {
+                if constexpr (std::is_same_v<Sample, double>)
+                    channel.mean = exact_mean(samples, at[zero] - at[finite], at[positive] - at[finite]);
+                else
+                    channel.mean = exact_mean(samples, channel);
+                channel.std = std_about(samples, channel.mean);
+            }
+        }
+    }
     for (int i = static_cast<int>(group.rank()); i < results.percentiles; i += static_cast<int>(Group::size))
-        percentiles[i] =
-            n == 0 ? std::numeric_limits<double>::quiet_NaN()
-                   : core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) { return samples.value(rank); });
+        if (n == 0)
+            percentiles[i] = std::numeric_limits<double>::quiet_NaN();
+        else if constexpr (!is_weighted<Sample>)
+            percentiles[i] =
+                core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) { return samples.value(rank); });
+    if (group.rank() != 0) return;
+    auto& result = *reinterpret_cast<RegionResult*>(to);
+    if (task.first) {
+        write_place(result, task.numbers, memory.numbers[region], memory.boxes[region]);
+        result.area = end - begin;
+    }
+    result.channels[task.result_row] = channel;
 }
 
 /// Kernel that writes a row of the results, and the rest of them with the first row. Launch: any grid, a region a warp.
@@ -343,6 +406,8 @@ void launch_region_moments(const LabelNumbers& numbers, const RegionMemory<Key>&
     if (results.depth == Depth::f16) return enqueue(Half{});
     if (results.depth == Depth::f32) return enqueue(float{});
     if (results.depth == Depth::f64) return enqueue(double{});
+    if (sample_bytes(results.depth) == 1) return enqueue(std::uint8_t{});
+    if (sample_bytes(results.depth) == 2) return enqueue(std::uint16_t{});
     enqueue(std::uint32_t{});
 }
 

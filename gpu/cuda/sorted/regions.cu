@@ -72,6 +72,8 @@ __global__ void __launch_bounds__(threads)
         else
             value =
                 row.luma ? core::luma_code<Sample>(code(row.first), code(row.green), code(row.last)) : code(row.first);
+        if (numbers.weight_bits > 0)
+            value = value << numbers.weight_bits | static_cast<Key>(row.channels == 4 ? code(3) : images.weight);
         const std::uint64_t number = number_of(numbers, image, label);
         if (refused && label > numbers.largest) atomicAdd(refused, Word{1});
         keys[(image * row.image.height + y) * row.image.width + x] =
@@ -292,7 +294,7 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
     });
     std::size_t bytes = memory.temporary_bytes;
     GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, memory.keys, memory.sorted,
-                                                static_cast<int>(count), 0, numbers.bits, stream));
+                                                static_cast<int>(count), numbers.weight_bits, numbers.bits, stream));
     const unsigned blocks = blocks_of_chunks(count);
     if (first) {
         count_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, numbers.value_bits, memory.chunks);
@@ -307,7 +309,7 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
             GPUHIST_CUDA(cudaGetLastError());
         });
     }
-    if (are_summed_by_blocks(results.depth))
+    if (are_measured_apart(numbers, results.depth))
         return launch_region_moments(numbers, memory, count, first, result_row, results, launch);
     sum_kernel<<<blocks, threads, 0, stream>>>(memory, numbers, count);
     GPUHIST_CUDA(cudaGetLastError());

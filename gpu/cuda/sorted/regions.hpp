@@ -20,8 +20,9 @@ struct LabeledImages {
     SortedRow row;  ///< what is measured of the first image
     Image labels;
     std::int64_t images, image_bytes, labels_bytes, mask_bytes;
-    std::uint32_t flip;  ///< of signed integers: their highest bit; else 0
-    bool classes;        ///< the mask tells nodata, which are `nodata_class`, from what is masked
+    std::uint32_t flip;    ///< of signed integers: their highest bit; else 0
+    std::uint32_t weight;  ///< of samples that have one, of images without alpha, which else is theirs
+    bool classes;          ///< the mask tells nodata, which are `nodata_class`, from what is masked
 
     std::int64_t pixels() const { return images * row.image.pixels(); }
 };
@@ -32,8 +33,9 @@ struct LabelNumbers {
     std::uint32_t largest;        ///< label
     std::uint64_t of_each;        ///< image: the labels from first to largest
     std::uint64_t outside;        ///< number of pixels that are in no region
-    int sample_bits, value_bits;  ///< of a key below the number: of the value, and with a bit of what does not count,
-                                  ///< whose value is 1 where it is nodata, else 0
+    int weight_bits;              ///< of the weight, which a key ends in; or 0. It is not sorted by
+    int sample_bits, value_bits;  ///< of a key below the number: of the value; and all, with a bit of what does not
+                                  ///< count, whose value is 1 where it is nodata, else 0
     int bits;                     ///< of a key
 };
 
@@ -55,7 +57,7 @@ struct RegionMemory {
     std::uint64_t* numbers;  ///< of each region's label
     std::uint32_t* places;   ///< a number's region; null: they are looked for in `numbers`
     RegionBox* boxes;
-    RegionSums* sums;  ///< null for other samples
+    RegionSums* sums;  ///< null where regions have launch_region_moments
     Word* refused;
     void* temporary;
     std::size_t temporary_bytes;  ///< see sort_temporary
@@ -91,9 +93,9 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
                        std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
                        const Launch& launch);
 
-/// Verdict on a depth: whether its regions' numbers are found by a block each.
-constexpr bool are_summed_by_blocks(Depth depth) {
-    return sample_bytes(depth) > 2 || depth == Depth::f16;
+/// Verdict on samples: whether their regions are measured one by one, not by sums over all keys.
+constexpr bool are_measured_apart(const LabelNumbers& numbers, Depth depth) {
+    return numbers.weight_bits > 0 || sample_bytes(depth) > 2 || depth == Depth::f16;
 }
 /// Enqueues the last step for these: a row of the results from sorted keys.
 template <class Key>

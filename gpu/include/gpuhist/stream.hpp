@@ -41,6 +41,7 @@ struct ChannelResult {
     Int128 sum_squares;        ///< of the same numbers
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< floats, as in ChannelAnalysis; else 0
     std::uint64_t nodata = 0;                                   ///< by the request's Validity
+    std::uint64_t weight = 0;  ///< of all samples, where they have weights (AlphaRule::weight); else 0
 };
 
 /// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
