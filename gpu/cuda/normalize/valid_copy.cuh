@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "cuda/host/launcher.cuh"
 #include "cuda/normalize/valid_copy.hpp"
 #include "cuda/pixels/walk.cuh"
 #include "cuda/validity/pixel_classes.cuh"
