@@ -815,16 +815,16 @@ void define_stream(nb::module_& module) {
         .def(
             "enqueue_normalized",
             [](StreamAnalyzer& analyzer, const ImageView& first, std::int64_t images, std::int64_t image_bytes,
-               const ImageView& output, std::int64_t output_bytes, const Normalization& normalization,
-               const Asked& asked, std::uintptr_t results, std::uintptr_t stream) {
+               std::int64_t mask_bytes, const ImageView& output, std::int64_t output_bytes,
+               const Normalization& normalization, const Asked& asked, std::uintptr_t results, std::uintptr_t stream) {
                 check_cuda_process();
-                analyzer.enqueue_normalized(BatchView{first, images, image_bytes},
+                analyzer.enqueue_normalized(BatchView{first, images, image_bytes, mask_bytes},
                                             MutableBatchView{writable(output), images, output_bytes},
                                             asked.request(first.depth), normalization, reinterpret_cast<void*>(results),
                                             reinterpret_cast<cudaStream_t>(stream));
             },
-            "first"_a, "images"_a, "image_bytes"_a, "output"_a, "output_bytes"_a, "normalization"_a, "asked"_a,
-            "results"_a, "stream"_a, Release());
+            "first"_a, "images"_a, "image_bytes"_a, "mask_bytes"_a, "output"_a, "output_bytes"_a, "normalization"_a,
+            "asked"_a, "results"_a, "stream"_a, Release());
     nb::class_<RegionLayout>(module, "RegionLayout", "Layout of the memory of the results of regions.")
         .def_ro("bytes", &RegionLayout::bytes, "Bytes of all results.")
         .def_ro("first", &RegionLayout::first, "Bytes to the first region's.")

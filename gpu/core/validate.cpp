@@ -83,6 +83,13 @@ void validate(const Normalization& normalization) {
                to_string(*normalization.depth) + " does not hold");
 }
 
+void validate_kept(const ImageView& image, const Normalization& normalization) {
+    const Depth depth = normalized_depth(image.depth, normalization);
+    if (normalization.valid_only && depth != image.depth)
+        refuse(std::string("copy in ") + to_string(depth) + " of an image of " + to_string(image.depth) +
+               ": samples that do not count cannot stay as they are");
+}
+
 void validate_output(const ImageView& image, Depth depth, const MutableImageView& output) {
     validate(ImageView(output));
     if (output.width != image.width || output.height != image.height || output.channels != image.channels ||

@@ -554,11 +554,8 @@ class ValidityEngine final : public Engine {
         validate(image, request);
         require_host(image, "copies of images of which not all samples count");
         core::validate(normalization);
-        const Depth depth = normalized_depth(image.depth, normalization);
-        core::validate_output(image, depth, output);
-        if (normalization.valid_only && depth != image.depth)
-            throw InvalidArgument(std::string("copy in ") + to_string(depth) + " of an image of " +
-                                  to_string(image.depth) + ": samples that do not count cannot stay as they are");
+        core::validate_output(image, normalized_depth(image.depth, normalization), output);
+        core::validate_kept(image, normalization);
         const ImageRules rules(image, request.validity.get());
         if (weighs(request) && !rules.has_alpha()) {
             normalize(image, without_weights(request), normalization, output, result);

@@ -1,4 +1,4 @@
-// Rules for samples of images in device memory: the same findings as of the same images on the host.
+// Rules for samples of images in device memory: the same findings, and copies, as of the same images on the host.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -52,6 +52,40 @@ class StreamValidityTest : public StreamTest {
         least.detail = Detail::brief;
         least.luma_histogram = false;
         return {all, found, least};
+    }
+    static Shape shape_of(const ValidityCase& given) {
+        return {given.image.width, given.image.height, given.image.channels, given.image.depth, given.image.order};
+    }
+    /// Copy by rules, elsewhere and in place.
+    void check_copy(const ValidityCase& given, const OnDevice& there, StreamAnalyzer& analyzer,
+                    const AnalysisRequest& request, const Normalization& normalization, const Placement& at) {
+        SCOPED_TRACE(test::describe(normalization) + (normalization.valid_only ? " of valid samples" : ""));
+        const Shape shape = shape_of(given), written = normalized_shape(shape, normalization);
+        const bool in_place = written.depth == shape.depth;
+        DeviceImages output, replaced;
+        output.add(written, at);
+        replaced.add(shape, at);
+        replaced.set(0, given.view());
+        output.upload();
+        replaced.upload();
+        DeviceResults results(analyzer.layout(request, &normalization), 2);
+        analyzer.enqueue_normalized(there.view, output[0], request, normalization, results.at(), stream);
+        if (in_place) {
+            ImageView view = replaced[0];
+            view.mask = there.view.mask;
+            view.mask_row_bytes = there.view.mask_row_bytes;
+            analyzer.enqueue_normalized(view, replaced[0], request, normalization, results.at(1), stream);
+        }
+        synchronize();
+        Picture copy(written, packed);
+        const Expected wanted = expected(given.view(), request, normalization, copy);
+        output.set(0, copy.view());
+        if (in_place) replaced.set(0, copy.view());
+        expect(results, 0, wanted);
+        if (in_place) expect(results, 1, wanted, "in place");
+        EXPECT_EQ(output.difference(), "");
+        EXPECT_EQ(replaced.difference(), "") << "in place";
+        EXPECT_TRUE(results.guard_untouched());
     }
     static bool is_streamed(const DepthTraits& traits) { return traits.counting != Counting::sorted; }
 };
@@ -129,6 +163,120 @@ TEST_P(StreamValidityTest, of_a_batch_are_replayed_in_a_graph) {
     }
 }
 
+TEST_P(StreamValidityTest, copies_are_made_from_what_counts) {
+    std::size_t turn = 0;
+    for (const Depth depth : depths)
+        for (const int channels : channel_counts)
+            for (int variant = 0; variant < validity_variants; ++variant) {
+                const ValidityCase given = make_validity_case(depth, channels, variant);
+                SCOPED_TRACE(describe(given, variant));
+                const OnDevice there(given, 4 * static_cast<std::size_t>(variant) * sample_bytes(depth));
+                StreamPlan plan = plan_of(given);
+                plan.normalize = true;
+                StreamAnalyzer analyzer(plan);
+                const std::vector<AnalysisRequest> requests = requests_of(given);
+                for (Normalization normalization : normalizations(channels))
+                    for (const bool valid_only : {false, true}) {
+                        normalization.valid_only = valid_only;
+                        if (valid_only && normalized_depth(depth, normalization) != depth) continue;
+                        check_copy(given, there, analyzer, requests[turn % requests.size()], normalization,
+                                   placement(turn));
+                        ++turn;
+                        ASSERT_FALSE(HasFailure());
+                    }
+            }
+}
+
+TEST_P(StreamValidityTest, copies_where_a_channel_has_no_sample_or_none_has) {
+    for (const Depth depth : depths)
+        for (const int channels : channel_counts)
+            for (const bool all : {false, true}) {
+                ValidityCase given = make_validity_case(depth, channels, 2);
+                SCOPED_TRACE(describe(given, all));
+                given.validity.valid = {{all ? std::nullopt : std::optional(given.channel(0)), 1e6, 2e6}};
+                const OnDevice there(given);
+                StreamPlan plan = plan_of(given);
+                plan.normalize = true;
+                StreamAnalyzer analyzer(plan);
+                for (const Normalization& normalization : normalizations(channels)) {
+                    check_copy(given, there, analyzer, given.request(), normalization, {});
+                    ASSERT_FALSE(HasFailure());
+                }
+            }
+}
+
+TEST_P(StreamValidityTest, copies_of_a_batch_are_replayed_in_a_graph) {
+    for (const Depth depth : depths)
+        for (const NormalizeMode mode : all_modes) {
+            const Normalization normalization{mode};
+            const ValidityCase given = make_validity_case(depth, 3, 2);
+            SCOPED_TRACE(describe(given, 2));
+            const OnDevice there(given);
+            ImageView half = given.view(), half_there = there.view;
+            half.height = half_there.height /= 2;
+            const BatchView batch{half_there, 2, half.height * half.row_bytes, half.height * half.mask_row_bytes};
+            Shape shape = normalized_shape(shape_of(given), normalization);
+            shape.height = half.height;
+            DeviceImages outputs;
+            outputs.add(shape, placement(1));
+            outputs.add_next(7);
+            outputs.upload();
+            StreamPlan plan = plan_of(given);
+            plan.normalize = true;
+            StreamAnalyzer analyzer(plan);
+            const AnalysisRequest request = given.request();
+            DeviceResults results(analyzer.layout(request, &normalization), 2);
+            cudaGraph_t graph = nullptr;
+            cudaGraphExec_t executable = nullptr;
+            check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+            analyzer.enqueue_normalized(batch, outputs.batch(), request, normalization, results.at(), stream);
+            check(cudaStreamEndCapture(stream, &graph));
+            check(cudaGraphInstantiate(&executable, graph, 0));
+            for (int round = 0; round < 2; ++round) {
+                results.poison();
+                check(cudaGraphLaunch(executable, stream));
+                synchronize();
+                for (std::size_t i = 0; i < 2; ++i) {
+                    ImageView one = half;
+                    one.data = static_cast<const char*>(half.data) + static_cast<std::int64_t>(i) * batch.image_bytes;
+                    one.mask += static_cast<std::int64_t>(i) * batch.mask_bytes;
+                    Picture copy(shape, packed);
+                    expect(results, i, expected(one, request, normalization, copy));
+                    outputs.set(i, copy.view());
+                }
+                EXPECT_EQ(outputs.difference(), "") << test::describe(normalization);
+            }
+            check(cudaGraphExecDestroy(executable));
+            check(cudaGraphDestroy(graph));
+        }
+}
+
+TEST_P(StreamValidityTest, tables_are_there_when_a_result_is_ready) {
+    const ValidityCase given = make_validity_case(Depth::u16, 3, 2);
+    const OnDevice there(given);
+    StreamPlan plan = plan_of(given);
+    plan.normalize = true;
+    StreamAnalyzer analyzer(plan);
+    const AnalysisRequest request = given.request();
+    const Normalization normalization{NormalizeMode::equalize};
+    DeviceImages outputs;
+    outputs.add(shape_of(given));
+    outputs.upload();
+    Picture copy(shape_of(given), packed);
+    const Expected wanted = expected(given.view(), request, normalization, copy);
+    PinnedResults results(analyzer.layout(request, &normalization));
+    results.clear();
+    analyzer.enqueue_normalized(there.view, outputs[0], request, normalization, results.device(), stream);
+    while (!results.ready()) continue;
+    EXPECT_EQ(difference(results[0], analyzer.layout(request, &normalization), wanted), "");
+    const auto* table =
+        reinterpret_cast<const std::uint16_t*>(reinterpret_cast<const char*>(&results[0]) + results[0].tables_offset);
+    for (std::int64_t y = 0; y < given.image.height; ++y)
+        for (std::int64_t x = 0; x < given.image.width; ++x)
+            ASSERT_EQ(table[load<std::uint16_t>(given.view(), x, y, 1)], load<std::uint16_t>(copy.view(), x, y, 1));
+    synchronize();
+}
+
 TEST_P(StreamValidityTest, results_are_ready_when_they_are_complete) {
     const ValidityCase given = make_validity_case(Depth::u16, 3, 2);
     const OnDevice there(given);
@@ -161,21 +309,13 @@ TEST_P(StreamValidityTest, others_are_refused_by_name) {
         analyzer.enqueue(there.view, request, results.at(), stream);
     };
     refused([&] { enqueue(given.request()); }, "StreamPlan::classified_pixels");
-    ImageView output = there.view;
-    output.mask = nullptr;
-    refused(
-        [&] {
-            const MutableImageView to{const_cast<void*>(output.data),
-                                      output.width,
-                                      output.height,
-                                      output.channels,
-                                      output.depth,
-                                      output.row_bytes,
-                                      output.order,
-                                      output.memory};
-            analyzer.enqueue_normalized(output, to, given.request(), {}, results.at(), stream);
-        },
-        "the CPU makes it");
+    DeviceImages output;
+    output.add(shape_of(given));
+    output.upload();
+    const auto enqueue_copy = [&](const AnalysisRequest& request) {
+        analyzer.enqueue_normalized(there.view, output[0], request, {}, results.at(), stream);
+    };
+    refused([&] { enqueue_copy(given.request()); }, "StreamPlan::classified_pixels");
     ++plan.classified_pixels;
     analyzer = StreamAnalyzer(plan);
     AnalysisRequest request = given.request();
@@ -183,6 +323,7 @@ TEST_P(StreamValidityTest, others_are_refused_by_name) {
     rules.alpha = AlphaRule::weight;
     request.validity = std::make_shared<Validity>(rules);
     refused([&] { enqueue(request); }, "weighted by alpha");
+    refused([&] { enqueue_copy(request); }, "weighted by alpha");
     refused([&] { make_engine("cuda")->analyze(there.view, request); }, "weighted by alpha");
     rules = {};
     for (int i = 0; i < 65; ++i) rules.nodata.push_back({{}, static_cast<double>(i)});

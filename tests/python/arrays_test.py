@@ -68,14 +68,16 @@ def test_what_would_be_copied_is_refused(array, options, words):
         gh.measure(array, **options)
 
 
-def test_regions_and_copies_on_a_gpu_are_refused():
+def test_planes_elsewhere_than_the_image_are_refused():
     image, there = np.zeros((20, 30), np.uint8), OnGpu((20, 30))
     with pytest.raises(ValueError, match="regions: .*host"):
         gh.regions(there, image)
     with pytest.raises(ValueError, match="labels: on GPU 0"):
         gh.regions(image, there)
-    with pytest.raises(ValueError, match="copies of an array on a GPU"):
-        gh.normalize(there, nodata=0, out=there)
+    with pytest.raises(ValueError, match="mask: on the host, and the image is on GPU 0"):
+        gh.normalize(there, mask=image, out=there)
+    with pytest.raises(ValueError, match="an array has none"):
+        gh.normalize(there, nodata="tag", out=there)
 
 
 def test_other_devices_are_refused():

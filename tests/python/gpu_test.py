@@ -99,11 +99,41 @@ def test_samples_that_do_not_count(rng, dtype):
         gh.measure(there, mask=mask)
 
 
-def test_copies_of_what_does_not_count_are_refused(image):
-    there = torch.from_numpy(image).cuda()
-    for options in ({"mask": there[..., 0] > 100}, {"nodata": 3}):
-        with pytest.raises(ValueError, match="copies of an array on a GPU"):
-            gh.normalize(there, "minmax", **options)
+@pytest.mark.parametrize("mode", ["minmax", "percentile", "equalize", "zscore"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+def test_copies_are_made_from_what_counts(rng, dtype, mode):
+    image = rng.normal(60, 30, (123, 457, 4)).clip(0, 127).astype(dtype)
+    image[..., 3] = image[..., 3] > 40
+    mask = image[..., 0] > 20
+    there, over = torch.from_numpy(image).cuda(), torch.from_numpy(mask).cuda()
+    converted = mode == "zscore" and dtype != "float32"
+    for rules in ({}, {"nodata": 60, "alpha": "mask"}, {"valid": {"green": (20, 70)}, "nodata_any": True}):
+        for channels in ("joint", "separate"):
+            for apply_to in ("all",) if converted else ("all", "valid"):
+                options = {"channels": channels, "apply_to": apply_to, **rules}
+                made = gh.normalize(there, mode, mask=over, **options)
+                assert made.device == there.device
+                assert np.array_equal(made.cpu().numpy(), gh.normalize(image, mode, mask=mask, **options))
+        an = gh.Analyzer(channels=4, depth=_arrays.DEPTHS[dtype], normalize=mode, pixels=mask.size, **rules)
+        batch, masks = torch.stack([there, there.flip(0)]), torch.stack([over, over.flip(1)])
+        out = torch.empty(2 * an.layout.bytes, dtype=torch.uint8, device="cuda")
+        copies = torch.empty(batch.shape, dtype=made.dtype, device="cuda")
+        an.enqueue(batch, mask=masks, out=out, copy=copies)
+        found = an.read(out, width=457, height=123)
+        for i in range(2):
+            one, beside = batch[i].cpu().numpy(), masks[i].cpu().numpy()
+            assert np.array_equal(copies[i].cpu().numpy(), gh.normalize(one, mode, mask=beside, **rules))
+            expected = gh.measure(one, mask=beside, **rules)
+            assert found[i].red.valid == expected.red.valid and found[i].red.mean == expected.red.mean
+    with pytest.raises(ValueError, match="weighted by alpha"):
+        gh.normalize(there, mode, alpha="weight")
+    if converted:
+        with pytest.raises(ValueError, match="cannot stay"):
+            gh.normalize(there, mode, mask=over, apply_to="valid")
+    else:
+        same = there.clone()
+        gh.normalize(same, mode, mask=over, apply_to="valid", out=same)
+        assert np.array_equal(same.cpu().numpy()[~mask], image[~mask])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _native
 from ._errors import InvalidArgument
-from ._measure import asked_of
+from ._measure import asked_of, normalization_of
 from ._result import Range, Result
 from ._source import LABEL_TYPES, MASK_TYPES, planes_over, row_bytes_of
-from ._validity import Alpha, refuse_tag, rules_of
+from ._validity import Alpha, Rules, refuse_tag, rules_of
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ._measure import ApplyTo
     from ._validity import Nodata, Valid
 
 
@@ -24,10 +25,10 @@ class Analyzer:
     """Analyser of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a stream.
 
     channels are 1, 3 or 4; depth is u8, s8, u16, s16, f16 or f32, and u8, u16 or f32 where copies are made; bins and
-    range are those of f32 histograms; normalize says whether copies will be made, by which mode (see
-    gpuhist.normalize). nodata, valid, nodata_any and alpha are those of gpuhist.measure, but for weight; for them pixels
-    is the most in an image: there is memory for its mask, or of floats for a copy. Launches of one analyser share its
-    memory: they must follow each other, in one stream or by events.
+    range are those of f32 histograms; normalize says whether copies will be made, by which mode, and apply_to what
+    becomes of samples that do not count (see gpuhist.normalize). nodata, valid, nodata_any and alpha are those of
+    gpuhist.measure, but for weight; for them pixels is the most in an image: there is memory for its mask, or of floats
+    for a copy. Launches of one analyser share its memory: they must follow each other, in one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
     """
@@ -43,6 +44,7 @@ class Analyzer:
         percentile_columns: Sequence[float] | None = None,
         normalize: str | None = None,
         percentiles: tuple[float, float] = (1, 99),
+        apply_to: ApplyTo = "all",
         nodata: Nodata | None = None,
         valid: Valid | None = None,
         nodata_any: bool = False,
@@ -55,10 +57,7 @@ class Analyzer:
         self._asked = asked_of(bins, range, percentile_columns, detail, None, "cuda", gpu, rules)
         self._normalization: _native.Normalization | None = None
         if normalize is not None:
-            low, high = percentiles
-            self._normalization = _native.Normalization(
-                mode=normalize, low=float(low), high=float(high), channels="joint", depth=None
-            )
+            self._normalization = normalization_of(normalize, percentiles, "joint", None, apply_to)
         self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, gpu)
         self._layout = self._native.layout(self._asked, self._normalization)
         self._gpu = gpu
@@ -96,17 +95,16 @@ class Analyzer:
                 raise InvalidArgument("copy: the analyser was not made with normalize=")
             self._native.enqueue(view, found.images, found.image_bytes, mask_bytes, self._asked, memory, handle)
             return
-        if mask is not None:
-            raise InvalidArgument("mask: copies on a GPU have none")
         if copy is None:
             raise InvalidArgument("copy: an analyser made with normalize= needs an array for the copies")
         target = _arrays.image_of(copy, layout, order, stream=stream, batch=True)
         if (target.array.gpu, target.images) != (found.array.gpu, found.images):
             raise InvalidArgument("copy: as many images as are measured, on the same GPU")
         self._native.enqueue_normalized(
-            found.view,
+            view,
             found.images,
             found.image_bytes,
+            mask_bytes,
             target.view,
             target.image_bytes,
             self._normalization,
@@ -254,7 +252,7 @@ class RegionAnalyzer:
 
 
 # Analysers, and memory for a result, that one stream uses: what it is given is done in order.
-_normalizers: dict[tuple[str, int, int, int, str], tuple[_native.StreamAnalyzer, Any]] = {}
+_normalizers: dict[tuple[str, int, int, int, str, int], tuple[_native.StreamAnalyzer, Any]] = {}
 _normalizers_lock = threading.Lock()
 
 
@@ -318,22 +316,31 @@ def _results_in(out: Any, size: int, gpu: int) -> int:
 
 
 def normalize_on_stream(
-    found: _arrays.Image, target: _arrays.Image, asked: _native.Normalization, stream: int
+    found: _arrays.Image,
+    view: _native.View,
+    target: _arrays.Image,
+    asked: _native.Normalization,
+    rules: Rules,
+    stream: int,
 ) -> None:
+    """Puts the copy of an image on a stream; view is that of the image, with its mask."""
     gpu = found.array.gpu
     assert gpu is not None
-    request = asked_of(256, None, None, "full", None, "cuda", gpu)
-    key = (found.depth, found.channels, gpu, stream, asked.name)
+    request = asked_of(256, None, None, "full", None, "cuda", gpu, rules)
+    # Rules ask for memory by the number of pixels. It is rounded up, so that images of many sizes share few analysers.
+    pixels = 0 if rules == Rules() else 1 << (found.width * found.height - 1).bit_length()
+    key = (found.depth, found.channels, gpu, stream, asked.name, pixels)
     with _normalizers_lock:
         if key not in _normalizers:
-            analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, 0, gpu)
+            analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, pixels, gpu)
             memory = _arrays.device_bytes(found.array, analyzer.layout(request, asked).bytes)
             _normalizers[key] = analyzer, memory
         analyzer, memory = _normalizers[key]
         analyzer.enqueue_normalized(
-            found.view,
+            view,
             1,
             found.image_bytes,
+            0,
             target.view,
             target.image_bytes,
             asked,

@@ -24,6 +24,7 @@ Engine = Literal["auto", "cpu", "cuda"]
 Layout = Literal["HWC", "CHW", "HW"]
 Order = Literal["RGB", "BGR"]
 OnDamaged = Literal["error", "accept"]
+ApplyTo = Literal["all", "valid"]
 
 
 def asked_of(
@@ -343,6 +344,17 @@ def histogram(
     return measure(image, bins=bins, range=range, **options).histogram()
 
 
+def normalization_of(
+    mode: str, percentiles: tuple[float, float], channels: str, depth: str | None, apply_to: str
+) -> _native.Normalization:
+    if apply_to not in ("all", "valid"):
+        raise InvalidArgument(f"apply_to: {apply_to!r} is none of all, valid")
+    low, high = percentiles
+    return _native.Normalization(
+        mode=mode, low=float(low), high=float(high), channels=channels, depth=depth, valid_only=apply_to == "valid"
+    )
+
+
 def normalize(
     image: Any,
     mode: Literal["minmax", "percentile", "equalize", "zscore"] = "minmax",
@@ -357,7 +369,7 @@ def normalize(
     valid: Valid | None = None,
     nodata_any: bool = False,
     alpha: Alpha = "row",
-    apply_to: Literal["all", "valid"] = "all",
+    apply_to: ApplyTo = "all",
     engine: Engine = "auto",
     gpu: int = 0,
     stream: Any = None,
@@ -384,17 +396,12 @@ def normalize(
     arguments, and what is raised, as in measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    if apply_to not in ("all", "valid"):
-        raise InvalidArgument(f"apply_to: {apply_to!r} is none of all, valid")
     if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha not in ("mask", "weight"):
         raise InvalidArgument(
             'apply_to: "valid" is about samples that do not count: give mask, nodata, valid or alpha="mask" or "weight"'
         )
     request = asked_of(256, None, None, "full", None, engine, gpu, rules)
-    low, high = percentiles
-    asked = _native.Normalization(
-        mode=mode, low=float(low), high=float(high), channels=channels, depth=depth, valid_only=apply_to == "valid"
-    )
+    asked = normalization_of(mode, percentiles, channels, depth, apply_to)
     if not _arrays.is_array(image):
         raise InvalidArgument(f"a {type(image).__name__} is no array")
     source = source_of(image, layout, order, None, None, "error", stream)
@@ -405,17 +412,16 @@ def normalize(
         made, target = _arrays.empty_like(found, copy_depth)
     else:
         made, target = out, _target(out, found, copy_depth, layout, order, stream)
+    source.check(rules)
     if found.array.gpu is None:
-        source.check(rules)
         _native.normalize(source.masked(mask).view, target.view, asked, request)
     else:
-        if mask is not None or rules != Rules():
-            raise InvalidArgument("mask, nodata, valid, alpha: copies of an array on a GPU have none: copy it to the host")
         if engine == "cpu":
             raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
         from ._gpu import normalize_on_stream
 
-        normalize_on_stream(found, target, asked, _arrays.current_stream(found.array, stream))
+        seen = source.masked(mask)
+        normalize_on_stream(found, seen.view, target, asked, rules, _arrays.current_stream(found.array, stream))
     if out is None:
         made = _like(made, image, found)
     return made

@@ -12,6 +12,7 @@
 #include "core/validate.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
+#include "cuda/normalize/valid_copy.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
 
@@ -59,8 +60,7 @@ CountParameters count_parameters(const Common& common, void* workspace, int chan
     p.common = common;
     p.workspace = workspace;
     const bool other = common.depth == Depth::s16 || common.depth == Depth::f16;  // whose luma is not summed up apart
-    p.count_luma = channels > 1 && (request.luma_histogram || other ||
-                                    (common.normalize && of.joint && traits_of(of.mode).joint_by_luma));
+    p.count_luma = channels > 1 && (request.luma_histogram || other || (of.joint && traits_of(of.mode).joint_by_luma));
     return p;
 }
 /// The ranks of a launch are one group of percentiles; the first group's comes last, with everything else.
@@ -100,26 +100,30 @@ AnalysisRequest widest_request(std::uint32_t bins) {
     return request;
 }
 
-/// Memory behind an analyser's workspace for images whose samples are sorted into classes.
-struct ClassifiedMemory {
-    ClassSums* sums;
-    std::uint32_t* arrived;
-    char *found, *found_luma;  ///< a result each
-    char* pixels;              ///< a mask, or a copy of floats
+/// Memory behind an analyser's workspace for what takes several launches: results that others are made of, where the
+/// plan may need them, and images whose samples are sorted into classes.
+struct StepsMemory {
+    std::uint32_t* arrived = nullptr;
+    char *found = nullptr, *found_luma = nullptr;  ///< a result each
+    ClassSums* sums = nullptr;
+    char* pixels = nullptr;  ///< a mask, or a copy of floats
     std::size_t bytes;
 
-    ClassifiedMemory(const StreamPlan& plan, std::size_t from, void* workspace) : bytes(from) {
-        if (plan.classified_pixels == 0) return;
-        const std::size_t result = layout_of(plan.depth, plan.channels, widest_request(plan.bins), nullptr).bytes,
-                          pixel = traits_of(plan.depth).floating
-                                      ? sample_bytes(plan.depth) * static_cast<std::size_t>(plan.channels)
-                                      : 1;
+    StepsMemory(const StreamPlan& plan, std::size_t from, void* workspace) : bytes(from) {
+        const bool classifies = plan.classified_pixels > 0,
+                   makes_tables = plan.normalize && copies(plan.depth) && !counts_bins(plan.depth);
+        if (!classifies && !makes_tables) return;
+        const std::size_t result = layout_of(plan.depth, plan.channels, widest_request(plan.bins), nullptr).bytes;
         Placing place{static_cast<char*>(workspace), from};
-        place(sums, sizeof(ClassSums));
         place(arrived, sizeof(std::uint32_t));
         place(found, result);
-        place(found_luma, result);
-        place(pixels, static_cast<std::size_t>(plan.classified_pixels) * pixel);
+        if (classifies) {
+            const std::size_t pixel =
+                traits_of(plan.depth).floating ? sample_bytes(plan.depth) * static_cast<std::size_t>(plan.channels) : 1;
+            place(found_luma, result);
+            place(sums, sizeof(ClassSums));
+            place(pixels, static_cast<std::size_t>(plan.classified_pixels) * pixel);
+        }
         bytes = place.end;
     }
 };
@@ -145,7 +149,7 @@ Launch launch_on(int gpu) {
 }
 
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch) {
-    return ClassifiedMemory(plan, counting_bytes(plan, launch), nullptr).bytes;
+    return StepsMemory(plan, counting_bytes(plan, launch), nullptr).bytes;
 }
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization) {
@@ -178,15 +182,16 @@ void validate(const Views& views, const AnalysisRequest& request, const Normaliz
         core::validate(views.images[i], request);
         core::validate_swept(views.images[i]);
         if (!normalization) continue;
-        if (views.images[i].mask || request.validity)
-            throw InvalidArgument("copy of an image in device memory of which not all samples count: the CPU makes it");
         if (!copies(views.images[i].depth))
             throw UnsupportedDepth(std::string("copy of an image of ") + to_string(views.images[i].depth) +
                                    " in device memory: on the GPU copies of " +
                                    list_depths([](const DepthTraits& of) { return copies(of.depth) ? of.name : ""; }) +
                                    " are written");
+        if (request.validity && request.validity->alpha == AlphaRule::weight)
+            throw InvalidArgument("copy of an image in device memory, samples weighted by alpha: the CPU makes it");
         core::validate(*normalization);
         core::validate_output(views.images[i], *normalization, views.outputs[i]);
+        if (!cpu::all_count(views.images[i], request)) core::validate_kept(views.images[i], *normalization);
     }
 }
 
@@ -258,9 +263,8 @@ Common Analyzer::common(const ImageView& like, const AnalysisRequest& request, c
 }
 
 template <class Images>
-void Analyzer::launch(const Images& images, const ImageView& like, const AnalysisRequest& request,
-                      const Normalization* normalization, char* results, cudaStream_t stream) const {
-    const Common common = this->common(like, request, normalization, results);
+void Analyzer::launch(const Images& images, const ImageView& like, const AnalysisRequest& request, const Common& common,
+                      cudaStream_t stream) const {
     Launch launch = launch_;
     launch.stream = stream;
     with_channels(plan_.channels, [&](auto channels) {
@@ -280,7 +284,7 @@ void Analyzer::launch(const Images& images, const ImageView& like, const Analysi
 
 void Analyzer::load_kernels() {
     // Which kernel is launched follows from the number of images, whether each is one row or has a mask, and from what
-    // is asked.
+    // is asked. Copies of images of which not all samples count are the work of kernels of their own.
     const Image row{workspace_, 64, 1, 0}, rows{workspace_, 64, 2, 0};
     ImageView masked;
     masked.mask = static_cast<const std::uint8_t*>(workspace_);
@@ -295,42 +299,47 @@ void Analyzer::load_kernels() {
             request.bins = plan_.bins;
             request.luma_histogram = all;
             request.detail = all ? Detail::full : Detail::brief;
-            const auto load = [&](const auto& images) {
-                launch(images, ImageView{}, request, normalization, nullptr, nullptr);
+            const auto load = [&](const auto& images, const ImageView& like) {
+                launch(images, like, request, common(like, request, normalization, nullptr), nullptr);
             };
-            load(Tensor{row, {}, 1, 0, 0, 1});
-            if (!normalization) launch(Tensor{row, {}, 1, 0, 0, 1}, masked, request, nullptr, nullptr, nullptr);
-            load(Tensor{row, {}, 2, 0, 0, 1});
-            load(Tensor{rows, {}, 2, 0, 0, 1});
-            load(*list_);
+            load(Tensor{row, {}, 1, 0, 0, 1}, {});
+            if (!normalization) load(Tensor{row, {}, 1, 0, 0, 1}, masked);
+            load(Tensor{row, {}, 2, 0, 0, 1}, {});
+            load(Tensor{rows, {}, 2, 0, 0, 1}, {});
+            load(*list_, {});
         }
+        if (normalization || plan_.classified_pixels > 0)
+            enqueue_in_steps({}, nullptr, {}, normalization, nullptr, nullptr);
     }
-    if (plan_.classified_pixels > 0) enqueue_classified({}, {}, nullptr, nullptr);
     launch_.only_loads = false;
 }
 
-void Analyzer::enqueue_classified(const ImageView& image, const AnalysisRequest& request, char* results,
-                                  cudaStream_t stream) const {
+void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
+                                const Normalization* normalization, char* results, cudaStream_t stream) const {
     Launch launch = launch_;
     launch.stream = stream;
-    const ClassifiedMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
+    const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
     const cpu::ImageRules rules_of_image(image, request.validity.get());
     const cpu::ValidityPlan how(image, rules_of_image, masks(plan_.depth));
     const ClassRules rules = class_rules(rules_of_image, image.channels);
+    const Mask mask{image.mask, image.mask_row_bytes};
     const auto classify = [&](const ClassOutput& to) {
         if (!launch.only_loads) GPUHIST_CUDA(cudaMemsetAsync(memory.sums, 0, sizeof *memory.sums, stream));
-        launch_classes(image_of(image), plan_.depth, {image.mask, image.mask_row_bytes}, rules, to, launch);
+        launch_classes(image_of(image), plan_.depth, mask, rules, to, launch);
     };
-    const auto mask = [&](cpu::PixelsOf which) {
+    const auto with_mask_of = [&](cpu::PixelsOf which) {
         classify({nullptr, 0, reinterpret_cast<std::uint8_t*>(memory.pixels), bits_of(which, rules), memory.sums});
         return with_mask(image, memory.pixels);
     };
     const auto count = [&](const ImageView& view, char* to) {
-        this->launch(tensor_of(BatchView{view, 1, 0}, nullptr), view, request, nullptr, to, stream);
+        if (launch.only_loads) return;
+        Common counted = common(view, request, normalization, to);
+        counted.normalize = false;  // what the copy needs is found, and the copy is written below
+        this->launch(tensor_of(BatchView{view, 1, 0}, nullptr), view, request, counted, stream);
     };
 
     ValidParameters p{};
-    p.common = common(image, request, nullptr, results);
+    p.common = common(image, request, normalization, results);
     p.rules = rules;
     p.channels = plan_.channels;
     p.substituted = how.substitutes;
@@ -339,8 +348,7 @@ void Analyzer::enqueue_classified(const ImageView& image, const AnalysisRequest&
     p.arrived = memory.arrived;
     // Luma of other pixels comes first, since the sums are to be those of the pixels that count.
     if (how.luma_apart || launch.only_loads) {
-        const ImageView view = mask(cpu::PixelsOf::colors);
-        if (!launch.only_loads) count(view, memory.found_luma);
+        count(with_mask_of(cpu::PixelsOf::colors), memory.found_luma);
         p.found_luma = memory.found_luma;
     }
     ImageView view = image;
@@ -349,11 +357,30 @@ void Analyzer::enqueue_classified(const ImageView& image, const AnalysisRequest&
         classify({memory.pixels, rules.channels, nullptr, 0, memory.sums});
         view = with_copy(image, memory.pixels, rules.channels);
     } else if (how.of) {
-        view = mask(*how.of);
+        view = with_mask_of(*how.of);
     }
     if (how.substitutes || how.of) p.sums = memory.sums;
-    if (!launch.only_loads) count(view, memory.found);
-    launch_valid_result(p, launch);
+    // Of floats with a mask alone the result is what is counted. Else it has yet to be put together, or lacks tables.
+    const bool at_once = !request.validity && counts_bins(plan_.depth) && !launch.only_loads;
+    count(view, at_once ? results : memory.found);
+    if (!at_once) launch_valid_result(p, launch);
+
+    if (!normalization) return;
+    const bool settles = normalization->valid_only || normalized_depth(plan_.depth, normalization->mode) != plan_.depth;
+    const ValidCopy copy{p.common,
+                         rules,
+                         image_of(image, output),
+                         mask,
+                         output ? Output{output->data, output->row_bytes} : Output{},
+                         rules_of_image.has_alpha(),
+                         settles};
+    with_channels(plan_.channels, [&](auto channels) {
+        constexpr int C = decltype(channels)::value;
+        if (counts_bins(plan_.depth))
+            return launch_valid_floats<C>(copy, image_of(view), {view.mask, view.mask_row_bytes}, workspace_, launch);
+        launch_valid_luts(p.common, C, memory.arrived, launch);
+        launch_valid_copy(copy, C, launch);
+    });
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,
@@ -361,11 +388,15 @@ void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const
     check(views, request, results);
     const auto bytes = static_cast<std::int64_t>(layout(request, normalization).bytes);
     const auto result_of = [&](std::int64_t i) { return static_cast<char*>(results) + i * bytes; };
-    for (std::int64_t i = 0; request.validity && i < views.count; ++i)
-        enqueue_classified(views.images[i], request, result_of(i), stream);
+    const auto in_steps = [&](std::int64_t i) {
+        enqueue_in_steps(views.images[i], views.output(i), request, normalization, result_of(i), stream);
+    };
+    for (std::int64_t i = 0; request.validity && i < views.count; ++i) in_steps(i);
     if (request.validity) return;
     for_each_launch(views, *list_, [&](const auto& images, std::int64_t first) {
-        launch(images, views.images[first], request, normalization, result_of(first), stream);
+        const ImageView& like = views.images[first];
+        if (normalization && like.mask) return in_steps(first);  // which is alone
+        launch(images, like, request, common(like, request, normalization, result_of(first)), stream);
     });
 }
 
@@ -381,17 +412,24 @@ void Analyzer::enqueue(const BatchView& batch, const MutableBatchView* output, c
     }
     auto* const to = static_cast<char*>(results);
     if (!batch.first.mask && !request.validity)
-        return launch(tensor_of(batch, output), batch.first, request, normalization, to, stream);
+        return launch(tensor_of(batch, output), batch.first, request, common(batch.first, request, normalization, to),
+                      stream);
     const std::size_t bytes = layout(request, normalization).bytes;
     for (std::int64_t i = 0; i < batch.images; ++i) {
         ImageView image = batch.first;
         image.data = static_cast<const char*>(image.data) + i * batch.image_bytes;
         if (image.mask) image.mask += i * batch.mask_bytes;
+        MutableImageView copy;
+        if (output) {
+            copy = output->first;
+            copy.data = static_cast<char*>(copy.data) + i * output->image_bytes;
+        }
         char* const result = to + static_cast<std::size_t>(i) * bytes;
-        if (request.validity)
-            enqueue_classified(image, request, result, stream);
+        if (request.validity || normalization)
+            enqueue_in_steps(image, output ? &copy : nullptr, request, normalization, result, stream);
         else
-            launch(tensor_of(BatchView{image, 1, 0}, nullptr), image, request, normalization, result, stream);
+            launch(tensor_of(BatchView{image, 1, 0}, nullptr), image, request, common(image, request, nullptr, result),
+                   stream);
     }
 }
 

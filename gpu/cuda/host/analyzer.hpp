@@ -44,17 +44,18 @@ class Analyzer {
                  const Normalization* normalization, void* results, cudaStream_t stream);
 
   private:
-    /// Enqueues the analysis of one valid view by a request that has a Validity.
-    void enqueue_classified(const ImageView& image, const AnalysisRequest& request, char* results,
-                            cudaStream_t stream) const;
+    /// Enqueues what several launches do of one valid view: its analysis by a request that has a Validity; or a copy,
+    /// too, where by that or a mask not all samples count. Null: no copy.
+    void enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
+                          const Normalization* normalization, char* results, cudaStream_t stream) const;
     void check(const Views& views, const AnalysisRequest& request, const void* results) const;
     /// Parameters that launches have in common, for images as `like`.
     Common common(const ImageView& like, const AnalysisRequest& request, const Normalization* normalization,
                   char* results) const;
     /// Launches what is asked of `images`, all as `like` but for size and place, whose mask is theirs.
     template <class Images>
-    void launch(const Images& images, const ImageView& like, const AnalysisRequest& request,
-                const Normalization* normalization, char* results, cudaStream_t stream) const;
+    void launch(const Images& images, const ImageView& like, const AnalysisRequest& request, const Common& common,
+                cudaStream_t stream) const;
 
     StreamPlan plan_;
     Launch launch_;

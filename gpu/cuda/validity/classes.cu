@@ -4,11 +4,11 @@
 
 #include <type_traits>
 
-#include "core/codes.hpp"
 #include "cuda/block/reduce.cuh"
 #include "cuda/block/shared_memory.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
+#include "cuda/validity/pixel_classes.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x < most_channels) nodata_of[threadIdx.x] = 0;
     __syncthreads();  // clear counts
     const std::int64_t pixels = image.pixels(), step = std::int64_t{gridDim.x} * threads;
-    const std::uint64_t all = first_bits(rules.channels), colors = first_bits(rules.colors);
+    const std::uint64_t colors = first_bits(rules.colors);
     for (std::int64_t begin = std::int64_t{blockIdx.x} * threads; begin < pixels; begin += step) {
         const std::int64_t i = begin + threadIdx.x;
         const bool in = i < pixels;
@@ -49,26 +49,20 @@ __global__ void __launch_bounds__(threads)
         const auto* pixel =
             reinterpret_cast<const Sample*>(static_cast<const char*>(image.data) + y * image.row_bytes) +
             x * rules.channels;
-        bool counts = in && (!mask.data || mask.data[y * mask.row_bytes + x] != 0);
-        if (rules.alpha_masks) counts = counts && core::value_of(pixel[3]) != 0;
-        std::uint64_t nodata = 0;  // a bit a sample
-        if (rules.any && counts)
-            for (int c = 0; c < rules.channels; ++c)
-                nodata |= std::uint64_t{rules.is_nodata(c, core::value_of(pixel[c]))} << c;
-        if (rules.nodata_any && nodata != 0) nodata = all;
+        const PixelClasses of(rules, in && (!mask.data || mask.data[y * mask.row_bytes + x] != 0), pixel);
 
-        count_lanes(&counted, counts);
-        if (__any_sync(0xFFFFFFFFu, nodata != 0)) {
-            count_lanes(&color_nodata, (nodata & colors) != 0);
-            for (int c = 0; c < rules.channels; ++c) count_lanes(nodata_of + c, (nodata >> c & 1) != 0);
+        count_lanes(&counted, of.counts);
+        if (__any_sync(0xFFFFFFFFu, of.nodata != 0)) {
+            count_lanes(&color_nodata, (of.nodata & colors) != 0);
+            for (int c = 0; c < rules.channels; ++c) count_lanes(nodata_of + c, (of.nodata >> c & 1) != 0);
         }
         if (!in) continue;
-        if (to.mask) to.mask[i] = !counts ? 0 : (nodata & to.also) == 0 ? 1 : to.nodata;
+        if (to.mask) to.mask[i] = !of.counts ? 0 : (of.nodata & to.also) == 0 ? 1 : to.nodata;
         if constexpr (core::is_real<Sample>)
             if (to.copy) {
                 Sample* copy = static_cast<Sample*>(to.copy) + i * to.copied;
                 for (int c = 0; c < to.copied; ++c)
-                    copy[c] = counts && c < rules.kept && (nodata >> c & 1) == 0 ? pixel[c] : substitute<Sample>();
+                    copy[c] = c < rules.kept && of.counts_at(c) ? pixel[c] : substitute<Sample>();
             }
     }
     __syncthreads();  // all counts

@@ -82,7 +82,8 @@ struct ValidParameters {
 };
 
 /// Enqueues the writing of a result from those of counting launches before it: nodata of integers are taken out by
-/// value, NaN that stand for other samples are not NaN. Throws CudaError; does not synchronise.
+/// value, NaN that stand for other samples are not NaN. One that is to have tables is not `ready` yet. Throws
+/// CudaError; does not synchronise.
 void launch_valid_result(const ValidParameters& parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda

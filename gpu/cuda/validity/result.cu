@@ -76,7 +76,7 @@ __device__ inline void take_out(const ValidParameters& p, int position, const Wo
 }
 
 /// Kernel of one image's result. Launch: a block a row, and as many more as the counts of floats are worth; blocks of a
-/// row copy a part of these. The last to end publishes the result.
+/// row copy a part of these. The last to end publishes the result, but for tables that it lacks.
 __global__ void __launch_bounds__(threads)
     valid_result_kernel(const __grid_constant__ ValidParameters p, int rows, int parts) {
     __shared__ bool last;
@@ -89,7 +89,8 @@ __global__ void __launch_bounds__(threads)
     const std::uint64_t row_bytes = std::uint64_t{common.bins} * sizeof(Word);
     const auto* counts = reinterpret_cast<const Word*>(found + from.counts_offset + row * row_bytes);
     Word* counts_to = counts_of(common, 0, row);
-    const bool counted = position >= 0 || common.report_luma;  // the row has counts
+    // Of a copy luma's counts may decide, reported or not.
+    const bool counted = position >= 0 || common.report_luma || common.normalize;
     const auto& all = *reinterpret_cast<const ImageResult*>(p.found);
     const auto looked_at = [](const ChannelResult& channel) {
         return channel.samples + channel.nan + channel.infinite;
@@ -132,7 +133,8 @@ __global__ void __launch_bounds__(threads)
             counts_to[code] -= pixels - not_masked + to.channels[row].nodata;
         }
     }
-    if (arrive_last(p.arrived, gridDim.x, &last) && threadIdx.x == 0) publish(&to);
+    const bool complete = common.layout.tables_offset == 0;
+    if (arrive_last(p.arrived, gridDim.x, &last) && threadIdx.x == 0 && complete) publish(&to);
 }
 
 }  // namespace

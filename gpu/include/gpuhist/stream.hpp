@@ -132,7 +132,9 @@ class StreamAnalyzer {
                  cudaStream_t stream);
 
     /// Analyses images and writes a normalised copy of each, by its own table: outputs as in Engine::normalize, of the
-    /// mode's depth and no other. `results` should be device memory, since tables are read back from it.
+    /// mode's depth and no other. `results` should be device memory, since tables are read back from it. Where not all
+    /// samples count, by a mask or a Validity, the table is made of those that do, and Normalization::valid_only says
+    /// what becomes of the others; each such image takes several launches, of which the last writes the copy.
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
     void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,

@@ -1,0 +1,64 @@
+// Copies of pixels of which not all samples count, a thread a pixel.
+#pragma once
+
+#include <type_traits>
+
+#include "cuda/host/launcher.cuh"
+#include "cuda/normalize/valid_copy.hpp"
+#include "cuda/pixels/walk.cuh"
+#include "cuda/validity/pixel_classes.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+/// Threads of a block that copies.
+constexpr int copy_threads = 256;
+
+/// Blocks that copy an image.
+inline Shape shape_of_copy(const Image& image) {
+    return {blocks_for(image.pixels(), copy_threads), copy_threads, 0, 8};
+}
+
+/// Writes in a copy's pixel what becomes of its samples that do not count: of the image's depth they stay as they are,
+/// of another they are 0, and so is the alpha of such a pixel.
+template <int C, class Sample, class Out>
+__device__ inline void settle(const PixelClasses& classes, bool has_alpha, const Sample (&pixel)[C],
+                              Out (&written)[C]) {
+    constexpr bool converted = !std::is_same_v<Sample, Out>;
+    bool all = true;
+#pragma unroll
+    for (int c = 0; c < C; ++c) {
+        const bool counts = classes.counts_at(c), alpha = C == 4 && c == 3 && has_alpha;
+        if (!alpha) all = all && counts;
+        if (counts || (alpha && !converted)) continue;
+        written[c] = converted ? Out{0} : static_cast<Out>(pixel[c]);
+    }
+    if (C == 4 && has_alpha && converted && !all) written[C - 1] = Out{0};
+}
+
+/// Writes a copy: `map(pixel, written)` says what becomes of a pixel's samples. By all threads of a grid. A pixel is
+/// read before it is written, so that the copy may lie where the image does.
+template <int C, class Sample, class Out, class Map>
+__device__ inline void write_copy(const ValidCopy& p, const Map& map) {
+    const std::int64_t pixels = p.image.pixels(), step = std::int64_t{gridDim.x} * copy_threads;
+    for (std::int64_t i = std::int64_t{blockIdx.x} * copy_threads + threadIdx.x; i < pixels; i += step) {
+        const std::int64_t y = p.image.height > 1 ? divide(i, p.image.width) : 0, x = i - y * p.image.width;
+        const auto* from =
+            reinterpret_cast<const Sample*>(static_cast<const char*>(p.image.data) + y * p.image.row_bytes) + x * C;
+        auto* to = reinterpret_cast<Out*>(static_cast<char*>(p.output.data) + y * p.output.row_bytes) + x * C;
+        Sample pixel[C];
+        Out written[C];
+#pragma unroll
+        for (int c = 0; c < C; ++c) pixel[c] = from[c];
+        map(pixel, written);
+        if (p.settles) {
+            const bool unmasked = !p.mask.data || p.mask.data[y * p.mask.row_bytes + x] != 0;
+            settle<C>(PixelClasses(p.rules, unmasked, pixel), p.has_alpha, pixel, written);
+        }
+#pragma unroll
+        for (int c = 0; c < C; ++c) to[c] = written[c];
+    }
+}
+
+}  // namespace
+}  // namespace gpuhist::cuda

@@ -1,0 +1,32 @@
+// Normalised copies of images of which not all samples count, by launches behind the analysis. Plain C++.
+#pragma once
+
+#include "cuda/validity/classes.hpp"
+
+namespace gpuhist::cuda {
+
+/// Copy of one image, by what was found of the samples that count.
+struct ValidCopy {
+    Common common;     ///< of its result, with the normalization
+    ClassRules rules;  ///< which samples count, beside the mask
+    Image image;
+    Mask mask;
+    Output output;
+    bool has_alpha;  ///< the fourth sample of a pixel is no band
+    bool settles;    ///< samples that do not count are not mapped: they stay, or are 0 in a copy of another depth
+};
+
+/// Enqueues the building of the tables of u8 or u16 from the counts of a result, which is then `ready`; of no samples
+/// they leave every value as it is. `arrived`: zero before and after. Throws CudaError; does not synchronise.
+void launch_valid_luts(const Common& common, int channels, std::uint32_t* arrived, const Launch& launch);
+
+/// Enqueues the copy of an image of u8 or u16 by the tables of its result, likewise.
+void launch_valid_copy(const ValidCopy& copy, int channels, const Launch& launch);
+
+/// Enqueues the copy of an image of f32, behind the launches that have written its result and have left the values at
+/// the ranks of a stretch in the workspace. `counted` and its mask: what they saw in the image's place. Likewise.
+template <int C>
+void launch_valid_floats(const ValidCopy& copy, const Image& counted, const Mask& mask, void* workspace,
+                         const Launch& launch);
+
+}  // namespace gpuhist::cuda

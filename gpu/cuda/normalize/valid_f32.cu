@@ -1,0 +1,147 @@
+// Copies of f32 images, of GPUHIST_CHANNELS channels, of which not all samples count: by the findings of a result.
+
+#include <type_traits>
+
+#include "cuda/float/moments.cuh"
+#include "cuda/normalize/f32.cuh"
+#include "cuda/normalize/valid_copy.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+constexpr int plan_threads = 128, equalize_threads = 768;
+
+/// Task of the image whose analysis came before, by what it left in the workspace.
+template <int C>
+__device__ inline Task<C, true> task_of(const FloatWork& work, const Image& image) {
+    return {&work, 0, image, {}};
+}
+
+/// Kernel that plans what the colors are mapped by. Launch: one block, a warp a color and one more.
+template <int C>
+__global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constant__ FloatWork work) {
+    constexpr int colors = colors_of(C);
+    __shared__ RowFacts facts[colors];
+    __shared__ core::CentralMoments moments[colors];
+    const Task<C, true> task = task_of<C>(work, {});
+    const Common& common = work.common;
+    const ImageResult& result = *result_of(common, 0);
+    const auto& details = *reinterpret_cast<const core::FloatDetails*>(common.results + common.layout.details_offset);
+    const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes;
+    if (warp < colors) {
+        const int row = result_row(warp, C, common.rgb);
+        const ChannelResult& found = result.channels[row];
+        const core::CentralMoments central = central_moments_of(found.samples, details.moments[row]);
+        if (lane == 0) {
+            facts[warp] = {found.samples, 0, static_cast<float>(found.minimum), static_cast<float>(found.maximum)};
+            moments[warp] = central;
+        }
+    } else if (lane == 0 && warp == colors) {
+        bool any = false;
+        double low = INFINITY, high = -INFINITY;
+        for (int row = 0; row < (C == 1 ? 1 : luma_row + 1); ++row) {
+            const ChannelResult& found = result.channels[row];
+            if (found.samples == 0) continue;
+            any = true;
+            low = fmin(low, found.minimum);
+            high = fmax(high, found.maximum);
+        }
+        task.state().equalized = core::found_range(any, low, high);
+    }
+    __syncthreads();  // the facts, for those who plan
+    if (threadIdx.x < colors) plan_mapping(task, threadIdx.x, facts, moments);
+}
+
+/// Counts one row's samples that count into the bins of an equalization, as count_equalized_row.
+template <int C, class OfImage>
+__device__ void count_valid_row(const Task<C, true>& task, int row, const Share& share, const core::FloatBins& bins,
+                                const OfImage& valid) {
+    const std::uint32_t slice = 65536u >> task.work->parts_log2;
+    EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(row), slice, 0, 0, row, task.common().rgb};
+    for (; counter.first < 65536; counter.first += slice) {
+        clear_columns(dynamic_shared, slice / 2, 0);
+        __syncthreads();  // clear counters
+        counter.words = shared_address(dynamic_shared) - counter.first / 2 * 4;
+        sweep_floats<C, 2>(task.image, share, counter, valid);
+        __syncthreads();  // all are counted
+        for (std::uint32_t bin = threadIdx.x; bin < slice; bin += blockDim.x)
+            if (const std::uint32_t n = EqualizeCounter<C>::Counters::counter(dynamic_shared[bin / 2], bin % 2))
+                global_add(counter.counts + counter.first + bin, Word{n});
+        __syncthreads();  // the counters may be written again
+    }
+}
+
+/// Kernel that counts the bins of an equalization. Launch: one block a multiprocessor; blocks are dealt to the rows.
+/// Bytes: each pixel is read once a row and slice. `OfImage`: Mask, or NoTile where there is none.
+template <int C, class OfImage>
+__global__ void __launch_bounds__(equalize_threads, 1)
+    count_kernel(const __grid_constant__ Image image, const __grid_constant__ FloatWork work) {
+    __shared__ core::FloatBins bins;
+    const Task<C, true> task = task_of<C>(work, image);
+    const Range range = task.state().equalized;
+    if (threadIdx.x == 0) bins = core::FloatBins(range.lower, range.upper, core::equalize_float_bins, true);
+    __syncthreads();  // the bins, for all
+    const OfImage valid = [&] {
+        if constexpr (std::is_same_v<OfImage, Mask>)
+            return work.mask;
+        else
+            return NoTile{};
+    }();
+    const EqualizedRows<C> of(work.common.normalization);
+    for_rows(task, of.rows,
+             [&](int row, const Share& share) { count_valid_row(task, of.first + row, share, bins, valid); });
+}
+
+/// Kernel that makes the tables of an equalization from the counts, which it clears. Launch: a block a table.
+template <int C>
+__global__ void __launch_bounds__(equalize_threads) table_kernel(const __grid_constant__ FloatWork work) {
+    equalize(task_of<C>(work, {}));
+}
+
+/// Kernel of a copy by what was planned. Launch: any grid. Bytes: each pixel is read once, and written once.
+template <int C>
+__global__ void __launch_bounds__(copy_threads)
+    float_copy_kernel(const __grid_constant__ ValidCopy p, const __grid_constant__ FloatWork work) {
+    __shared__ Mapping maps[3];
+    __shared__ core::FloatBins bins;
+    const Task<C, true> task = task_of<C>(work, p.image);
+    const FloatState& state = task.state();
+    if (threadIdx.x < colors_of(C)) maps[threadIdx.x] = state.maps[threadIdx.x];
+    if (threadIdx.x == 0)
+        bins = core::FloatBins(state.equalized.lower, state.equalized.upper, core::equalize_float_bins, true);
+    __syncthreads();  // maps and bins, for all
+    bool estimated = true;
+    for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
+    const EqualizedRows<C> of(p.common.normalization);
+    core::with_mode(p.common.normalization.mode, [&](auto mode) {
+        const FloatWriter<C, decltype(mode)> writer{
+            maps, EstimatedBins(&bins), task.table(of.first), of.rows == 1 ? 0 : 65536, p.output, estimated};
+        write_copy<C, float, float>(p,
+                                    [&](const float(&pixel)[C], float(&written)[C]) { writer.map(0, pixel, written); });
+    });
+}
+
+}  // namespace
+
+template <int C>
+void launch_valid_floats(const ValidCopy& copy, const Image& counted, const Mask& mask, void* workspace,
+                         const Launch& launch) {
+    FloatWork work{};
+    work.common = copy.common;
+    work.workspace = workspace;
+    work.mask = mask;
+    work.parts_log2 = parts_log2(launch);
+    launch_kernel(launch, plan_kernel<C>, false, Shape{1, plan_threads, 0, 1}, work);
+    if (copy.common.needs == NormalizeNeeds::counts || launch.only_loads) {
+        const Shape shape{launch.multiprocessors, equalize_threads, std::size_t{131072} >> work.parts_log2, 1};
+        if (mask.data || launch.only_loads) launch_kernel(launch, count_kernel<C, Mask>, false, shape, counted, work);
+        if (!mask.data || launch.only_loads)
+            launch_kernel(launch, count_kernel<C, NoTile>, false, shape, counted, work);
+        launch_kernel(launch, table_kernel<C>, false, Shape{colors_of(C), equalize_threads, 0, 1}, work);
+    }
+    launch_kernel(launch, float_copy_kernel<C>, false, shape_of_copy(copy.image), copy, work);
+}
+
+template void launch_valid_floats<GPUHIST_CHANNELS>(const ValidCopy&, const Image&, const Mask&, void*, const Launch&);
+
+}  // namespace gpuhist::cuda

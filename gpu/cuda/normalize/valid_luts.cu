@@ -1,0 +1,135 @@
+// Copies of u8 and u16 images of which not all samples count: tables from the counts of a result, and the writing.
+
+#include <type_traits>
+
+#include "cuda/block/reduce.cuh"
+#include "cuda/host/launcher.cuh"
+#include "cuda/normalize/lut.cuh"
+#include "cuda/normalize/valid_copy.cuh"
+#include "cuda/results.cuh"
+
+namespace gpuhist::cuda {
+namespace {
+
+constexpr int lut_threads = 1024;
+
+/// Blocks that build the tables of an image: of 16 bits each adds up the pages for itself.
+template <typename T>
+constexpr int lut_blocks = sizeof(T) == 1 ? 1 : 16;
+
+/// Pages of the values of a type, see page_values.
+template <typename T>
+constexpr int pages_of = (1 << 8 * sizeof(T)) / page_values;
+
+/// Counts of a result, as build_luts asks for them. Alpha, which has no table, is not among the C rows.
+template <typename T, int C>
+struct ResultCounts {
+    const Common& common;
+    const Word (*pages)[pages_of<T>];  ///< in shared memory, of the rows that decide
+
+    __device__ int row_of(int row) const { return counted_row(row, C, common.rgb); }
+    __device__ Word count(int row, int value) const { return counts_of(common, 0, row_of(row))[value]; }
+    __device__ Word count_page(int row, int page) const { return pages[row][page]; }
+    __device__ LutNumbers numbers(const LutRows<C>& rows) const {
+        LutNumbers numbers{(1u << 8 * sizeof(T)) - 1, 0, 0, 0, 0};
+        for (int r = rows.row; r < rows.row + (rows.together ? 3 : 1); ++r) {
+            const ChannelResult& channel = result_of(common, 0)->channels[row_of(r)];
+            if (channel.samples == 0) continue;  // it has no extremes
+            numbers.low = min(numbers.low, static_cast<std::uint32_t>(channel.minimum));
+            numbers.high = max(numbers.high, static_cast<std::uint32_t>(channel.maximum));
+            numbers.samples += channel.samples;
+            numbers.sum += channel.sum;
+            numbers.squares += static_cast<core::u128>(core::from_public(channel.sum_squares));
+        }
+        // Of no samples: a single value, mean 0 and std 1, by which every mode leaves values as they are.
+        if (numbers.samples == 0) return {0, 0, 1, 0, 1};
+        return numbers;
+    }
+};
+
+/// Adds up the samples of each page of a row. By a block.
+template <typename T>
+__device__ inline void add_up_pages(const Word* counts, Word (&pages)[pages_of<T>]) {
+    const int lane = threadIdx.x % warp_lanes;
+    for (int page = threadIdx.x / warp_lanes; page < pages_of<T>; page += lut_threads / warp_lanes) {
+        Word own = 0;
+#pragma unroll
+        for (int k = 0; k < page_values / warp_lanes; ++k) own += counts[page * page_values + k * warp_lanes + lane];
+        own = reduce_warp(own, Sum{});
+        if (lane == 0) pages[page] = own;
+    }
+}
+
+/// Kernel that builds an image's tables from the counts of its result, and publishes that. Launch: lut_blocks.
+template <typename T, int C>
+__global__ void __launch_bounds__(lut_threads)
+    lut_kernel(const __grid_constant__ Common common, std::uint32_t* arrived) {
+    __shared__ Word pages[rows_of(C)][pages_of<T>];
+    __shared__ TableRoom room[3];
+    __shared__ core::Line<T> lines[3];
+    __shared__ bool last;
+    const ResultCounts<T, C> counts{common, pages};
+    core::with_mode(common.normalization.mode, [&](auto mode) {
+        using Mode = decltype(mode);
+        if constexpr (sizeof(T) > 1 && needs_pages(traits_of(Mode::mode).needs)) {
+            const LutRows<C> rows(common.normalization, traits_of(Mode::mode).joint_by_luma, 0);
+            const int end = rows.row == luma_row ? luma_row + 1 : colors_of(C);
+            for (int row = rows.row; row < end; ++row)
+                add_up_pages<T>(counts_of(common, 0, counts.row_of(row)), pages[row]);
+            __syncthreads();  // the pages, for all
+        }
+        build_luts<Mode, T, C>(common.normalization, counts, room, lines, luts_of<Written<Mode, T>>(common, 0),
+                               static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x));
+    });
+    if (arrive_last(arrived, gridDim.x, &last) && threadIdx.x == 0) publish(result_of(common, 0));
+}
+
+template <typename T>
+void launch_luts(const Common& common, int channels, std::uint32_t* arrived, const Launch& launch) {
+    const Shape shape{lut_blocks<T>, lut_threads, 0, 1};
+    if (channels == 1)
+        launch_kernel(launch, lut_kernel<T, 1>, false, shape, common, arrived);
+    else
+        launch_kernel(launch, lut_kernel<T, 3>, false, shape, common, arrived);
+}
+
+/// Kernel of a copy by tables. Launch: any grid. Bytes: each pixel is read once, and written once.
+template <typename T, typename O, int C>
+__global__ void __launch_bounds__(copy_threads) lut_copy_kernel(const __grid_constant__ ValidCopy p) {
+    const O* tables = luts_of<O>(p.common, 0);
+    const int stride = tables_of(C, p.common.normalization) > 1 ? 1 << 8 * sizeof(T) : 0;
+    write_copy<C, T, O>(p, [&](const T(&pixel)[C], O(&written)[C]) {
+#pragma unroll
+        for (int c = 0; c < C; ++c)
+            written[c] = c == 3 ? static_cast<O>(pixel[c]) : __ldg(tables + c * stride + pixel[c]);
+    });
+}
+
+template <typename T>
+void launch_copy(const ValidCopy& copy, int channels, const Launch& launch) {
+    with_output<T>(copy.common, [&](auto* output) {
+        using O = std::remove_pointer_t<decltype(output)>;
+        if constexpr (!std::is_void_v<O>)
+            with_channels(channels, [&](auto c) {
+                launch_kernel(launch, lut_copy_kernel<T, O, c()>, false, shape_of_copy(copy.image), copy);
+            });
+    });
+}
+
+}  // namespace
+
+void launch_valid_luts(const Common& common, int channels, std::uint32_t* arrived, const Launch& launch) {
+    if (sample_bytes(common.depth) == 1)
+        launch_luts<std::uint8_t>(common, channels, arrived, launch);
+    else
+        launch_luts<std::uint16_t>(common, channels, arrived, launch);
+}
+
+void launch_valid_copy(const ValidCopy& copy, int channels, const Launch& launch) {
+    if (sample_bytes(copy.common.depth) == 1)
+        launch_copy<std::uint8_t>(copy, channels, launch);
+    else
+        launch_copy<std::uint16_t>(copy, channels, launch);
+}
+
+}  // namespace gpuhist::cuda
