@@ -5,10 +5,9 @@
 #include <type_traits>
 
 #include "core/codes.hpp"
-#include "cuda/block/reduce.cuh"
-#include "cuda/block/shared_memory.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
+#include "cuda/validity/classify.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -24,24 +23,17 @@ __device__ inline Sample substitute() {
         return static_cast<Sample>(__longlong_as_double(0x7FF8000000000000));
 }
 
-/// Adds up the lanes for which something holds, by all of a warp.
-__device__ inline void count_lanes(std::uint32_t* sum, bool holds) {
-    const unsigned lanes = __ballot_sync(0xFFFFFFFFu, holds);
-    if (lanes != 0 && threadIdx.x % warp_lanes == 0) atomicAdd(sum, static_cast<std::uint32_t>(__popc(lanes)));
-}
-
 /// Kernel of the classes of an image: a thread a pixel. Launch: any grid. Bytes: each pixel is read once, and written
 /// once where there is a copy. Limit: fewer than 2^32 pixels a block.
 template <class Sample>
 __global__ void __launch_bounds__(threads)
     class_kernel(const __grid_constant__ Image image, const __grid_constant__ Mask mask,
                  const __grid_constant__ ClassRules rules, const __grid_constant__ ClassOutput to) {
-    __shared__ std::uint32_t counted, color_nodata, nodata_of[most_channels];
-    if (threadIdx.x == 0) counted = color_nodata = 0;
-    if (threadIdx.x < most_channels) nodata_of[threadIdx.x] = 0;
+    __shared__ BlockClassSums sums;
+    sums.clear();
     __syncthreads();  // clear counts
     const std::int64_t pixels = image.pixels(), step = std::int64_t{gridDim.x} * threads;
-    const std::uint64_t all = first_bits(rules.channels), colors = first_bits(rules.colors);
+    const std::uint64_t colors = first_bits(rules.colors);
     for (std::int64_t begin = std::int64_t{blockIdx.x} * threads; begin < pixels; begin += step) {
         const std::int64_t i = begin + threadIdx.x;
         const bool in = i < pixels;
@@ -49,33 +41,20 @@ __global__ void __launch_bounds__(threads)
         const auto* pixel =
             reinterpret_cast<const Sample*>(static_cast<const char*>(image.data) + y * image.row_bytes) +
             x * rules.channels;
-        bool counts = in && (!mask.data || mask.data[y * mask.row_bytes + x] != 0);
-        if (rules.alpha_masks) counts = counts && core::value_of(pixel[3]) != 0;
-        std::uint64_t nodata = 0;  // a bit a sample
-        if (rules.any && counts)
-            for (int c = 0; c < rules.channels; ++c)
-                nodata |= std::uint64_t{rules.is_nodata(c, core::value_of(pixel[c]))} << c;
-        if (rules.nodata_any && nodata != 0) nodata = all;
-
-        count_lanes(&counted, counts);
-        if (__any_sync(0xFFFFFFFFu, nodata != 0)) {
-            count_lanes(&color_nodata, (nodata & colors) != 0);
-            for (int c = 0; c < rules.channels; ++c) count_lanes(nodata_of + c, (nodata >> c & 1) != 0);
-        }
+        const PixelClass of = class_of(rules, mask, pixel, y, x, in);
+        sums.add(of, rules.channels, colors);
         if (!in) continue;
-        if (to.mask) to.mask[i] = counts && (nodata & to.also) == 0;
+        if (to.mask) to.mask[i] = of.counts && (of.nodata & to.also) == 0;
         if constexpr (core::is_real<Sample>)
             if (to.copy) {
                 Sample* copy = static_cast<Sample*>(to.copy) + i * to.copied;
                 for (int c = 0; c < to.copied; ++c)
-                    copy[c] = counts && c < rules.kept && (nodata >> c & 1) == 0 ? pixel[c] : substitute<Sample>();
+                    copy[c] =
+                        of.counts && c < rules.kept && (of.nodata >> c & 1) == 0 ? pixel[c] : substitute<Sample>();
             }
     }
     __syncthreads();  // all counts
-    if (threadIdx.x == 0 && counted != 0) global_add(&to.sums->counted, Word{counted});
-    if (threadIdx.x == 0 && color_nodata != 0) global_add(&to.sums->color_nodata, Word{color_nodata});
-    if (threadIdx.x < most_channels && nodata_of[threadIdx.x] != 0)
-        global_add(to.sums->nodata + threadIdx.x, Word{nodata_of[threadIdx.x]});
+    sums.add_to(to.sums);
 }
 
 }  // namespace
