@@ -47,6 +47,9 @@ class Analyzer {
     /// Enqueues the analysis of one valid view by a request that has a Validity.
     void enqueue_classified(const ImageView& image, const AnalysisRequest& request, char* results,
                             cudaStream_t stream) const;
+    /// The same of one by which samples are weighted.
+    void enqueue_weighted(const ImageView& image, const AnalysisRequest& request, char* results,
+                          cudaStream_t stream) const;
     void check(const Views& views, const AnalysisRequest& request, const void* results) const;
     /// Parameters that launches have in common, for images as `like`.
     Common common(const ImageView& like, const AnalysisRequest& request, const Normalization* normalization,
