@@ -43,7 +43,8 @@ struct MasksKnown {
     bool sparse;           ///< AnalysisRequest::sparse
 };
 /// Engine that measures the samples that count, by one that knows no Validity; what it does not know the CPU measures
-/// in its place. `device`: for images in device memory, null where there are none.
+/// in its place. `device`: for images in device memory, null where there are none; of these the other engine knows
+/// AlphaRule::weight.
 std::unique_ptr<Engine> with_validity(std::unique_ptr<Engine> engine, const MasksKnown& known,
                                       std::unique_ptr<cpu::Classifier> device, const EngineOptions& options);
 

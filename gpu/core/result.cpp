@@ -47,12 +47,12 @@ void read(const ImageResult& result, Analysis& analysis) {
     analysis.depth = result.depth;
     analysis.white = traits.highest;
     analysis.detail = result.detail;
-    analysis.weighted = false;
+    analysis.weighted = result.weighted;
     analysis.range = result.range;
     analysis.upper_closed = result.upper_closed;
     analysis.pooled_order_statistics.clear();
     analysis.brightness.reset();
-    if (!traits.floating) {
+    if (!traits.floating && !result.weighted) {
         const ChannelResult& bright = result.channels[result.rows == 1 ? 0 : 3];
         if (bright.samples == 0)
             analysis.brightness = Brightness{};

@@ -531,12 +531,10 @@ class ValidityEngine final : public Engine {
         validate(image, request);
         if (weighs(request)) {
             const ImageRules rules(image, request.validity.get());
-            if (rules.has_alpha()) {
-                require_host(image, "samples weighted by alpha");
-                return weighted_.analyze(workers_, image, rules, request, result);
-            }
+            if (rules.has_alpha() && image.memory == Memory::device) return engine_->analyze(image, request, result);
+            if (rules.has_alpha()) return weighted_.analyze(workers_, image, rules, request, result);
             analyze(image, without_weights(request), result);
-            return weigh(result, weight_of_opaque(image, request));
+            return weigh(result, weight_of_opaque(image.depth, *request.validity));
         }
         Valid valid(workers_, device_.get(), image, request, known_.masks(image.depth));
         const AnalysisRequest asked = without_validity(request);
@@ -559,7 +557,7 @@ class ValidityEngine final : public Engine {
         const ImageRules rules(image, request.validity.get());
         if (weighs(request) && !rules.has_alpha()) {
             normalize(image, without_weights(request), normalization, output, result);
-            return weigh(result, weight_of_opaque(image, request));
+            return weigh(result, weight_of_opaque(image.depth, *request.validity));
         }
         std::vector<double> before;  // aligned to any sample
         const ImageView kept = normalization.valid_only && output.data == image.data ? copy_of(image, before) : image;
@@ -604,17 +602,13 @@ class ValidityEngine final : public Engine {
         if (image.memory != Memory::host)
             throw InvalidArgument(std::string(what) + ": for images in host memory, and this one lies on a GPU");
     }
-    /// Request for an image without alpha, whose samples are weighed afterwards; and what they weigh.
+    /// Request for an image without alpha, whose samples are weighed afterwards.
     static AnalysisRequest without_weights(AnalysisRequest request) {
         Validity others = *request.validity;
         others.alpha = AlphaRule::row;
         others.opaque = 0;
         request.validity = others == Validity() ? nullptr : std::make_shared<const Validity>(std::move(others));
         return request;
-    }
-    static std::uint64_t weight_of_opaque(const ImageView& image, const AnalysisRequest& request) {
-        const std::uint32_t opaque = request.validity->opaque;
-        return opaque ? opaque : static_cast<std::uint64_t>(traits_of(image.depth).highest);
     }
     /// Verdict: whether the engine does it as it is.
     bool plain(const ImageView& image, const AnalysisRequest& request) const {

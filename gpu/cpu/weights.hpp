@@ -21,6 +21,11 @@ inline bool weighs(const AnalysisRequest& request) {
 /// of alpha with a sign; and for a weight of opaque pixels that is none.
 void validate_weights(const ImageView& image, const Validity& validity);
 
+/// Weight of samples of an image without alpha.
+inline std::uint32_t weight_of_opaque(Depth depth, const Validity& validity) {
+    return validity.opaque ? validity.opaque : static_cast<std::uint32_t>(traits_of(depth).highest);
+}
+
 /// Makes all samples of an analysis by count, of an image without alpha, weigh the same.
 void weigh(Analysis& analysis, std::uint64_t weight);
 

@@ -31,6 +31,7 @@ __device__ inline void write_header(const Common& common, std::int64_t image, st
     result.detail = Detail::full;
     result.luma_counted = common.report_luma;
     result.upper_closed = false;
+    result.weighted = false;
     result.rows = rows;
     result.bins = common.bins;
     result.pixels = static_cast<std::uint64_t>(pixels);

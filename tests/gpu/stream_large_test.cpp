@@ -1,5 +1,6 @@
 // Images and lists of more than 2^32 samples through the stream-level API.
 #include <cmath>
+#include <memory>
 #include <tuple>
 
 #include "gpuhist/error.hpp"
@@ -211,6 +212,42 @@ TEST_P(StreamLargeTest, off_alignment) {
             EXPECT_EQ(sum, static_cast<std::uint64_t>(samples)) << to_string(channel.channel);
         }
     }
+}
+
+// More pixels than blocks add up before their sums of 32 bits are full; and more of 16 bits than are weighted.
+TEST_P(StreamLargeTest, weights) {
+    constexpr std::int64_t height = 72000;
+    constexpr std::uint64_t all = static_cast<std::uint64_t>(side) * height;
+    DeviceMemory memory(all, 200);
+    check(cudaMemset(memory.data() + memory.bytes() - 1, 255, 1));
+    check(cudaDeviceSynchronize());
+    StreamPlan plan = plan_of(Depth::u8, 1);
+    plan.classified_pixels = 1;
+    AnalysisRequest request;
+    Validity validity;
+    validity.alpha = AlphaRule::weight;
+    request.validity = std::make_shared<const Validity>(validity);
+    StreamAnalyzer subject(plan);
+    DeviceResults results(subject.layout(request), 1);
+    subject.enqueue(view(memory, side, height, 1, Depth::u8), request, results.at(), stream);
+    synchronize();
+    Expected truth;
+    truth.request = request;
+    truth.analysis.range = {0, 256};
+    truth.analysis.weighted = true;
+    ChannelAnalysis gray;
+    gray.pixels = all;
+    gray.counts.resize(256);
+    gray.counts[200] = 255 * (all - 1);
+    gray.counts[255] = 255;
+    truth.analysis.channels.push_back(gray);
+    truth.with_luma = truth.analysis;
+    expect(results, 0, truth);
+
+    plan.depth = Depth::u16;
+    StreamAnalyzer wide(plan);
+    EXPECT_THROW(wide.enqueue(view(memory, side, height, 1, Depth::u16), request, results.at(), stream),
+                 InvalidArgument);
 }
 
 TEST_P(StreamLargeTest, lists) {

@@ -89,8 +89,9 @@ def test_samples_that_do_not_count(rng, dtype):
         assert an.read(out, width=457, height=123)[0].to_dict() == expected
     with pytest.raises(ValueError, match="pixels"):
         gh.Analyzer(channels=4, depth=_arrays.DEPTHS[dtype], nodata=1).enqueue(there, out=out)
-    with pytest.raises(ValueError, match="weight"):
-        gh.measure(there, alpha="weight")
+    if dtype not in ("uint8", "uint16"):
+        with pytest.raises(ValueError, match="weight"):
+            gh.measure(there, alpha="weight")
     with pytest.raises(ValueError, match="tag"):
         gh.measure(there, nodata="tag")
     with pytest.raises(ValueError, match="mask: on GPU 0"):
@@ -134,6 +135,27 @@ def test_copies_are_made_from_what_counts(rng, dtype, mode):
         same = there.clone()
         gh.normalize(same, mode, mask=over, apply_to="valid", out=same)
         assert np.array_equal(same.cpu().numpy()[~mask], image[~mask])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_alpha_weighs(rng, dtype, channels):
+    images = rng.integers(0, np.iinfo(dtype).max + 1, (2, 123, 457, channels)).astype(dtype)
+    images[..., -1][rng.random((2, 123, 457)) < 0.3] = 0
+    masks = rng.integers(0, 2, (2, 123, 457), np.uint8)
+    there, over = torch.from_numpy(images).cuda(), torch.from_numpy(masks).cuda()
+    found, expected = gh.measure(there[0], alpha="weight"), gh.measure(images[0], alpha="weight", layout="HWC")
+    assert found.to_dict() == expected.to_dict()
+    name = "gray" if channels == 1 else "red"
+    weights = images[0, ..., 3] if channels == 4 else np.full((123, 457), np.iinfo(dtype).max)
+    assert found[name].weight == weights.sum(dtype=np.uint64)
+    assert found[name].mean == pytest.approx(np.average(images[0, ..., 0].astype(float), weights=weights), rel=1e-12)
+    rules = {"alpha": "weight", "nodata": 7, "valid": (3, 200)}
+    an = gh.Analyzer(channels=channels, depth=_arrays.DEPTHS[dtype], pixels=1, **rules)
+    out = torch.empty(2 * an.layout.bytes, dtype=torch.uint8, device="cuda")
+    an.enqueue(there, mask=over, out=out)
+    for found, image, mask in zip(an.read(out, width=457, height=123), images, masks):
+        assert found.to_dict() == gh.measure(image, mask=mask, layout="HWC", **rules).to_dict()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

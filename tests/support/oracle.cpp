@@ -77,6 +77,7 @@ void poison(Analysis& analysis) {
         channel.channel = static_cast<Channel>(garbage() % channel_names);
         channel.pixels = garbage();
         channel.masked = garbage();
+        channel.nodata = garbage();
         channel.counts.resize(garbage() % 700);
         for (std::uint64_t& count : channel.counts) count = garbage();
         channel.nan = garbage();
@@ -91,6 +92,7 @@ void poison(Analysis& analysis) {
     analysis.brightness = Brightness{seed, {seed, 77}, 3, 9};
     analysis.range = {-12, 34};
     analysis.upper_closed = !analysis.upper_closed;
+    analysis.weighted = !analysis.weighted;
     analysis.detail = analysis.detail == Detail::brief ? Detail::full : Detail::brief;
     analysis.pooled_order_statistics.assign(40, {seed, 6.5f});
 }
@@ -117,6 +119,7 @@ std::string difference(const Analysis& got, const Analysis& expected) {
     };
     if (got.depth != expected.depth) differ("depth", to_string(got.depth), to_string(expected.depth));
     compare("white", got.white, expected.white);
+    compare("weighted", got.weighted, expected.weighted);
     compare("channels", got.channels.size(), expected.channels.size());
     if (!out.str().empty()) return out.str();
     for (std::size_t i = 0; i < got.channels.size(); ++i) {
@@ -125,6 +128,7 @@ std::string difference(const Analysis& got, const Analysis& expected) {
         if (a.channel != b.channel) differ("channel " + std::to_string(i), to_string(a.channel), name);
         compare(name + " pixels", a.pixels, b.pixels);
         compare(name + " masked", a.masked, b.masked);
+        compare(name + " nodata", a.nodata, b.nodata);
         compare(name + " bins", a.counts.size(), b.counts.size());
         for (std::size_t v = 0; v < std::min(a.counts.size(), b.counts.size()) && a.counts != b.counts; ++v)
             compare(name + " count of " + std::to_string(v), a.counts[v], b.counts[v]);

@@ -206,6 +206,7 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
     compare("rows", got.rows, static_cast<std::int32_t>(analysis.channels.size()));
     compare("luma_counted", got.luma_counted, got.rows > 1 && (floats || expected.request.luma_histogram));
     compare("upper_closed", got.upper_closed, analysis.upper_closed);
+    compare("weighted", got.weighted, analysis.weighted);
     compare("bins", got.bins, static_cast<std::uint32_t>(analysis.channels[0].counts.size()));
     compare("pixels", got.pixels, analysis.channels[0].pixels);
     compare("range.lower", got.range.lower, analysis.range.lower);

@@ -128,8 +128,7 @@ def measure(
 
     nodata and valid are for all channels but alpha, or a dict of channels, red, green, blue, gray, alpha, c0, ..., and
     such values. A sample is, by the first that applies, masked, nodata, NaN, infinite or valid: Statistics counts each,
-    all other numbers are of valid samples. Beside an array on a GPU the mask lies there too; of alpha="weight" such
-    arrays are refused.
+    all other numbers are of valid samples. Beside an array on a GPU the mask lies there too.
 
     Raises InvalidArgument (a ValueError) for what is not as said here, IoError (an OSError with a ``kind``) for files,
     EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.

@@ -10,9 +10,11 @@
 #include "core/codes.hpp"
 #include "core/float_details.hpp"
 #include "core/validate.hpp"
+#include "cpu/weights.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
 #include "cuda/normalize/valid_copy.hpp"
+#include "cuda/validity/weights.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
 
@@ -49,6 +51,9 @@ auto with_kernels(Depth depth, const Functions&... functions) {
 std::uint32_t flip_of(Depth depth) {
     return depth == Depth::s8 ? 0x80808080 : depth == Depth::s16 ? 0x80008000 : 0;
 }
+
+/// Pixels of 16 bits, at most, whose sums are exact where they are weighted.
+constexpr std::int64_t most_weighted_pixels = std::int64_t{1} << 32;
 
 bool counts_bins(Depth depth) {
     return traits_of(depth).counting == Counting::bins;
@@ -232,12 +237,21 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
         if (!one_row(image, views.output(i)) && image.width * image.channels >= std::int64_t{1} << 30)
             throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
                                   " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
-        if (request.validity && image.pixels() > plan_.classified_pixels)
+        if (cpu::weighs(request)) {
+            cpu::validate_weights(image, *request.validity);
+            // Σα · Σαx² of a row fits 128 bits, and Σαx 64.
+            if (sample_bytes(image.depth) > 1 && image.pixels() > most_weighted_pixels)
+                throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: of samples of " +
+                                      to_string(image.depth) + " in device memory at most 2^32 are weighted");
+            if (plan_.classified_pixels == 0)
+                throw InvalidArgument(
+                    "samples weighted by alpha: the analyser was planned for no request that has a Validity "
+                    "(StreamPlan::classified_pixels)");
+        } else if (request.validity && image.pixels() > plan_.classified_pixels) {
             throw InvalidArgument("image of " + std::to_string(image.pixels()) +
                                   " pixels, for which a request has a Validity: the analyser was planned for " +
                                   std::to_string(plan_.classified_pixels) + " such (StreamPlan::classified_pixels)");
-        if (request.validity && request.validity->alpha == AlphaRule::weight)
-            throw InvalidArgument("samples weighted by alpha: for images in host memory, and this one lies on a GPU");
+        }
         if (views.outputs && !plan_.normalize) throw InvalidArgument("the analyser was not planned to normalise");
     }
     if (views.count > 0 && !results) throw InvalidArgument("results: a null pointer");
@@ -311,11 +325,22 @@ void Analyzer::load_kernels() {
         if (normalization || plan_.classified_pixels > 0)
             enqueue_in_steps({}, nullptr, {}, normalization, nullptr, nullptr);
     }
+    if (plan_.classified_pixels > 0) {
+        ImageView image;
+        image.channels = plan_.channels;
+        image.depth = plan_.depth;
+        Validity validity;
+        validity.alpha = AlphaRule::weight;
+        AnalysisRequest request;
+        request.validity = std::make_shared<const Validity>(validity);
+        enqueue_weighted(image, request, nullptr, nullptr);
+    }
     launch_.only_loads = false;
 }
 
 void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                                 const Normalization* normalization, char* results, cudaStream_t stream) const {
+    if (cpu::weighs(request)) return enqueue_weighted(image, request, results, stream);
     Launch launch = launch_;
     launch.stream = stream;
     const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
@@ -381,6 +406,34 @@ void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* 
         launch_valid_luts(p.common, C, memory.arrived, launch);
         launch_valid_copy(copy, C, launch);
     });
+}
+
+void Analyzer::enqueue_weighted(const ImageView& image, const AnalysisRequest& request, char* results,
+                                cudaStream_t stream) const {
+    Launch launch = launch_;
+    launch.stream = stream;
+    const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
+    const cpu::ImageRules rules(image, request.validity.get());
+    WeightParameters p{};
+    p.common = common(image, request, nullptr, results);
+    p.image = image_of(image);
+    p.mask = {image.mask, image.mask_row_bytes};
+    p.rules = class_rules(rules, image.channels);
+    p.luma_bits = bits_of(rules.nodata_any() ? cpu::PixelsOf::all : cpu::PixelsOf::colors, p.rules);
+    p.rows = rows_of(image.channels);
+    if (rules.has_alpha())
+        p.rows = rows_of(image.samples == Samples::gray_alpha ? 1 : 3);
+    else
+        p.opaque = cpu::weight_of_opaque(image.depth, *request.validity);
+    p.counts = reinterpret_cast<Word*>(memory.found);
+    p.sums = memory.sums;
+    p.arrived = memory.arrived;
+    if (!launch.only_loads) {
+        GPUHIST_CUDA(cudaMemsetAsync(p.sums, 0, sizeof *p.sums, stream));
+        GPUHIST_CUDA(
+            cudaMemsetAsync(p.counts, 0, static_cast<std::size_t>(p.rows) * p.common.bins * sizeof *p.counts, stream));
+    }
+    launch_weights(p, launch);
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,

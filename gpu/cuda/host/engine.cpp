@@ -108,11 +108,16 @@ class CudaEngine final : public Engine {
 
 Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest& request) {
     const std::pair type(image.depth, image.channels);
-    const auto at = analyzers_.find(type);
-    if (at != analyzers_.end() && at->second.plan().bins >= request.bins) return at->second;
-    analyzers_.erase(type);
-    return analyzers_.try_emplace(type, StreamPlan{image.depth, image.channels, request.bins, true, gpu_})
-        .first->second;
+    StreamPlan plan{image.depth, image.channels, request.bins, true, gpu_};
+    plan.classified_pixels = request.validity ? 1 : 0;  // it is of weights, which take no memory a pixel
+    if (const auto at = analyzers_.find(type); at != analyzers_.end()) {
+        const StreamPlan& had = at->second.plan();
+        if (had.bins >= plan.bins && had.classified_pixels >= plan.classified_pixels) return at->second;
+        plan.bins = std::max(plan.bins, had.bins);
+        plan.classified_pixels = std::max(plan.classified_pixels, had.classified_pixels);
+        analyzers_.erase(at);
+    }
+    return analyzers_.try_emplace(type, plan).first->second;
 }
 
 /// Does jobs that are asked the same. Pixels on the host go up, results and normalised copies come back: of one job

@@ -4,8 +4,6 @@
 
 #include <type_traits>
 
-#include "cuda/block/reduce.cuh"
-#include "cuda/block/shared_memory.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
 #include "cuda/validity/pixel_classes.cuh"
@@ -24,21 +22,14 @@ __device__ inline Sample substitute() {
         return static_cast<Sample>(__longlong_as_double(0x7FF8000000000000));
 }
 
-/// Adds up the lanes for which something holds, by all of a warp.
-__device__ inline void count_lanes(std::uint32_t* sum, bool holds) {
-    const unsigned lanes = __ballot_sync(0xFFFFFFFFu, holds);
-    if (lanes != 0 && threadIdx.x % warp_lanes == 0) atomicAdd(sum, static_cast<std::uint32_t>(__popc(lanes)));
-}
-
 /// Kernel of the classes of an image: a thread a pixel. Launch: any grid. Bytes: each pixel is read once, and written
 /// once where there is a copy. Limit: fewer than 2^32 pixels a block.
 template <class Sample>
 __global__ void __launch_bounds__(threads)
     class_kernel(const __grid_constant__ Image image, const __grid_constant__ Mask mask,
                  const __grid_constant__ ClassRules rules, const __grid_constant__ ClassOutput to) {
-    __shared__ std::uint32_t counted, color_nodata, nodata_of[most_channels];
-    if (threadIdx.x == 0) counted = color_nodata = 0;
-    if (threadIdx.x < most_channels) nodata_of[threadIdx.x] = 0;
+    __shared__ BlockClassSums sums;
+    sums.clear();
     __syncthreads();  // clear counts
     const std::int64_t pixels = image.pixels(), step = std::int64_t{gridDim.x} * threads;
     const std::uint64_t colors = first_bits(rules.colors);
@@ -50,12 +41,7 @@ __global__ void __launch_bounds__(threads)
             reinterpret_cast<const Sample*>(static_cast<const char*>(image.data) + y * image.row_bytes) +
             x * rules.channels;
         const PixelClasses of(rules, in && (!mask.data || mask.data[y * mask.row_bytes + x] != 0), pixel);
-
-        count_lanes(&counted, of.counts);
-        if (__any_sync(0xFFFFFFFFu, of.nodata != 0)) {
-            count_lanes(&color_nodata, (of.nodata & colors) != 0);
-            for (int c = 0; c < rules.channels; ++c) count_lanes(nodata_of + c, (of.nodata >> c & 1) != 0);
-        }
+        sums.add(of, rules.channels, colors);
         if (!in) continue;
         if (to.mask) to.mask[i] = !of.counts ? 0 : (of.nodata & to.also) == 0 ? 1 : to.nodata;
         if constexpr (core::is_real<Sample>)
@@ -66,10 +52,7 @@ __global__ void __launch_bounds__(threads)
             }
     }
     __syncthreads();  // all counts
-    if (threadIdx.x == 0 && counted != 0) global_add(&to.sums->counted, Word{counted});
-    if (threadIdx.x == 0 && color_nodata != 0) global_add(&to.sums->color_nodata, Word{color_nodata});
-    if (threadIdx.x < most_channels && nodata_of[threadIdx.x] != 0)
-        global_add(to.sums->nodata + threadIdx.x, Word{nodata_of[threadIdx.x]});
+    sums.add_to(to.sums);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
-// Classes of a pixel's samples, by the rules of a request.
+// Classes of a pixel's samples, by the rules of a request, and how many a block has seen of each.
 #pragma once
 
+#include <cstdint>
+
 #include "core/codes.hpp"
+#include "cuda/block/reduce.cuh"
+#include "cuda/block/shared_memory.cuh"
 #include "cuda/validity/classes.hpp"
 
 namespace gpuhist::cuda {
@@ -22,6 +26,37 @@ struct PixelClasses {
     }
     /// Verdict on the sample at a position: whether it counts.
     __device__ bool counts_at(int position) const { return counts && (nodata >> position & 1) == 0; }
+};
+
+/// Adds up the lanes for which something holds, by all of a warp.
+__device__ inline void count_lanes(std::uint32_t* sum, bool holds) {
+    const unsigned lanes = __ballot_sync(0xFFFFFFFFu, holds);
+    if (lanes != 0 && threadIdx.x % warp_lanes == 0) atomicAdd(sum, static_cast<std::uint32_t>(__popc(lanes)));
+}
+
+/// Numbers of samples by class that a block has seen, in shared memory: of fewer than 2^32 pixels.
+struct BlockClassSums {
+    std::uint32_t counted, color_nodata, nodata[most_channels];
+
+    /// By all threads, of which there are at least `most_channels`; a barrier follows.
+    __device__ void clear() {
+        if (threadIdx.x == 0) counted = color_nodata = 0;
+        if (threadIdx.x < most_channels) nodata[threadIdx.x] = 0;
+    }
+    /// By all of a warp. `colors`: a bit a position in the pixel, one of which is nodata where a color is.
+    __device__ void add(const PixelClasses& of, int channels, std::uint64_t colors) {
+        count_lanes(&counted, of.counts);
+        if (!__any_sync(0xFFFFFFFFu, of.nodata != 0)) return;
+        count_lanes(&color_nodata, (of.nodata & colors) != 0);
+        for (int c = 0; c < channels; ++c) count_lanes(nodata + c, (of.nodata >> c & 1) != 0);
+    }
+    /// By all threads, behind a barrier.
+    __device__ void add_to(ClassSums* sums) const {
+        if (threadIdx.x == 0 && counted != 0) global_add(&sums->counted, Word{counted});
+        if (threadIdx.x == 0 && color_nodata != 0) global_add(&sums->color_nodata, Word{color_nodata});
+        if (threadIdx.x < most_channels && nodata[threadIdx.x] != 0)
+            global_add(sums->nodata + threadIdx.x, Word{nodata[threadIdx.x]});
+    }
 };
 
 }  // namespace gpuhist::cuda

@@ -3,77 +3,15 @@
 #include <algorithm>
 
 #include "core/codes.hpp"
-#include "cuda/block/reduce.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/results.cuh"
 #include "cuda/validity/classes.hpp"
+#include "cuda/validity/row.cuh"
 
 namespace gpuhist::cuda {
 namespace {
 
-constexpr int threads = 1024;
-
-/// Position in the pixel of a row's samples; −1: luma.
-__device__ inline int position_of(int row, int channels, bool rgb) {
-    if (channels == 1) return 0;
-    return row == luma_row ? -1 : row > luma_row ? 3 : result_row(row, channels, rgb);
-}
-
-/// Sums of counts, in shared memory.
-struct RowTotals {
-    core::i128 squares[threads / warp_lanes];
-    Word samples[threads / warp_lanes], sum[threads / warp_lanes];
-    std::uint32_t complement_minimum[threads / warp_lanes], maximum[threads / warp_lanes];
-};
-
-/// Writes a row of integers without what is nodata at a position, and its numbers. By a block.
-__device__ inline void take_out(const ValidParameters& p, int position, const Word* from, Word* to,
-                                ChannelResult& result) {
-    __shared__ RowTotals totals;
-    const Common& common = p.common;
-    Word samples = 0, sum = 0;
-    core::i128 squares = 0;
-    std::uint32_t complement_minimum = 0, maximum = 0;
-    for (std::uint32_t code = threadIdx.x; code < common.bins; code += threads) {
-        Word n = from[code];
-        const int lowest = common.depth == Depth::s8 ? -128 : common.depth == Depth::s16 ? -32768 : 0;
-        if (n != 0 && p.rules.is_nodata(position, static_cast<int>(code) + lowest)) n = 0;
-        to[code] = n;
-        if (n == 0) continue;
-        samples += n;
-        sum += n * code;
-        squares += static_cast<core::i128>(n) * (std::uint64_t{code} * code);
-        complement_minimum = max(complement_minimum, ~code);
-        maximum = max(maximum, code);
-    }
-    const int warp = threadIdx.x / warp_lanes, lane = threadIdx.x % warp_lanes;
-    const auto reduce = [&] {
-        samples = reduce_warp(samples, Sum{});
-        sum = reduce_warp(sum, Sum{});
-        squares = wide_sum_over_warp(squares);
-        complement_minimum = max_over_warp(complement_minimum);
-        maximum = max_over_warp(maximum);
-    };
-    reduce();
-    if (lane == 0) {
-        totals.samples[warp] = samples;
-        totals.sum[warp] = sum;
-        totals.squares[warp] = squares;
-        totals.complement_minimum[warp] = complement_minimum;
-        totals.maximum[warp] = maximum;
-    }
-    __syncthreads();  // all warps' sums
-    if (warp != 0) return;
-    samples = totals.samples[lane];
-    sum = totals.sum[lane];
-    squares = totals.squares[lane];
-    complement_minimum = totals.complement_minimum[lane];
-    maximum = totals.maximum[lane];
-    reduce();
-    if (lane == 0)
-        write_channel(result, common.depth, samples, sum, static_cast<core::u128>(squares), ~complement_minimum,
-                      maximum);
-}
+constexpr int threads = row_threads;
 
 /// Kernel of one image's result. Launch: a block a row, and as many more as the counts of floats are worth; blocks of a
 /// row copy a part of these. The last to end publishes the result, but for tables that it lacks.
@@ -98,7 +36,9 @@ __global__ void __launch_bounds__(threads)
     const Word pixels = all.pixels, not_masked = p.sums ? p.sums->counted : looked_at(all.channels[0]);
 
     if (!p.substituted && position >= 0 && p.rules.any && !p.rules.nodata_any) {
-        take_out(p, position, counts, counts_to, to.channels[row]);
+        const int lowest = common.depth == Depth::s8 ? -128 : common.depth == Depth::s16 ? -32768 : 0;
+        copy_row(common, counts, counts_to, to.channels[row],
+                 [&](std::uint32_t code) { return p.rules.is_nodata(position, static_cast<int>(code) + lowest); });
     } else {
         for (std::uint32_t bin = part * threads + threadIdx.x; counted && bin < common.bins; bin += parts * threads)
             counts_to[bin] = counts[bin];

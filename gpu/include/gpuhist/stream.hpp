@@ -31,7 +31,8 @@ struct BasicBatchView {
 using BatchView = BasicBatchView<const void>;
 using MutableBatchView = BasicBatchView<void>;
 
-/// Channel in an ImageResult: plain data, for kernels to read.
+/// Channel in an ImageResult: plain data, for kernels to read. Where that is weighted, mean, std and the sums take each
+/// sample as often as the alpha of its pixel says: their n is `weight`. The others are of samples.
 struct ChannelResult {
     std::uint64_t samples = 0;  ///< that the numbers below are of: of the pixels that count, of floats the finite ones
     double minimum = 0, maximum = 0;  ///< 0 where there is no sample
@@ -45,8 +46,8 @@ struct ChannelResult {
 };
 
 /// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
-/// and in the counts, are gray; or red, green, blue, luma, and alpha where there is one, whatever the order in the
-/// pixel.
+/// and in the counts, are gray; or red, green, blue, luma, and alpha where there is one that is no weight, whatever the
+/// order in the pixel. Gray with alpha (Samples::gray_alpha) has one row, gray, where alpha is the weight.
 struct ImageResult {
     std::uint32_t ready;  ///< set to 1 after all of the result is written and visible to host and GPU: clear it to
                           ///< poll. Of a normalised copy it says nothing: that is complete when the stream's work is
@@ -54,6 +55,7 @@ struct ImageResult {
     Detail detail;
     bool luma_counted;   ///< false: row luma of the counts means nothing
     bool upper_closed;   ///< f32, range found rather than given
+    bool weighted;       ///< as Analysis::weighted: counts are sums of alpha, and there is no row of it
     std::int32_t rows;   ///< 1, 4 or 5
     std::uint32_t bins;  ///< counts in a row: 256, 65536, or those of the request
     std::uint64_t pixels;
@@ -85,7 +87,7 @@ struct StreamPlan {
     bool normalize = false;    ///< whether enqueue_normalized may be called: u8, u16 and f32
     int gpu = 0;
     /// Pixels of the largest image for which a request may have a Validity: there is memory for its mask, or of floats
-    /// for a copy. Else 0.
+    /// for a copy. Else 0. Weights take no memory a pixel: for AlphaRule::weight any number but 0 does.
     std::int64_t classified_pixels = 0;
 };
 
@@ -125,7 +127,8 @@ class StreamAnalyzer {
     /// other. What it held before does not matter. Images may have masks, in device memory as well; each of these is a
     /// launch of its own. Where the request has a Validity each image takes a few, and memory that the plan asks for
     /// (StreamPlan::classified_pixels): in one sweep more a mask is made, or of floats a copy in which NaN stands for
-    /// what does not count. AlphaRule::weight is refused.
+    /// what does not count. By AlphaRule::weight samples are added up in a sweep of their own, of integers of 8 and
+    /// 16 bits as by an engine; of 16 bits up to 2^32 pixels, for which the numbers of a ChannelResult are exact.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,

@@ -1,0 +1,38 @@
+// Cases of samples that do not count, in device memory.
+#pragma once
+
+#include "support/stream_under_test.hpp"
+#include "support/validity_cases.hpp"
+
+namespace gpuhist::test {
+
+/// Copy of a case in device memory, so many bytes off an aligned address.
+struct ValidityOnDevice {
+    explicit ValidityOnDevice(const ValidityCase& given, std::size_t offset = 0)
+        : pixels(given.image.memory.size() + offset, untouched),
+          mask(given.mask.size() + offset, untouched),
+          offset(offset),
+          view(given.view()) {
+        set(given);
+        view.data = pixels.data() + offset;
+        if (view.mask) view.mask = reinterpret_cast<const std::uint8_t*>(mask.data() + offset);
+        view.memory = Memory::device;
+    }
+    /// Pixels and mask of another case, which lie as those before.
+    void set(const ValidityCase& given) const {
+        copy(pixels, given.image.memory.data(), given.image.memory.size());
+        copy(mask, given.mask.data(), given.mask.size());
+    }
+
+    DeviceMemory pixels, mask;
+    std::size_t offset;
+    ImageView view;
+
+  private:
+    void copy(const DeviceMemory& to, const void* from, std::size_t bytes) const {
+        check(cudaMemcpy(to.data() + offset, from, bytes, cudaMemcpyHostToDevice));
+        check(cudaStreamSynchronize(nullptr));
+    }
+};
+
+}  // namespace gpuhist::test
