@@ -245,8 +245,13 @@ class StreamRegionAnalyzer::Implementation {
         if (numbers_.weight_bits > 0)
             all.weight = plan.validity->opaque ? plan.validity->opaque
                                                : static_cast<std::uint32_t>(traits_of(plan.depth).highest);
-        cuda::RegionResults to{
-            static_cast<char*>(results), layout, plan.depth, static_cast<std::int32_t>(plan.percentiles.size()), {}};
+        const DepthTraits& traits = traits_of(plan.depth);
+        cuda::RegionResults to{static_cast<char*>(results),
+                               layout,
+                               plan.depth,
+                               traits.floating ? 0 : traits.lowest,
+                               static_cast<std::int32_t>(plan.percentiles.size()),
+                               {}};
         for (std::size_t i = 0; i < plan.percentiles.size(); ++i) to.micro[i] = plan.percentiles.micro(i);
         // Rows of results are red, green, blue, luma and alpha.
         static constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma,

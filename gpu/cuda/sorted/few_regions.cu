@@ -188,7 +188,6 @@ __global__ void __launch_bounds__(finish_threads)
         }
         auto* percentiles =
             reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;
-        const int lowest = results.depth == Depth::s8 ? -128 : 0;
         for (int i = lane; i < results.percentiles; i += warp_lanes)
             percentiles[i] = n == 0 ? std::numeric_limits<double>::quiet_NaN()
                                     : core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) {
@@ -200,7 +199,7 @@ __global__ void __launch_bounds__(finish_threads)
                                               else
                                                   low = middle + 1;
                                           }
-                                          return static_cast<double>(low + lowest);
+                                          return static_cast<double>(low) + results.lowest;
                                       });
     }
 }

@@ -324,9 +324,8 @@ __device__ void measure(const Task<Key>& task, std::uint64_t region, const Group
                                                      value_at_place<Sample, Key>(place, task.numbers.sample_bits)
                                                          << task.numbers.weight_bits);
     group.wait();  // all places
-    const RegionSamples<Sample, Key, Group> samples{
-        group, memory.sorted + at[finite], at[plus_infinity] - at[finite],
-        traits_of(results.depth).floating ? 0.0 : traits_of(results.depth).lowest, task.numbers.weight_bits};
+    const RegionSamples<Sample, Key, Group> samples{group, memory.sorted + at[finite], at[plus_infinity] - at[finite],
+                                                    results.lowest, task.numbers.weight_bits};
     const std::uint32_t n = samples.count;
     ChannelResult channel{};
     channel.samples = n;
@@ -370,24 +369,32 @@ __device__ void measure(const Task<Key>& task, std::uint64_t region, const Group
     result.channels[task.result_row] = channel;
 }
 
-/// Kernel that writes a row of the results, and the rest of them with the first row. Launch: any grid, a region a warp.
-/// Limit: 2^30 keys, of which a thread adds up 2^22.
+/// Kernel that writes a row of the results, and the rest of them with the first row. Launch: any grid. Limit: 2^30
+/// keys, of which a thread adds up 2^22.
 template <class Sample, class Key>
 __global__ void __launch_bounds__(threads, resident) moments_kernel(const __grid_constant__ Task<Key> task) {
     __shared__ BlockMemory memory;
+    __shared__ unsigned large[warps];  // of as many regions as the block has threads
     const auto* found = reinterpret_cast<const RegionsFound*>(task.results.memory);
     const std::uint64_t regions = min(Word{found->regions}, Word{task.memory.regions});
     const auto is_large = [&](std::uint64_t region) {
         return task.memory.starts[region + 1] - task.memory.starts[region] > most_of_warp;
     };
-    for (std::uint64_t begin = std::uint64_t{blockIdx.x} * warps; begin < regions; begin += gridDim.x * warps) {
-        const std::uint64_t region = begin + threadIdx.x / warp_lanes;
-        const bool large = region < regions && is_large(region);
-        if (region < regions && !large) measure<Sample>(task, region, Group<false>(memory));
-        if (__syncthreads_or(large) == 0) continue;
-        for (std::uint64_t one = begin; one < min(begin + warps, regions); ++one)
-            if (is_large(one)) measure<Sample>(task, one, Group<true>(memory));
-        __syncthreads();  // memory may be written again
+    const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    const std::uint64_t blocks = gridDim.x;
+    for (std::uint64_t region = blockIdx.x * std::uint64_t{warps} + warp; region < regions; region += blocks * warps)
+        if (!is_large(region)) measure<Sample>(task, region, Group<false>(memory));
+    // Large ones are dealt to the blocks, one after the other.
+    for (std::uint64_t begin = blockIdx.x; begin < regions; begin += blocks * threads) {
+        const std::uint64_t own = begin + blocks * threadIdx.x;
+        __syncthreads();  // the last ones are read
+        const unsigned lanes = __ballot_sync(0xFFFFFFFFu, own < regions && is_large(own));
+        if (threadIdx.x % warp_lanes == 0) large[warp] = lanes;
+        __syncthreads();  // which are large
+        for (int of = 0; of < warps; ++of)
+            for (unsigned left = large[of]; left != 0; left &= left - 1)
+                measure<Sample>(task, begin + blocks * (of * warp_lanes + __ffs(static_cast<int>(left)) - 1),
+                                Group<true>(memory));
     }
 }
 
@@ -396,7 +403,7 @@ __global__ void __launch_bounds__(threads, resident) moments_kernel(const __grid
 template <class Key>
 void launch_region_moments(const LabelNumbers& numbers, const RegionMemory<Key>& memory, std::int64_t count, bool first,
                            int result_row, const RegionResults& results, const Launch& launch) {
-    const Shape shape{blocks_for(std::min<std::int64_t>(memory.regions, count), warps), threads, 0, resident};
+    const Shape shape{std::min<std::int64_t>(memory.regions, count), threads, 0, resident};
     const Task<Key> task{memory, numbers, first, result_row, results};
     const auto enqueue = [&](auto sample) {
         using Sample = decltype(sample);

@@ -240,11 +240,10 @@ __global__ void __launch_bounds__(threads)
         result.channels[result_row].nodata = end - nodata;
         auto* percentiles =
             reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;
-        const int lowest = results.depth == Depth::s8 ? -128 : results.depth == Depth::s16 ? -32768 : 0;
         for (int i = 0; i < results.percentiles; ++i)
             percentiles[i] = n == 0 ? std::numeric_limits<double>::quiet_NaN()
                                     : core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) {
-                                          return static_cast<double>(static_cast<int>(code(rank)) + lowest);
+                                          return static_cast<double>(code(rank)) + results.lowest;
                                       });
     }
 }

@@ -79,6 +79,7 @@ struct RegionResults {
     char* memory;  ///< RegionsFound, RegionResult
     RegionLayout layout;
     Depth depth;
+    double lowest;  ///< value of the code 0, of integers
     std::int32_t percentiles;
     std::uint32_t micro[Percentiles::most];
 };
