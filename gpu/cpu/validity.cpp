@@ -550,7 +550,9 @@ class ValidityEngine final : public Engine {
                    const MutableImageView& output, Analysis& result) override {
         if (plain(image, request)) return engine_->normalize(image, request, normalization, output, result);
         validate(image, request);
-        require_host(image, "copies of images of which not all samples count");
+        if (image.memory == Memory::device && image.samples == Samples::color && !has_parts(image))
+            return engine_->normalize(image, request, normalization, output, result);
+        require_host(image, "copies of bands and gray with alpha of which not all samples count");
         core::validate(normalization);
         core::validate_output(image, normalized_depth(image.depth, normalization), output);
         core::validate_kept(image, normalization);

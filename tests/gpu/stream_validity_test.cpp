@@ -36,7 +36,7 @@ class StreamValidityTest : public StreamTest {
     static Shape shape_of(const ValidityCase& given) {
         return {given.image.width, given.image.height, given.image.channels, given.image.depth, given.image.order};
     }
-    /// Copy by rules, elsewhere and in place.
+    /// Copy by rules, elsewhere, in place, and by an engine.
     void check_copy(const ValidityCase& given, const ValidityOnDevice& there, StreamAnalyzer& analyzer,
                     const AnalysisRequest& request, const Normalization& normalization, const Placement& at) {
         SCOPED_TRACE(test::describe(normalization) + (normalization.valid_only ? " of valid samples" : ""));
@@ -57,9 +57,17 @@ class StreamValidityTest : public StreamTest {
             analyzer.enqueue_normalized(view, replaced[0], request, normalization, results.at(1), stream);
         }
         synchronize();
+        DeviceImages of_engine;
+        of_engine.add(written, at);
+        of_engine.upload();
+        Analysis found;
+        engine->normalize(there.view, request, normalization, of_engine[0], found);
         Picture copy(written, packed);
         const Expected wanted = expected(given.view(), request, normalization, copy);
         output.set(0, copy.view());
+        of_engine.set(0, copy.view());
+        EXPECT_EQ(of_engine.difference(), "") << "by an engine";
+        EXPECT_EQ(difference(found, wanted.analysis), "") << "by an engine";
         if (in_place) replaced.set(0, copy.view());
         expect(results, 0, wanted);
         if (in_place) expect(results, 1, wanted, "in place");
@@ -67,11 +75,12 @@ class StreamValidityTest : public StreamTest {
         EXPECT_EQ(replaced.difference(), "") << "in place";
         EXPECT_TRUE(results.guard_untouched());
     }
+    std::unique_ptr<Engine> engine = make_engine("cuda");
+
     static bool is_streamed(const DepthTraits& traits) { return traits.counting != Counting::sorted; }
 };
 
 TEST_P(StreamValidityTest, of_images_that_an_engine_measures) {
-    const auto engine = make_engine("cuda");
     for (const DepthTraits& traits : all_depths)
         for (const int channels : {1, 2, 3, 4, 5})
             for (int variant = 0; variant < validity_variants; ++variant) {
@@ -164,6 +173,27 @@ TEST_P(StreamValidityTest, copies_are_made_from_what_counts) {
                         ++turn;
                         ASSERT_FALSE(HasFailure());
                     }
+            }
+}
+
+TEST_P(StreamValidityTest, copies_are_made_from_weights) {
+    std::size_t turn = 0;
+    for (const Depth depth : {Depth::u8, Depth::u16})
+        for (const int channels : channel_counts)
+            for (int variant = 0; variant < validity_variants; ++variant) {
+                ValidityCase given = make_validity_case(depth, channels, variant);
+                given.validity.alpha = AlphaRule::weight;
+                given.validity.opaque = variant % 2 ? 3 : 0;
+                SCOPED_TRACE(describe(given, variant));
+                const ValidityOnDevice there(given);
+                StreamPlan plan = plan_of(given);
+                plan.normalize = true;
+                StreamAnalyzer analyzer(plan);
+                for (Normalization normalization : normalizations(channels)) {
+                    normalization.valid_only = ++turn % 2 && normalized_depth(depth, normalization) == depth;
+                    check_copy(given, there, analyzer, given.request(), normalization, placement(turn));
+                    ASSERT_FALSE(HasFailure());
+                }
             }
 }
 
@@ -300,10 +330,6 @@ TEST_P(StreamValidityTest, others_are_refused_by_name) {
     analyzer = StreamAnalyzer(plan);
     AnalysisRequest request = given.request();
     Validity rules;
-    rules.alpha = AlphaRule::weight;
-    request.validity = std::make_shared<Validity>(rules);
-    refused([&] { enqueue_copy(request); }, "weighted by alpha");
-    rules = {};
     for (int i = 0; i < 65; ++i) rules.nodata.push_back({{}, static_cast<double>(i)});
     request.validity = std::make_shared<Validity>(rules);
     refused([&] { enqueue(request); }, "64 values");

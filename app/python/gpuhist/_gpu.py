@@ -27,9 +27,9 @@ class Analyzer:
     channels are 1, 3 or 4; depth is u8, s8, u16, s16, f16 or f32, and u8, u16 or f32 where copies are made; bins and
     range are those of f32 histograms; normalize says whether copies will be made, by which mode, and apply_to what
     becomes of samples that do not count (see gpuhist.normalize). nodata, valid, nodata_any and alpha are those of
-    gpuhist.measure, but that copies know no weight; for them pixels is the most in an image: there is memory for its
-    mask, or of floats for a copy; for alpha="weight" any number but 0 will do. Launches of one analyser share its
-    memory: they must follow each other, in one stream or by events.
+    gpuhist.measure; for them pixels is the most in an image: there is memory for its mask, or of floats for a copy; for
+    alpha="weight" any number but 0 will do. Launches of one analyser share its memory: they must follow each other, in
+    one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
     """

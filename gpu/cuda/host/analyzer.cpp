@@ -53,7 +53,7 @@ std::uint32_t flip_of(Depth depth) {
 }
 
 /// Pixels of 16 bits, at most, whose sums are exact where they are weighted.
-constexpr std::int64_t most_weighted_pixels = std::int64_t{1} << 32;
+constexpr std::int64_t most_weighted_pixels = std::int64_t{1} << 30;
 
 bool counts_bins(Depth depth) {
     return traits_of(depth).counting == Counting::bins;
@@ -144,6 +144,24 @@ std::size_t counting_bytes(const StreamPlan& plan, const Launch& launch) {
     });
 }
 
+/// Copy of a valid view; `output` null: its kernels are loaded.
+ValidCopy valid_copy(const Common& common, const ClassRules& rules, const ImageView& image,
+                     const MutableImageView* output, bool has_alpha) {
+    const Normalization& normalization = common.normalization;
+    return {common,
+            rules,
+            image_of(image, output),
+            {image.mask, image.mask_row_bytes},
+            output ? Output{output->data, output->row_bytes} : Output{},
+            has_alpha,
+            normalization.valid_only || normalized_depth(common.depth, normalization.mode) != common.depth};
+}
+void launch_by_luts(const ValidCopy& copy, int channels, std::uint32_t each, std::uint32_t* arrived,
+                    const Launch& launch) {
+    launch_valid_luts(copy.common, channels, each, arrived, launch);
+    launch_valid_copy(copy, channels, launch);
+}
+
 }  // namespace
 
 Launch launch_on(int gpu) {
@@ -192,8 +210,6 @@ void validate(const Views& views, const AnalysisRequest& request, const Normaliz
                                    " in device memory: on the GPU copies of " +
                                    list_depths([](const DepthTraits& of) { return copies(of.depth) ? of.name : ""; }) +
                                    " are written");
-        if (request.validity && request.validity->alpha == AlphaRule::weight)
-            throw InvalidArgument("copy of an image in device memory, samples weighted by alpha: the CPU makes it");
         core::validate(*normalization);
         core::validate_output(views.images[i], *normalization, views.outputs[i]);
         if (!cpu::all_count(views.images[i], request)) core::validate_kept(views.images[i], *normalization);
@@ -239,10 +255,10 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
                                   " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
         if (cpu::weighs(request)) {
             cpu::validate_weights(image, *request.validity);
-            // Σα · Σαx² of a row fits 128 bits, and Σαx 64.
+            // Σα · Σαx² of the rows that a copy has one table of fits 128 bits, and Σαx 64.
             if (sample_bytes(image.depth) > 1 && image.pixels() > most_weighted_pixels)
                 throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: of samples of " +
-                                      to_string(image.depth) + " in device memory at most 2^32 are weighted");
+                                      to_string(image.depth) + " in device memory at most 2^30 are weighted");
             if (plan_.classified_pixels == 0)
                 throw InvalidArgument(
                     "samples weighted by alpha: the analyser was planned for no request that has a Validity "
@@ -333,14 +349,14 @@ void Analyzer::load_kernels() {
         validity.alpha = AlphaRule::weight;
         AnalysisRequest request;
         request.validity = std::make_shared<const Validity>(validity);
-        enqueue_weighted(image, request, nullptr, nullptr);
+        enqueue_weighted(image, nullptr, request, nullptr, nullptr, nullptr);
     }
     launch_.only_loads = false;
 }
 
 void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                                 const Normalization* normalization, char* results, cudaStream_t stream) const {
-    if (cpu::weighs(request)) return enqueue_weighted(image, request, results, stream);
+    if (cpu::weighs(request)) return enqueue_weighted(image, output, request, normalization, results, stream);
     Launch launch = launch_;
     launch.stream = stream;
     const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
@@ -391,38 +407,29 @@ void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* 
     if (!at_once) launch_valid_result(p, launch);
 
     if (!normalization) return;
-    const bool settles = normalization->valid_only || normalized_depth(plan_.depth, normalization->mode) != plan_.depth;
-    const ValidCopy copy{p.common,
-                         rules,
-                         image_of(image, output),
-                         mask,
-                         output ? Output{output->data, output->row_bytes} : Output{},
-                         rules_of_image.has_alpha(),
-                         settles};
+    const ValidCopy copy = valid_copy(p.common, rules, image, output, rules_of_image.has_alpha());
+    if (!counts_bins(plan_.depth)) return launch_by_luts(copy, plan_.channels, 1, memory.arrived, launch);
     with_channels(plan_.channels, [&](auto channels) {
-        constexpr int C = decltype(channels)::value;
-        if (counts_bins(plan_.depth))
-            return launch_valid_floats<C>(copy, image_of(view), {view.mask, view.mask_row_bytes}, workspace_, launch);
-        launch_valid_luts(p.common, C, memory.arrived, launch);
-        launch_valid_copy(copy, C, launch);
+        launch_valid_floats<decltype(channels)::value>(copy, image_of(view), {view.mask, view.mask_row_bytes},
+                                                       workspace_, launch);
     });
 }
 
-void Analyzer::enqueue_weighted(const ImageView& image, const AnalysisRequest& request, char* results,
-                                cudaStream_t stream) const {
+void Analyzer::enqueue_weighted(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
+                                const Normalization* normalization, char* results, cudaStream_t stream) const {
     Launch launch = launch_;
     launch.stream = stream;
     const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
     const cpu::ImageRules rules(image, request.validity.get());
     WeightParameters p{};
-    p.common = common(image, request, nullptr, results);
+    p.common = common(image, request, normalization, results);
     p.image = image_of(image);
     p.mask = {image.mask, image.mask_row_bytes};
     p.rules = class_rules(rules, image.channels);
     p.luma_bits = bits_of(rules.nodata_any() ? cpu::PixelsOf::all : cpu::PixelsOf::colors, p.rules);
     p.rows = rows_of(image.channels);
     if (rules.has_alpha())
-        p.rows = rows_of(image.samples == Samples::gray_alpha ? 1 : 3);
+        p.rows = rows_of(image.samples == Samples::gray_alpha && !normalization ? 1 : 3);
     else
         p.opaque = cpu::weight_of_opaque(image.depth, *request.validity);
     p.counts = reinterpret_cast<Word*>(memory.found);
@@ -434,6 +441,9 @@ void Analyzer::enqueue_weighted(const ImageView& image, const AnalysisRequest& r
             cudaMemsetAsync(p.counts, 0, static_cast<std::size_t>(p.rows) * p.common.bins * sizeof *p.counts, stream));
     }
     launch_weights(p, launch);
+    if (!normalization) return;
+    launch_by_luts(valid_copy(p.common, p.rules, image, output, rules.has_alpha()), plan_.channels,
+                   p.opaque ? p.opaque : 1, memory.arrived, launch);
 }
 
 void Analyzer::enqueue(const Views& views, const AnalysisRequest& request, const Normalization* normalization,

@@ -48,9 +48,9 @@ class Analyzer {
     /// too, where by that or a mask not all samples count. Null: no copy.
     void enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
-    /// Enqueues the analysis of one by which samples are weighted.
-    void enqueue_weighted(const ImageView& image, const AnalysisRequest& request, char* results,
-                          cudaStream_t stream) const;
+    /// The same by a request that weighs samples.
+    void enqueue_weighted(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
+                          const Normalization* normalization, char* results, cudaStream_t stream) const;
     void check(const Views& views, const AnalysisRequest& request, const void* results) const;
     /// Parameters that launches have in common, for images as `like`.
     Common common(const ImageView& like, const AnalysisRequest& request, const Normalization* normalization,

@@ -12,6 +12,7 @@
 
 #include "core/result.hpp"
 #include "cpu/bands.hpp"
+#include "cpu/weights.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/sorted_analysis.hpp"
 #include "cuda/pixels/parts.hpp"
@@ -109,7 +110,7 @@ class CudaEngine final : public Engine {
 Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest& request) {
     const std::pair type(image.depth, image.channels);
     StreamPlan plan{image.depth, image.channels, request.bins, true, gpu_};
-    plan.classified_pixels = request.validity ? 1 : 0;  // it is of weights, which take no memory a pixel
+    if (request.validity) plan.classified_pixels = cpu::weighs(request) ? 1 : image.pixels();
     if (const auto at = analyzers_.find(type); at != analyzers_.end()) {
         const StreamPlan& had = at->second.plan();
         if (had.bins >= plan.bins && had.classified_pixels >= plan.classified_pixels) return at->second;

@@ -17,8 +17,10 @@ struct ValidCopy {
 };
 
 /// Enqueues the building of the tables of u8 or u16 from the counts of a result, which is then `ready`; of no samples
-/// they leave every value as it is. `arrived`: zero before and after. Throws CudaError; does not synchronise.
-void launch_valid_luts(const Common& common, int channels, std::uint32_t* arrived, const Launch& launch);
+/// they leave every value as it is. `each`: what a sample adds to the counts, but where its alpha says so. `arrived`:
+/// zero before and after. Throws CudaError; does not synchronise.
+void launch_valid_luts(const Common& common, int channels, std::uint32_t each, std::uint32_t* arrived,
+                       const Launch& launch);
 
 /// Enqueues the copy of an image of u8 or u16 by the tables of its result, likewise.
 void launch_valid_copy(const ValidCopy& copy, int channels, const Launch& launch);

@@ -25,11 +25,12 @@ constexpr int pages_of = (1 << 8 * sizeof(T)) / page_values;
 template <typename T, int C>
 struct ResultCounts {
     const Common& common;
+    std::uint32_t each;                ///< that a sample adds to the counts
     const Word (*pages)[pages_of<T>];  ///< in shared memory, of the rows that decide
 
     __device__ int row_of(int row) const { return counted_row(row, C, common.rgb); }
-    __device__ Word count(int row, int value) const { return counts_of(common, 0, row_of(row))[value]; }
-    __device__ Word count_page(int row, int page) const { return pages[row][page]; }
+    __device__ Word count(int row, int value) const { return counts_of(common, 0, row_of(row))[value] / each; }
+    __device__ Word count_page(int row, int page) const { return pages[row][page] / each; }
     __device__ LutNumbers numbers(const LutRows<C>& rows) const {
         LutNumbers numbers{(1u << 8 * sizeof(T)) - 1, 0, 0, 0, 0};
         for (int r = rows.row; r < rows.row + (rows.together ? 3 : 1); ++r) {
@@ -37,10 +38,13 @@ struct ResultCounts {
             if (channel.samples == 0) continue;  // it has no extremes
             numbers.low = min(numbers.low, static_cast<std::uint32_t>(channel.minimum));
             numbers.high = max(numbers.high, static_cast<std::uint32_t>(channel.maximum));
-            numbers.samples += channel.samples;
+            numbers.samples += channel.weight ? channel.weight : channel.samples;
             numbers.sum += channel.sum;
             numbers.squares += static_cast<core::u128>(core::from_public(channel.sum_squares));
         }
+        numbers.samples /= each;
+        numbers.sum /= each;
+        numbers.squares /= each;
         // Of no samples: a single value, mean 0 and std 1, by which every mode leaves values as they are.
         if (numbers.samples == 0) return {0, 0, 1, 0, 1};
         return numbers;
@@ -63,12 +67,12 @@ __device__ inline void add_up_pages(const Word* counts, Word (&pages)[pages_of<T
 /// Kernel that builds an image's tables from the counts of its result, and publishes that. Launch: lut_blocks.
 template <typename T, int C>
 __global__ void __launch_bounds__(lut_threads)
-    lut_kernel(const __grid_constant__ Common common, std::uint32_t* arrived) {
+    lut_kernel(const __grid_constant__ Common common, std::uint32_t each, std::uint32_t* arrived) {
     __shared__ Word pages[rows_of(C)][pages_of<T>];
     __shared__ TableRoom room[3];
     __shared__ core::Line<T> lines[3];
     __shared__ bool last;
-    const ResultCounts<T, C> counts{common, pages};
+    const ResultCounts<T, C> counts{common, each, pages};
     core::with_mode(common.normalization.mode, [&](auto mode) {
         using Mode = decltype(mode);
         if constexpr (sizeof(T) > 1 && needs_pages(traits_of(Mode::mode).needs)) {
@@ -85,12 +89,12 @@ __global__ void __launch_bounds__(lut_threads)
 }
 
 template <typename T>
-void launch_luts(const Common& common, int channels, std::uint32_t* arrived, const Launch& launch) {
+void launch_luts(const Common& common, int channels, std::uint32_t each, std::uint32_t* arrived, const Launch& launch) {
     const Shape shape{lut_blocks<T>, lut_threads, 0, 1};
     if (channels == 1)
-        launch_kernel(launch, lut_kernel<T, 1>, false, shape, common, arrived);
+        launch_kernel(launch, lut_kernel<T, 1>, false, shape, common, each, arrived);
     else
-        launch_kernel(launch, lut_kernel<T, 3>, false, shape, common, arrived);
+        launch_kernel(launch, lut_kernel<T, 3>, false, shape, common, each, arrived);
 }
 
 /// Kernel of a copy by tables. Launch: any grid. Bytes: each pixel is read once, and written once.
@@ -118,11 +122,12 @@ void launch_copy(const ValidCopy& copy, int channels, const Launch& launch) {
 
 }  // namespace
 
-void launch_valid_luts(const Common& common, int channels, std::uint32_t* arrived, const Launch& launch) {
+void launch_valid_luts(const Common& common, int channels, std::uint32_t each, std::uint32_t* arrived,
+                       const Launch& launch) {
     if (sample_bytes(common.depth) == 1)
-        launch_luts<std::uint8_t>(common, channels, arrived, launch);
+        launch_luts<std::uint8_t>(common, channels, each, arrived, launch);
     else
-        launch_luts<std::uint16_t>(common, channels, arrived, launch);
+        launch_luts<std::uint16_t>(common, channels, each, arrived, launch);
 }
 
 void launch_valid_copy(const ValidCopy& copy, int channels, const Launch& launch) {

@@ -134,7 +134,8 @@ __global__ void __launch_bounds__(row_threads) weighted_result_kernel(const __gr
             to.weighted = true;
         }
     }
-    if (arrive_last(p.arrived, gridDim.x, &last) && threadIdx.x == 0) publish(&to);
+    const bool complete = common.layout.tables_offset == 0;
+    if (arrive_last(p.arrived, gridDim.x, &last) && threadIdx.x == 0 && complete) publish(&to);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ enum class AlphaRule : std::uint8_t {
     mask,    ///< pixels of alpha 0 do not count, in its own row neither
     ignore,  ///< no row
     weight,  ///< samples count as often as the alpha of their pixel says, which has no row: Analysis::weighted; in
-             ///< device memory of 16 bits up to 2^32 pixels
+             ///< device memory of 16 bits up to 2^30 pixels
 };
 
 /// Validity: which samples of an image count, beside the view's mask. A sample is, by the first that applies to it,

@@ -47,7 +47,8 @@ struct ChannelResult {
 
 /// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
 /// and in the counts, are gray; or red, green, blue, luma, and alpha where there is one that is no weight, whatever the
-/// order in the pixel. Gray with alpha (Samples::gray_alpha) has one row, gray, where alpha is the weight.
+/// order in the pixel. Gray with alpha (Samples::gray_alpha) has one row, gray, where alpha is the weight and no copy
+/// is made.
 struct ImageResult {
     std::uint32_t ready;  ///< set to 1 after all of the result is written and visible to host and GPU: clear it to
                           ///< poll. Of a normalised copy it says nothing: that is complete when the stream's work is
@@ -128,7 +129,7 @@ class StreamAnalyzer {
     /// launch of its own. Where the request has a Validity each image takes a few, and memory that the plan asks for
     /// (StreamPlan::classified_pixels): in one sweep more a mask is made, or of floats a copy in which NaN stands for
     /// what does not count. By AlphaRule::weight samples are added up in a sweep of their own, of integers of 8 and
-    /// 16 bits as by an engine; of 16 bits up to 2^32 pixels, for which the numbers of a ChannelResult are exact.
+    /// 16 bits as by an engine; of 16 bits up to 2^30 pixels, for which the numbers of a ChannelResult are exact.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
