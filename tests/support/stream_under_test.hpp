@@ -230,14 +230,13 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
             compare(name + "mean", row.mean, !truth.mean ? 0 : half ? unknown : *truth.mean);
             compare(name + "std", row.std, !truth.std ? 0 : half ? unknown : *truth.std);
         }
-        std::uint64_t sum = 0, squares_low = 0, squares_high = 0;
+        __extension__ typedef unsigned __int128 u128;
+        std::uint64_t sum = 0;
+        u128 squares = 0;
         for (std::uint64_t v = 0; v < channel.counts.size() && !traits.floating; ++v) {
             sum += v * channel.counts[v];
-            squares_low += (v * v) * (channel.counts[v] & 0xFFFF'FFFF);
-            squares_high += (v * v) * (channel.counts[v] >> 32);
+            squares += static_cast<u128>(v * v) * channel.counts[v];
         }
-        __extension__ typedef unsigned __int128 u128;
-        const u128 squares = squares_low + (static_cast<u128>(squares_high) << 32);
         compare(name + "sum", row.sum, sum);
         compare(name + "sum_squares low", row.sum_squares.low, static_cast<std::uint64_t>(squares));
         compare(name + "sum_squares high", row.sum_squares.high, static_cast<std::int64_t>(squares >> 64));

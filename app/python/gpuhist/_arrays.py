@@ -236,9 +236,15 @@ def _refused(name: str) -> str:
 
 
 def image_of(
-    image: Any, layout: str | None = None, order: str = "RGB", *, stream: object = None, batch: bool = False
+    image: Any,
+    layout: str | None = None,
+    order: str = "RGB",
+    *,
+    stream: object = None,
+    batch: bool = False,
+    depths: tuple[str, ...] = DEVICE_DEPTHS,
 ) -> Image:
-    """The image that an array holds. A batch may be N images of H x W x C."""
+    """The image that an array holds, on a GPU of some depths. A batch may be N images of H x W x C."""
     if layout is not None and layout not in LAYOUTS:
         raise InvalidArgument(f"layout: {layout!r} is none of {', '.join(LAYOUTS)}")
     if order not in ORDERS:
@@ -300,9 +306,9 @@ def image_of(
             image_step = height * row_step
     if height == 1:
         row_step = width * channels
-    if array.gpu is not None and depth not in DEVICE_DEPTHS:
+    if array.gpu is not None and depth not in depths:
         raise InvalidArgument(
-            f"samples of type {array.type} are not measured on a GPU, only {', '.join(TYPES[d] for d in DEVICE_DEPTHS)}: "
+            f"samples of type {array.type} are not measured on a GPU, only {', '.join(TYPES[d] for d in depths)}: "
             "convert them, or copy the image to the host"
         )
     bands = channels not in (1, 3, 4)

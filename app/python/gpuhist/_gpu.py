@@ -220,7 +220,7 @@ class RegionAnalyzer:
         do not count; their regions have them in the area alone. All are borrowed until the stream has passed.
         stream is by default the current one of the images' library; it may be in capture.
         """
-        found = _images_on(images, self._gpu, layout, order, stream)
+        found = _images_on(images, self._gpu, layout, order, stream, tuple(_arrays.TYPES))
         view, mask_bytes = _masked(found, mask, stream)
         over, labels_bytes = _labels_over(found, labels, stream)
         self._native.enqueue(
@@ -257,8 +257,15 @@ _normalizers: dict[tuple[str, int, int, int, str, int], tuple[_native.StreamAnal
 _normalizers_lock = threading.Lock()
 
 
-def _images_on(images: Any, gpu: int, layout: str | None, order: str, stream: Any) -> _arrays.Image:
-    found = _arrays.image_of(images, layout, order, stream=stream, batch=True)
+def _images_on(
+    images: Any,
+    gpu: int,
+    layout: str | None,
+    order: str,
+    stream: Any,
+    depths: tuple[str, ...] = _arrays.DEVICE_DEPTHS,
+) -> _arrays.Image:
+    found = _arrays.image_of(images, layout, order, stream=stream, batch=True, depths=depths)
     if found.array.gpu != gpu:
         where = "the host" if found.array.gpu is None else f"GPU {found.array.gpu}"
         raise InvalidArgument(f"the images are on {where}, and the analyser is for GPU {gpu}")
