@@ -6,47 +6,6 @@
 namespace gpuhist::test {
 namespace {
 
-/// What `enqueue` puts on the stream, to be replayed.
-class Graph {
-  public:
-    Graph(cudaStream_t stream, const std::function<void()>& enqueue) {
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-        try {
-            enqueue();
-        } catch (...) {
-            cudaStreamEndCapture(stream, &graph_);
-            throw;
-        }
-        check(cudaStreamEndCapture(stream, &graph_));
-        check(cudaGraphInstantiate(&executable_, graph_, 0));
-    }
-    ~Graph() {
-        cudaGraphExecDestroy(executable_);
-        cudaGraphDestroy(graph_);
-    }
-    Graph(const Graph&) = delete;
-    Graph& operator=(const Graph&) = delete;
-
-    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream)); }
-    /// How many kernels are in it; −1 where there is anything else.
-    int kernels() const {
-        std::size_t count = 0;
-        check(cudaGraphGetNodes(graph_, nullptr, &count));
-        std::vector<cudaGraphNode_t> nodes(count);
-        check(cudaGraphGetNodes(graph_, nodes.data(), &count));
-        for (cudaGraphNode_t node : nodes) {
-            cudaGraphNodeType type;
-            check(cudaGraphNodeGetType(node, &type));
-            if (type != cudaGraphNodeTypeKernel) return -1;
-        }
-        return static_cast<int>(count);
-    }
-
-  private:
-    cudaGraph_t graph_ = nullptr;
-    cudaGraphExec_t executable_ = nullptr;
-};
-
 /// Everything that can be enqueued, captured once and replayed over images whose pixels change.
 class StreamGraphTest : public StreamTest {
   protected:

@@ -194,12 +194,7 @@ TEST_P(StreamMasksTest, of_a_batch_are_replayed_in_a_graph) {
         BatchView batch = images.batch();
         batch.first = mask.on(batch.first, true);
         batch.mask_bytes = distance;
-        cudaGraph_t graph = nullptr;
-        cudaGraphExec_t executable = nullptr;
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-        analyzer.enqueue(batch, {}, results.at(), stream);
-        check(cudaStreamEndCapture(stream, &graph));
-        check(cudaGraphInstantiate(&executable, graph, 0));
+        const Graph graph(stream, [&] { analyzer.enqueue(batch, {}, results.at(), stream); });
         for (std::size_t round = 0; round < 3; ++round) {
             std::vector<Picture> pictures;
             for (std::size_t i = 0; i < 3; ++i) {
@@ -208,7 +203,7 @@ TEST_P(StreamMasksTest, of_a_batch_are_replayed_in_a_graph) {
             }
             images.upload();
             results.poison();
-            check(cudaGraphLaunch(executable, stream));
+            graph.launch(stream);
             synchronize();
             for (std::size_t i = 0; i < 3; ++i) {
                 ImageView masked = mask.on(pictures[i].view(), false);
@@ -216,8 +211,6 @@ TEST_P(StreamMasksTest, of_a_batch_are_replayed_in_a_graph) {
                 expect(results, i, expected(masked));
             }
         }
-        check(cudaGraphExecDestroy(executable));
-        check(cudaGraphDestroy(graph));
         EXPECT_TRUE(results.guard_untouched());
     }
 }
@@ -285,12 +278,9 @@ TEST_P(StreamMasksTest, copies_of_a_batch_are_replayed_in_a_graph) {
                 BatchView batch = images.batch();
                 batch.first = mask.on(batch.first, true);
                 batch.mask_bytes = distance;
-                cudaGraph_t graph = nullptr;
-                cudaGraphExec_t executable = nullptr;
-                check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-                analyzer.enqueue_normalized(batch, outputs.batch(), {}, normalization, results.at(), stream);
-                check(cudaStreamEndCapture(stream, &graph));
-                check(cudaGraphInstantiate(&executable, graph, 0));
+                const Graph graph(stream, [&] {
+                    analyzer.enqueue_normalized(batch, outputs.batch(), {}, normalization, results.at(), stream);
+                });
                 for (std::size_t round = 0; round < 3; ++round) {
                     std::vector<Picture> pictures;
                     for (std::size_t i = 0; i < 3; ++i) {
@@ -299,7 +289,7 @@ TEST_P(StreamMasksTest, copies_of_a_batch_are_replayed_in_a_graph) {
                     }
                     images.upload();
                     results.poison();
-                    check(cudaGraphLaunch(executable, stream));
+                    graph.launch(stream);
                     synchronize();
                     for (std::size_t i = 0; i < 3; ++i) {
                         ImageView masked = mask.on(pictures[i].view(), false);
@@ -310,8 +300,6 @@ TEST_P(StreamMasksTest, copies_of_a_batch_are_replayed_in_a_graph) {
                     }
                     EXPECT_EQ(outputs.difference(), "") << describe(shape) << " " << describe(normalization);
                 }
-                check(cudaGraphExecDestroy(executable));
-                check(cudaGraphDestroy(graph));
                 EXPECT_TRUE(results.guard_untouched());
             }
         }

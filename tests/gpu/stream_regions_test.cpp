@@ -560,35 +560,33 @@ TEST_P(StreamRegionsTest, count_pixels_of_labels_that_are_refused) {
 }
 
 TEST_P(StreamRegionsTest, are_replayed_in_a_graph) {
-    Pixels pixels = pixels_of(100, 80, 3, 3, Depth::u16, 0, 4);
-    Pixels labels = labels_of(100, 80, 3, Depth::u16, 0, [](auto i, auto x, auto y) {
-        return static_cast<std::uint32_t>(x / 9 + y / 9 * 12 + i);
-    });
-    pixels.upload();
-    labels.upload();
-    Subject subject(plan_of(pixels, labels, 400));
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t executable = nullptr;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    subject.analyzer.enqueue(pixels.batch(), labels.batch(), subject.results.data(), stream);
-    check(cudaStreamEndCapture(stream, &graph));
-    check(cudaGraphInstantiate(&executable, graph, 0));
-    for (const std::uint64_t seed : {1, 2}) {
-        const Pixels others = pixels_of(100, 80, 3, 3, Depth::u16, 0, seed);
-        pixels.bytes = others.bytes;
-        check(cudaMemcpy(pixels.memory->data(), pixels.bytes.data(), pixels.bytes.size(), cudaMemcpyHostToDevice));
-        check(cudaDeviceSynchronize());
-        subject.results.fill(0x77);
-        check(cudaGraphLaunch(executable, stream));
-        synchronize();
-        subject.fetch();
-        std::size_t at = 0;
-        for (std::int64_t i = 0; i < 3; ++i)
-            at = expect_regions(subject, at, i, analyze_regions(pixels.view(i, false), labels.view(i, false)));
-        EXPECT_EQ(subject.found().regions, at);
+    for (const Depth depth : {Depth::u16, Depth::f32, Depth::f64}) {
+        Pixels pixels = pixels_of_kinds(100, 80, 3, 3, depth, 0, 4);
+        Pixels labels = labels_of(100, 80, 3, Depth::u16, 0, [](auto i, auto x, auto y) {
+            return static_cast<std::uint32_t>(x / 9 + y / 9 * 12 + i);
+        });
+        pixels.upload();
+        labels.upload();
+        Subject subject(plan_of(pixels, labels, 400));
+        const Graph graph(
+            stream, [&] { subject.analyzer.enqueue(pixels.batch(), labels.batch(), subject.results.data(), stream); });
+        AnalysisRequest request;
+        request.percentiles = subject.analyzer.plan().percentiles;
+        for (const std::uint64_t seed : {1, 2}) {
+            pixels.bytes = pixels_of_kinds(100, 80, 3, 3, depth, 0, seed).bytes;
+            check(cudaMemcpy(pixels.memory->data(), pixels.bytes.data(), pixels.bytes.size(), cudaMemcpyHostToDevice));
+            check(cudaDeviceSynchronize());
+            subject.results.fill(0x77);
+            graph.launch(stream);
+            synchronize();
+            subject.fetch();
+            std::size_t at = 0;
+            for (std::int64_t i = 0; i < 3; ++i)
+                at = expect_regions(subject, at, i,
+                                    analyze_regions(pixels.view(i, false), labels.view(i, false), request));
+            EXPECT_EQ(subject.found().regions, at);
+        }
     }
-    check(cudaGraphExecDestroy(executable));
-    check(cudaGraphDestroy(graph));
 }
 
 TEST_P(StreamRegionsTest, others_are_refused_by_name) {

@@ -130,15 +130,10 @@ TEST_P(StreamValidityTest, of_a_batch_are_replayed_in_a_graph) {
         StreamAnalyzer analyzer(plan_of(given));
         const AnalysisRequest request = given.request();
         DeviceResults results(analyzer.layout(request), 2);
-        cudaGraph_t graph = nullptr;
-        cudaGraphExec_t executable = nullptr;
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-        analyzer.enqueue(batch, request, results.at(), stream);
-        check(cudaStreamEndCapture(stream, &graph));
-        check(cudaGraphInstantiate(&executable, graph, 0));
+        const Graph graph(stream, [&] { analyzer.enqueue(batch, request, results.at(), stream); });
         for (int round = 0; round < 2; ++round) {
             results.poison();
-            check(cudaGraphLaunch(executable, stream));
+            graph.launch(stream);
             synchronize();
             for (std::size_t i = 0; i < 2; ++i) {
                 ImageView one = half;
@@ -147,8 +142,6 @@ TEST_P(StreamValidityTest, of_a_batch_are_replayed_in_a_graph) {
                 expect(results, i, expected(one, request));
             }
         }
-        check(cudaGraphExecDestroy(executable));
-        check(cudaGraphDestroy(graph));
     }
 }
 
@@ -236,15 +229,12 @@ TEST_P(StreamValidityTest, copies_of_a_batch_are_replayed_in_a_graph) {
             StreamAnalyzer analyzer(plan);
             const AnalysisRequest request = given.request();
             DeviceResults results(analyzer.layout(request, &normalization), 2);
-            cudaGraph_t graph = nullptr;
-            cudaGraphExec_t executable = nullptr;
-            check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-            analyzer.enqueue_normalized(batch, outputs.batch(), request, normalization, results.at(), stream);
-            check(cudaStreamEndCapture(stream, &graph));
-            check(cudaGraphInstantiate(&executable, graph, 0));
+            const Graph graph(stream, [&] {
+                analyzer.enqueue_normalized(batch, outputs.batch(), request, normalization, results.at(), stream);
+            });
             for (int round = 0; round < 2; ++round) {
                 results.poison();
-                check(cudaGraphLaunch(executable, stream));
+                graph.launch(stream);
                 synchronize();
                 for (std::size_t i = 0; i < 2; ++i) {
                     ImageView one = half;
@@ -256,8 +246,6 @@ TEST_P(StreamValidityTest, copies_of_a_batch_are_replayed_in_a_graph) {
                 }
                 EXPECT_EQ(outputs.difference(), "") << test::describe(normalization);
             }
-            check(cudaGraphExecDestroy(executable));
-            check(cudaGraphDestroy(graph));
         }
 }
 

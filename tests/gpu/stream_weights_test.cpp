@@ -163,16 +163,11 @@ TEST_P(StreamWeightsTest, of_a_batch_are_replayed_in_a_graph) {
         StreamAnalyzer analyzer(plan_of(depth, 4));
         const AnalysisRequest request = given[0].request();
         DeviceResults results(analyzer.layout(request), 2);
-        cudaGraph_t graph = nullptr;
-        cudaGraphExec_t executable = nullptr;
-        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-        analyzer.enqueue(batch, request, results.at(), stream);
-        check(cudaStreamEndCapture(stream, &graph));
-        check(cudaGraphInstantiate(&executable, graph, 0));
+        const Graph graph(stream, [&] { analyzer.enqueue(batch, request, results.at(), stream); });
         for (const ValidityCase& now : given) {
             there.set(now);
             results.poison();
-            check(cudaGraphLaunch(executable, stream));
+            graph.launch(stream);
             synchronize();
             for (std::int64_t i = 0; i < 2; ++i) {
                 ImageView one = now.view();
@@ -182,8 +177,6 @@ TEST_P(StreamWeightsTest, of_a_batch_are_replayed_in_a_graph) {
                 expect(results, static_cast<std::size_t>(i), expected(one, request));
             }
         }
-        check(cudaGraphExecDestroy(executable));
-        check(cudaGraphDestroy(graph));
         EXPECT_TRUE(results.guard_untouched());
     }
 }

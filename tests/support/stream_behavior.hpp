@@ -1,9 +1,12 @@
-// Streams that are kept busy, and the fixture of tests that watch how the stream-level API behaves beside its results.
+// Streams that are kept busy, graphs of their work, and the fixture of tests that watch how the stream-level API
+// behaves beside its results.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
+#include <vector>
 
 #include "support/stream_cases.hpp"
 
@@ -36,6 +39,47 @@ class Hold {
 
     cudaStream_t stream_;
     std::atomic<bool> released_ = false, gave_up_ = false;
+};
+
+/// What `enqueue` puts on the stream, to be replayed.
+class Graph {
+  public:
+    Graph(cudaStream_t stream, const std::function<void()>& enqueue) {
+        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+        try {
+            enqueue();
+        } catch (...) {
+            cudaStreamEndCapture(stream, &graph_);
+            throw;
+        }
+        check(cudaStreamEndCapture(stream, &graph_));
+        check(cudaGraphInstantiate(&executable_, graph_, 0));
+    }
+    ~Graph() {
+        cudaGraphExecDestroy(executable_);
+        cudaGraphDestroy(graph_);
+    }
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+
+    void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream)); }
+    /// How many kernels are in it; −1 where there is anything else.
+    int kernels() const {
+        std::size_t count = 0;
+        check(cudaGraphGetNodes(graph_, nullptr, &count));
+        std::vector<cudaGraphNode_t> nodes(count);
+        check(cudaGraphGetNodes(graph_, nodes.data(), &count));
+        for (cudaGraphNode_t node : nodes) {
+            cudaGraphNodeType type;
+            check(cudaGraphNodeGetType(node, &type));
+            if (type != cudaGraphNodeTypeKernel) return -1;
+        }
+        return static_cast<int>(count);
+    }
+
+  private:
+    cudaGraph_t graph_ = nullptr;
+    cudaGraphExec_t executable_ = nullptr;
 };
 
 /// A stream is busy while it still has something to do.
