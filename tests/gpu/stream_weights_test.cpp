@@ -242,21 +242,9 @@ TEST_P(StreamWeightsTest, others_are_refused_by_name) {
     const ValidityCase given = weighted_case(Depth::u8, 4, 1);
     const ValidityOnDevice there(given);
     StreamPlan plan = plan_of(Depth::u8, 4);
-    plan.normalize = true;
     StreamAnalyzer analyzer(plan);
     DeviceResults results(analyzer.layout(), 1);
     refused([&] { analyzer.enqueue(there.view, weighted(256), results.at(), stream); }, "opaque pixels that weigh 256");
-    const ImageView& image = there.view;
-    const MutableImageView copy{const_cast<void*>(image.data),
-                                image.width,
-                                image.height,
-                                image.channels,
-                                image.depth,
-                                image.row_bytes,
-                                image.order,
-                                image.memory};
-    refused([&] { analyzer.enqueue_normalized(image, copy, weighted(), {}, results.at(), stream); },
-            "the CPU makes it");
     AnalysisRequest sparse = weighted();
     sparse.sparse = true;
     refused([&] { engine->analyze(there.view, sparse); }, "in host memory");

@@ -30,6 +30,7 @@ DEPTHS = {
     "float64": "f64",
 }
 TYPES = {depth: name for name, depth in DEPTHS.items() if name != "bool"}
+ALL_DEPTHS = tuple(TYPES)
 DEVICE_DEPTHS = ("u8", "s8", "u16", "s16", "f16", "f32")
 _CODES = {"b": "bool", "u": "uint", "i": "int", "f": "float", "c": "complex", "V": "void"}
 _DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}

@@ -220,7 +220,7 @@ class RegionAnalyzer:
         do not count; their regions have them in the area alone. All are borrowed until the stream has passed.
         stream is by default the current one of the images' library; it may be in capture.
         """
-        found = _images_on(images, self._gpu, layout, order, stream, tuple(_arrays.TYPES))
+        found = _images_on(images, self._gpu, layout, order, stream, _arrays.ALL_DEPTHS)
         view, mask_bytes = _masked(found, mask, stream)
         over, labels_bytes = _labels_over(found, labels, stream)
         self._native.enqueue(

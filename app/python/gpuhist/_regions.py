@@ -7,6 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _native
+from ._arrays import ALL_DEPTHS
 from ._errors import InvalidArgument
 from ._measure import Layout, OnDamaged, Order, asked_of
 from ._result import Range, Result
@@ -172,7 +173,7 @@ def regions(
     if detail not in ("full", "brief"):
         raise InvalidArgument(f"detail: {detail!r} is none of full, brief")
     asked = asked_of(bins, range, percentile_columns, detail, white, "cpu", 0, rules)
-    source = source_of(image, layout, order, page, max_pixels, on_damaged)
+    source = source_of(image, layout, order, page, max_pixels, on_damaged, depths=ALL_DEPTHS)
     if source.gpu is not None:
         raise InvalidArgument(
             "regions: of arrays on the host: RegionAnalyzer measures those on a GPU, or copy it, as x.cpu() (torch) or "

@@ -134,8 +134,9 @@ def source_of(
     max_pixels: int | None,
     on_damaged: str,
     stream: object = None,
+    depths: tuple[str, ...] = _arrays.DEVICE_DEPTHS,
 ) -> Source:
-    """The image that a path, the bytes of a file, or an array is."""
+    """The image that a path, the bytes of a file, or an array is, on a GPU of some depths."""
     path = os.fspath(image) if isinstance(image, (str, os.PathLike)) else ""
     if path or isinstance(image, (bytes, bytearray, memoryview)):
         if path:
@@ -148,7 +149,7 @@ def source_of(
         raise InvalidArgument("page: an array has no pages")
     if not _arrays.is_array(image):
         raise InvalidArgument(f"a {type(image).__name__} is neither a path, nor bytes of a file, nor an array")
-    found = _arrays.image_of(image, layout, order, stream=stream)
+    found = _arrays.image_of(image, layout, order, stream=stream, depths=depths)
     return Source(found.view, found.given, found, None, "")
 
 
