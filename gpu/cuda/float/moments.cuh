@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "cuda/float/central_moments.cuh"
+#include "cuda/block/central_moments.cuh"
 #include "cuda/float/digits.cuh"
 
 namespace gpuhist::cuda {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "cuda/float/central_moments.cuh"
+#include "cuda/block/central_moments.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/results.cuh"
 #include "cuda/sorted/regions.cuh"
