@@ -13,6 +13,10 @@ namespace {
 
 class StreamValidityTest : public StreamTest {
   protected:
+    void SetUp() override {
+        StreamTest::SetUp();
+        if (!IsSkipped()) engine = make_engine("cuda");
+    }
     static std::string describe(const ValidityCase& given, int variant) {
         return std::string(to_string(given.image.depth)) + " " + std::to_string(given.image.channels) + " channels, " +
                std::to_string(variant);
@@ -75,9 +79,9 @@ class StreamValidityTest : public StreamTest {
         EXPECT_EQ(replaced.difference(), "") << "in place";
         EXPECT_TRUE(results.guard_untouched());
     }
-    std::unique_ptr<Engine> engine = make_engine("cuda");
-
     static bool is_streamed(const DepthTraits& traits) { return traits.counting != Counting::sorted; }
+
+    std::unique_ptr<Engine> engine;
 };
 
 TEST_P(StreamValidityTest, of_images_that_an_engine_measures) {
