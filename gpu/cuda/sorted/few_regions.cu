@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(threads, 1)
                 row.mask.data ? row.mask.data + image * images.mask_bytes + y * row.mask.row_bytes + x : nullptr;
             const int pixels = static_cast<int>(min(std::int64_t{lane_pixels}, width - x));
             std::uint32_t label[lane_pixels], code[lane_pixels];
-            bool counts[lane_pixels];
+            bool counts[lane_pixels], nodata[lane_pixels];
 #pragma unroll
             for (int k = 0; k < lane_pixels; ++k) {
                 const bool in = k < pixels;
@@ -85,6 +85,7 @@ __global__ void __launch_bounds__(threads, 1)
                 };
                 label[k] = in ? std::uint32_t{label_at[k]} : 0;
                 counts[k] = in && (!mask || counts_by(images, mask[k]));
+                nodata[k] = in && images.classes && mask[k] == nodata_class;
                 code[k] = !in ? 0
                           : row.luma
                               ? core::luma_code<std::uint8_t>(sample(row.first), sample(row.green), sample(row.last))
@@ -97,11 +98,9 @@ __global__ void __launch_bounds__(threads, 1)
                 const std::uint32_t of = label[k] - numbers.first;
                 if (first && label[k] > numbers.largest) atomicAdd(memory.refused, Word{1});
                 if (of < labels) {
-                    if (counts[k])
-                        shared_increment(shared_address(block.counts + of * values + code[k]));
-                    else if (first || images.classes)
-                        shared_increment(shared_address(block.left_out + 2 * of +
-                                                        (images.classes && mask[k] == nodata_class ? 1 : 0)));
+                    std::uint32_t* const counter =
+                        counts[k] ? block.counts + of * values + code[k] : block.left_out + 2 * of + nodata[k];
+                    if (counts[k] || nodata[k] || first) shared_increment(shared_address(counter));
                 }
                 const bool ends = k + 1 == pixels || (k + 1 < lane_pixels && label[k + 1] != label[k]);
                 if (first && ends && of < labels)
