@@ -156,6 +156,7 @@ ValidCopy valid_copy(const Common& common, const ClassRules& rules, const ImageV
             has_alpha,
             normalization.valid_only || normalized_depth(common.depth, normalization.mode) != common.depth};
 }
+/// Enqueues the tables of u8 or u16, from the counts of the result, and the copy by them.
 void launch_by_luts(const ValidCopy& copy, int channels, std::uint32_t each, std::uint32_t* arrived,
                     const Launch& launch) {
     launch_valid_luts(copy.common, channels, each, arrived, launch);

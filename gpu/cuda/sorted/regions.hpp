@@ -84,7 +84,7 @@ struct RegionResults {
     std::uint32_t micro[Percentiles::most];
 };
 
-/// Keys, the narrowest of which holds a number and a value.
+/// Widest key. Of those of 32, 64 and 128 bits the narrowest is sorted that holds a number, a value and a weight.
 using WideKey = core::u128;
 
 /// Enqueues that a row of the results is filled; with the first one the regions are found. `result_row`: where it is in
