@@ -12,9 +12,12 @@
 
 namespace gpuhist::cpu {
 
-/// Verdict on a request: whether alpha is the weight.
+/// Verdict on rules, or a request's: whether alpha is the weight.
+inline bool weighs(const Validity* validity) {
+    return validity && validity->alpha == AlphaRule::weight;
+}
 inline bool weighs(const AnalysisRequest& request) {
-    return request.validity && request.validity->alpha == AlphaRule::weight;
+    return weighs(request.validity.get());
 }
 
 /// Throws InvalidArgument, naming the depth, for an image that is not weighted: of other than integers of 8 or 16 bits,

@@ -402,7 +402,7 @@ void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* 
         view = with_mask_of(*how.of);
     }
     if (how.substitutes || how.of) p.sums = memory.sums;
-    // Of floats with a mask alone the result is what is counted. Else it has yet to be put together, or lacks tables.
+    // Floats with a mask alone are counted into the result. Others have yet to be put together, or lack tables.
     const bool at_once = !request.validity && counts_bins(plan_.depth) && !launch.only_loads;
     count(view, at_once ? results : memory.found);
     if (!at_once) launch_valid_result(p, launch);

@@ -48,7 +48,7 @@ class Analyzer {
     /// too, where by that or a mask not all samples count. Null: no copy.
     void enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
-    /// The same by a request that weighs samples.
+    /// Enqueues the same by a request that weighs samples.
     void enqueue_weighted(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
     void check(const Views& views, const AnalysisRequest& request, const void* results) const;

@@ -35,10 +35,6 @@ void require_range(const char* what, std::int64_t value, std::int64_t most) {
         throw InvalidArgument("plan of " + std::to_string(value) + " " + what + ": 1 to " + std::to_string(most));
 }
 
-bool weighs(const RegionPlan& plan) {
-    return plan.validity && plan.validity->alpha == AlphaRule::weight;
-}
-
 cuda::LabelNumbers numbers_of(const RegionPlan& plan) {
     cuda::LabelNumbers numbers{};
     numbers.first = plan.label_zero ? 0 : 1;
@@ -46,7 +42,7 @@ cuda::LabelNumbers numbers_of(const RegionPlan& plan) {
     numbers.of_each = numbers.largest - std::uint64_t{numbers.first} + 1;
     numbers.outside = numbers.of_each * static_cast<std::uint64_t>(plan.images);
     numbers.sample_bits = 8 * static_cast<int>(sample_bytes(plan.depth));
-    numbers.weight_bits = weighs(plan) ? numbers.sample_bits : 0;
+    numbers.weight_bits = cpu::weighs(plan.validity.get()) ? numbers.sample_bits : 0;
     numbers.value_bits = numbers.weight_bits + numbers.sample_bits + (plan.masks || plan.validity ? 1 : 0);
     // Where each value of the type is a label, none is outside.
     const bool all = plan.label_zero && plan.labels != Depth::s32 &&
@@ -65,7 +61,7 @@ void require(const RegionPlan& plan) {
     if (static_cast<double>(plan.largest_label) > traits_of(plan.labels).highest)
         throw InvalidArgument("plan of labels up to " + std::to_string(plan.largest_label) + ", which " +
                               to_string(plan.labels) + " does not hold");
-    if (weighs(plan)) {
+    if (cpu::weighs(plan.validity.get())) {
         ImageView like;
         like.depth = plan.depth;
         like.channels = plan.channels;
@@ -207,13 +203,11 @@ class StreamRegionAnalyzer::Implementation {
   private:
     /// Masks of all images one after the other, of the samples of a row that count; `image`: the first.
     void classify(const cuda::LabeledImages& images, const ImageView& image, const cpu::ImageRules& of, Channel channel,
-                  const ClassifiedMemory& memory, cudaStream_t stream) const {
+                  const ClassifiedMemory& memory, const cuda::Launch& launch) const {
         const cuda::ClassRules rules = cuda::class_rules(of, image.channels);
         const int position = cpu::position_of(image, channel);
         const std::uint64_t also =
             position < 0 ? cuda::first_bits(rules.colors) : std::uint64_t{1} << static_cast<unsigned>(position);
-        cuda::Launch launch = launch_;
-        launch.stream = stream;
         for (std::int64_t i = 0; i < images.images; ++i) {
             cuda::Image one = images.row.image;
             one.data = static_cast<const char*>(one.data) + i * images.image_bytes;
@@ -224,11 +218,13 @@ class StreamRegionAnalyzer::Implementation {
                                  launch);
         }
     }
-    /// Calls `launch(images, row, results)` for each row of the results, which is measured for itself. `end`: of the
-    /// memory that the launches use.
-    template <class Launch>
+    /// Calls `enqueue(images, row, results, launch)` for each row of the results, which is measured for itself. `end`:
+    /// of the memory that the launches use.
+    template <class Enqueue>
     void for_rows(const BatchView& images, const BatchView& labels, void* results, std::size_t end, cudaStream_t stream,
-                  const Launch& launch) const {
+                  const Enqueue& enqueue) const {
+        cuda::Launch launch = launch_;
+        launch.stream = stream;
         const ImageView& image = images.first;
         const ClassifiedMemory classified(plan, workspace_, end);
         const cpu::ImageRules rules(image, plan.validity.get());
@@ -237,15 +233,10 @@ class StreamRegionAnalyzer::Implementation {
         all.images = images.images;
         all.image_bytes = images.image_bytes;
         all.labels_bytes = labels.image_bytes;
-        all.flip = plan.depth == Depth::s8    ? 0x80
-                   : plan.depth == Depth::s16 ? 0x8000
-                   : plan.depth == Depth::s32 ? 0x80000000
-                                              : 0;
         all.classes = plan.validity != nullptr;
-        if (numbers_.weight_bits > 0)
-            all.weight = plan.validity->opaque ? plan.validity->opaque
-                                               : static_cast<std::uint32_t>(traits_of(plan.depth).highest);
+        if (numbers_.weight_bits > 0) all.weight = cpu::weight_of_opaque(plan.depth, *plan.validity);
         const DepthTraits& traits = traits_of(plan.depth);
+        if (!traits.floating && traits.lowest < 0) all.flip = std::uint32_t{1} << (numbers_.sample_bits - 1);
         cuda::RegionResults to{static_cast<char*>(results),
                                layout,
                                plan.depth,
@@ -263,31 +254,30 @@ class StreamRegionAnalyzer::Implementation {
             all.row.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
             all.mask_bytes = images.mask_bytes;
             if (plan.validity) {
-                classify(all, image, rules, plan.channels == 1 ? Channel::gray : colors[row], classified, stream);
+                classify(all, image, rules, plan.channels == 1 ? Channel::gray : colors[row], classified, launch);
                 all.row.mask = {classified.mask, image.width};
                 all.mask_bytes = image.pixels();
             }
-            launch(all, row, to);
+            enqueue(all, row, to, launch);
         }
     }
     void count(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
         std::size_t end = 0;
         const cuda::FewRegionsMemory memory = lay_out_few(plan, workspace_, end);
-        cuda::Launch launch = launch_;
-        launch.stream = stream;
-        for_rows(images, labels, results, end, stream, [&](const auto& all, int row, const auto& to) {
-            cuda::launch_few_regions_row(all, numbers_, memory, sample_bytes(plan.labels), row == 0, row, to, launch);
-        });
+        for_rows(images, labels, results, end, stream,
+                 [&](const auto& all, int row, const auto& to, const auto& launch) {
+                     cuda::launch_few_regions_row(all, numbers_, memory, sample_bytes(plan.labels), row == 0, row, to,
+                                                  launch);
+                 });
     }
     template <class Key>
     void sort(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
         std::size_t end = 0;
         const cuda::RegionMemory<Key> memory = lay_out<Key>(plan, workspace_, end);
-        cuda::Launch launch = launch_;
-        launch.stream = stream;
-        for_rows(images, labels, results, end, stream, [&](const auto& all, int row, const auto& to) {
-            cuda::launch_region_row(all, numbers_, memory, sample_bytes(plan.labels), row == 0, row, to, launch);
-        });
+        for_rows(
+            images, labels, results, end, stream, [&](const auto& all, int row, const auto& to, const auto& launch) {
+                cuda::launch_region_row(all, numbers_, memory, sample_bytes(plan.labels), row == 0, row, to, launch);
+            });
     }
 
     cuda::LabelNumbers numbers_;

@@ -94,6 +94,24 @@ struct EqualizeCounter {
         }
     }
 };
+/// Counts one row's samples that count into bins, a slice of them at a time. By a block.
+template <int C, bool Full, class OfImage = NoTile>
+__device__ __forceinline__ void count_into_bins(const Task<C, Full>& task, int row, const Share& share,
+                                                const core::FloatBins& bins, const OfImage& valid = {}) {
+    const std::uint32_t slice = 65536u >> task.work->parts_log2;
+    EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(row), slice, 0, 0, row, task.common().rgb};
+    for (; counter.first < 65536; counter.first += slice) {
+        clear_columns(dynamic_shared, slice / 2, 0);
+        __syncthreads();  // clear counters
+        counter.words = shared_address(dynamic_shared) - counter.first / 2 * 4;
+        sweep_floats<C, 2>(task.image, share, counter, valid);
+        __syncthreads();  // all are counted
+        for (std::uint32_t bin = threadIdx.x; bin < slice; bin += blockDim.x)
+            if (const std::uint32_t n = EqualizeCounter<C>::Counters::counter(dynamic_shared[bin / 2], bin % 2))
+                global_add(counter.counts + counter.first + bin, Word{n});
+        __syncthreads();  // the counters may be written again
+    }
+}
 template <int C, bool Full>
 __device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int row, Share share) {
     __shared__ core::FloatBins bins;
@@ -102,19 +120,7 @@ __device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int 
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(range.lower), fresh(range.upper), core::equalize_float_bins, true);
     __syncthreads();  // the bins, for all
-    const std::uint32_t slice = 65536u >> task.work->parts_log2;
-    EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(row), slice, 0, 0, row, task.common().rgb};
-    for (; counter.first < 65536; counter.first += slice) {
-        clear_columns(dynamic_shared, slice / 2, 0);
-        __syncthreads();  // clear counters
-        counter.words = shared_address(dynamic_shared) - counter.first / 2 * 4;
-        sweep_floats<C, 2>(task.image, share, counter);
-        __syncthreads();  // all are counted
-        for (std::uint32_t bin = threadIdx.x; bin < slice; bin += blockDim.x)
-            if (const std::uint32_t n = EqualizeCounter<C>::Counters::counter(dynamic_shared[bin / 2], bin % 2))
-                global_add(counter.counts + counter.first + bin, Word{n});
-        __syncthreads();  // the counters may be written again
-    }
+    count_into_bins(task, row, share, bins);
 }
 
 /// Rows whose tables an equalization needs: [first, first + rows).

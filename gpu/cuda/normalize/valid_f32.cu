@@ -52,25 +52,6 @@ __global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constan
     if (threadIdx.x < colors) plan_mapping(task, threadIdx.x, facts, moments);
 }
 
-/// Counts one row's samples that count into the bins of an equalization, as count_equalized_row.
-template <int C, class OfImage>
-__device__ void count_valid_row(const Task<C, true>& task, int row, const Share& share, const core::FloatBins& bins,
-                                const OfImage& valid) {
-    const std::uint32_t slice = 65536u >> task.work->parts_log2;
-    EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(row), slice, 0, 0, row, task.common().rgb};
-    for (; counter.first < 65536; counter.first += slice) {
-        clear_columns(dynamic_shared, slice / 2, 0);
-        __syncthreads();  // clear counters
-        counter.words = shared_address(dynamic_shared) - counter.first / 2 * 4;
-        sweep_floats<C, 2>(task.image, share, counter, valid);
-        __syncthreads();  // all are counted
-        for (std::uint32_t bin = threadIdx.x; bin < slice; bin += blockDim.x)
-            if (const std::uint32_t n = EqualizeCounter<C>::Counters::counter(dynamic_shared[bin / 2], bin % 2))
-                global_add(counter.counts + counter.first + bin, Word{n});
-        __syncthreads();  // the counters may be written again
-    }
-}
-
 /// Kernel that counts the bins of an equalization. Launch: one block a multiprocessor; blocks are dealt to the rows.
 /// Bytes: each pixel is read once a row and slice. `OfImage`: Mask, or NoTile where there is none.
 template <int C, class OfImage>
@@ -89,7 +70,7 @@ __global__ void __launch_bounds__(equalize_threads, 1)
     }();
     const EqualizedRows<C> of(work.common.normalization);
     for_rows(task, of.rows,
-             [&](int row, const Share& share) { count_valid_row(task, of.first + row, share, bins, valid); });
+             [&](int row, const Share& share) { count_into_bins(task, of.first + row, share, bins, valid); });
 }
 
 /// Kernel that makes the tables of an equalization from the counts, which it clears. Launch: a block a table.

@@ -45,7 +45,7 @@ struct ResultCounts {
         numbers.samples /= each;
         numbers.sum /= each;
         numbers.squares /= each;
-        // Of no samples: a single value, mean 0 and std 1, by which every mode leaves values as they are.
+        // Rows without samples are shown as a single value, mean 0 and std 1: every mode leaves values as they are.
         if (numbers.samples == 0) return {0, 0, 1, 0, 1};
         return numbers;
     }

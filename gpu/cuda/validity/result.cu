@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(threads)
     const std::uint64_t row_bytes = std::uint64_t{common.bins} * sizeof(Word);
     const auto* counts = reinterpret_cast<const Word*>(found + from.counts_offset + row * row_bytes);
     Word* counts_to = counts_of(common, 0, row);
-    // Of a copy luma's counts may decide, reported or not.
+    // Counts of luma may decide a copy, reported or not.
     const bool counted = position >= 0 || common.report_luma || common.normalize;
     const auto& all = *reinterpret_cast<const ImageResult*>(p.found);
     const auto looked_at = [](const ChannelResult& channel) {
