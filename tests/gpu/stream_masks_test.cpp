@@ -116,6 +116,17 @@ class StreamMasksTest : public StreamTest {
         EXPECT_EQ(replaced.difference(), "") << "in place, " << describe(normalization);
         EXPECT_TRUE(results.guard_untouched());
     }
+
+    /// Pictures that all of some images become.
+    static std::vector<Picture> pictures_of_round(DeviceImages& images, const Shape& shape, std::size_t round) {
+        std::vector<Picture> pictures;
+        for (std::size_t i = 0; i < images.size(); ++i) {
+            pictures.push_back(picture_of(shape, round, 10 * round + i));
+            images.set(i, pictures[i].view());
+        }
+        images.upload();
+        return pictures;
+    }
 };
 
 TEST_P(StreamMasksTest, leave_out_pixels) {
@@ -196,12 +207,7 @@ TEST_P(StreamMasksTest, of_a_batch_are_replayed_in_a_graph) {
         batch.mask_bytes = distance;
         const Graph graph(stream, [&] { analyzer.enqueue(batch, {}, results.at(), stream); });
         for (std::size_t round = 0; round < 3; ++round) {
-            std::vector<Picture> pictures;
-            for (std::size_t i = 0; i < 3; ++i) {
-                pictures.push_back(picture_of(shape, round, 10 * round + i));
-                images.set(i, pictures[i].view());
-            }
-            images.upload();
+            const std::vector<Picture> pictures = pictures_of_round(images, shape, round);
             results.poison();
             graph.launch(stream);
             synchronize();
@@ -282,12 +288,7 @@ TEST_P(StreamMasksTest, copies_of_a_batch_are_replayed_in_a_graph) {
                     analyzer.enqueue_normalized(batch, outputs.batch(), {}, normalization, results.at(), stream);
                 });
                 for (std::size_t round = 0; round < 3; ++round) {
-                    std::vector<Picture> pictures;
-                    for (std::size_t i = 0; i < 3; ++i) {
-                        pictures.push_back(picture_of(shape, round, 10 * round + i));
-                        images.set(i, pictures[i].view());
-                    }
-                    images.upload();
+                    const std::vector<Picture> pictures = pictures_of_round(images, shape, round);
                     results.poison();
                     graph.launch(stream);
                     synchronize();

@@ -126,11 +126,8 @@ TEST_P(StreamValidityTest, of_a_batch_are_replayed_in_a_graph) {
     for (const Depth depth : {Depth::u8, Depth::u16, Depth::f16, Depth::f32}) {
         const ValidityCase given = make_validity_case(depth, 3, 2);
         SCOPED_TRACE(describe(given, 2));
-        // Two halves of an image, one above the other, are a batch.
         const ValidityOnDevice there(given);
-        ImageView half = given.view(), half_there = there.view;
-        half.height = half_there.height /= 2;
-        BatchView batch{half_there, 2, half.height * half.row_bytes, half.height * half.mask_row_bytes};
+        const BatchView batch = halves_of(there.view), on_host = halves_of(given.view());
         StreamAnalyzer analyzer(plan_of(given));
         const AnalysisRequest request = given.request();
         DeviceResults results(analyzer.layout(request), 2);
@@ -140,10 +137,7 @@ TEST_P(StreamValidityTest, of_a_batch_are_replayed_in_a_graph) {
             graph.launch(stream);
             synchronize();
             for (std::size_t i = 0; i < 2; ++i) {
-                ImageView one = half;
-                one.data = static_cast<const char*>(half.data) + static_cast<std::int64_t>(i) * batch.image_bytes;
-                one.mask += static_cast<std::int64_t>(i) * batch.mask_bytes;
-                expect(results, i, expected(one, request));
+                expect(results, i, expected(image_of(on_host, i), request));
             }
         }
     }
@@ -219,11 +213,9 @@ TEST_P(StreamValidityTest, copies_of_a_batch_are_replayed_in_a_graph) {
             const ValidityCase given = make_validity_case(depth, 3, 2);
             SCOPED_TRACE(describe(given, 2));
             const ValidityOnDevice there(given);
-            ImageView half = given.view(), half_there = there.view;
-            half.height = half_there.height /= 2;
-            const BatchView batch{half_there, 2, half.height * half.row_bytes, half.height * half.mask_row_bytes};
+            const BatchView batch = halves_of(there.view), on_host = halves_of(given.view());
             Shape shape = normalized_shape(shape_of(given), normalization);
-            shape.height = half.height;
+            shape.height = batch.first.height;
             DeviceImages outputs;
             outputs.add(shape, placement(1));
             outputs.add_next(7);
@@ -241,11 +233,8 @@ TEST_P(StreamValidityTest, copies_of_a_batch_are_replayed_in_a_graph) {
                 graph.launch(stream);
                 synchronize();
                 for (std::size_t i = 0; i < 2; ++i) {
-                    ImageView one = half;
-                    one.data = static_cast<const char*>(half.data) + static_cast<std::int64_t>(i) * batch.image_bytes;
-                    one.mask += static_cast<std::int64_t>(i) * batch.mask_bytes;
                     Picture copy(shape, packed);
-                    expect(results, i, expected(one, request, normalization, copy));
+                    expect(results, i, expected(image_of(on_host, i), request, normalization, copy));
                     outputs.set(i, copy.view());
                 }
                 EXPECT_EQ(outputs.difference(), "") << test::describe(normalization);
@@ -292,14 +281,6 @@ TEST_P(StreamValidityTest, results_are_ready_when_they_are_complete) {
 }
 
 TEST_P(StreamValidityTest, others_are_refused_by_name) {
-    const auto refused = [](const auto& call, const char* words) {
-        try {
-            call();
-            ADD_FAILURE() << words;
-        } catch (const InvalidArgument& error) {
-            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-        }
-    };
     const ValidityCase given = make_validity_case(Depth::u8, 4, 2);
     const ValidityOnDevice there(given);
     StreamPlan plan = plan_of(given);
@@ -310,21 +291,21 @@ TEST_P(StreamValidityTest, others_are_refused_by_name) {
     const auto enqueue = [&](const AnalysisRequest& request) {
         analyzer.enqueue(there.view, request, results.at(), stream);
     };
-    refused([&] { enqueue(given.request()); }, "StreamPlan::classified_pixels");
+    expect_refused([&] { enqueue(given.request()); }, "StreamPlan::classified_pixels");
     DeviceImages output;
     output.add(shape_of(given));
     output.upload();
     const auto enqueue_copy = [&](const AnalysisRequest& request) {
         analyzer.enqueue_normalized(there.view, output[0], request, {}, results.at(), stream);
     };
-    refused([&] { enqueue_copy(given.request()); }, "StreamPlan::classified_pixels");
+    expect_refused([&] { enqueue_copy(given.request()); }, "StreamPlan::classified_pixels");
     ++plan.classified_pixels;
     analyzer = StreamAnalyzer(plan);
     AnalysisRequest request = given.request();
     Validity rules;
     for (int i = 0; i < 65; ++i) rules.nodata.push_back({{}, static_cast<double>(i)});
     request.validity = std::make_shared<Validity>(rules);
-    refused([&] { enqueue(request); }, "64 values");
+    expect_refused([&] { enqueue(request); }, "64 values");
 }
 
 INSTANTIATE_TEST_SUITE_P(Stream, StreamValidityTest, testing::ValuesIn(paths), label_of_path);

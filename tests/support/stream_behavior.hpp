@@ -5,9 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "gpuhist/error.hpp"
 #include "support/stream_cases.hpp"
 
 namespace gpuhist::test {
@@ -81,6 +83,17 @@ class Graph {
     cudaGraph_t graph_ = nullptr;
     cudaGraphExec_t executable_ = nullptr;
 };
+
+/// Expects that a call is refused, with such words.
+template <class Call>
+void expect_refused(const Call& call, const std::string& words) {
+    try {
+        call();
+        ADD_FAILURE() << words;
+    } catch (const InvalidArgument& error) {
+        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+}
 
 /// A stream is busy while it still has something to do.
 inline bool busy(cudaStream_t stream) {

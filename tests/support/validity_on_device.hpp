@@ -35,4 +35,21 @@ struct ValidityOnDevice {
     }
 };
 
+/// Batch of the two halves of an image, one above the other.
+inline BatchView halves_of(const ImageView& image) {
+    BatchView batch{image, 2};
+    batch.first.height /= 2;
+    batch.image_bytes = batch.first.height * image.row_bytes;
+    batch.mask_bytes = batch.first.height * image.mask_row_bytes;
+    return batch;
+}
+/// Image of a batch.
+inline ImageView image_of(const BatchView& batch, std::size_t i) {
+    const auto place = static_cast<std::int64_t>(i);
+    ImageView image = batch.first;
+    image.data = static_cast<const char*>(image.data) + place * batch.image_bytes;
+    if (image.mask) image.mask += place * batch.mask_bytes;
+    return image;
+}
+
 }  // namespace gpuhist::test
