@@ -26,6 +26,15 @@ using Code = UnsignedOf<sizeof(Sample)>;
 template <class Sample>
 inline constexpr bool is_real = std::is_floating_point_v<Sample> || std::is_same_v<Sample, Half>;
 
+/// Real number as a sample of a floating type: rounded once.
+template <class Out>
+Out rounded_to(double v) {
+    if constexpr (std::is_same_v<Out, Half>)
+        return to_half(v);
+    else
+        return static_cast<Out>(v);
+}
+
 /// Place of a sample among all of its type. Integers: the distance from the lowest; floats: in the order of their
 /// values, −0 right below +0, negative NaN first and positive ones last.
 template <class Sample>

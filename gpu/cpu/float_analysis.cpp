@@ -434,7 +434,7 @@ void FloatAnalyzer::finish_ranks() {
 }
 
 void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
-                          const std::optional<Stretch>& stretch) {
+                          const std::optional<plan::Stretch>& stretch) {
     image_ = image;
     image_.data = nullptr;
     request_ = request;
@@ -523,7 +523,7 @@ void FloatAnalyzer::finish() {
 }
 
 void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
-                            const std::optional<Stretch>& stretch, Analysis& result) {
+                            const std::optional<plan::Stretch>& stretch, Analysis& result) {
     begin(image, request, result, stretch);
     do take(workers, image);
     while (end_pass());

@@ -12,14 +12,10 @@
 #include "cpu/workers.hpp"
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/image.hpp"
+#include "plan/plan.hpp"
 #include "statistics/float_analysis.hpp"
 
 namespace gpuhist::cpu {
-
-/// Percentiles, in percent, whose nearest ranks a stretch needs beside the reported ones.
-struct Stretch {
-    double low, high;
-};
 
 /// Analyser of f32 images. Owns its workspace and reuses it.
 class FloatAnalyzer {
@@ -29,12 +25,12 @@ class FloatAnalyzer {
 
     /// Analyses an f32 image; with `stretch` in full, and the order statistics hold its nearest ranks too.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
-                 const std::optional<Stretch>& stretch, Analysis& result);
+                 const std::optional<plan::Stretch>& stretch, Analysis& result);
 
     /// Analysis of an image that comes in strips, once for each sweep: begins it, and takes the rows of a pass. What
     /// was begun and not finished leaves counts behind, so that the analyser is of no more use.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
-               const std::optional<Stretch>& stretch = std::nullopt);
+               const std::optional<plan::Stretch>& stretch = std::nullopt);
     void take(Workers& workers, const ImageView& strip);
     /// Ends a pass. Returns whether there is another one; else the result is complete.
     bool end_pass();
@@ -80,7 +76,7 @@ class FloatAnalyzer {
 
     ImageView image_;  ///< without pixels
     AnalysisRequest request_;
-    std::optional<Stretch> stretch_;
+    std::optional<plan::Stretch> stretch_;
     Analysis* result_ = nullptr;
     Sweep sweep_ = Sweep::extremes;
     int group_ = 0;          ///< of ranks

@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "core/analysis.hpp"
+#include "core/channels.hpp"
 #include "core/float_keys.hpp"
 #include "core/validate.hpp"
-#include "cpu/bands.hpp"
+#include "cpu/classifier.hpp"
+#include "cpu/parts.hpp"
 #include "cpu/planes.hpp"
 #include "cpu/radix_sort.hpp"
-#include "cpu/validity.hpp"
 #include "dataset/frequency_table.hpp"
 #include "gpuhist/error.hpp"
 
@@ -94,7 +95,7 @@ std::vector<FrequencyTable> count_parts(const ImageView& image, const std::share
                                         const AnalysisRequest& request) {
     std::vector<FrequencyTable> tables;
     Part part;
-    const int bands = first_band(image);
+    const int bands = core::first_band(image);
     if (bands > 0) tables = count_frequencies(part.of(image, 0, bands), storage, request);
     for (int c = bands; c < image.channels; ++c)
         tables.push_back(count_frequencies(part.of(image, c, 1), storage, request).front());
@@ -129,7 +130,7 @@ std::vector<FrequencyTable> count_pixels(const Source& source, const std::shared
 }  // namespace cpu
 
 std::size_t counting_bytes(const ImageView& image) {
-    const std::size_t part = cpu::has_parts(image) ? static_cast<std::size_t>(3 * image.pixels()) * sizeof(float) : 0;
+    const std::size_t part = !core::is_swept(image) ? static_cast<std::size_t>(3 * image.pixels()) * sizeof(float) : 0;
     return (cpu::rows_of(image) + 1) * static_cast<std::size_t>(cpu::chunk_of(image)) * sizeof(std::uint32_t) + part;
 }
 
@@ -140,15 +141,15 @@ std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std:
     if (samples == Samples::gray_alpha && image.channels != 4)
         throw InvalidArgument("gray and alpha are four samples a pixel");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
-    if (request.validity || (image.mask && cpu::has_parts(image))) {
+    if (request.validity || (image.mask && !core::is_swept(image))) {
         cpu::Workers workers(1);
         cpu::HostClassifier classifier(workers);
-        cpu::ClassCounts counts;
+        rules::ClassCounts counts;
         ImageView named = image;
         if (samples != Samples::color) named.samples = samples;
         AnalysisRequest all = request;
         all.validity.reset();
-        const cpu::ImageRules rules(named, request.validity.get());
+        const rules::ImageRules rules(named, request.validity.get());
         ImageView view = classifier.substitute(named, rules, counts);
         if (samples == Samples::gray_alpha && rules.alpha_left_out()) {
             auto tables = count_frequencies(view, storage, all);
@@ -156,7 +157,7 @@ std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std:
         }
         return count_frequencies(view, storage, all, samples);
     }
-    if (cpu::has_parts(image)) {
+    if (!core::is_swept(image)) {
         ImageView parts = image;
         if (samples == Samples::color_bands) parts.samples = samples;
         return cpu::count_parts(parts, storage, request);

@@ -271,8 +271,10 @@ void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Anal
     map_image(workers, image, output, tables);
 }
 
-void Normalizer::apply_counted(Workers& workers, const ImageView& image, const Analysis& analysis,
-                               const Normalization& normalization, const MutableImageView& output) {
+void Normalizer::apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
+                             const Normalization& normalization, const MutableImageView& output) {
+    if (traits_of(image.depth).counting == Counting::sorted)
+        return apply_sorted(workers, image, analysis, normalization, output);
     core::with_copies<Counting::values>(image.depth, output.depth, [&](auto sample, auto out) {
         apply_luts<decltype(sample), decltype(out)>(workers, image, analysis, normalization, output);
     });
@@ -393,16 +395,6 @@ void convert_floats(Workers& workers, const ImageView& image, const MutableImage
                            [](float v) { return core::to_depth<Out>(v); });
         });
     });
-}
-
-bool needs_luma(const AnalysisRequest& request, const Normalization& normalization) {
-    return request.luma_histogram || (traits_of(normalization.mode).joint_by_luma && normalization.joint);
-}
-
-void leave_out_luma(const AnalysisRequest& request, Analysis& result) {
-    if (request.luma_histogram || !result.find(Channel::luma)) return;
-    result.channels.erase(std::find_if(result.channels.begin(), result.channels.end(),
-                                       [](const ChannelAnalysis& row) { return row.channel == Channel::luma; }));
 }
 
 }  // namespace gpuhist::cpu

@@ -16,14 +16,9 @@ namespace gpuhist::cpu {
 /// Writer of normalised copies. Owns its tables and reuses them.
 class Normalizer {
   public:
-    /// Writes the copy of an image whose values are counted one by one, of the output's depth. `analysis` has the luma
-    /// row where that decides.
-    void apply_counted(Workers& workers, const ImageView& image, const Analysis& analysis,
-                       const Normalization& normalization, const MutableImageView& output);
-
-    /// Writes the copy of an image whose samples were sorted, of the output's depth; `analysis` as above.
-    void apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
-                      const Normalization& normalization, const MutableImageView& output);
+    /// Writes the copy of an image that is not f32, of the output's depth. `analysis` has luma where that decides.
+    void apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
+                     const Normalization& normalization, const MutableImageView& output);
 
     /// Writes the copy of an f32 image; the analysis holds the nearest ranks where the mode needs them, and `floats`
     /// counts `counted` again where it needs counts: the image that was analysed.
@@ -31,6 +26,8 @@ class Normalizer {
                       const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
 
   private:
+    void apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
+                      const Normalization& normalization, const MutableImageView& output);
     template <class Sample, class Out>
     void apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
                     const Normalization& normalization, const MutableImageView& output);
@@ -43,10 +40,5 @@ class Normalizer {
 
 /// Brings an f32 image to the output's depth.
 void convert_floats(Workers& workers, const ImageView& image, const MutableImageView& output);
-
-/// Whether luma is counted: where it is wanted, and where it decides about the copy.
-bool needs_luma(const AnalysisRequest& request, const Normalization& normalization);
-/// Takes the luma row out of a result where only the copy needed it.
-void leave_out_luma(const AnalysisRequest& request, Analysis& result);
 
 }  // namespace gpuhist::cpu

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "core/channels.hpp"
 #include "core/codes.hpp"
 #include "cpu/simd/avx2.hpp"
 #include "gpuhist/image.hpp"
@@ -26,12 +27,7 @@ namespace gpuhist::cpu {
 /// Pixels handled at a time where an intermediate (luma, planes) is kept in the innermost cache.
 inline constexpr std::int64_t block_pixels = 512;
 
-/// Positions of the colours in an interleaved pixel.
-struct Positions {
-    int red, green, blue;
-    explicit Positions(ChannelOrder order)
-        : red(order == ChannelOrder::bgr ? 2 : 0), green(1), blue(order == ChannelOrder::bgr ? 0 : 2) {}
-};
+using core::Positions;
 
 /// Walk over a view: calls piece(pointer, pixels) for the consecutive parts of rows that hold the pixels [begin, end),
 /// numbered row after row; `Sample` may be const.

@@ -1,14 +1,13 @@
 #include "cpu/weights.hpp"
 
 #include <algorithm>
-#include <string>
 #include <type_traits>
 
 #include "core/analysis.hpp"
 #include "core/luma.hpp"
+#include "cpu/classifier.hpp"
 #include "cpu/pixel_source.hpp"
 #include "dataset/frequency_table.hpp"
-#include "gpuhist/error.hpp"
 
 namespace gpuhist::cpu {
 namespace {
@@ -20,29 +19,9 @@ inline constexpr bool is_weighted = std::is_unsigned_v<Sample> && sizeof(Sample)
 
 }  // namespace
 
-void validate_weights(const ImageView& image, const Validity& validity) {
-    const DepthTraits& traits = traits_of(image.depth);
-    if (traits.counting != Counting::values || traits.floating)
-        throw InvalidArgument(std::string("samples of ") + traits.name +
-                              " are not weighted by alpha: integers of 8 and 16 bits are");
-    if (ImageRules(image, &validity).has_alpha() && traits.lowest < 0)
-        throw InvalidArgument(std::string("alpha of ") + traits.name + " is no weight: it has a sign");
-    if (validity.opaque > traits.highest)
-        throw InvalidArgument("opaque pixels that weigh " + std::to_string(validity.opaque) + ": " + traits.name +
-                              " has up to " + std::to_string(static_cast<std::uint64_t>(traits.highest)));
-}
-
-void weigh(Analysis& analysis, std::uint64_t weight) {
-    for (ChannelAnalysis& channel : analysis.channels) {
-        for (std::uint64_t& count : channel.counts) count *= weight;  // 2^47 pixels of 16 bits fit
-        channel.values = core::multiplied(channel.values, weight);
-    }
-    analysis.brightness.reset();
-    analysis.weighted = true;
-}
-
 template <class Sample>
-void WeightedAnalyzer::count(Workers& workers, const ImageView& image, const ImageRules& rules, std::size_t rows) {
+void WeightedAnalyzer::count(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
+                             std::size_t rows) {
     constexpr std::size_t values = traits_of(core::depth_of<Sample>()).values;
     const std::size_t colors = rows == 1 ? 1 : 3;
     const Positions at(image.order);
@@ -60,7 +39,7 @@ void WeightedAnalyzer::count(Workers& workers, const ImageView& image, const Ima
         image.height, grain, serial, workers.threads(), [&](int worker, std::int64_t begin, std::int64_t end) {
             Sums& sums = workers_[static_cast<std::size_t>(worker)];
             BlockClasses classes;
-            ClassCounts own;
+            rules::ClassCounts own;
             std::uint32_t lowest[most_rows], highest[most_rows];
             std::copy_n(sums.lowest.begin(), rows, lowest);
             std::copy_n(sums.highest.begin(), rows, highest);
@@ -72,13 +51,13 @@ void WeightedAnalyzer::count(Workers& workers, const ImageView& image, const Ima
             for (std::int64_t y = begin; y < end; ++y)
                 for (std::int64_t x = 0; x < image.width; x += block_pixels) {
                     const int pixels = static_cast<int>(std::min(block_pixels, image.width - x));
-                    rules.classify(image, y, x, pixels, classes);
+                    classify_block(image, rules, y, x, pixels, classes);
                     const auto* pixel = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) +
                                                                         (image.height == 1 ? 0 : y * image.row_bytes)) +
                                         x * image.channels;
                     for (int i = 0; i < pixels; ++i, pixel += image.channels) {
-                        if (!classes.counts[i]) continue;
-                        ++own.counted;
+                        if (!classes.unmasked[i]) continue;
+                        ++own.unmasked;
                         const std::uint64_t alpha = pixel[3];
                         bool nodata = false;
                         for (std::size_t row = 0; row < colors; ++row) {
@@ -104,12 +83,12 @@ void WeightedAnalyzer::count(Workers& workers, const ImageView& image, const Ima
 template <class Sample>
 void WeightedAnalyzer::gather(const ImageView& image, bool sparse, Analysis& result) {
     constexpr std::size_t values = traits_of(core::depth_of<Sample>()).values;
-    ClassCounts classes;
+    rules::ClassCounts classes;
     for (const Sums& sums : workers_) classes += sums.classes;
     for (std::size_t row = 0; row < result.channels.size(); ++row) {
         ChannelAnalysis& channel = result.channels[row];
         channel.pixels = static_cast<std::uint64_t>(image.pixels());
-        channel.masked = channel.pixels - classes.counted;
+        channel.masked = channel.pixels - classes.unmasked;
         channel.nodata = channel.channel == Channel::luma ? classes.color_nodata : classes.nodata[row];
         std::uint32_t lowest = values, highest = 0;
         for (const Sums& sums : workers_) {
@@ -130,7 +109,7 @@ void WeightedAnalyzer::gather(const ImageView& image, bool sparse, Analysis& res
     }
 }
 
-void WeightedAnalyzer::analyze(Workers& workers, const ImageView& image, const ImageRules& rules,
+void WeightedAnalyzer::analyze(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
                                const AnalysisRequest& request, Analysis& result) {
     ImageView alone = image;  // without alpha
     alone.channels = image.samples == Samples::gray_alpha ? 1 : 3;

@@ -16,15 +16,6 @@ namespace gpuhist::core {
 template <class Sample>
 inline constexpr std::uint64_t top_code = std::numeric_limits<Code<Sample>>::max();
 
-/// Real number as a sample of a floating type: rounded once.
-template <class Out>
-Out rounded_to(double v) {
-    if constexpr (std::is_same_v<Out, Half>)
-        return to_half(v);
-    else
-        return static_cast<Out>(v);
-}
-
 /// Fraction of the range of a type: of integers from the lowest value to the highest, halves rounded up, clamped to
 /// [0, 1], NaN as 0; of floats as it is. The product of a float and a top of 16 bits is exact in double.
 template <class Out>

@@ -10,13 +10,14 @@
 #include "core/codes.hpp"
 #include "core/float_details.hpp"
 #include "core/validate.hpp"
-#include "cpu/weights.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
 #include "cuda/normalize/valid_copy.hpp"
-#include "cuda/validity/weights.hpp"
-#include "engines.hpp"
+#include "cuda/rules/weights.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/plan.hpp"
+#include "plan/refusal.hpp"
+#include "rules/rules.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -37,13 +38,14 @@ auto with_kernels(Depth depth, const Functions&... functions) {
     return with_depth(depth, [&](auto sample) -> decltype(all(std::uint8_t{})) {
         using Sample = decltype(sample);
         constexpr Counting counting = traits_of(core::depth_of<Sample>()).counting;
-        if constexpr (counting == Counting::values)
+        if constexpr (counting == Counting::values) {
             return all(core::Code<Sample>{});
-        else if constexpr (counting == Counting::bins)
+        } else if constexpr (counting == Counting::bins) {
             return all(sample);
-        else
-            throw UnsupportedDepth(std::string("stream analyser: ") + to_string(depth) +
-                                   " samples are sorted, which an engine does");
+        } else {
+            plan::refuse_depth(depth, false, plan::stream_abilities);
+            return decltype(all(std::uint8_t{}))();
+        }
     });
 }
 
@@ -105,18 +107,22 @@ AnalysisRequest widest_request(std::uint32_t bins) {
     return request;
 }
 
+bool makes_copies(const StreamPlan& plan) {
+    return plan.normalize && plan::stream_abilities.copies.has(plan.depth);
+}
+
 /// Memory behind an analyser's workspace for what takes several launches: results that others are made of, where the
 /// plan may need them, and images whose samples are sorted into classes.
 struct StepsMemory {
     std::uint32_t* arrived = nullptr;
     char *found = nullptr, *found_luma = nullptr;  ///< a result each
-    ClassSums* sums = nullptr;
+    rules::ClassCounts* sums = nullptr;
     char* pixels = nullptr;  ///< a mask, or a copy of floats
     std::size_t bytes;
 
     StepsMemory(const StreamPlan& plan, std::size_t from, void* workspace) : bytes(from) {
         const bool classifies = plan.classified_pixels > 0,
-                   makes_tables = plan.normalize && copies(plan.depth) && !counts_bins(plan.depth);
+                   makes_tables = makes_copies(plan) && !counts_bins(plan.depth);
         if (!classifies && !makes_tables) return;
         const std::size_t result = layout_of(plan.depth, plan.channels, widest_request(plan.bins), nullptr).bytes;
         Placing place{static_cast<char*>(workspace), from};
@@ -126,7 +132,7 @@ struct StepsMemory {
             const std::size_t pixel =
                 traits_of(plan.depth).floating ? sample_bytes(plan.depth) * static_cast<std::size_t>(plan.channels) : 1;
             place(found_luma, result);
-            place(sums, sizeof(ClassSums));
+            place(sums, sizeof(rules::ClassCounts));
             place(pixels, static_cast<std::size_t>(plan.classified_pixels) * pixel);
         }
         bytes = place.end;
@@ -192,28 +198,16 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     return layout;
 }
 
-bool masks(Depth depth) {
-    return depth != Depth::f64;
-}
-
-bool copies(Depth depth) {
-    return depth == Depth::u8 || depth == Depth::u16 || depth == Depth::f32;
-}
-
 void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization) {
     if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
     for (std::int64_t i = 0; i < views.count; ++i) {
         core::validate(views.images[i], request);
         core::validate_swept(views.images[i]);
         if (!normalization) continue;
-        if (!copies(views.images[i].depth))
-            throw UnsupportedDepth(std::string("copy of an image of ") + to_string(views.images[i].depth) +
-                                   " in device memory: on the GPU copies of " +
-                                   list_depths([](const DepthTraits& of) { return copies(of.depth) ? of.name : ""; }) +
-                                   " are written");
+        plan::refuse_depth(views.images[i].depth, true, plan::stream_abilities);
         core::validate(*normalization);
         core::validate_output(views.images[i], *normalization, views.outputs[i]);
-        if (!cpu::all_count(views.images[i], request)) core::validate_kept(views.images[i], *normalization);
+        if (!rules::all_valid(views.images[i], request)) core::validate_kept(views.images[i], *normalization);
     }
 }
 
@@ -254,8 +248,8 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
         if (!one_row(image, views.output(i)) && image.width * image.channels >= std::int64_t{1} << 30)
             throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
                                   " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
-        if (cpu::weighs(request)) {
-            cpu::validate_weights(image, *request.validity);
+        if (rules::weighs(request)) {
+            rules::validate_weights(image, *request.validity);
             // Σα · Σαx² of the rows that a copy has one table of fits 128 bits, and Σαx 64.
             if (sample_bytes(image.depth) > 1 && image.pixels() > most_weighted_pixels)
                 throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: of samples of " +
@@ -324,7 +318,7 @@ void Analyzer::load_kernels() {
     const Normalization to_same{NormalizeMode::minmax}, to_floats{NormalizeMode::zscore};
     launch_.only_loads = true;
     for (const Normalization* normalization : {static_cast<const Normalization*>(nullptr), &to_same, &to_floats}) {
-        if (normalization && !(plan_.normalize && copies(plan_.depth))) continue;
+        if (normalization && !makes_copies(plan_)) continue;
         for (const bool all : {false, true}) {  // luma is asked of u8 and u16, details of f32
             AnalysisRequest request;
             request.bins = plan_.bins;
@@ -357,21 +351,28 @@ void Analyzer::load_kernels() {
 
 void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                                 const Normalization* normalization, char* results, cudaStream_t stream) const {
-    if (cpu::weighs(request)) return enqueue_weighted(image, output, request, normalization, results, stream);
+    if (rules::weighs(request)) return enqueue_weighted(image, output, request, normalization, results, stream);
     Launch launch = launch_;
     launch.stream = stream;
     const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
-    const cpu::ImageRules rules_of_image(image, request.validity.get());
-    const cpu::ValidityPlan how(image, rules_of_image, masks(plan_.depth));
+    const rules::ImageRules rules_of_image(image, request.validity.get());
+    const std::vector<plan::Pass> passes = plan::passes_of(image, rules_of_image, request, plan::stream_abilities);
     const ClassRules rules = class_rules(rules_of_image, image.channels);
     const Mask mask{image.mask, image.mask_row_bytes};
     const auto classify = [&](const ClassOutput& to) {
         if (!launch.only_loads) GPUHIST_CUDA(cudaMemsetAsync(memory.sums, 0, sizeof *memory.sums, stream));
         launch_classes(image_of(image), plan_.depth, mask, rules, to, launch);
     };
-    const auto with_mask_of = [&](cpu::PixelsOf which) {
-        classify({nullptr, 0, reinterpret_cast<std::uint8_t*>(memory.pixels), bits_of(which, rules), memory.sums});
-        return with_mask(image, memory.pixels);
+    const auto pixels_of = [&](const plan::Pass& pass) {
+        if (pass.pixels == plan::Pixels::given) return image;
+        if (pass.pixels == plan::Pixels::masked) {
+            auto* const bytes = reinterpret_cast<std::uint8_t*>(memory.pixels);
+            classify({nullptr, 0, bytes, bits_of(pass.of, rules), memory.sums});
+            return with_mask(image, memory.pixels);
+        }
+        // Alpha that is left out stays, as NaN: the analyzer is one of four channels.
+        classify({memory.pixels, rules.channels, nullptr, 0, memory.sums});
+        return with_copy(image, memory.pixels, rules.channels);
     };
     const auto count = [&](const ImageView& view, char* to) {
         if (launch.only_loads) return;
@@ -384,27 +385,20 @@ void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* 
     p.common = common(image, request, normalization, results);
     p.rules = rules;
     p.channels = plan_.channels;
-    p.substituted = how.substitutes;
+    p.substituted = passes.back().pixels == plan::Pixels::substituted;
     p.without_alpha = rules_of_image.alpha_left_out();
     p.found = memory.found;
+    p.found_luma = passes.front().role == plan::Role::luma ? memory.found_luma : nullptr;
     p.arrived = memory.arrived;
-    // Luma of other pixels comes first, since the sums are to be those of the pixels that count.
-    if (how.luma_apart || launch.only_loads) {
-        count(with_mask_of(cpu::PixelsOf::colors), memory.found_luma);
-        p.found_luma = memory.found_luma;
-    }
-    ImageView view = image;
-    if (how.substitutes) {
-        // Alpha that is left out stays, as NaN: the analyser is one of four channels.
-        classify({memory.pixels, rules.channels, nullptr, 0, memory.sums});
-        view = with_copy(image, memory.pixels, rules.channels);
-    } else if (how.of) {
-        view = with_mask_of(*how.of);
-    }
-    if (how.substitutes || how.of) p.sums = memory.sums;
+    if (passes.back().pixels != plan::Pixels::given) p.sums = memory.sums;
+    if (launch.only_loads) classify({});
     // Floats with a mask alone are counted into the result. Others have yet to be put together, or lack tables.
     const bool at_once = !request.validity && counts_bins(plan_.depth) && !launch.only_loads;
-    count(view, at_once ? results : memory.found);
+    ImageView view;
+    for (const plan::Pass& pass : passes) {  // that of the channels is the last, whose classes the sums are of
+        view = pixels_of(pass);
+        count(view, pass.role == plan::Role::luma ? memory.found_luma : at_once ? results : memory.found);
+    }
     if (!at_once) launch_valid_result(p, launch);
 
     if (!normalization) return;
@@ -421,18 +415,18 @@ void Analyzer::enqueue_weighted(const ImageView& image, const MutableImageView* 
     Launch launch = launch_;
     launch.stream = stream;
     const StepsMemory memory(plan_, counting_bytes(plan_, launch_), workspace_);
-    const cpu::ImageRules rules(image, request.validity.get());
+    const rules::ImageRules rules(image, request.validity.get());
     WeightParameters p{};
     p.common = common(image, request, normalization, results);
     p.image = image_of(image);
     p.mask = {image.mask, image.mask_row_bytes};
     p.rules = class_rules(rules, image.channels);
-    p.luma_bits = bits_of(rules.nodata_any() ? cpu::PixelsOf::all : cpu::PixelsOf::colors, p.rules);
+    p.luma_bits = bits_of(rules.nodata_any() ? rules::PixelsOf::all : rules::PixelsOf::colors, p.rules);
     p.rows = rows_of(image.channels);
     if (rules.has_alpha())
         p.rows = rows_of(image.samples == Samples::gray_alpha && !normalization ? 1 : 3);
     else
-        p.opaque = cpu::weight_of_opaque(image.depth, *request.validity);
+        p.opaque = rules::weight_of_opaque(image.depth, *request.validity);
     p.counts = reinterpret_cast<Word*>(memory.found);
     p.sums = memory.sums;
     p.arrived = memory.arrived;

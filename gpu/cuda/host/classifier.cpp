@@ -8,12 +8,11 @@
 #include <string>
 
 #include "cuda/host/analyzer.hpp"
-#include "engines.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::cuda {
 
-ClassRules class_rules(const cpu::ImageRules& rules, int channels) {
+ClassRules class_rules(const rules::ImageRules& rules, int channels) {
     constexpr double infinite = std::numeric_limits<double>::infinity();
     ClassRules made{};
     made.channels = channels;
@@ -24,7 +23,7 @@ ClassRules class_rules(const cpu::ImageRules& rules, int channels) {
     made.alpha_masks = rules.alpha_masks();
     int known = 0, values = 0;
     for (int c = 0; c < channels; ++c) {
-        const cpu::SampleRule& rule = rules[c];
+        const rules::SampleRule& rule = rules[c];
         const auto same = [&](const ClassRules::Rule& one) {
             const Range bounds = rule.bounds().value_or(Range{-infinite, infinite});
             return one.nan == rule.nan() && one.lowest == bounds.lower && one.highest == bounds.upper &&
@@ -47,10 +46,10 @@ ClassRules class_rules(const cpu::ImageRules& rules, int channels) {
     return made;
 }
 
-std::uint64_t bits_of(cpu::PixelsOf which, const ClassRules& rules) {
-    return which == cpu::PixelsOf::counted  ? 0
-           : which == cpu::PixelsOf::colors ? first_bits(rules.colors)
-                                            : first_bits(rules.channels);
+std::uint64_t bits_of(rules::PixelsOf which, const ClassRules& of) {
+    return which == rules::PixelsOf::unmasked ? 0
+           : which == rules::PixelsOf::colors ? rules::first_bits(of.colors)
+                                              : rules::first_bits(of.channels);
 }
 
 ImageView with_copy(ImageView image, const void* copy, int channels) {
@@ -70,11 +69,11 @@ ImageView with_mask(ImageView image, const void* mask) {
 namespace {
 
 /// Classifier of images in the memory of a GPU, where what it makes lies too.
-class DeviceClassifier final : public cpu::Classifier {
+class DeviceClassifier final : public plan::Classifier {
   public:
     explicit DeviceClassifier(int gpu) : gpu_(gpu) {}
 
-    ImageView substitute(const ImageView& image, const cpu::ImageRules& of, cpu::ClassCounts& counts) override {
+    ImageView substitute(const ImageView& image, const rules::ImageRules& of, rules::ClassCounts& counts) override {
         const ClassRules rules = class_rules(of, image.channels);
         const CurrentDevice current(gpu_);
         const ImageView copy = with_copy(image, nullptr, rules.kept);
@@ -82,8 +81,8 @@ class DeviceClassifier final : public cpu::Classifier {
         classify(image, rules, {memory, rules.kept, nullptr, 0, nullptr}, counts);
         return with_copy(image, memory, rules.kept);
     }
-    ImageView mask(const ImageView& image, const cpu::ImageRules& of, cpu::PixelsOf which,
-                   cpu::ClassCounts& counts) override {
+    ImageView mask(const ImageView& image, const rules::ImageRules& of, rules::PixelsOf which,
+                   rules::ClassCounts& counts) override {
         const ClassRules rules = class_rules(of, image.channels);
         const CurrentDevice current(gpu_);
         char* const memory = memory_.reserve(static_cast<std::size_t>(image.pixels()));
@@ -93,19 +92,15 @@ class DeviceClassifier final : public cpu::Classifier {
     }
 
   private:
-    void classify(const ImageView& image, const ClassRules& rules, ClassOutput to, cpu::ClassCounts& counts) {
+    void classify(const ImageView& image, const ClassRules& rules, ClassOutput to, rules::ClassCounts& counts) {
         if (!stream_) stream_.emplace();
         Launch launch = launch_on(gpu_);
         launch.stream = *stream_;
-        to.sums = reinterpret_cast<ClassSums*>(sums_.reserve(sizeof(ClassSums)));
-        GPUHIST_CUDA(cudaMemsetAsync(to.sums, 0, sizeof(ClassSums), *stream_));
+        to.sums = reinterpret_cast<rules::ClassCounts*>(sums_.reserve(sizeof(rules::ClassCounts)));
+        GPUHIST_CUDA(cudaMemsetAsync(to.sums, 0, sizeof(rules::ClassCounts), *stream_));
         launch_classes(image_of(image), image.depth, {image.mask, image.mask_row_bytes}, rules, to, launch);
-        ClassSums found;
-        GPUHIST_CUDA(cudaMemcpyAsync(&found, to.sums, sizeof found, cudaMemcpyDeviceToHost, *stream_));
+        GPUHIST_CUDA(cudaMemcpyAsync(&counts, to.sums, sizeof counts, cudaMemcpyDeviceToHost, *stream_));
         GPUHIST_CUDA(cudaStreamSynchronize(*stream_));  // the engine has another stream
-        counts.counted = found.counted;
-        counts.color_nodata = found.color_nodata;
-        std::copy(std::begin(found.nodata), std::end(found.nodata), counts.nodata.begin());
     }
 
     const int gpu_;
@@ -115,7 +110,7 @@ class DeviceClassifier final : public cpu::Classifier {
 
 }  // namespace
 
-std::unique_ptr<cpu::Classifier> make_classifier(int gpu) {
+std::unique_ptr<plan::Classifier> make_classifier(int gpu) {
     return std::make_unique<DeviceClassifier>(gpu);
 }
 

@@ -1,17 +1,27 @@
-// Classifier on the GPU: what is measured in the place of an image of which not all samples count.
+// Classifier on the GPU: what passes read in place of an image with excluded samples.
 #pragma once
 
-#include "cpu/validity.hpp"
+#include <cstdint>
+#include <memory>
+
 #include "cuda/host/device.hpp"
-#include "cuda/validity/classes.hpp"
+#include "cuda/rules/classes.hpp"
+#include "plan/executor.hpp"
+#include "rules/rules.hpp"
 
 namespace gpuhist::cuda {
 
-/// Bits of the positions in a pixel of which none may be nodata.
-std::uint64_t bits_of(cpu::PixelsOf which, const ClassRules& rules);
+/// Rules as launches carry them. Throws InvalidArgument where there are more than they hold.
+ClassRules class_rules(const rules::ImageRules& rules, int channels);
+
+/// Bits of the positions in a pixel at which no sample may be nodata.
+std::uint64_t bits_of(rules::PixelsOf which, const ClassRules& rules);
 
 /// View of a packed copy of an image, of so many channels, or of the image with a packed mask, in device memory.
 ImageView with_copy(ImageView image, const void* copy, int channels);
 ImageView with_mask(ImageView image, const void* mask);
+
+/// Classifier of images in the memory of a GPU, where what it makes lies too.
+std::unique_ptr<plan::Classifier> make_classifier(int gpu);
 
 }  // namespace gpuhist::cuda

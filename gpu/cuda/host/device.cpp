@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "engines.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/executor.hpp"
 
 namespace gpuhist::cuda {
 void check(cudaError_t status, const char* call, const char* file, int line) {

@@ -13,8 +13,8 @@
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/device.hpp"
 #include "cuda/host/sorted_analysis.hpp"
+#include "cuda/rules/classes.hpp"
 #include "cuda/sorted/regions.hpp"
-#include "cuda/validity/classes.hpp"
 #include "engines.hpp"
 #include "gpuhist/error.hpp"
 

@@ -6,7 +6,7 @@
 #include "cuda/host/launcher.cuh"
 #include "cuda/normalize/valid_copy.hpp"
 #include "cuda/pixels/walk.cuh"
-#include "cuda/validity/pixel_classes.cuh"
+#include "cuda/rules/pixel_classes.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -28,7 +28,7 @@ __device__ inline void settle(const PixelClasses& classes, bool has_alpha, const
     bool all = true;
 #pragma unroll
     for (int c = 0; c < C; ++c) {
-        const bool counts = classes.counts_at(c), alpha = C == 4 && c == 3 && has_alpha;
+        const bool counts = classes.valid_at(c), alpha = C == 4 && c == 3 && has_alpha;
         if (!alpha) all = all && counts;
         if (counts || (alpha && !converted)) continue;
         written[c] = converted ? Out{0} : static_cast<Out>(pixel[c]);

@@ -1,7 +1,7 @@
 // Normalised copies of images of which not all samples count, by launches behind the analysis. Plain C++.
 #pragma once
 
-#include "cuda/validity/classes.hpp"
+#include "cuda/rules/classes.hpp"
 
 namespace gpuhist::cuda {
 

@@ -1,12 +1,12 @@
 // Classes: a sweep that sorts samples into classes, and writes what is measured in the image's place.
 
-#include "cuda/validity/classes.hpp"
+#include "cuda/rules/classes.hpp"
 
 #include <type_traits>
 
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
-#include "cuda/validity/pixel_classes.cuh"
+#include "cuda/rules/pixel_classes.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(threads)
     sums.clear();
     __syncthreads();  // clear counts
     const std::int64_t pixels = image.pixels(), step = std::int64_t{gridDim.x} * threads;
-    const std::uint64_t colors = first_bits(rules.colors);
+    const std::uint64_t colors = rules::first_bits(rules.colors);
     for (std::int64_t begin = std::int64_t{blockIdx.x} * threads; begin < pixels; begin += step) {
         const std::int64_t i = begin + threadIdx.x;
         const bool in = i < pixels;
@@ -43,12 +43,12 @@ __global__ void __launch_bounds__(threads)
         const PixelClasses of(rules, in && (!mask.data || mask.data[y * mask.row_bytes + x] != 0), pixel);
         sums.add(of, rules.channels, colors);
         if (!in) continue;
-        if (to.mask) to.mask[i] = !of.counts ? 0 : (of.nodata & to.also) == 0 ? 1 : to.nodata;
+        if (to.mask) to.mask[i] = !of.unmasked ? 0 : (of.nodata & to.also) == 0 ? 1 : to.nodata;
         if constexpr (core::is_real<Sample>)
             if (to.copy) {
                 Sample* copy = static_cast<Sample*>(to.copy) + i * to.copied;
                 for (int c = 0; c < to.copied; ++c)
-                    copy[c] = c < rules.kept && of.counts_at(c) ? pixel[c] : substitute<Sample>();
+                    copy[c] = c < rules.kept && of.valid_at(c) ? pixel[c] : substitute<Sample>();
             }
     }
     __syncthreads();  // all counts

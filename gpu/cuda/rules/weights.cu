@@ -1,6 +1,6 @@
 // Weights: a sweep that adds up what samples weigh, value by value, and the result that becomes of the sums.
 
-#include "cuda/validity/weights.hpp"
+#include "cuda/rules/weights.hpp"
 
 #include <type_traits>
 
@@ -9,8 +9,8 @@
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
 #include "cuda/results.cuh"
-#include "cuda/validity/pixel_classes.cuh"
-#include "cuda/validity/row.cuh"
+#include "cuda/rules/pixel_classes.cuh"
+#include "cuda/rules/row.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -94,13 +94,13 @@ __global__ void __launch_bounds__(threads<Sample>)
         const std::uint32_t weight = p.opaque != 0 ? p.opaque : code[C - 1];
 #pragma unroll
         for (int c = 0; c < (C == 1 ? 1 : 3); ++c)
-            if (c < colors) add(c, of.counts_at(c), code[c], weight);
+            if (c < colors) add(c, of.valid_at(c), code[c], weight);
         if constexpr (C > 1)
             if (rows > 1)
-                add(luma_row, of.counts && (of.nodata & p.luma_bits) == 0,
+                add(luma_row, of.unmasked && (of.nodata & p.luma_bits) == 0,
                     core::luma_code<Sample>(rgb ? code[0] : code[2], code[1], rgb ? code[2] : code[0]), weight);
         if constexpr (C > 3)
-            if (rows > luma_row + 1) add(luma_row + 1, of.counts_at(3), code[3], weight);
+            if (rows > luma_row + 1) add(luma_row + 1, of.valid_at(3), code[3], weight);
         if constexpr (in_shared<Sample>)
             if (++rounds == rounds_of_sums) {
                 rounds = 0;
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(row_threads) weighted_result_kernel(const __gr
     if (threadIdx.x == 0) {
         channel.nodata = position < 0 ? p.sums->color_nodata : p.sums->nodata[position];
         channel.weight = channel.samples;  // of which the row's counts are sums
-        channel.samples = p.sums->counted - channel.nodata;
+        channel.samples = p.sums->unmasked - channel.nodata;
         if (row == 0) {
             write_header(common, 0, p.image.pixels(), p.rows);
             to.luma_counted = common.report_luma && p.rows > 1;

@@ -1,4 +1,4 @@
-// Engine on the GPU: moves the pixels there where they are not, has them analysed, fetches the results.
+// Executor on the GPU: moves the pixels there where they are not, has them analyzed, fetches the results.
 
 #include <algorithm>
 #include <bit>
@@ -10,14 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/channels.hpp"
 #include "core/result.hpp"
-#include "cpu/bands.hpp"
-#include "cpu/weights.hpp"
 #include "cuda/host/analyzer.hpp"
+#include "cuda/host/classifier.hpp"
 #include "cuda/host/sorted_analysis.hpp"
 #include "cuda/pixels/parts.hpp"
-#include "engines.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/executor.hpp"
+#include "rules/rules.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -71,27 +72,65 @@ ImageView on_device(const ImageView& image, DeviceBuffer& memory, cudaStream_t s
     return view;
 }
 
-class CudaEngine final : public Engine {
+/// Maker of parts in device memory: all of an image's at once.
+class DeviceParts final : public plan::PartMaker {
   public:
-    explicit CudaEngine(int gpu) : gpu_(gpu) {}
-    std::string_view name() const override { return "cuda"; }
+    explicit DeviceParts(int gpu) : gpu_(gpu) {}
 
-    void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) override {
-        do_one({image, request, {}, {}, &result, {}});
+    ImageView take(const ImageView& image) override {
+        const CurrentDevice current(gpu_);
+        if (!stream_) stream_.emplace();
+        image_ = on_device(image, pixels_, *stream_);
+        image_.samples = image.samples;
+        colors_ = core::first_band(image_);
+        const std::size_t sample = sample_bytes(image.depth), pixels = static_cast<std::size_t>(image.pixels());
+        plane_bytes_ = place_after(pixels * sample);
+        planes_at_ = place_after(pixels * sample * static_cast<std::size_t>(colors_));
+        parts_.reserve(planes_at_ + plane_bytes_ * static_cast<std::size_t>(image.channels - colors_));
+        launch_parts(image_of(image_), image_.channels, static_cast<int>(sample), colors_, parts_.data(),
+                     parts_.data() + planes_at_, static_cast<std::int64_t>(plane_bytes_), *stream_);
+        GPUHIST_CUDA(cudaStreamSynchronize(*stream_));  // the engine has another stream
+        return image_;
     }
-    void normalize(const ImageView& image, const AnalysisRequest& request, const Normalization& normalization,
-                   const MutableImageView& output, Analysis& result) override {
-        do_one({image, request, normalization, output, &result, {}});
+    ImageView part(int first, int channels) override {
+        ImageView view = image_;
+        view.channels = channels;
+        view.samples = Samples::color;
+        view.data = first == 0 && colors_ > 0
+                        ? parts_.data()
+                        : parts_.data() + planes_at_ + static_cast<std::size_t>(first - colors_) * plane_bytes_;
+        view.row_bytes = view.packed_row_bytes();
+        return view;
     }
-    void run(Job* jobs, std::size_t count) override;
 
   private:
-    void do_one(Job job) {
+    const int gpu_;
+    std::optional<Stream> stream_;
+    DeviceBuffer pixels_, parts_;
+    ImageView image_;
+    int colors_ = 0;
+    std::size_t planes_at_ = 0, plane_bytes_ = 0;
+};
+
+class CudaExecutor final : public plan::Executor {
+  public:
+    explicit CudaExecutor(int gpu) : gpu_(gpu), classifier_(make_classifier(gpu)), parts_(gpu) {}
+
+    const plan::Abilities& abilities() const override { return plan::cuda_abilities; }
+
+    void analyze(const plan::Pass& pass, const ImageView& pixels, Analysis& result) override {
+        Job job{pixels, pass.request, {}, {}, &result, {}};
         validate(job);
         if (is_sorted(job)) return sort(job);
         Job* const one = &job;
         launch({&one, 1});
     }
+    std::unique_ptr<StripAnalysis> begin(const plan::Pass&, const ImageView&, Analysis&) override { return nullptr; }
+    void run(Job* jobs, std::size_t count) override;
+    plan::Classifier& classifier() override { return *classifier_; }
+    plan::PartMaker& parts() override { return parts_; }
+
+  private:
     void sort(const Job& job);
     void do_batch(std::span<Job* const> jobs);
     void launch(std::span<Job* const> jobs);
@@ -103,14 +142,16 @@ class CudaEngine final : public Engine {
     DeviceBuffer pixels_, results_;
     PinnedBuffer packed_, fetched_;
     SortedAnalyzer sorted_;
+    const std::unique_ptr<plan::Classifier> classifier_;
+    DeviceParts parts_;
     std::vector<ImageView> sources_;
     std::vector<MutableImageView> targets_;
 };
 
-Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest& request) {
+Analyzer& CudaExecutor::analyzer_for(const ImageView& image, const AnalysisRequest& request) {
     const std::pair type(image.depth, image.channels);
     StreamPlan plan{image.depth, image.channels, request.bins, true, gpu_};
-    if (request.validity) plan.classified_pixels = cpu::weighs(request) ? 1 : image.pixels();
+    if (request.validity) plan.classified_pixels = rules::weighs(request) ? 1 : image.pixels();
     if (const auto at = analyzers_.find(type); at != analyzers_.end()) {
         const StreamPlan& had = at->second.plan();
         if (had.bins >= plan.bins && had.classified_pixels >= plan.classified_pixels) return at->second;
@@ -124,7 +165,7 @@ Analyzer& CudaEngine::analyzer_for(const ImageView& image, const AnalysisRequest
 /// Does jobs that are asked the same. Pixels on the host go up, results and normalised copies come back: of one job
 /// from and to the caller's memory, of several by way of pinned memory, in one piece. It is left, by an exception too,
 /// when no work is under way on memory of the caller's.
-void CudaEngine::launch(std::span<Job* const> jobs) try {
+void CudaExecutor::launch(std::span<Job* const> jobs) try {
     const Job& first = *jobs.front();
     const Normalization* normalization = normalization_of(first);
     const bool alone = jobs.size() == 1;
@@ -198,7 +239,7 @@ void CudaEngine::launch(std::span<Job* const> jobs) try {
 }
 
 /// Does a job whose samples are sorted; left as `launch` is.
-void CudaEngine::sort(const Job& job) try {
+void CudaExecutor::sort(const Job& job) try {
     const CurrentDevice current(gpu_);
     sorted_.analyze(on_device(job.image, pixels_, stream_), job.request, *job.result, stream_);
 } catch (...) {
@@ -206,7 +247,7 @@ void CudaEngine::sort(const Job& job) try {
     throw;
 }
 
-void CudaEngine::do_batch(std::span<Job* const> jobs) {
+void CudaExecutor::do_batch(std::span<Job* const> jobs) {
     try {
         if (is_sorted(*jobs.front()))
             sort(*jobs.front());
@@ -223,7 +264,7 @@ void CudaEngine::do_batch(std::span<Job* const> jobs) {
     }
 }
 
-void CudaEngine::run(Job* jobs, std::size_t count) {
+void CudaExecutor::run(Job* jobs, std::size_t count) {
     std::vector<JobBatch> open;
     for (Job* job = jobs; job != jobs + count; ++job) {
         job->error = nullptr;
@@ -241,7 +282,7 @@ void CudaEngine::run(Job* jobs, std::size_t count) {
             layout_of(job->image.depth, job->image.channels, job->request, normalization_of(*job));
         const std::size_t up = upload_bytes(job->image),
                           down = layout.bytes + (job->normalization ? place_after(packed_bytes(job->output)) : 0);
-        if (up > static_cast<std::size_t>(small_image_bytes) || down > JobBatch::most_job_bytes) {
+        if (up > static_cast<std::size_t>(Engine::small_image_bytes) || down > JobBatch::most_job_bytes) {
             do_batch({&job, 1});
             continue;
         }
@@ -257,57 +298,13 @@ void CudaEngine::run(Job* jobs, std::size_t count) {
     for (const JobBatch& batch : open) do_batch(batch.jobs);
 }
 
-/// Maker of parts in device memory: all of an image's at once.
-class DeviceParts final : public PartMaker {
-  public:
-    explicit DeviceParts(int gpu) : gpu_(gpu) {}
-
-    ImageView take(const ImageView& image) override {
-        const CurrentDevice current(gpu_);
-        if (!stream_) stream_.emplace();
-        image_ = on_device(image, pixels_, *stream_);
-        image_.samples = image.samples;
-        colors_ = cpu::first_band(image_);
-        const std::size_t sample = sample_bytes(image.depth), pixels = static_cast<std::size_t>(image.pixels());
-        plane_bytes_ = place_after(pixels * sample);
-        planes_at_ = place_after(pixels * sample * static_cast<std::size_t>(colors_));
-        parts_.reserve(planes_at_ + plane_bytes_ * static_cast<std::size_t>(image.channels - colors_));
-        launch_parts(image_of(image_), image_.channels, static_cast<int>(sample), colors_, parts_.data(),
-                     parts_.data() + planes_at_, static_cast<std::int64_t>(plane_bytes_), *stream_);
-        GPUHIST_CUDA(cudaStreamSynchronize(*stream_));  // the engine has another stream
-        return image_;
-    }
-    ImageView part(int first, int channels) override {
-        ImageView view = image_;
-        view.channels = channels;
-        view.samples = Samples::color;
-        view.data = first == 0 && colors_ > 0
-                        ? parts_.data()
-                        : parts_.data() + planes_at_ + static_cast<std::size_t>(first - colors_) * plane_bytes_;
-        view.row_bytes = view.packed_row_bytes();
-        return view;
-    }
-
-  private:
-    const int gpu_;
-    std::optional<Stream> stream_;
-    DeviceBuffer pixels_, parts_;
-    ImageView image_;
-    int colors_ = 0;
-    std::size_t planes_at_ = 0, plane_bytes_ = 0;
-};
-
 }  // namespace
 
-std::unique_ptr<PartMaker> make_parts(int gpu) {
-    return std::make_unique<DeviceParts>(gpu);
-}
-
-std::unique_ptr<Engine> make(const EngineOptions& options) {
+std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options) {
     const std::string why = why_unavailable(options.gpu);
     if (!why.empty()) throw EngineUnavailable("engine cuda: " + why);
     const CurrentDevice current(options.gpu);
-    return std::make_unique<CudaEngine>(options.gpu);
+    return std::make_unique<CudaExecutor>(options.gpu);
 }
 
 }  // namespace gpuhist::cuda

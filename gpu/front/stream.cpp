@@ -8,8 +8,8 @@
 
 #include "core/validate.hpp"
 #include "cuda/host/analyzer.hpp"
-#include "engines.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/refusal.hpp"
 
 namespace gpuhist {
 namespace {
@@ -18,9 +18,7 @@ void require(const StreamPlan& plan) {
     if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
         throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
     if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
-    if (plan.normalize && !cuda::copies(plan.depth))
-        throw UnsupportedDepth(std::string("plan of copies of ") + to_string(plan.depth) +
-                               ": an engine writes them, in host memory");
+    plan::refuse_depth(plan.depth, plan.normalize, plan::stream_abilities);
     AnalysisRequest request;
     request.bins = plan.bins;
     core::validate(request);

@@ -5,8 +5,8 @@
 #include "core/codes.hpp"
 #include "cuda/host/launcher.cuh"
 #include "cuda/results.cuh"
-#include "cuda/validity/classes.hpp"
-#include "cuda/validity/row.cuh"
+#include "cuda/rules/classes.hpp"
+#include "cuda/rules/row.cuh"
 
 namespace gpuhist::cuda {
 namespace {
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(threads)
     const auto looked_at = [](const ChannelResult& channel) {
         return channel.samples + channel.nan + channel.infinite;
     };
-    const Word pixels = all.pixels, not_masked = p.sums ? p.sums->counted : looked_at(all.channels[0]);
+    const Word pixels = all.pixels, not_masked = p.sums ? p.sums->unmasked : looked_at(all.channels[0]);
 
     if (!p.substituted && position >= 0 && p.rules.any && !p.rules.nodata_any) {
         const int lowest = common.depth == Depth::s8 ? -128 : common.depth == Depth::s16 ? -32768 : 0;
@@ -47,8 +47,9 @@ __global__ void __launch_bounds__(threads)
     if (part == 0 && threadIdx.x == 0) {
         ChannelResult& channel = to.channels[row];
         if (p.substituted) {
-            channel.nodata = position < 0 ? p.sums->color_nodata : p.sums->nodata[position];
-            channel.nan -= pixels - not_masked + channel.nodata;
+            const rules::Excluded excluded = rules::excluded(*p.sums, pixels, position);
+            channel.nodata = excluded.nodata;
+            channel.nan -= excluded.masked + excluded.nodata;
         } else {
             channel.nodata = not_masked - looked_at(channel);
         }

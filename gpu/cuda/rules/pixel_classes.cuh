@@ -6,26 +6,26 @@
 #include "core/codes.hpp"
 #include "cuda/block/reduce.cuh"
 #include "cuda/block/shared_memory.cuh"
-#include "cuda/validity/classes.hpp"
+#include "cuda/rules/classes.hpp"
 
 namespace gpuhist::cuda {
 
 /// Classes of a pixel's samples.
 struct PixelClasses {
-    bool counts;           ///< the pixel is not masked
+    bool unmasked;         ///< the pixel is not masked
     std::uint64_t nodata;  ///< a bit a sample, of a pixel that is not
 
-    /// `unmasked`: by the image's own mask; else nothing is read.
+    /// `kept`: by the image's own mask; else nothing is read.
     template <class Sample>
-    __device__ PixelClasses(const ClassRules& rules, bool unmasked, const Sample* pixel) : counts(unmasked), nodata(0) {
-        if (rules.alpha_masks) counts = counts && core::value_of(pixel[3]) != 0;
-        if (!rules.any || !counts) return;
+    __device__ PixelClasses(const ClassRules& rules, bool kept, const Sample* pixel) : unmasked(kept), nodata(0) {
+        if (rules.alpha_masks) unmasked = unmasked && core::value_of(pixel[3]) != 0;
+        if (!rules.any || !unmasked) return;
         for (int c = 0; c < rules.channels; ++c)
             nodata |= std::uint64_t{rules.is_nodata(c, core::value_of(pixel[c]))} << c;
-        if (rules.nodata_any && nodata != 0) nodata = first_bits(rules.channels);
+        if (rules.nodata_any && nodata != 0) nodata = rules::first_bits(rules.channels);
     }
-    /// Verdict on the sample at a position: whether it counts.
-    __device__ bool counts_at(int position) const { return counts && (nodata >> position & 1) == 0; }
+    /// Verdict on the sample at a position: whether it is valid.
+    __device__ bool valid_at(int position) const { return unmasked && (nodata >> position & 1) == 0; }
 };
 
 /// Adds up the lanes for which something holds, by all of a warp.
@@ -36,23 +36,23 @@ __device__ inline void count_lanes(std::uint32_t* sum, bool holds) {
 
 /// Numbers of samples by class that a block has seen, in shared memory: of fewer than 2^32 pixels.
 struct BlockClassSums {
-    std::uint32_t counted, color_nodata, nodata[most_channels];
+    std::uint32_t unmasked, color_nodata, nodata[most_channels];
 
     /// By all threads, of which there are at least `most_channels`; a barrier follows.
     __device__ void clear() {
-        if (threadIdx.x == 0) counted = color_nodata = 0;
+        if (threadIdx.x == 0) unmasked = color_nodata = 0;
         if (threadIdx.x < most_channels) nodata[threadIdx.x] = 0;
     }
     /// By all of a warp. `colors`: a bit a position in the pixel, one of which is nodata where a color is.
     __device__ void add(const PixelClasses& of, int channels, std::uint64_t colors) {
-        count_lanes(&counted, of.counts);
+        count_lanes(&unmasked, of.unmasked);
         if (!__any_sync(0xFFFFFFFFu, of.nodata != 0)) return;
         count_lanes(&color_nodata, (of.nodata & colors) != 0);
         for (int c = 0; c < channels; ++c) count_lanes(nodata + c, (of.nodata >> c & 1) != 0);
     }
     /// By all threads, behind a barrier.
-    __device__ void add_to(ClassSums* sums) const {
-        if (threadIdx.x == 0 && counted != 0) global_add(&sums->counted, Word{counted});
+    __device__ void add_to(rules::ClassCounts* sums) const {
+        if (threadIdx.x == 0 && unmasked != 0) global_add(&sums->unmasked, Word{unmasked});
         if (threadIdx.x == 0 && color_nodata != 0) global_add(&sums->color_nodata, Word{color_nodata});
         if (threadIdx.x < most_channels && nodata[threadIdx.x] != 0)
             global_add(sums->nodata + threadIdx.x, Word{nodata[threadIdx.x]});

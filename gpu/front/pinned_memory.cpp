@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "engines.hpp"
+#include "plan/executor.hpp"
 
 namespace gpuhist {
 namespace {

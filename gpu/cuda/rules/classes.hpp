@@ -5,14 +5,11 @@
 
 #include "core/portable.hpp"
 #include "cuda/host/parameters.hpp"
-
-namespace gpuhist::cpu {
-class ImageRules;
-}
+#include "rules/classes.hpp"
 
 namespace gpuhist::cuda {
 
-/// Rules of a request for an image's samples, as cpu::ImageRules, which launches carry with them.
+/// Rules of a request for an image's samples, as rules::ImageRules, which launches carry with them.
 struct ClassRules {
     static constexpr int most_rules = 8, most_values = 64;
 
@@ -40,27 +37,13 @@ struct ClassRules {
     }
 };
 
-/// Bits of the first positions in a pixel.
-GPUHIST_HD constexpr std::uint64_t first_bits(int positions) {
-    return positions == 0 ? 0 : ~std::uint64_t{0} >> (64 - positions);
-}
-
-/// Rules as launches carry them. Throws InvalidArgument where there are more than they hold.
-ClassRules class_rules(const cpu::ImageRules& rules, int channels);
-
-/// Numbers of samples by class, in device memory, as cpu::ClassCounts: of pixels that are not masked, of those such
-/// that a color is nodata, and of nodata at each position.
-struct ClassSums {
-    Word counted, color_nodata, nodata[most_channels];
-};
-
 /// What is made of an image; the sums are added to.
 struct ClassOutput {
     void* copy;           ///< floats: packed samples, NaN where they do not count; or null
     std::int32_t copied;  ///< channels of it: those that are kept, or all, of which the others are NaN
     std::uint8_t* mask;   ///< packed, a byte a pixel, 1 where it is not masked; or null
     std::uint64_t also;   ///< a bit a position in the pixel: nor nodata there
-    ClassSums* sums;
+    rules::ClassCounts* sums;
     std::uint8_t nodata = 0;  ///< byte of the mask for those
 };
 
@@ -73,12 +56,12 @@ struct ValidParameters {
     Common common;  ///< results: where they go
     ClassRules rules;
     std::int32_t channels;
-    bool substituted;        ///< of a copy with NaN, of which the sums tell how many stand for others
-    bool without_alpha;      ///< which has no row
-    const char* found;       ///< what was found of the pixels that count
-    const char* found_luma;  ///< of those of which no color is nodata, for luma; or null: it is in `found`
-    const ClassSums* sums;   ///< of what was made; null where nothing was
-    std::uint32_t* arrived;  ///< zero before and after
+    bool substituted;                ///< of a copy with NaN, of which the sums tell how many stand for others
+    bool without_alpha;              ///< which has no row
+    const char* found;               ///< what was found of the pixels that count
+    const char* found_luma;          ///< of those of which no color is nodata, for luma; or null: it is in `found`
+    const rules::ClassCounts* sums;  ///< of what was made; null where nothing was
+    std::uint32_t* arrived;          ///< zero before and after
 };
 
 /// Enqueues the writing of a result from those of counting launches before it: nodata of integers are taken out by

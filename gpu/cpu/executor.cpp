@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "core/validate.hpp"
+#include "cpu/classifier.hpp"
+#include "cpu/counted_analysis.hpp"
+#include "cpu/float_analysis.hpp"
+#include "cpu/normalize.hpp"
+#include "cpu/parts.hpp"
+#include "cpu/simd/avx2.hpp"
+#include "cpu/simd/avx512.hpp"
+#include "cpu/sorted_analysis.hpp"
+#include "cpu/weights.hpp"
+#include "cpu/workers.hpp"
+#include "gpuhist/error.hpp"
+#include "plan/executor.hpp"
+#include "plan/finish.hpp"
+#include "plan/refusal.hpp"
+
+namespace gpuhist::cpu {
+namespace {
+
+/// Number of threads that the process may run on.
+int allowed_threads() {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Strips of an image, counted by an analyzer of their own: one that does not come to the end serves no other image.
+template <class Analyzer>
+class CpuStrips final : public StripAnalysis {
+  public:
+    template <class... More>
+    CpuStrips(Workers& workers, const plan::Pass& pass, const ImageView& image, Analysis& result, const More&... more)
+        : workers_(workers) {
+        analyzer_.begin(image, pass.request, result, more...);
+    }
+
+    void take(const ImageView& strip) override { analyzer_.take(workers_, strip); }
+    bool end_pass() override { return analyzer_.end_pass(); }
+
+  private:
+    Workers& workers_;
+    Analyzer analyzer_;
+};
+
+class CpuExecutor final : public plan::Executor {
+  public:
+    explicit CpuExecutor(int threads) : workers_(threads), classifier_(workers_) {}
+
+    const plan::Abilities& abilities() const override { return plan::cpu_abilities; }
+
+    void analyze(const plan::Pass& pass, const ImageView& pixels, Analysis& result) override {
+        switch (pass.accumulator) {
+            case plan::Accumulator::values:
+                return counted_.analyze(workers_, pixels, pass.request, result);
+            case plan::Accumulator::bins:
+                return analyze_floats(pass, pixels, result);
+            case plan::Accumulator::sorted:
+                return sorted_.analyze(workers_, pixels, pass.request, result);
+            case plan::Accumulator::weights:
+                return weighted_.analyze(workers_, pixels, rules::ImageRules(pixels, pass.request.validity.get()),
+                                         pass.request, result);
+        }
+    }
+
+    std::unique_ptr<StripAnalysis> begin(const plan::Pass& pass, const ImageView& image, Analysis& result) override {
+        if (pass.accumulator == plan::Accumulator::values)
+            return std::make_unique<CpuStrips<CountedAnalyzer>>(workers_, pass, image, result);
+        if (pass.accumulator == plan::Accumulator::bins)
+            return std::make_unique<CpuStrips<FloatAnalyzer>>(workers_, pass, image, result, pass.stretch);
+        return nullptr;
+    }
+
+    void run(Job* jobs, std::size_t count) override {
+        for (Job* job = jobs; job != jobs + count; ++job) {
+            job->error = nullptr;
+            try {
+                run(*job);
+            } catch (...) {
+                job->error = std::current_exception();
+            }
+        }
+    }
+
+    plan::Classifier& classifier() override { return classifier_; }
+    plan::PartMaker& parts() override { return parts_; }
+
+  private:
+    void run(const Job& job) {
+        const auto& copy = job.normalization;
+        core::validate(job.image, job.request);
+        if (copy) {
+            core::validate(*copy);
+            core::validate_output(job.image, *copy, job.output);
+        }
+        plan::refuse(job.image, job.request, copy ? &*copy : nullptr, plan::Rows::whole, abilities());
+        plan::Pass pass;
+        pass.accumulator = plan::accumulator_of(job.image.depth, job.request.sparse);
+        pass.request = job.request;
+        if (!copy) return analyze(pass, job.image, *job.result);
+        pass.request.luma_histogram = plan::needs_luma(job.request, *copy);
+        if (traits_of(copy->mode).needs == NormalizeNeeds::ranks) pass.stretch = plan::Stretch{copy->low, copy->high};
+        analyze(pass, job.image, *job.result);
+        if (pass.accumulator == plan::Accumulator::bins)
+            return normalizer_.apply_floats(workers_, job.image, job.image, *job.result, *copy, *floats_, job.output);
+        normalizer_.apply_codes(workers_, job.image, *job.result, *copy, job.output);
+        if (!job.request.luma_histogram) plan::drop_luma(*job.result);
+    }
+    void analyze_floats(const plan::Pass& pass, const ImageView& pixels, Analysis& result) {
+        if (!floats_) floats_ = std::make_unique<FloatAnalyzer>();
+        try {
+            floats_->analyze(workers_, pixels, pass.request, pass.stretch, result);
+        } catch (...) {
+            floats_.reset();  // out of memory between two sweeps leaves counters behind
+            throw;
+        }
+    }
+
+    Workers workers_;
+    CountedAnalyzer counted_;
+    SortedAnalyzer sorted_;
+    WeightedAnalyzer weighted_;
+    std::unique_ptr<FloatAnalyzer> floats_;
+    Normalizer normalizer_;
+    HostClassifier classifier_;
+    HostParts parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options) {
+    if (options.threads < 0)
+        throw InvalidArgument("threads: " + std::to_string(options.threads) +
+                              " is negative; 0 takes as many as the process may run on");
+    return std::make_unique<CpuExecutor>(threads_of(options));
+}
+
+int threads_of(const EngineOptions& options) {
+    // More threads than processors would only wait for each other.
+    const int allowed = allowed_threads();
+    return options.threads > 0 ? std::min(options.threads, allowed) : allowed;
+}
+
+EngineInfo info() {
+    const int threads = allowed_threads();
+    return {"cpu", true, std::to_string(threads) + (threads == 1 ? " thread" : " threads")};
+}
+
+}  // namespace gpuhist::cpu
+
+namespace gpuhist {
+
+std::string instruction_set() {
+    std::string text = "x86-64";
+    if (cpu::avx2::supported()) text += ", AVX2";
+    if (cpu::avx512::supported()) text += ", AVX-512 (VBMI2, BITALG, GFNI)";
+    return text;
+}
+
+}  // namespace gpuhist

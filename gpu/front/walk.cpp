@@ -1,0 +1,157 @@
+#include "front/walk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/channels.hpp"
+#include "core/validate.hpp"
+#include "gpuhist/error.hpp"
+#include "plan/finish.hpp"
+
+namespace gpuhist::front {
+
+plan::Executor& Workshop::executor(const plan::Plan& plan) {
+    if (!plan.on_host || &abilities() == &plan::cpu_abilities) return *own_;
+    if (!host_) host_ = cpu::make_executor(options_);
+    return *host_;
+}
+
+plan::Classifier& Workshop::classifier(Memory memory) {
+    return memory == Memory::device ? own_->classifier() : classifier_;
+}
+
+void Workshop::copy(const ImageView& rows, const ImageView& counted, const Analysis& found,
+                    const Normalization& normalization, const MutableImageView& output) {
+    if (traits_of(rows.depth).counting != Counting::bins)
+        return normalizer_.apply_codes(workers_, rows, found, normalization, output);
+    MutableImageView floats = output;
+    if (output.depth != Depth::f32) {
+        floats_.resize(static_cast<std::size_t>(rows.pixels() * rows.channels));
+        floats.data = floats_.data();
+        floats.depth = Depth::f32;
+        floats.row_bytes = floats.packed_row_bytes();
+    }
+    normalizer_.apply_floats(workers_, rows, counted, found, normalization, counter_, floats);
+    if (output.depth != Depth::f32) convert(floats, output);
+}
+
+void MergedStrips::take(const ImageView& strip) {
+    analyze_(strip, first_ ? result_ : strip_);
+    if (!std::exchange(first_, false)) result_ += strip_;
+}
+
+Walk::Walk(Workshop& workshop, plan::Plan plan, const ImageView& image, const Normalization* copy, plan::Rows rows,
+           Analysis& result)
+    : workshop_(workshop),
+      plan_(std::move(plan)),
+      executor_(workshop.executor(plan_)),
+      image_(image),
+      copy_(copy ? std::optional(*copy) : std::nullopt),
+      rows_(rows),
+      result_(result) {
+    std::size_t ranges = 0;
+    while (plan_.passes[ranges].role == plan::Role::range) ++ranges;
+    ranges_ = ranges > 0;
+    begin(0, ranges_ ? ranges : plan_.passes.size());
+}
+
+/// Begins the passes from `first` up to `last`.
+void Walk::begin(std::size_t first, std::size_t last) {
+    found_.clear();
+    found_.resize(last - first);
+    running_.clear();
+    for (std::size_t i = first; i < last; ++i) {
+        const plan::Pass& pass = plan_.passes[i];
+        const bool alone = &pass == &plan_.main() && !plan_.parts();
+        running_.push_back({&pass, begin_pass(pass, alone ? result_ : found_[i - first])});
+    }
+}
+
+std::unique_ptr<StripAnalysis> Walk::begin_pass(const plan::Pass& pass, Analysis& result) {
+    const bool merges = rows_ == plan::Rows::whole || (pass.part && pass.accumulator != plan::Accumulator::bins);
+    if (!merges) {
+        ImageView sides = pass.channels == 0 ? core::as_one_channel(image_) : image_;
+        if (pass.channels > 0) sides.channels = pass.channels;
+        sides.mask = nullptr;
+        if (auto analysis = executor_.begin(pass, sides, result)) return analysis;
+    }
+    return std::make_unique<MergedStrips>(
+        [this, &pass](const ImageView& pixels, Analysis& to) { executor_.analyze(pass, pixels, to); }, result);
+}
+
+/// Pixels of a strip that a pass reads, until the next call for other ones.
+ImageView Walk::pixels_of(const plan::Pass& pass, const ImageView& strip) {
+    const std::pair wanted(pass.pixels, pass.of);
+    if (viewed_ != wanted) {
+        viewed_ = wanted;
+        parts_taken_ = false;
+        rules::ClassCounts counts;
+        view_ = pass.pixels == plan::Pixels::given ? strip
+                : pass.pixels == plan::Pixels::masked
+                    ? workshop_.classifier(strip.memory).mask(strip, plan_.rules, pass.of, counts)
+                    : workshop_.classifier(strip.memory).substitute(strip, plan_.rules, counts);
+        if (first_ && pass.role != plan::Role::luma) counts_ += counts;
+    }
+    if (!pass.part) return view_;
+    if (!std::exchange(parts_taken_, true)) taken_ = executor_.parts().take(view_);
+    return pass.channels == 0 ? core::as_one_channel(taken_) : executor_.parts().part(pass.first, pass.channels);
+}
+
+void Walk::take(const ImageView& strip) {
+    if (rows_ == plan::Rows::strips) {
+        core::validate(strip, plan_.request);
+        if (strip.memory == Memory::device && !workshop_.abilities().device_memory)
+            throw InvalidArgument(std::string(workshop_.abilities().name) + ": the strip lies in device memory");
+        viewed_.reset();  // of the strip before
+    }
+    for (Running& one : running_)
+        if (!one.done) one.analysis->take(pixels_of(*one.pass, strip));
+}
+
+bool Walk::end_pass() {
+    first_ = false;
+    bool more = false;
+    for (Running& one : running_) {
+        one.done = one.done || !one.analysis->end_pass();
+        more = more || !one.done;
+    }
+    if (more) return true;
+    if (ranges_) {
+        ranges_ = false;
+        const Range range = plan::found_range(found_);
+        for (plan::Pass& pass : plan_.passes)
+            if (pass.role != plan::Role::range) pass.request.range = range;
+        begin(found_.size(), plan_.passes.size());
+        return true;
+    }
+    finish();
+    return false;
+}
+
+/// Makes the result of what the passes found.
+void Walk::finish() {
+    if (plan_.parts()) result_ = plan::assemble(plan_, image_, found_);
+    const bool floats = traits_of(image_.depth).counting == Counting::bins;
+    if (copy_ && floats) decides_ = result_;  // without what becomes of excluded samples
+    const bool weighted = plan_.main().accumulator == plan::Accumulator::weights;
+    if (!weighted && !rules::all_valid(image_, plan_.request))
+        plan::exclude(plan_, image_, counts_, plan_.luma_apart() ? &found_.front() : nullptr, result_);
+    if (copy_ && !floats) {
+        decides_ = result_;
+        if (plan_.luma_of_copy) plan::drop_luma(result_);
+    }
+    if (plan_.weight > 0) plan::weigh(result_, plan_.weight);
+}
+
+void Walk::copy(const ImageView& strip, const MutableImageView& output) {
+    if (!copy_) return StripAnalysis::copy(strip, output);
+    core::validate(strip, plan_.request);
+    core::validate_output(strip, normalized_depth(strip.depth, *copy_), output);
+    const bool counts_again =
+        traits_of(copy_->mode).needs == NormalizeNeeds::counts && traits_of(strip.depth).counting == Counting::bins;
+    workshop_.copy(strip, counts_again ? pixels_of(plan_.main(), strip) : strip, decides_, *copy_, output);
+    if (!rules::all_valid(strip, plan_.request))
+        cpu::settle(workshop_.workers(), strip, plan_.rules, copy_->valid_only, output);
+}
+
+}  // namespace gpuhist::front

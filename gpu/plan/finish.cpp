@@ -1,0 +1,130 @@
+#include "plan/finish.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/analysis.hpp"
+#include "core/bins.hpp"
+#include "core/channels.hpp"
+#include "core/codes.hpp"
+#include "dataset/frequency_table.hpp"
+
+namespace gpuhist::plan {
+namespace {
+
+/// Counts samples at the upper end of the range in the last bin, with which it was not closed.
+void close_range(Analysis& analysis) {
+    for (ChannelAnalysis& channel : analysis.channels) {
+        const std::uint64_t plus_infinite = channel.infinite - channel.below;  // nothing finite lies below
+        channel.counts.back() += channel.above - plus_infinite;
+        channel.above = plus_infinite;
+    }
+}
+
+/// Takes samples that are nodata out of what was counted by value.
+void take_out(const rules::SampleRule& rule, Depth depth, ChannelAnalysis& channel) {
+    if (!rule.any()) return;
+    for (std::size_t code = 0; code < channel.counts.size(); ++code)
+        if (channel.counts[code] != 0 && rule(core::value_at(depth, code)))
+            channel.nodata += std::exchange(channel.counts[code], 0);
+    const std::uint64_t before = channel.values.samples();
+    channel.values = core::filtered(channel.values, [&](double value) { return !rule(value); });
+    channel.nodata += before - channel.values.samples();
+}
+
+template <class Gone>
+void drop(Analysis& result, const Gone& gone) {
+    result.channels.erase(std::remove_if(result.channels.begin(), result.channels.end(),
+                                         [&](const ChannelAnalysis& one) { return gone(one.channel); }),
+                          result.channels.end());
+}
+
+}  // namespace
+
+Range found_range(const std::vector<Analysis>& found) {
+    bool any = false;
+    float minimum = 0, maximum = 0;
+    for (const Analysis& part : found)
+        for (const ChannelAnalysis& channel : part.channels) {
+            if (core::finite(channel) == 0) continue;
+            minimum = any ? std::min(minimum, channel.minimum) : channel.minimum;
+            maximum = any ? std::max(maximum, channel.maximum) : channel.maximum;
+            any = true;
+        }
+    return core::found_range(any, minimum, maximum);
+}
+
+Analysis assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found) {
+    Analysis whole;
+    bool first = true;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const Pass& pass = plan.passes[plan.passes.size() - found.size() + i];
+        Analysis& part = found[i];
+        if (pass.role == Role::luma) continue;
+        if (pass.role == Role::pooled) {
+            whole.pooled_order_statistics = std::move(part.channels.front().order_statistics);
+            continue;
+        }
+        if (plan.finds_range) close_range(part);
+        if (std::exchange(first, false)) {
+            whole = std::move(part);
+            if (whole.channels.size() == 1) whole.channels.front().channel = band(0);
+            continue;
+        }
+        whole.channels.push_back(std::move(part.channels.front()));
+        whole.channels.back().channel = band(pass.first);
+    }
+    if (core::first_band(image) == 0) whole.brightness.reset();
+    whole.upper_closed = plan.finds_range;
+    return whole;
+}
+
+void exclude(const Plan& plan, const ImageView& image, const rules::ClassCounts& counts, const Analysis* luma,
+             Analysis& result) {
+    const rules::ImageRules& rules = plan.rules;
+    const bool substituted = plan.substituted();
+    for (ChannelAnalysis& channel : result.channels) {
+        const int position = core::position_of(image, channel.channel);
+        const auto [masked, nodata] = rules::excluded(counts, static_cast<std::uint64_t>(image.pixels()), position);
+        if (substituted) {
+            channel.masked = masked;
+            channel.nodata = nodata;
+            channel.nan -= masked + nodata;
+        } else if (rules.nodata_any()) {
+            channel.nodata = channel.masked - masked;
+            channel.masked = masked;
+        } else if (position >= 0) {
+            take_out(rules[position], image.depth, channel);
+        } else if (luma) {
+            const std::uint64_t unseen = channel.masked;
+            channel = *luma->find(Channel::luma);
+            channel.nodata = channel.masked - unseen;
+            channel.masked = unseen;
+        }
+    }
+    if (!substituted && !rules.nodata_any() && result.brightness) {
+        if (luma) result.brightness = luma->brightness;
+        if (result.channels.size() == 1) result.brightness = core::brightness_of(result.channels[0]);
+    }
+    if (!rules.alpha_left_out()) return;
+    drop(result, [](Channel one) { return one == Channel::alpha; });
+    if (image.samples != Samples::gray_alpha) return;
+    drop(result, [](Channel one) { return one != Channel::red; });
+    result.channels.front().channel = Channel::gray;
+    result.pooled_order_statistics.clear();
+}
+
+void weigh(Analysis& result, std::uint64_t weight) {
+    for (ChannelAnalysis& channel : result.channels) {
+        for (std::uint64_t& count : channel.counts) count *= weight;  // 2^47 pixels of 16 bits fit
+        channel.values = core::multiplied(channel.values, weight);
+    }
+    result.brightness.reset();
+    result.weighted = true;
+}
+
+void drop_luma(Analysis& result) {
+    drop(result, [](Channel one) { return one == Channel::luma; });
+}
+
+}  // namespace gpuhist::plan

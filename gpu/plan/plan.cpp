@@ -1,0 +1,188 @@
+#include "plan/plan.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/channels.hpp"
+#include "core/validate.hpp"
+#include "plan/refusal.hpp"
+
+namespace gpuhist::plan {
+namespace {
+
+/// How excluded samples are left out: floats by copies in which NaN stands for them; of integers all samples of
+/// unmasked pixels are counted, from which nodata are taken by value, and their luma by a mask of its own.
+struct Exclusion {
+    Pixels pixels = Pixels::given;
+    rules::PixelsOf of = rules::PixelsOf::unmasked;
+    bool luma_apart = false;
+
+    Exclusion() = default;
+    /// `masks`: the executor leaves out masked pixels, which suffices for floats where there is nothing else.
+    Exclusion(const ImageView& image, const rules::ImageRules& rules, bool masks) {
+        const bool mask_alone = !rules.any() && !rules.alpha_masks() && !rules.alpha_left_out();
+        const bool swept = core::is_swept(image) && (image.channels != 4 || core::has_alpha(image));
+        if (traits_of(image.depth).floating && !(masks && swept && mask_alone)) {
+            pixels = Pixels::substituted;
+            return;
+        }
+        luma_apart = !rules.nodata_any() && rules.any_color() && rules.colors() == 3;
+        if (!rules.nodata_any() && !rules.alpha_masks()) return;
+        pixels = Pixels::masked;
+        of = rules.nodata_any() ? rules::PixelsOf::all : rules::PixelsOf::unmasked;
+    }
+};
+
+AnalysisRequest without_validity(AnalysisRequest request) {
+    request.validity.reset();
+    return request;
+}
+
+/// Request for an image without alpha, whose samples are weighed afterwards.
+AnalysisRequest without_weights(AnalysisRequest request) {
+    Validity others = *request.validity;
+    others.alpha = AlphaRule::row;
+    others.opaque = 0;
+    request.validity = others == Validity() ? nullptr : std::make_shared<const Validity>(std::move(others));
+    return request;
+}
+
+bool has_bins(const ImageView& image) {
+    return traits_of(image.depth).counting == Counting::bins;
+}
+
+/// Adds a pass for the colors, and one per band.
+void add_parts(std::vector<Pass>& passes, Pass pass, const ImageView& image) {
+    pass.part = true;
+    const int bands = core::first_band(image);
+    if (bands > 0) {
+        pass.channels = bands;
+        passes.push_back(pass);
+    }
+    pass.channels = 1;
+    for (pass.first = bands; pass.first < image.channels; ++pass.first) passes.push_back(pass);
+}
+
+/// Passes over an image whose excluded samples are left out so. `parts`: its channels are measured apart.
+std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion, bool parts,
+                              const AnalysisRequest& request, const std::optional<Stretch>& stretch) {
+    Pass pass;
+    pass.channels = image.channels;
+    pass.accumulator = accumulator_of(image.depth, request.sparse);
+    pass.request = without_validity(request);
+    pass.stretch = stretch;
+    std::vector<Pass> passes;
+    if (exclusion.luma_apart) {
+        Pass luma = pass;
+        luma.role = Role::luma;
+        luma.pixels = Pixels::masked;
+        luma.of = rules::PixelsOf::colors;
+        luma.part = parts;
+        if (parts) luma.channels = core::first_band(image);
+        passes.push_back(luma);
+    }
+    pass.pixels = exclusion.pixels;
+    pass.of = exclusion.of;
+    if (!parts) {
+        passes.push_back(pass);
+        return passes;
+    }
+    if (has_bins(image) && !request.range) {
+        Pass range = pass;
+        range.role = Role::range;
+        range.request.detail = Detail::brief;
+        range.request.bins = 1;
+        add_parts(passes, range, image);
+    }
+    add_parts(passes, pass, image);
+    if (has_bins(image) && request.detail == Detail::full) {
+        pass.role = Role::pooled;
+        pass.part = true;
+        pass.channels = 0;
+        passes.push_back(pass);
+    }
+    return passes;
+}
+
+}  // namespace
+
+bool Plan::luma_apart() const {
+    return std::any_of(passes.begin(), passes.end(), [](const Pass& pass) { return pass.role == Role::luma; });
+}
+
+bool is_by_parts(const ImageView& image, bool copied) {
+    const bool fourth = image.channels == 4 && core::has_bands(image);
+    return !core::is_swept(image) || (fourth && (copied || has_bins(image)));
+}
+
+bool copies_bands(const ImageView& image, bool valid) {
+    return valid ? is_by_parts(image, true) : core::has_bands(image);
+}
+
+bool needs_luma(const AnalysisRequest& request, const Normalization& copy) {
+    return request.luma_histogram || (traits_of(copy.mode).joint_by_luma && copy.joint);
+}
+
+bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy,
+               const Abilities& abilities) {
+    return rules::all_valid(image, request) && (abilities.sparse || !request.sparse) &&
+           !is_by_parts(image, copy != nullptr);
+}
+
+std::vector<Pass> passes_of(const ImageView& image, const rules::ImageRules& rules, const AnalysisRequest& request,
+                            const Abilities& abilities) {
+    return make_passes(image, Exclusion(image, rules, abilities.masks.has(image.depth)), false, request, {});
+}
+
+Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
+               const Abilities& abilities) {
+    if (rows == Rows::whole)
+        core::validate(image);
+    else
+        core::validate_sides(image);
+    core::validate(request);
+    if (copy) core::validate(*copy);
+    const bool weighs = rules::weighs(request), weighted = weighs && core::has_alpha(image),
+               on_device = image.memory == Memory::device, bins = has_bins(image);
+    if (weighs) rules::validate_weights(image, *request.validity);
+    AnalysisRequest asked = weighs && !weighted ? without_weights(request) : request;
+    refuse(image, asked, copy, rows, abilities);
+    if (copy) asked.luma_histogram = needs_luma(request, *copy);
+    const bool valid = rules::all_valid(image, asked);
+    Plan plan{asked, rules::ImageRules(image, asked.validity.get())};
+    plan.luma_of_copy = asked.luma_histogram && !request.luma_histogram;
+    if (copy) plan.copy = copies_bands(image, valid) ? Copy::bands : on_device ? Copy::executor : Copy::findings;
+    if (weighted || plan.copy == Copy::executor) {  // the executor applies the rules
+        Pass pass;
+        pass.channels = image.channels;
+        pass.accumulator = weighted ? Accumulator::weights : accumulator_of(image.depth, request.sparse);
+        pass.request = on_device ? request : asked;
+        plan.passes.push_back(std::move(pass));
+        plan.on_host = !on_device;
+        return plan;
+    }
+    if (weighs) plan.weight = rules::weight_of_opaque(image.depth, *request.validity);
+
+    // Copies of f32 need ranks beside the reported ones, which the CPU finds.
+    std::optional<Stretch> stretch;
+    if (plan.copy == Copy::findings && bins && traits_of(copy->mode).needs == NormalizeNeeds::ranks)
+        stretch = Stretch{copy->low, copy->high};
+    const auto exclusion = [&](const Abilities& by) {
+        return valid ? Exclusion() : Exclusion(image, plan.rules, by.masks.has(image.depth));
+    };
+    Exclusion excluded = exclusion(abilities);
+    const bool able = (abilities.sparse || !request.sparse) &&
+                      (valid || abilities.masks.has(image.depth) || excluded.pixels == Pixels::substituted);
+    plan.on_host = !able || (bins && (plan.copy == Copy::findings || rows == Rows::strips));
+    if (plan.on_host) excluded = exclusion(cpu_abilities);
+
+    ImageView seen = image;  // by the passes
+    if (excluded.pixels == Pixels::substituted && plan.rules.alpha_left_out()) seen.channels = 3;
+    const bool parts = is_by_parts(seen, copy && valid);
+    plan.passes = make_passes(seen, excluded, parts, asked, stretch);
+    plan.finds_range = parts && bins && !request.range;
+    return plan;
+}
+
+}  // namespace gpuhist::plan

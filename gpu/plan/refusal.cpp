@@ -1,0 +1,78 @@
+#include "plan/refusal.hpp"
+
+#include <string>
+
+#include "core/channels.hpp"
+#include "core/validate.hpp"
+#include "gpuhist/error.hpp"
+
+namespace gpuhist::plan {
+namespace {
+
+[[noreturn]] void throw_refusal(const std::string& what, const std::string& why) {
+    throw InvalidArgument(what + ": " + why);
+}
+
+void refuse_copy(const ImageView& image, const AnalysisRequest& request, const Normalization& copy,
+                 const Abilities& abilities) {
+    const Depth depth = normalized_depth(image.depth, copy);
+    const std::string of = std::string("normalized copy of ") + to_string(image.depth);
+    const bool valid = rules::all_valid(image, request), bands = copies_bands(image, valid);
+    if (request.sparse) throw_refusal(of, "a sparse analysis has none");
+    if (bands && image.channels > 1 && copy.joint && traits_of(copy.mode).joint_by_luma)
+        throw_refusal(of, std::string(to_string(copy.mode)) +
+                              " of bands together goes by luma, which they do not have; give each its own table");
+    if (!valid) core::validate_kept(image, copy);
+    if (image.memory == Memory::host) return;
+    const char* const where = "the image lies in device memory; copy it to the host";
+    if (bands) throw_refusal(of + " bands", where);
+    if (!valid && image.samples != Samples::color) throw_refusal(of + " with alpha and excluded samples", where);
+    if (depth != normalized_depth(image.depth, copy.mode) || !abilities.copies.has(image.depth))
+        throw_refusal(of + " in " + to_string(depth), where);
+}
+
+void refuse_strips(const ImageView& image, const AnalysisRequest& request, const Normalization* copy,
+                   const Abilities& abilities) {
+    const bool bins = traits_of(image.depth).counting == Counting::bins;
+    if (bins && !abilities.in_strips.has(image.depth) && rules::all_valid(image, request))
+        throw UnsupportedDepth(std::string(abilities.name) + ": strips of " + to_string(image.depth) +
+                               ": it measures them whole; engine cpu takes strips");
+    if (!copy) return;
+    const std::string of = std::string("normalized copies of strips of ") + to_string(image.depth);
+    const char* const why = "the pixels are needed together; give the whole image";
+    if (traits_of(image.depth).counting == Counting::sorted) throw_refusal(of, why);
+    if (bins && traits_of(copy->mode).needs == NormalizeNeeds::counts)
+        throw_refusal(of + " by " + to_string(copy->mode), why);
+    if (copies_bands(image, rules::all_valid(image, request))) throw_refusal(of + " bands", why);
+}
+
+}  // namespace
+
+void refuse(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
+            const Abilities& abilities) {
+    if (image.memory == Memory::device) {
+        if (!abilities.device_memory)
+            throw_refusal(abilities.name, "the image lies in device memory; copy it to the host or use engine cuda");
+        if (request.sparse && !abilities.sparse)
+            throw_refusal(abilities.name, "a sparse analysis of an image in device memory; copy it to the host");
+    }
+    if (!core::is_swept(image) &&
+        (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4)))
+        throw_refusal("image of " + std::to_string(image.channels) + " channels",
+                      "gray and alpha are four samples per pixel, colors and bands more than three");
+    if (copy) refuse_copy(image, request, *copy, abilities);
+    if (rows == Rows::strips) refuse_strips(image, request, copy, abilities);
+}
+
+void refuse_depth(Depth depth, bool copied, const Abilities& abilities) {
+    if (!abilities.measures.has(depth))
+        throw UnsupportedDepth(std::string(abilities.name) + ": " + to_string(depth) +
+                               " samples are sorted, which an engine does");
+    if (copied && !abilities.copies.has(depth))
+        throw UnsupportedDepth(
+            std::string(abilities.name) + ": normalized copies of " + to_string(depth) + ": it writes those of " +
+            list_depths([&](const DepthTraits& of) { return abilities.copies.has(of.depth) ? of.name : ""; }) +
+            "; an engine writes others, in host memory");
+}
+
+}  // namespace gpuhist::plan
