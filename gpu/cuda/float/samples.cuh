@@ -71,9 +71,9 @@ __device__ inline void widen(const float (&values)[N], double (&wide)[N]) {
     for (int i = 0; i < N; ++i) wide[i] = values[i];
 }
 
-/// Shows `visit` this thread's share, see sweep_one_row and, of `Unroll` and `Few`, Loads; or its part of a Tile; or
-/// with an image's mask which pixels count.
-template <int C, int Unroll, int Few = 0, class Visit, class OfImage = NoTile>
+/// Shows `visit` this thread's share, see sweep_one_row and, of `Unroll`, Loads; or its part of a Tile; or with an
+/// image's mask which pixels count.
+template <int C, int Unroll, class Visit, class OfImage = NoTile>
 __device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
                                              const OfImage& tile = {}) {
     if constexpr (is_kept<OfImage>) {
@@ -81,11 +81,11 @@ __device__ __forceinline__ void sweep_floats(const Image& image, const Share& sh
         tile.template sweep_end<C>(image, visit);
     } else if constexpr (std::is_same_v<OfImage, Mask>) {
         Masked<float, C, Visit> masked{visit, tile};
-        sweep_floats<C, Unroll, Few>(image, share, masked);
+        sweep_floats<C, Unroll>(image, share, masked);
     } else if (in_one_row<float, C>(image)) {
-        sweep_one_row<float, C>(image, share, Loads<Unroll, false, Few>{}, visit);
+        sweep_one_row<float, C>(image, share, Loads<Unroll>{}, visit);
     } else {
-        sweep_rows<float, C>(image, share, Loads<Unroll, false, Few>{}, visit);
+        sweep_rows<float, C>(image, share, Loads<Unroll>{}, visit);
     }
 }
 

@@ -291,8 +291,7 @@ __device__ __noinline__ void count_slots(const Image& image, const Share& share,
                                          const std::uint32_t* table, int row, const Allowed& allowed,
                                          typename DetailCounter<C, Full>::Seldom& seldom, Add add, OfImage tile = {}) {
     SlotCounter<C, Full, Allowed> counter(plan, table, row, allowed, seldom);
-    constexpr int few = !Full && C > 1 ? few_groups : 0;
-    sweep_floats<C, detail_unroll<C, Full, Allowed, OfImage>, few>(image, share, counter, tile);
+    sweep_floats<C, detail_unroll<C, Full, Allowed, OfImage>>(image, share, counter, tile);
     counter.finish(add);
 }
 

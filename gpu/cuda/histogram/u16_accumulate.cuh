@@ -7,7 +7,6 @@
 #include "cuda/block/packed_counters.cuh"
 #include "cuda/histogram/brightness.cuh"
 #include "cuda/pixels/ring.cuh"
-#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -178,11 +177,11 @@ __device__ __noinline__ BrightnessSums count_role(Image image, OfImage mask, Sha
     };
     if constexpr (std::is_same_v<OfImage, Mask>) {
         Masked<std::uint16_t, C, Counter> masked{counter, mask};
-        sweep(Loads<u16_unroll<C>, C == 3, few_groups>{}, masked);
+        sweep(Loads<u16_unroll<C>, C == 3>{}, masked);
     } else if constexpr (Ringed) {
         sweep(typename L::Rings{counting.rings}, counter);
     } else {
-        sweep(Loads<u16_unroll<C>, C == 3, few_groups>{}, counter);
+        sweep(Loads<u16_unroll<C>, C == 3>{}, counter);
     }
     __syncwarp();  // what follows a call may be a barrier
     return counter.sums;

@@ -8,6 +8,7 @@
 #include "cuda/host/launcher.cuh"
 #include "cuda/normalize/lut.cuh"
 #include "cuda/results.cuh"
+#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 namespace {

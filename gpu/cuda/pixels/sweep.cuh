@@ -25,8 +25,8 @@ __device__ inline void sweep_one_by_one(Walk walk, int count, Visit& visit) {
 }
 
 /// Loader by registers: each thread loads `Unroll` groups of its own before it looks at any; `Ahead`: one, and the next
-/// before it looks at that. Fewer than `Few` are looked at one by one, see few_groups. Others: Ring, Tile.
-template <int Unroll, bool Ahead = false, int Few = 0>
+/// before it looks at that. Others: Ring, Tile.
+template <int Unroll, bool Ahead = false>
 struct Loads {
     /// Shows `visit` `count` groups; the threads of a warp must take neighbouring ones. Little else lives in the loop,
     /// so that what the visitor keeps in registers is not crowded out.
@@ -47,9 +47,8 @@ struct Loads {
                 show(place, group, visit);
             }
         } else {
-            const bool unrolled = Few == 0 || together >= Few;
 #pragma unroll 1
-            for (; unrolled && together >= Unroll; together -= Unroll) {
+            for (; together >= Unroll; together -= Unroll) {
                 typename Walk::G group[Unroll];
                 Place place[Unroll];
 #pragma unroll
