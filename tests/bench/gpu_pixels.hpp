@@ -20,7 +20,7 @@ const char* to_string(Content content);
 /// A picture on the GPU, which natural content repeats row after row.
 class Photograph {
   public:
-    /// 16-bit samples of the same picture, grey and BGR; a byte is the upper half of one.
+    /// 16-bit samples of the same picture, gray and BGR; a byte is the upper half of one.
     Photograph(const std::vector<std::uint16_t>& gray, const std::vector<std::uint16_t>& bgr);
     const DeviceMemory& samples(int channels) const { return channels == 1 ? gray_ : bgr_; }
 
@@ -45,7 +45,7 @@ void enqueue_sweep(const ImageView& view, int shape, cudaStream_t stream);
 /// Copies a multiple of 16 bytes, with 16-byte loads and stores. The other way to copy is cudaMemcpyAsync.
 void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
-/// Reads a multiple of 16 bytes, waits until all blocks have, and writes them: a normalised copy without its analysis.
+/// Reads a multiple of 16 bytes, waits until all blocks have, and writes them: a normalized copy without its analysis.
 /// Bytes stay in shared memory in between (`keep`; throws Unavailable where they do not fit), or are read again.
 void enqueue_read_meet_write(void* to, const void* from, std::size_t bytes, bool keep, cudaStream_t stream);
 
