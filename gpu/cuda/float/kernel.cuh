@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(f32_threads_of(C, Full), 1)
         if (threadIdx.x == 0) task = task_of(block.work);
         __syncthreads();  // the task, for all
         analyze(task, block, of_image);
-        if constexpr (!std::is_same_v<OfImage, Mask>) {  // copies are written only of images without one
+        if constexpr (!std::is_same_v<OfImage, Mask>) {  // no copy of a masked image is written here
             if (!work.common.normalize) continue;
             wait_for_grid();
             if (work.common.needs == NormalizeNeeds::counts) {

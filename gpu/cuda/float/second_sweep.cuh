@@ -14,7 +14,7 @@ struct BlockPlan {
     RowPlan rows[5];
     core::FloatBins bins;
     /// Position, twice the same: lanes read either, so that the compiler does not know that the warp has it in common.
-    /// Otherwise it would lie in uniform registers, of which an operation takes one, and be copied for every sample.
+    /// Otherwise it would lie in uniform registers (an operation takes one) and be copied for every sample.
     BinPosition position[2];
     bool slots;  ///< they fit, and `position` gives the right bins
     bool plain;  ///< every sample is valid and within the range
@@ -76,11 +76,11 @@ struct SecondDigitCounter {
     __device__ void counted() const {}
     template <class Add>
     __device__ void finish(Add) const {
-        __syncthreads();  // what all threads counted
+        __syncthreads();  // all threads' counts
     }
 };
 
-/// Base of them in brief: sums up two powers, of all rows together.
+/// Base of both counters in brief: sums up two powers, of all rows together.
 template <int C>
 struct SumCounter {
     static constexpr int rows = rows_of(C), powers = RawSums::powers;
@@ -121,7 +121,7 @@ struct SumCounter {
     __device__ void add(int r, const float (&)[N], const double (&wide)[N]) {
         sums[r].add(wide, scale_of(r));
     }
-    /// Adds the rests of small samples, which are seldom.
+    /// Adds the rests of small samples, a rare case.
     template <int N, int each>
     __device__ void add_rests(int r, const float (&values)[N][each]) {
         std::uint32_t smallest = ~0u;

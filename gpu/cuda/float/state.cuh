@@ -97,7 +97,7 @@ struct alignas(16) Mapping {
 
 struct SpeculationState {
     Extremes sampled[sample_parts][core::float_rows];  ///< of the parts of a sample of the pixels
-    std::uint32_t mispredicted;                        ///< a pixel is not as the sample let expect
+    std::uint32_t mispredicted;                        ///< a pixel is not as the sample predicts
     std::uint32_t backoff;                             ///< images from here on without a speculation; stays
     std::uint32_t last_backoff;                        ///< its initial value, 0 after a success; stays
 };
@@ -155,7 +155,7 @@ __device__ inline T fresh_copy(const T& value) {
 
 /// Facts of a row, as sweep 1 found them.
 struct RowFacts {
-    std::uint64_t finite, rejected;  ///< valid samples, and the others that are accumulated
+    std::uint64_t finite, rejected;  ///< valid samples, and all others of the image
     float minimum, maximum;          ///< 0 without a valid sample
 
     /// Exponent of a brief analysis's sums, whose pivot is 0.

@@ -210,11 +210,11 @@ struct U16Steps {
 /// Kernel of all 16-bit images: counts every channel and luma, or sums luma up, and writes the normalized copy where
 /// the launch asks for it. Launch: one block per multiprocessor of whole warps, at least as many as roles; cooperative
 /// where images are shared. A block has the counters of few rows, see Layout. Small images are dealt to the blocks,
-/// each alone, a role after the other. Large ones follow one by one: blocks are dealt to the
-/// roles, see Crew; the blocks of a role count the pixels together, and each leaves its counters in its partial. After
-/// a grid barrier all add up the partials, a stretch of words each, and the last to finish writes the numbers. Limit:
-/// fewer than 2^32 pixels per block. Barriers in a block: after clearing and before reading counters, since any thread
-/// may count any value. Bytes: each pixel is read once per role, and its byte of a mask; for the copy once more.
+/// each alone, a role after the other. Large ones follow one by one: blocks are dealt to the roles, see Crew; the
+/// blocks of a role count the pixels together, and each leaves its counters in its partial. After a grid barrier all
+/// add up the partials, a stretch of words each, and the last to finish writes the numbers. Limit: fewer than 2^32
+/// pixels per block. Barriers in a block: after clearing and before reading counters, since any thread may count any
+/// value. Bytes: each pixel is read once per role, and its byte of a mask; for the copy once more.
 template <int C, class L, class Images, class OfImage = NoMask>
 __global__ void __launch_bounds__(L::threads, 1)
     u16_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p) {

@@ -30,7 +30,8 @@ __host__ __device__ constexpr int first_replica(int row, int value) {
     return row / 2 * words_of_two + (shares_space<rows>(row) ? value * 64 + row % 2 * 32 : value * 32);
 }
 
-/// `Replicas`: the number as a constant where it is 32; 0: `1 << replicas_log2`.
+/// Accumulator of pixels into lane replicas. `Replicas`: their number as a constant where it is 32; 0: `1 <<
+/// replicas_log2`.
 template <int C, int Replicas, bool CountLuma>
 struct U8Counter {
     static constexpr int rows = counted_rows<C, CountLuma>;

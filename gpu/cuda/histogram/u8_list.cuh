@@ -8,7 +8,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Part of one image that a block has, and the other blocks of that image.
+/// Part of one image that a block has, beside the other blocks of that image.
 struct ImagePart {
     std::int64_t image;
     std::int64_t first, last;  ///< the block's units of the image; of a single image: all
@@ -17,7 +17,7 @@ struct ImagePart {
     bool dealt;                ///< the units are dealt to the blocks in turn
 
     __device__ bool whole() const { return blocks == 1; }
-    /// This thread's partition; and of other units of the same image, dealt in turn.
+    /// Partition of this thread; and of other units of the same image, dealt in turn.
     __device__ WorkPartition partition() const {
         return dealt ? dealt_partition(last) : WorkPartition{first + threadIdx.x, last, blockDim.x, first};
     }

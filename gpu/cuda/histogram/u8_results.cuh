@@ -85,7 +85,7 @@ __device__ inline BrightnessSums found_by_warps(const BrightnessSums* warp_luma,
         if (warp + part < static_cast<int>(blockDim.x) / warp_lanes) sums.add(warp_luma[warp + part]);
     return sums;
 }
-/// This thread's part of them, for write_sums; and of the sums of all blocks.
+/// Part of these sums, or of the sums of all blocks, for this thread, see write_sums.
 template <int C>
 __device__ inline BrightnessSums luma_part(const BrightnessSums* warp_luma) {
     const int part = part_of_thread<C>() - C * warps_of_row;
@@ -181,7 +181,7 @@ struct BlockLuts {
     TableRoom room[colors_of(C)];
     bool by_line;
 };
-/// Makes them, by one block. Barriers: the counts, the recipes and the LUTs, for all.
+/// Makes the LUTs, by one block. Barriers: the counts, the recipes and the LUTs, for all.
 template <int C, typename O>
 __device__ __noinline__ void make_luts(const Normalization& normalization, const BlockCounts<C> counts,
                                        BlockLuts<C, O>& luts) {

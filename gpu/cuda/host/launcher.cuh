@@ -29,10 +29,10 @@ constexpr std::size_t static_shared_bytes = 16384;
 
 /// Launch configuration: blocks and their shared memory.
 struct LaunchConfiguration {
-    std::int64_t blocks;  ///< worth the work; no more are launched than can be resident
+    std::int64_t blocks;  ///< for which there is enough work; no more are launched than can be resident
     int threads;
     std::size_t shared_bytes;                       ///< dynamic
-    int most_resident = blocks_per_multiprocessor;  ///< on a multiprocessor
+    int most_resident = blocks_per_multiprocessor;  ///< per multiprocessor
 };
 
 /// Bytes of a kernel's own, static shared memory. CUDA is asked once per kernel and GPU.

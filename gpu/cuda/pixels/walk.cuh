@@ -12,13 +12,13 @@ __device__ inline std::int64_t divide(std::int64_t number, std::int64_t by) {
     return number / by;
 }
 
-/// Work partition of a thread: units first, first + step, … before `last` of an image, from the `begin` of all that the
-/// partitions cover.
+/// Work partition: one thread's units of an image, first, first + step, … before `last`. `begin`: the first unit of all
+/// threads' partitions.
 struct WorkPartition {
     std::int64_t first, last, step, begin = 0;
 
     __device__ int count() const { return first < last ? static_cast<int>(divide(last - first + step - 1, step)) : 0; }
-    /// Partition of the units' items, dealt as the units are. `before(unit)`: items before a unit.
+    /// Partition of the units' items, groups or pixels, dealt as the units are. `before(unit)`: items before a unit.
     template <class Before>
     __device__ WorkPartition of(const Before& before) const {
         const std::int64_t from = before(begin);

@@ -21,7 +21,7 @@ struct LabeledImages {
     Image labels;
     std::int64_t images, image_bytes, labels_bytes, mask_bytes;
     std::uint32_t flip;    ///< of signed integers: their highest bit; else 0
-    std::uint32_t weight;  ///< of weighted samples in images without alpha, which otherwise is their weight
+    std::uint32_t weight;  ///< of samples with weights in images without alpha; else alpha is theirs
     bool classes;          ///< the mask tells nodata (`nodata_class`) from masked
 
     std::int64_t pixels() const { return images * row.image.pixels(); }
