@@ -98,7 +98,7 @@ void run_case(Report& report, const Case& item, int repetitions) {
     report.add({"C1", item.name, item.content, "OpenCV", bytes, found.other, {}, {}, remark});
 }
 
-/// C2: an image with a mask, of which pixels count, against itself without one.
+/// C2: an image with a mask, which tells valid pixels, against itself without one.
 void run_masks(Report& report, const cv::Mat& photograph, const ReportOptions& options) {
     const cv::Size size(4000, 3000);
     for (const int depth : {CV_8U, CV_16U, CV_32F})

@@ -301,7 +301,7 @@ class Kernels {
             }
     }
 
-    /// What a normalized copy takes that analyzes nothing.
+    /// Time of a normalized copy without an analysis.
     void copy_in_two_steps() {
         for (const bool keep : {false, true}) {
             const Place place{"K6", size_text(chip_bytes) + " read, a grid barrier, written: no analysis",
@@ -349,7 +349,7 @@ class Kernels {
                      Relative{found.ours.median_ms / found.copy.median_ms, "times a copy"}, found.remark});
     }
 
-    /// Single images of which most of the time is what any image takes.
+    /// Single images, most of whose time any image takes.
     void small_images(const AnalysisRequest& brief) {
         const Kind kinds[] = {{"u8 gray", Depth::u8, 1, {}},
                               {"u8 BGR", Depth::u8, 3, {}},
@@ -755,7 +755,7 @@ class Kernels {
             });
         }
     }
-    /// Regions on the GPU must have the numbers of those on the CPU.
+    /// Regions on the GPU must have the numbers of the CPU.
     void check_regions(ImageView image, const std::vector<std::uint32_t>& map, const DeviceMemory& results,
                        const RegionLayout& layout) {
         std::vector<std::uint64_t> pixels(bytes_of(image) / sizeof(std::uint64_t)), found(layout.bytes / 8 + 1);

@@ -43,8 +43,8 @@ struct Target {
     double value = 0;
     bool at_most = false;
 };
-inline Target at_least_of_ceiling(double share) {
-    return {Target::Of::ceiling, share, false};
+inline Target at_least_of_ceiling(double fraction) {
+    return {Target::Of::ceiling, fraction, false};
 }
 inline Target at_most_relative(double value) {
     return {Target::Of::relative, value, true};
@@ -71,7 +71,7 @@ struct Measurement {
     double bytes = 0;     ///< moved by one run; 0 where only the time matters
     Timing timing;
     std::optional<Target> target;
-    std::optional<Relative> relative;  ///< shown instead of the share of the ceiling
+    std::optional<Relative> relative;  ///< shown instead of the fraction of the ceiling
     std::string note;
 
     double gb_per_s() const { return bytes / timing.median_ms * 1e-6; }
