@@ -6,7 +6,7 @@
 
 namespace gpuhist::cuda {
 
-/// Writes a channel of integers of 8 or 16 bits from the exact sums of its codes. Of no samples: zeros.
+/// Writes a channel of 8- or 16-bit integers from the exact sums of its codes; zeros where it has no samples.
 __device__ inline void write_channel(ChannelResult& result, Depth depth, std::uint64_t samples, std::uint64_t sum,
                                      core::u128 squares, std::uint32_t minimum, std::uint32_t maximum) {
     result = ChannelResult{};
@@ -24,7 +24,7 @@ __device__ inline void write_channel(ChannelResult& result, Depth depth, std::ui
               core::to_public(static_cast<core::i128>(squares))};
 }
 
-/// Writes all but `ready`, `channels` and, for f32, the range. By one thread.
+/// Writes the header: all but `ready`, `channels` and, for f32, the range. By one thread.
 __device__ inline void write_header(const Common& common, std::int64_t image, std::int64_t pixels, int rows) {
     ImageResult& result = *result_of(common, image);
     result.depth = common.depth;
@@ -41,7 +41,7 @@ __device__ inline void write_header(const Common& common, std::int64_t image, st
     result.details_offset = common.layout.details_offset;
 }
 
-/// Tells whether this block is the last of `blocks` to arrive, which then sees all that any of them wrote. By one
+/// Verdict on a block: whether it is the last of `blocks` to arrive, and so sees all that any of them wrote. By one
 /// thread, behind a barrier. `arrived` is zero before the first and after the last.
 __device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
     __threadfence();  // what all threads wrote before the barrier is visible before this block counts as arrived
@@ -52,7 +52,7 @@ __device__ inline bool arrives_last(std::uint32_t* arrived, unsigned blocks) {
     }
     return last;
 }
-/// Tells all threads of a block likewise, by a barrier before and one behind. `last` is in shared memory.
+/// Verdict for all threads of a block, by a barrier before and one behind. `last` is in shared memory.
 __device__ inline bool arrive_last(std::uint32_t* arrived, unsigned blocks, bool* last) {
     __syncthreads();
     if (threadIdx.x == 0) *last = arrives_last(arrived, blocks);

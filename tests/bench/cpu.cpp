@@ -48,7 +48,7 @@ void add_cases(std::vector<Case>& result, const cv::Mat& photograph, int depth, 
     const std::string name = std::string(depth == CV_8U    ? "u8"
                                          : depth == CV_16U ? "u16"
                                                            : "f32") +
-                             (channels == 3 ? " BGR, " : " grey, ") + (detail == Detail::brief ? "brief, " : "") +
+                             (channels == 3 ? " BGR, " : " gray, ") + (detail == Detail::brief ? "brief, " : "") +
                              "12 MP, " + threads_text(threads);
     const auto add = [&](const char* content, const std::function<cv::Mat()>& make) {
         result.push_back({name, content, threads, [=] { return with_depth(make(), depth); },
@@ -98,7 +98,7 @@ void run_case(Report& report, const Case& item, int repetitions) {
     report.add({"C1", item.name, item.content, "OpenCV", bytes, found.other, {}, {}, remark});
 }
 
-/// C2: an image with a mask, of which pixels count, against itself without one.
+/// C2: an image with a mask, which tells valid pixels, against itself without one.
 void run_masks(Report& report, const cv::Mat& photograph, const ReportOptions& options) {
     const cv::Size size(4000, 3000);
     for (const int depth : {CV_8U, CV_16U, CV_32F})
@@ -106,7 +106,7 @@ void run_masks(Report& report, const cv::Mat& photograph, const ReportOptions& o
             const std::string name = std::string(depth == CV_8U    ? "u8"
                                                  : depth == CV_16U ? "u16"
                                                                    : "f32") +
-                                     (channels == 3 ? " BGR" : " grey") + " with a mask, 12 MP, 1 thread";
+                                     (channels == 3 ? " BGR" : " gray") + " with a mask, 12 MP, 1 thread";
             if (!options.wants("C2", name)) continue;
             const cv::Mat image = with_depth(tiled(with_channels(photograph, channels), size), depth);
             EngineOptions one_thread;

@@ -191,7 +191,7 @@ std::unique_ptr<GpuPeer> make_cub_sort(std::size_t key_bytes, std::int64_t keys,
 
 std::unique_ptr<GpuPeer> make_cub(const PeerImage& image, bool sort) {
     if (sort && (image.depth != Depth::f32 || image.channels != 1))
-        throw Unavailable("sorting is measured on grey floats only");
+        throw Unavailable("sorting is measured on gray floats only");
     switch (image.depth) {
         case Depth::u8:
             return make<std::uint8_t>(image, sort);

@@ -209,19 +209,19 @@ void fill(void* pixels, std::int64_t samples, Depth depth, int channels, Content
 
 constexpr struct {
     int blocks, threads;
-} shapes[sweep_shapes] = {{2, 1024}, {4, 512}, {8, 256}, {1, 1024}};  // blocks for each multiprocessor
+} configurations[sweep_configurations] = {{2, 1024}, {4, 512}, {8, 256}, {1, 1024}};  // blocks for each multiprocessor
 
-void enqueue_sweep(const void* data, std::size_t bytes, int shape, cudaStream_t stream) {
+void enqueue_sweep(const void* data, std::size_t bytes, int configuration, cudaStream_t stream) {
     expect_whole_words(bytes);
-    sweep<<<shapes[shape].blocks * multiprocessors(), shapes[shape].threads, 0, stream>>>(
-        static_cast<const uint4*>(data), static_cast<std::int64_t>(bytes / sizeof(uint4)));
+    sweep<<<configurations[configuration].blocks * multiprocessors(), configurations[configuration].threads, 0,
+            stream>>>(static_cast<const uint4*>(data), static_cast<std::int64_t>(bytes / sizeof(uint4)));
     BENCH_CUDA(cudaGetLastError());
 }
 
-void enqueue_sweep(const ImageView& view, int shape, cudaStream_t stream) {
+void enqueue_sweep(const ImageView& view, int configuration, cudaStream_t stream) {
     const auto pixel = static_cast<std::int64_t>(sample_bytes(view.depth)) * view.channels;
-    sweep_rows<<<shapes[shape].blocks * multiprocessors(), shapes[shape].threads, 0, stream>>>(
-        static_cast<const char*>(view.data), view.row_bytes, view.width * pixel, view.height);
+    sweep_rows<<<configurations[configuration].blocks * multiprocessors(), configurations[configuration].threads, 0,
+                 stream>>>(static_cast<const char*>(view.data), view.row_bytes, view.width * pixel, view.height);
     BENCH_CUDA(cudaGetLastError());
 }
 
@@ -263,20 +263,21 @@ Rotation::Rotation(std::size_t image_bytes, std::size_t buffer_bytes, int gpu)
 Timing time_sweep(GpuTimer& timer, const DeviceMemory& buffer, std::size_t bytes, int gpu) {
     const Rotation rotation(bytes, buffer.bytes(), gpu);
     Timing best;
-    for (int shape = 0; shape < sweep_shapes; ++shape) {
+    for (int configuration = 0; configuration < sweep_configurations; ++configuration) {
         const Timing found = timer.sustained(rotation.copies, [&](cudaStream_t stream, int turn) {
-            enqueue_sweep(rotation.at(buffer, turn), bytes, shape, stream);
+            enqueue_sweep(rotation.at(buffer, turn), bytes, configuration, stream);
         });
-        if (shape == 0 || found.median_ms < best.median_ms) best = found;
+        if (configuration == 0 || found.median_ms < best.median_ms) best = found;
     }
     return best;
 }
 
 Timing time_sweep(GpuTimer& timer, const ImageView& view) {
     Timing best;
-    for (int shape = 0; shape < sweep_shapes; ++shape) {
-        const Timing found = timer.sustained(1, [&](cudaStream_t stream, int) { enqueue_sweep(view, shape, stream); });
-        if (shape == 0 || found.median_ms < best.median_ms) best = found;
+    for (int configuration = 0; configuration < sweep_configurations; ++configuration) {
+        const Timing found =
+            timer.sustained(1, [&](cudaStream_t stream, int) { enqueue_sweep(view, configuration, stream); });
+        if (configuration == 0 || found.median_ms < best.median_ms) best = found;
     }
     return best;
 }

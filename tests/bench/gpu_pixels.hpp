@@ -1,4 +1,4 @@
-// What the GPU's benchmarks share: pixels of every kind of content, and the two ceilings.
+// Pixels of every kind of content, and the two ceilings, for all benchmarks of the GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,7 +20,7 @@ const char* to_string(Content content);
 /// A picture on the GPU, which natural content repeats row after row.
 class Photograph {
   public:
-    /// 16-bit samples of the same picture, grey and BGR; a byte is the upper half of one.
+    /// 16-bit samples of the same picture, gray and BGR; a byte is the upper half of one.
     Photograph(const std::vector<std::uint16_t>& gray, const std::vector<std::uint16_t>& bgr);
     const DeviceMemory& samples(int channels) const { return channels == 1 ? gray_ : bgr_; }
 
@@ -36,16 +36,16 @@ void fill(void* pixels, std::int64_t samples, Depth depth, int channels, Content
           cudaStream_t stream);
 
 /// Reads all bytes, a multiple of 16, and does nothing else: 16-byte loads, several in flight. The fastest of several
-/// launch shapes is the ceiling; `shape` < sweep_shapes.
-inline constexpr int sweep_shapes = 4;
-void enqueue_sweep(const void* data, std::size_t bytes, int shape, cudaStream_t stream);
+/// launch configurations is the ceiling; `configuration` < sweep_configurations.
+inline constexpr int sweep_configurations = 4;
+void enqueue_sweep(const void* data, std::size_t bytes, int configuration, cudaStream_t stream);
 /// Reads all 16-byte words in which a pixel lies.
-void enqueue_sweep(const ImageView& view, int shape, cudaStream_t stream);
+void enqueue_sweep(const ImageView& view, int configuration, cudaStream_t stream);
 
 /// Copies a multiple of 16 bytes, with 16-byte loads and stores. The other way to copy is cudaMemcpyAsync.
 void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
-/// Reads a multiple of 16 bytes, waits until all blocks have, and writes them: a normalised copy without its analysis.
+/// Reads a multiple of 16 bytes, waits until all blocks have, and writes them: a normalized copy without its analysis.
 /// Bytes stay in shared memory in between (`keep`; throws Unavailable where they do not fit), or are read again.
 void enqueue_read_meet_write(void* to, const void* from, std::size_t bytes, bool keep, cudaStream_t stream);
 
@@ -64,7 +64,7 @@ struct Rotation {
     }
 };
 
-/// One read-only sweep over so many bytes: the fastest launch shape.
+/// One read-only sweep over so many bytes: the fastest launch configuration.
 Timing time_sweep(GpuTimer& timer, const DeviceMemory& buffer, std::size_t bytes, int gpu);
 /// Over an image larger than the cache.
 Timing time_sweep(GpuTimer& timer, const ImageView& view);

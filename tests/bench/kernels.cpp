@@ -35,7 +35,7 @@ constexpr std::int64_t million = 1'000'000;
 constexpr std::size_t chip_bytes = 24 * million;  ///< of an image that fits into shared memory and into the cache
 
 const char* channels_text(int channels) {
-    return channels == 1 ? "grey" : channels == 3 ? "BGR" : "BGRA";
+    return channels == 1 ? "gray" : channels == 3 ? "BGR" : "BGRA";
 }
 std::string type_text(Depth depth, int channels) {
     return std::string(to_string(depth)) + " " + channels_text(channels);
@@ -73,18 +73,18 @@ class Kernels {
     void run() {
         report_.say("natural: " + photograph_name_ + ", repeated\n");
         measure_ceilings();
-        counting("K1", "u8 grey, all statistics", Depth::u8, 1, {}, 0.97, true);
+        counting("K1", "u8 gray, all statistics", Depth::u8, 1, {}, 0.97, true);
         AnalysisRequest no_luma;
         no_luma.luma_histogram = false;
         counting("K2", "u8 BGR and brightness, no luma histogram", Depth::u8, 3, no_luma, 0.90, false);
         counting("K3", "u8 BGR and luma histogram", Depth::u8, 3, {}, 0.67, true);
-        counting("K4", "u16 grey, 65,536 bins", Depth::u16, 1, {}, 0.50, true);
+        counting("K4", "u16 gray, 65,536 bins", Depth::u16, 1, {}, 0.50, true);
         counting("K4", "u16 BGR and luma histogram, 65,536 bins", Depth::u16, 3, {}, 0.50, true);
         AnalysisRequest brief;
         brief.detail = Detail::brief;
-        counting("K5", "f32 grey, brief", Depth::f32, 1, brief, 0.45, true);
+        counting("K5", "f32 gray, brief", Depth::f32, 1, brief, 0.45, true);
         counting("K5", "f32 BGR and luma, brief", Depth::f32, 3, brief, 0.45, true);
-        counting("K5", "f32 grey, full", Depth::f32, 1, {}, {}, false);
+        counting("K5", "f32 gray, full", Depth::f32, 1, {}, {}, false);
         counting("K5", "f32 BGR and luma, full", Depth::f32, 3, {}, {}, false);
         cached_floats(brief);
         regions(no_luma, brief);
@@ -241,11 +241,11 @@ class Kernels {
     /// Regions of interest of a large image: rows with gaps between, which begin and end anywhere.
     void regions(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
         const Kind kinds[] = {
-            {"u8 grey", Depth::u8, 1, {}},
+            {"u8 gray", Depth::u8, 1, {}},
             {"u8 BGR, no luma histogram", Depth::u8, 3, no_luma},
-            {"u16 grey", Depth::u16, 1, {}},
+            {"u16 gray", Depth::u16, 1, {}},
             {"u16 BGR and luma histogram", Depth::u16, 3, {}},
-            {"f32 grey, brief", Depth::f32, 1, brief},
+            {"f32 gray, brief", Depth::f32, 1, brief},
             {"f32 BGR and luma, brief", Depth::f32, 3, brief},
         };
         struct Region {
@@ -277,13 +277,13 @@ class Kernels {
 
     void normalizing(const AnalysisRequest& no_luma, const AnalysisRequest& brief) {
         const Kind kinds[] = {
-            {"u8 grey minmax", Depth::u8, 1, {}},
-            {"u8 grey equalize", Depth::u8, 1, {}, NormalizeMode::equalize},
+            {"u8 gray minmax", Depth::u8, 1, {}},
+            {"u8 gray equalize", Depth::u8, 1, {}, NormalizeMode::equalize},
             {"u8 BGR minmax, no luma histogram", Depth::u8, 3, no_luma},
             {"u8 BGR equalize", Depth::u8, 3, {}, NormalizeMode::equalize},
-            {"u16 grey minmax", Depth::u16, 1, {}},
+            {"u16 gray minmax", Depth::u16, 1, {}},
             {"u16 BGR minmax, no luma histogram", Depth::u16, 3, no_luma},
-            {"f32 grey minmax, brief", Depth::f32, 1, brief},
+            {"f32 gray minmax, brief", Depth::f32, 1, brief},
             {"f32 BGR minmax, brief", Depth::f32, 3, brief},
         };
         const std::size_t large_bytes = pixels_.bytes() / 2;
@@ -301,7 +301,7 @@ class Kernels {
             }
     }
 
-    /// What a normalised copy takes that analyses nothing.
+    /// Time of a normalized copy without an analysis.
     void copy_in_two_steps() {
         for (const bool keep : {false, true}) {
             const Place place{"K6", size_text(chip_bytes) + " read, a grid barrier, written: no analysis",
@@ -349,15 +349,15 @@ class Kernels {
                      Relative{found.ours.median_ms / found.copy.median_ms, "times a copy"}, found.remark});
     }
 
-    /// Single images of which most of the time is what any image takes.
+    /// Single images, most of whose time any image takes.
     void small_images(const AnalysisRequest& brief) {
-        const Kind kinds[] = {{"u8 grey", Depth::u8, 1, {}},
+        const Kind kinds[] = {{"u8 gray", Depth::u8, 1, {}},
                               {"u8 BGR", Depth::u8, 3, {}},
-                              {"u16 grey", Depth::u16, 1, {}},
+                              {"u16 gray", Depth::u16, 1, {}},
                               {"u16 BGR", Depth::u16, 3, {}},
-                              {"f32 grey, brief", Depth::f32, 1, brief},
+                              {"f32 gray, brief", Depth::f32, 1, brief},
                               {"f32 BGR, brief", Depth::f32, 3, brief},
-                              {"f32 grey", Depth::f32, 1, {}},
+                              {"f32 gray", Depth::f32, 1, {}},
                               {"f32 BGR", Depth::f32, 3, {}}};
         for (const Kind& kind : kinds)
             for (const std::int64_t bytes : {million, 4 * million, 8 * million}) {
@@ -755,7 +755,7 @@ class Kernels {
             });
         }
     }
-    /// Regions on the GPU must have the numbers of those on the CPU.
+    /// Regions on the GPU must have the numbers of the CPU.
     void check_regions(ImageView image, const std::vector<std::uint32_t>& map, const DeviceMemory& results,
                        const RegionLayout& layout) {
         std::vector<std::uint64_t> pixels(bytes_of(image) / sizeof(std::uint64_t)), found(layout.bytes / 8 + 1);

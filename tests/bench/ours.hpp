@@ -37,7 +37,7 @@ inline std::size_t bytes_of(const ImageView& view) {
     return static_cast<std::size_t>(view.height * view.row_bytes);
 }
 
-/// gpuhist at work: an analyser, and memory for its results.
+/// gpuhist at work: an analyzer, and memory for its results.
 class Ours {
   public:
     Ours(const StreamPlan& plan, const AnalysisRequest& request, std::int64_t images = 1,

@@ -26,7 +26,7 @@ struct Mismatch : std::runtime_error {
 std::string compare_counts(const std::string& peer, const ChannelAnalysis& ours,
                            const std::vector<std::uint32_t>& theirs, bool floats);
 
-/// The row of an analysis for a channel in memory: blue first where there are colours.
+/// The row of an analysis for a channel in memory: blue first where there are colors.
 const ChannelAnalysis& row_in_memory_order(const Analysis& analysis, int channel);
 
 /// Work on packed pixels in device memory, made for one size.
@@ -66,7 +66,7 @@ class OpenCvPeer {
   public:
     explicit OpenCvPeer(const cv::Mat& image);
     void run();
-    /// `ours`: of the same pixels, luma included where there are colours.
+    /// `ours`: of the same pixels, luma included where there are colors.
     std::string compare(const Analysis& ours) const;
 
   private:

@@ -14,7 +14,7 @@ namespace gpuhist::bench {
 namespace {
 
 /// Noise of several sizes on one another, a little of it from sample to sample: broad, uneven histograms whose
-/// neighbouring pixels are alike, as a photograph's are.
+/// neighboring pixels are alike, as a photograph's are.
 cv::Mat made_picture() {
     const cv::Size size(600, 400);
     cv::Mat sum(size, CV_32FC3, cv::Scalar(100, 120, 140));

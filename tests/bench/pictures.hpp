@@ -18,7 +18,7 @@ Picture natural_picture(const std::string& path);
 /// A photograph beside itself until it has that size: its noise and its edges stay those of a photograph.
 cv::Mat tiled(const cv::Mat& photograph, cv::Size size);
 
-/// The picture with 1 or 3 channels: grey is the luma, alpha goes.
+/// The picture with 1 or 3 channels: gray is the luma, alpha goes.
 cv::Mat with_channels(const cv::Mat& picture, int channels);
 
 /// The picture in another depth, using all of it: the bits that it lacks become noise, as a deeper photograph's are;

@@ -20,13 +20,13 @@ import sys, cv2
 cv2.setNumThreads(1)
 for path in sys.argv[1:]:
     image = cv2.imread(path, cv2.IMREAD_UNCHANGED)
-    grey = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) if image.ndim == 3 else image
+    gray = cv2.cvtColor(image, cv2.COLOR_BGR2GRAY) if image.ndim == 3 else image
     bins, limit = (65536, 65536) if image.dtype == 'uint16' else (256, 256)
     for channel in range(image.shape[2] if image.ndim == 3 else 0):
         cv2.calcHist([image], [channel], None, [bins], [0, limit])
     cv2.meanStdDev(image)
-    cv2.calcHist([grey], [0], None, [bins], [0, limit])
-    cv2.meanStdDev(grey)
+    cv2.calcHist([gray], [0], None, [bins], [0, limit])
+    cv2.meanStdDev(gray)
 )";
 
 bool runs(const std::vector<std::string>& words) {

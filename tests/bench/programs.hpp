@@ -1,4 +1,4 @@
-// Other programs: running them, and those that measure directories.
+// Other programs: running them, and the peers that measure directories.
 #pragma once
 
 #include <string>

@@ -16,35 +16,35 @@ CONTENTS = ["random", "natural", "constant", "two values"]
 
 # The row of the first table: image and tool, and the run's group, case and tool.
 LARGE = {
-    ("u8 grey", "gpuhist"): ("K1", "u8 grey, all statistics", "gpuhist"),
-    ("u8 grey", "CUB `HistogramEven`"): ("K1", "u8 grey, all statistics", "CUB"),
-    ("u8 grey", "NPP `HistogramEven`"): ("K1", "u8 grey, all statistics", "NPP"),
-    ("u8 grey", "NPP `Mean_StdDev`"): ("K1", "u8 grey, all statistics", "NPP mean, std"),
+    ("u8 gray", "gpuhist"): ("K1", "u8 gray, all statistics", "gpuhist"),
+    ("u8 gray", "CUB `HistogramEven`"): ("K1", "u8 gray, all statistics", "CUB"),
+    ("u8 gray", "NPP `HistogramEven`"): ("K1", "u8 gray, all statistics", "NPP"),
+    ("u8 gray", "NPP `Mean_StdDev`"): ("K1", "u8 gray, all statistics", "NPP mean, std"),
     ("u8 BGR, luma sums", "gpuhist"): ("K2", "u8 BGR and brightness, no luma histogram", "gpuhist"),
     ("u8 BGR, luma sums", "CUB `MultiHistogramEven`, without luma"): ("K2", "u8 BGR and brightness, no luma histogram", "CUB"),
     ("u8 BGR, luma sums", "NPP `HistogramEven`, without luma"): ("K2", "u8 BGR and brightness, no luma histogram", "NPP"),
     ("u8 BGR, luma histogram", "gpuhist"): ("K3", "u8 BGR and luma histogram", "gpuhist"),
-    ("u16 grey", "gpuhist"): ("K4", "u16 grey, 65,536 bins", "gpuhist"),
-    ("u16 grey", "CUB"): ("K4", "u16 grey, 65,536 bins", "CUB"),
+    ("u16 gray", "gpuhist"): ("K4", "u16 gray, 65,536 bins", "gpuhist"),
+    ("u16 gray", "CUB"): ("K4", "u16 gray, 65,536 bins", "CUB"),
     ("u16 BGR, luma histogram", "gpuhist"): ("K4", "u16 BGR and luma histogram, 65,536 bins", "gpuhist"),
     ("u16 BGR, luma histogram", "CUB, without luma"): ("K4", "u16 BGR and luma histogram, 65,536 bins", "CUB"),
-    ("f32 grey, brief", "gpuhist"): ("K5", "f32 grey, brief", "gpuhist"),
-    ("f32 grey, brief", "CUB: extremes, then 256 bins"): ("K5", "f32 grey, brief", "CUB"),
+    ("f32 gray, brief", "gpuhist"): ("K5", "f32 gray, brief", "gpuhist"),
+    ("f32 gray, brief", "CUB: extremes, then 256 bins"): ("K5", "f32 gray, brief", "CUB"),
     ("f32 BGR and luma, brief", "gpuhist"): ("K5", "f32 BGR and luma, brief", "gpuhist"),
     ("f32 BGR and luma, brief", "CUB, without luma"): ("K5", "f32 BGR and luma, brief", "CUB"),
-    ("f32 grey", "gpuhist"): ("K5", "f32 grey, full", "gpuhist"),
-    ("f32 grey", "CUB, and a sort for the percentiles"): ("K5", "f32 grey, full", "CUB with sort"),
+    ("f32 gray", "gpuhist"): ("K5", "f32 gray, full", "gpuhist"),
+    ("f32 gray", "CUB, and a sort for the percentiles"): ("K5", "f32 gray, full", "CUB with sort"),
     ("f32 BGR and luma", "gpuhist"): ("K5", "f32 BGR and luma, full", "gpuhist"),
     ("4096 × 224 × 224 BGR, luma sums", "gpuhist"): ("K8", "4096 images of 224 x 224 x 3, no luma histogram", "gpuhist"),
     ("4096 × 224 × 224 BGR, luma histogram", "gpuhist"): ("K8", "4096 images of 224 x 224 x 3, luma histogram", "gpuhist"),
 }
-REGIONS = ["u8 grey", "u8 BGR, no luma histogram", "u16 grey", "u16 BGR and luma histogram", "f32 grey, brief", "f32 BGR and luma, brief"]
+REGIONS = ["u8 gray", "u8 BGR, no luma histogram", "u16 gray", "u16 BGR and luma histogram", "f32 gray, brief", "f32 BGR and luma, brief"]
 COPIES = {
-    "u8 grey": "u8 grey minmax",
+    "u8 gray": "u8 gray minmax",
     "u8 BGR": "u8 BGR minmax, no luma histogram",
-    "u16 grey": "u16 grey minmax",
+    "u16 gray": "u16 gray minmax",
     "u16 BGR": "u16 BGR minmax, no luma histogram",
-    "f32 grey, brief": "f32 grey minmax, brief",
+    "f32 gray, brief": "f32 gray minmax, brief",
     "f32 BGR, brief": "f32 BGR minmax, brief",
 }
 NO_ANALYSIS = {
@@ -95,7 +95,7 @@ class Run:
 
     def small(self, image, size):
         times = [self.microseconds("Small", image + ", natural", size, tool) for tool in ("gpuhist", "gpuhist, minmax", "CUB")]
-        return "{:.{d}f}, {:.{d}f} ({:.1f})".format(*times, d=0 if image in ("f32 grey", "f32 BGR") else 1)
+        return "{:.{d}f}, {:.{d}f} ({:.1f})".format(*times, d=0 if image in ("f32 gray", "f32 BGR") else 1)
 
     def copies(self, case, content, tool="gpuhist"):
         return f'{float(self.found["K6", case, content, tool]["relative"]):.2f}'
@@ -115,7 +115,7 @@ def figures_of(run, section, header, cells, image, before):
     not empty; `before`: that of the row above."""
     if header[1:3] == ["target", ""]:
         return {3 + i: lambda c=c: run.large(*LARGE[image, cells[2]], c) for i, c in enumerate(CONTENTS)}
-    if header[1:] == ["u8 grey", "u8 BGR, luma sums", "u16 grey", "u16 BGR, luma histogram", "f32 grey, brief", "f32 BGR, brief"]:
+    if header[1:] == ["u8 gray", "u8 BGR, luma sums", "u16 gray", "u16 BGR, luma histogram", "f32 gray, brief", "f32 BGR, brief"]:
         return {1 + i: lambda k=k: run.region(k, image.removesuffix(" pixels")) for i, k in enumerate(REGIONS)}
     if header[1:] == ["1 MB", "4 MB", "8 MB"]:
         return {1 + i: lambda s=s: run.small(image, s) for i, s in enumerate(header[1:])}

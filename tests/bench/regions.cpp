@@ -154,7 +154,7 @@ std::optional<Timing> time_on_gpu(const ImageView&, const ImageView&, const Opti
 
 void run(const Options& options) {
     Report report("regions", options.report);
-    const std::string name = "u16 grey, 4096 x 4096, 20000 labels";
+    const std::string name = "u16 gray, 4096 x 4096, 20000 labels";
     const test::TemporaryDirectory directory;
     const std::string image_path = directory.path() / "image", labels_path = directory.path() / "labels",
                       found_path = directory.path() / "found";

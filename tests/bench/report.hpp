@@ -3,8 +3,8 @@
 //
 //     Report report("gpuhist on the GPU", options, options.gpu);      // prints the machine
 //     report.set_ceiling("sweep", 4450);                              // GB/s; the first one is 100 %
-//     report.add({"K1", "u8 grey", "random", "gpuhist", bytes, timing, at_least_of_ceiling(0.97)});
-//     report.skip({"K1", "u8 grey", "random", "NPP", "the toolkit has no NPP"});
+//     report.add({"K1", "u8 gray", "random", "gpuhist", bytes, timing, at_least_of_ceiling(0.97)});
+//     report.skip({"K1", "u8 gray", "random", "NPP", "the toolkit has no NPP"});
 //     report.finish();                                                // counts targets; the file's errors
 #pragma once
 
@@ -29,7 +29,7 @@ struct ReportOptions {
     int pause_ms = 20;                           ///< the GPU rests before each timing
     std::int64_t bytes = std::int64_t{1} << 30;  ///< pixels of a large image
 
-    /// A case is wanted where `only` is found in "K1 u8 grey", say.
+    /// A case is wanted where `only` is found in "K1 u8 gray", say.
     bool wants(const std::string& group, const std::string& name) const {
         return (group + " " + name).find(only) != std::string::npos;
     }
@@ -43,8 +43,8 @@ struct Target {
     double value = 0;
     bool at_most = false;
 };
-inline Target at_least_of_ceiling(double share) {
-    return {Target::Of::ceiling, share, false};
+inline Target at_least_of_ceiling(double fraction) {
+    return {Target::Of::ceiling, fraction, false};
 }
 inline Target at_most_relative(double value) {
     return {Target::Of::relative, value, true};
@@ -65,13 +65,13 @@ struct Relative {
 /// One tool at one case. Measurements of one group and name stand together, then those of one content.
 struct Measurement {
     std::string group;    ///< "K1"
-    std::string name;     ///< "u8 grey, all statistics"
+    std::string name;     ///< "u8 gray, all statistics"
     std::string content;  ///< "random"; may be empty
     std::string tool;     ///< "gpuhist"
     double bytes = 0;     ///< moved by one run; 0 where only the time matters
     Timing timing;
     std::optional<Target> target;
-    std::optional<Relative> relative;  ///< shown instead of the share of the ceiling
+    std::optional<Relative> relative;  ///< shown instead of the fraction of the ceiling
     std::string note;
 
     double gb_per_s() const { return bytes / timing.median_ms * 1e-6; }

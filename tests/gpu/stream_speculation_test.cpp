@@ -9,7 +9,7 @@ namespace gpuhist::test {
 namespace {
 
 // pixel that is not in the sample is as expected, and where it is not.
-class StreamGuessTest : public StreamTest {
+class StreamSpeculationTest : public StreamTest {
   protected:
     static constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
                            infinity = std::numeric_limits<float>::infinity();
@@ -39,10 +39,10 @@ class StreamGuessTest : public StreamTest {
                     sizeof value);
         return value;
     }
-    enum class Guess { right, wrong };
+    enum class Speculation { right, wrong };
     /// An image with `value` in one channel of two pixels: one amid others that are not sampled, and the last. An
-    /// analyser whose guess was right keeps nothing of it.
-    void check_with(Picture& picture, int channel, float value, Guess guess, const Placement& at = {}) {
+    /// analyzer whose speculation was right keeps nothing of it.
+    void check_with(Picture& picture, int channel, float value, Speculation speculation, const Placement& at = {}) {
         SCOPED_TRACE("channel " + std::to_string(channel) + " with " + std::to_string(value));
         const Shape shape = picture.shape();
         const std::int64_t amid = (shape.height / 2 * shape.width / 2944 * 23 + 11) * 128;
@@ -54,49 +54,49 @@ class StreamGuessTest : public StreamTest {
             picture.set(x, y, channel, value);
         }
         forget_analyzers();
-        const bool guesses = shape.channels == 1 || GetParam().shared_bytes == 0;
+        const bool speculates = shape.channels == 1 || GetParam().shared_bytes == 0;
         std::vector<char> kept_before;
-        if (guesses && !left_out()) kept_before = kept(shape);
+        if (speculates && !left_out()) kept_before = kept(shape);
         std::vector<Case> one;
         one.push_back({std::move(picture), at});
         check_images(one, float_request(Detail::brief, 256, {}));
         picture = std::move(one[0].picture);
         if (!kept_before.empty()) {
-            EXPECT_EQ(kept_before == kept(shape), guess == Guess::right);
+            EXPECT_EQ(kept_before == kept(shape), speculation == Speculation::right);
         }
         for (std::size_t i = 0; i < before.size(); ++i)
             picture.set(places[i].first, places[i].second, channel, before[i]);
     }
 };
-INSTANTIATE_TEST_SUITE_P(Stream, StreamGuessTest, testing::ValuesIn(paths), label_of_path);
+INSTANTIATE_TEST_SUITE_P(Stream, StreamSpeculationTest, testing::ValuesIn(paths), label_of_path);
 
-TEST_P(StreamGuessTest, that_is_right) {
+TEST_P(StreamSpeculationTest, that_is_right) {
     for (int channels : channel_counts) {
         Picture picture = quantized(channels);
-        check_with(picture, 0, 0.25f, Guess::right);
-        check_with(picture, 0, 0.375f, Guess::right, {1, 5});
-        check_with(picture, channels - 1, 1e-30f, Guess::right);  // so small that it has a rest
+        check_with(picture, 0, 0.25f, Speculation::right);
+        check_with(picture, 0, 0.375f, Speculation::right, {1, 5});
+        check_with(picture, channels - 1, 1e-30f, Speculation::right);  // so small that it has a rest
         if (channels > 1) {  // this channel's range is another, but not that of all
-            check_with(picture, 0, 0.125f, Guess::right);
-            check_with(picture, 0, 0.4999f, Guess::right, {3, 0});
+            check_with(picture, 0, 0.125f, Speculation::right);
+            check_with(picture, 0, 0.4999f, Speculation::right, {3, 0});
         }
         ASSERT_FALSE(HasFailure());
     }
 }
 
-TEST_P(StreamGuessTest, that_is_wrong) {
+TEST_P(StreamSpeculationTest, that_is_wrong) {
     for (int channels : channel_counts) {
         Picture picture = quantized(channels);
-        for (float value : {1.5f, -0.001f, nan, infinity}) check_with(picture, channels - 1, value, Guess::wrong);
+        for (float value : {1.5f, -0.001f, nan, infinity}) check_with(picture, channels - 1, value, Speculation::wrong);
         if (channels > 1)  // the power of two that this channel's sums are in units of
-            check_with(picture, 0, 1.0f, Guess::wrong);
-        check_with(picture, channels / 2, -infinity, Guess::wrong, {1, 3});
+            check_with(picture, 0, 1.0f, Speculation::wrong);
+        check_with(picture, channels / 2, -infinity, Speculation::wrong, {1, 3});
         ASSERT_FALSE(HasFailure());
     }
 }
 
 // After one that is wrong, analyses do without for some time.
-TEST_P(StreamGuessTest, again_after_one_that_was_wrong) {
+TEST_P(StreamSpeculationTest, again_after_one_that_was_wrong) {
     if (left_out()) return;
     const Picture right = quantized(3);
     Picture wrong = quantized(3);
@@ -117,7 +117,7 @@ TEST_P(StreamGuessTest, again_after_one_that_was_wrong) {
     for (std::size_t i = 0; i < turns; ++i) expect(results, i, truths[shown(i)]);
 }
 
-TEST_P(StreamGuessTest, before_a_normalized_copy) {
+TEST_P(StreamSpeculationTest, before_a_normalized_copy) {
     for (int channels : {1, 3})
         for (float value : {0.25f, 1.5f}) {
             Picture picture = quantized(channels);
@@ -131,7 +131,7 @@ TEST_P(StreamGuessTest, before_a_normalized_copy) {
 
 // Pixels of so many values that the sample's extremes are not quite the image's: bins are counted by edges that are
 // not known yet, and what lies close to these once more.
-class StreamUnclippedGuessTest : public StreamGuessTest {
+class StreamUnclippedSpeculationTest : public StreamSpeculationTest {
   protected:
     /// Values from `lower` to `upper`; every fourth is `clipped`, where that is given.
     static Picture unclipped(int channels, double lower, double upper, std::optional<double> clipped = {}) {
@@ -141,37 +141,37 @@ class StreamUnclippedGuessTest : public StreamGuessTest {
         });
     }
 };
-INSTANTIATE_TEST_SUITE_P(Stream, StreamUnclippedGuessTest, testing::ValuesIn(paths), label_of_path);
+INSTANTIATE_TEST_SUITE_P(Stream, StreamUnclippedSpeculationTest, testing::ValuesIn(paths), label_of_path);
 
-TEST_P(StreamUnclippedGuessTest, that_is_right) {
+TEST_P(StreamUnclippedSpeculationTest, that_is_right) {
     for (int channels : {1, 3}) {
         Picture picture = unclipped(channels, 0, 0.9);
-        check_with(picture, 0, 0.5f, Guess::right);
-        check_with(picture, channels - 1, 0.9f, Guess::right);  // a little beyond the sample
-        check_with(picture, channels / 2, 1e-30f, Guess::right, {1, 5});
+        check_with(picture, 0, 0.5f, Speculation::right);
+        check_with(picture, channels - 1, 0.9f, Speculation::right);  // a little beyond the sample
+        check_with(picture, channels / 2, 1e-30f, Speculation::right, {1, 5});
         ASSERT_FALSE(HasFailure());
     }
 }
 
-TEST_P(StreamUnclippedGuessTest, that_is_wrong) {
+TEST_P(StreamUnclippedSpeculationTest, that_is_wrong) {
     for (int channels : {1, 3}) {
         Picture picture = unclipped(channels, 0, 0.9);
-        for (float value : {0.95f, -0.001f, nan}) check_with(picture, channels - 1, value, Guess::wrong);
+        for (float value : {0.95f, -0.001f, nan}) check_with(picture, channels - 1, value, Speculation::wrong);
         ASSERT_FALSE(HasFailure());
     }
     Picture picture = unclipped(1, 0, 1 - 0x1p-22);
-    check_with(picture, 0, 1.0f, Guess::wrong);  // a little beyond the sample, but the next power of two
+    check_with(picture, 0, 1.0f, Speculation::wrong);  // a little beyond the sample, but the next power of two
 }
 
-TEST_P(StreamUnclippedGuessTest, that_is_clipped_at_one_end) {
+TEST_P(StreamUnclippedSpeculationTest, that_is_clipped_at_one_end) {
     for (double end : {0.0, 1.0}) {
         Picture picture = unclipped(1, 0, 1 - 0x1p-20, end);
-        check_with(picture, 0, 0.25f, Guess::right);
+        check_with(picture, 0, 0.25f, Speculation::right);
         ASSERT_FALSE(HasFailure());
     }
 }
 
-TEST_P(StreamUnclippedGuessTest, of_other_ranges) {
+TEST_P(StreamUnclippedSpeculationTest, of_other_ranges) {
     const std::pair<double, double> ranges[] = {{-1, 1}, {285, 295}, {-3e-20, 1e-20}, {-3e38, 3e38}, {1000, 1000.01}};
     std::uint32_t bins = 1;
     for (const auto& [lower, upper] : ranges) {
@@ -184,20 +184,20 @@ TEST_P(StreamUnclippedGuessTest, of_other_ranges) {
 }
 
 // More lie close to an edge than a block has room to list; and what it has listed is in no later result.
-TEST_P(StreamUnclippedGuessTest, with_a_crowd_at_an_edge) {
+TEST_P(StreamUnclippedSpeculationTest, with_many_alike_at_an_edge) {
     if (left_out()) return;
     for (int channels : {1, 4}) {
-        const Picture first = unclipped(channels, 0, 0.9);  // up to 1, guesses would be wrong without the crowd
-        Picture crowded = unclipped(channels, 0, 0.9);
-        for (std::int64_t y = 0; y < crowded.shape().height; ++y)
-            for (std::int64_t x = y % 2; x < crowded.shape().width; x += 2) crowded.set(x, y, 0, 0.45);
+        const Picture first = unclipped(channels, 0, 0.9);  // up to 1, it would be mispredicted without the many alike
+        Picture clustered = unclipped(channels, 0, 0.9);
+        for (std::int64_t y = 0; y < clustered.shape().height; ++y)
+            for (std::int64_t x = y % 2; x < clustered.shape().width; x += 2) clustered.set(x, y, 0, 0.45);
         DeviceImages images;
         images.add(first);
-        images.add(crowded);
+        images.add(clustered);
         images.upload();
         StreamAnalyzer& subject = analyzer(first.shape());
-        // The one that is wrong comes last: after it one image goes without a guess.
-        for (const Picture* picture : std::initializer_list<const Picture*>{&first, &crowded})
+        // The one that is wrong comes last: after it one image backs off.
+        for (const Picture* picture : std::initializer_list<const Picture*>{&first, &clustered})
             for (Detail detail : {Detail::brief, Detail::full}) {
                 const AnalysisRequest request = float_request(detail, 256, {});
                 DeviceResults results(subject.layout(request), 1);

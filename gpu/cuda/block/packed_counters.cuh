@@ -1,5 +1,5 @@
-// Packed counters: a histogram of 65536 values in a block's shared memory, several counters to a word; and hot bins,
-// for the few values that crowds of pixels have.
+// Packed counters: a histogram of 65536 values in a block's shared memory, several counters per word. Hot bins:
+// counters of the few values that most pixels have.
 #pragma once
 
 #include "cuda/block/reduce.cuh"
@@ -12,15 +12,15 @@ namespace gpuhist::cuda {
 __host__ __device__ constexpr std::uint32_t spread(std::uint32_t value) {
     return value ^ (value >> 7 & 0xFEu);
 }
-/// Places of the two values that are the halves of a word.
+/// Places of both 16-bit values of a word.
 __host__ __device__ constexpr std::uint32_t spread_both(std::uint32_t values) {
     return values ^ (values >> 7 & 0x00FE00FEu);
 }
 
-/// 65536 counters of `Bits` bits, as many in a word as it has room for. A word is one number, to which a counter's
-/// lowest bit is added: exact modulo 2^32, whatever other threads do meanwhile. A counter that wraps carries into the
-/// next one of its word; the word that an addition replaces tells which did, and `carry(place, times)` is told;
-/// `carry.noted()` once more where there was any. So of each place
+/// 65536 counters of `Bits` bits, as many per word as fit. A word is one number, to which a counter's lowest bit is
+/// added: exact modulo 2^32, whatever other threads do meanwhile. A counter that wraps carries into the next one of its
+/// word. The word that an addition replaces tells which did, and `carry(place, times)` is told; `carry.noted()` once
+/// more where there was any. So of each place
 ///     samples = counter + 2^Bits · carries − carries of the place before it in the same word.
 template <int Bits>
 struct PackedCounters {
@@ -38,18 +38,17 @@ struct PackedCounters {
         return word >> i * Bits & most;
     }
 
-    /// Adds one sample of each place i for which `counts[i]`. `first`: shared address of the first word. All are under
-    /// way before one is read.
-    template <int N, class Counts, class Carry>
-    static __device__ void add(std::uint32_t first, const std::uint32_t (&place)[N], const Counts& counts,
-                               Carry carry) {
+    /// Adds one sample of each place i where `valid[i]`. `first`: shared address of the first word. All additions are
+    /// under way before one is read.
+    template <int N, class Valid, class Carry>
+    static __device__ void add(std::uint32_t first, const std::uint32_t (&place)[N], const Valid& valid, Carry carry) {
         std::uint32_t old[N];
 #pragma unroll
         for (int i = 0; i < N; ++i)
-            if constexpr (Counts::every)
+            if constexpr (Valid::every)
                 old[i] = shared_add(first + word_of(place[i]) * 4, one(place[i]));
-            else  // what is not added to carries nothing
-                old[i] = shared_add_if(counts[i], first + word_of(place[i]) * 4, one(place[i]));
+            else  // a place without an addition carries nothing
+                old[i] = shared_add_if(valid[i], first + word_of(place[i]) * 4, one(place[i]));
         book(place, old, carry);
     }
     /// Adds `times` samples of one place.
@@ -67,10 +66,10 @@ struct PackedCounters {
 
   private:
     template <int>
-    friend struct CrowdedPlaces;
+    friend struct HotBinTable;
 
-    /// Shifts are best written by the place times Bits, modulo 32, the bit at which its counter begins. Not of two
-    /// counters a word: 0.56 of the sweep for 0.65, u16 grey.
+    /// Shifts are best written by the place times Bits, modulo 32, the bit at which its counter begins. Not with two
+    /// counters per word: 0.56 of the sweep for 0.65, u16 gray.
     static constexpr bool modular = per_word * Bits == 32 && Bits < 16;
 
     /// Bits above a place's counter in its word.
@@ -85,7 +84,7 @@ struct PackedCounters {
         if constexpr (modular) return (~__funnelshift_r(old, old, Bits * place) & most) == 0;
         return old << above(place) >= most << (32 - Bits);
     }
-    /// Books what additions of 1 carried.
+    /// Books the carries of additions of 1.
     template <int N, class Carry>
     static __device__ void book(const std::uint32_t (&place)[N], const std::uint32_t (&old)[N], Carry carry) {
         bool any = false;
@@ -111,48 +110,48 @@ struct PackedCounters {
     }
 };
 
-/// Hot bins: a few places that have a counter for each lane, so that a warp whose pixels are all alike (flat areas,
-/// drawings) need not wait for its own additions. The first place to come to a slot has it for good.
+/// Hot bins: a few places with a counter per lane, so that a warp with pixels all alike (flat areas, drawings) need not
+/// wait for its own additions. The first place to come to a slot has it for good.
 template <int SlotsLog2>
-struct CrowdedPlaces {
+struct HotBinTable {
     static constexpr int slots = 1 << SlotsLog2, words = slots * (1 + warp_lanes);
     static constexpr std::uint32_t nobody = 0xFFFFFFFFu;
 
-    /// The initial word i of the shared memory that it takes: whose the slots are, then the counts of each.
+    /// Initial word i of the shared memory: the owners of the slots, then the counts of each.
     static __device__ std::uint32_t initial(int i) { return i < slots ? nobody : 0; }
 
     /// Adds samples of places, as Counters::add; `table`: the shared address.
-    template <class Counters, int N, class Counts, class Carry>
+    template <class Counters, int N, class Valid, class Carry>
     static __device__ void add(std::uint32_t table, std::uint32_t first, const std::uint32_t (&place)[N],
-                               const Counts& counts, Carry carry) {
+                               const Valid& valid, Carry carry) {
         std::uint32_t owner[N];
         bool vacant = false;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
             owner[i] = shared_load(table + slot_of(place[i]) * 4, std::uint32_t{});
-            vacant = vacant || (owner[i] == nobody && counts[i]);
+            vacant = vacant || (owner[i] == nobody && valid[i]);
         }
         if (vacant) {
 #pragma unroll
             for (int i = 0; i < N; ++i)
-                if (owner[i] == nobody && counts[i]) {
+                if (owner[i] == nobody && valid[i]) {
                     const std::uint32_t slot = table + slot_of(place[i]) * 4;
                     shared_exchange_if(slot, nobody, place[i]);
                     owner[i] = shared_load(slot, std::uint32_t{});
                 }
         }
-        const std::uint32_t column = table + (slots + threadIdx.x % warp_lanes) * 4;
+        const std::uint32_t replica = table + (slots + threadIdx.x % warp_lanes) * 4;
         bool others = false;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            shared_increment_if(owner[i] == place[i] && counts[i], column + slot_of(place[i]) * warp_lanes * 4);
-            others = others || (owner[i] != place[i] && counts[i]);
+            shared_increment_if(owner[i] == place[i] && valid[i], replica + slot_of(place[i]) * warp_lanes * 4);
+            others = others || (owner[i] != place[i] && valid[i]);
         }
         if (!others) return;
         std::uint32_t old[N];
 #pragma unroll
-        for (int i = 0; i < N; ++i)  // what was not added to carries nothing
-            old[i] = shared_add_if(owner[i] != place[i] && counts[i], first + Counters::word_of(place[i]) * 4,
+        for (int i = 0; i < N; ++i)  // a place without an addition carries nothing
+            old[i] = shared_add_if(owner[i] != place[i] && valid[i], first + Counters::word_of(place[i]) * 4,
                                    Counters::one(place[i]));
         Counters::book(place, old, carry);
     }
@@ -167,7 +166,7 @@ struct CrowdedPlaces {
         else if (lane == 0)
             Counters::add(first, place, of_warp, carry);
     }
-    /// Adds what was counted to the packed counters. By all threads, after a barrier.
+    /// Adds the counts to the packed counters. By all threads, after a barrier.
     template <class Counters, class Carry>
     static __device__ void merge(const std::uint32_t* table, std::uint32_t first, Carry carry) {
         const int lane = threadIdx.x % warp_lanes;
@@ -183,26 +182,27 @@ struct CrowdedPlaces {
     }
 };
 
-/// Adds a sample of each place i for which `counts[i]`; the places are neighbouring pixels'.
-template <class Counters, class Crowded, int N, class Counts, class Carry>
-__device__ inline void add_samples(std::uint32_t first, std::uint32_t crowded, const std::uint32_t (&place)[N],
-                                   const Counts& counts, Carry carry) {
-    constexpr int crowd = 6;  // lanes with the same place that hot bins are worth
+/// Adds a sample of each place i where `valid[i]`; the places are of neighboring pixels.
+template <class Counters, class HotBins, int N, class Valid, class Carry>
+__device__ inline void add_samples(std::uint32_t first, std::uint32_t hot_bins, const std::uint32_t (&place)[N],
+                                   const Valid& valid, Carry carry) {
+    constexpr int least_lanes = 6;  // lanes with the same place from which hot bins pay
     constexpr unsigned all = 0xFFFFFFFFu;
-    if (__activemask() != all) return Counters::add(first, place, counts, carry);  // the last ones
-    const unsigned asked = Counts::every ? all : __ballot_sync(all, counts[0]);
-    const std::uint32_t any = __shfl_sync(all, place[0], Counts::every ? 0 : __ffs(asked) - 1);
-    if (__popc(__ballot_sync(all, place[0] == any) & asked) < crowd) return Counters::add(first, place, counts, carry);
+    if (__activemask() != all) return Counters::add(first, place, valid, carry);  // the last ones
+    const unsigned lanes = Valid::every ? all : __ballot_sync(all, valid[0]);
+    const std::uint32_t any = __shfl_sync(all, place[0], Valid::every ? 0 : __ffs(lanes) - 1);
+    if (__popc(__ballot_sync(all, place[0] == any) & lanes) < least_lanes)
+        return Counters::add(first, place, valid, carry);
     std::uint32_t differ = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i)
-        if (counts[i]) differ |= place[i] ^ any;
-    if (__any_sync(all, differ != 0)) return Crowded::template add<Counters>(crowded, first, place, counts, carry);
-    if constexpr (Counts::every) {
-        Crowded::template add<Counters>(crowded, first, any, N, N * warp_lanes, carry);
+        if (valid[i]) differ |= place[i] ^ any;
+    if (__any_sync(all, differ != 0)) return HotBins::template add<Counters>(hot_bins, first, place, valid, carry);
+    if constexpr (Valid::every) {
+        HotBins::template add<Counters>(hot_bins, first, any, N, N * warp_lanes, carry);
     } else {
-        const std::uint32_t times = N - counts.left_out();
-        Crowded::template add<Counters>(crowded, first, any, times, reduce_warp(times, Sum{}), carry);
+        const std::uint32_t times = N - valid.excluded();
+        HotBins::template add<Counters>(hot_bins, first, any, times, reduce_warp(times, Sum{}), carry);
     }
 }
 

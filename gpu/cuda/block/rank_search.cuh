@@ -11,13 +11,13 @@ struct Located {
     std::uint64_t within, samples;
 };
 
-/// The lane that holds a rank: the first whose sum, of the lanes up to it, is over the rank; the last where none is.
+/// Lane that holds a rank: the first whose sum, up to and with it, is over the rank; the last where none is.
 __device__ inline int lane_of_rank(std::uint64_t rank, std::uint64_t through) {
     return (__ffs(__ballot_sync(0xFFFFFFFFu, rank < through)) - 1) & (warp_lanes - 1);
 }
 
 /// Bin of [first, last), counted by `count`, that holds the rank, for all lanes of a warp; the last where none does, as
-/// of pixels that somebody changes meanwhile.
+/// of pixels that change meanwhile.
 template <class Count>
 __device__ Located locate_by_warp(Count count, std::uint32_t first, std::uint32_t last, std::uint64_t rank) {
     const std::uint32_t lane = threadIdx.x % warp_lanes;
@@ -35,7 +35,7 @@ __device__ Located locate_by_warp(Count count, std::uint32_t first, std::uint32_
     return {last - 1, 0, 0};
 }
 
-/// Counts of a warp's bins, `each` in a row a lane, summed up once for all ranks that are located among them.
+/// Counts of a warp's bins, `each` neighbors per lane, summed up once for all ranks that are located among them.
 template <std::uint32_t each, class Count>
 class WarpBins {
   public:

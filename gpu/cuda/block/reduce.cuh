@@ -66,7 +66,7 @@ __device__ inline std::uint32_t max_over_warp(std::uint32_t value) {
 #endif
 }
 
-/// Reduction over a block, by all its threads; the result is valid in thread 0. `scratch` holds a T a warp. Barriers:
+/// Reduction over a block, by all its threads; the result is valid in thread 0. `scratch` holds a T per warp. Barriers:
 /// the first protects scratch from its last use, the second shows it to the first warp.
 template <typename T, class Combine>
 __device__ inline T reduce_block(T value, T* scratch, T identity, Combine combine) {
@@ -89,7 +89,7 @@ __device__ inline std::uint64_t scan_lanes(std::uint64_t value) {
     return value;
 }
 
-/// Exclusive prefix sum over a block's warps, of their last lanes' values; and the sum. `scratch`: a value a warp.
+/// Exclusive prefix sum over a block's warps, of their last lanes' values; and the sum. `scratch`: a value per warp.
 __device__ inline std::uint64_t scan_warps(std::uint64_t value, std::uint64_t* scratch, std::uint64_t& total) {
     const int lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     __syncthreads();

@@ -40,7 +40,7 @@ __device__ inline std::uint32_t shared_add(std::uint32_t address, std::uint32_t 
     asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(address), "r"(value) : "memory");
     return old;
 }
-/// Adds where `yes`, without a branch; what is not added to is said to have held 0.
+/// Adds where `yes`, without a branch; elsewhere the old value is said to be 0.
 __device__ inline void shared_increment_if(bool yes, std::uint32_t address) {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p red.shared.add.u32 [%1], 1; }" ::"r"(std::uint32_t{yes}),
                  "r"(address)
@@ -67,7 +67,7 @@ __device__ inline void shared_exchange_if(std::uint32_t address, std::uint32_t e
 }
 
 /// Adds to device memory. Nothing is returned, so that nobody waits: atomicAdd brings back the old value where the
-/// compiler cannot tell the kind of memory, and of 64 bits what follows begins when it has come.
+/// compiler cannot tell the kind of memory, and of 64 bits the next instruction begins when it has come.
 __device__ inline void global_add(std::uint32_t* counter, std::uint32_t value) {
     asm volatile("red.global.add.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(counter)), "r"(value) : "memory");
 }

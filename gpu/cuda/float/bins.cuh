@@ -1,21 +1,21 @@
-// Bins: where a sample lies among equal bins, and a block's counters of them.
+// Bins: the place of a sample among equal bins, and a block's counters of them.
 #pragma once
 
 #include "cuda/float/state.cuh"
 
 namespace gpuhist::cuda {
 
-/// Position of a value among equal bins, by one operation: the high word of fma(v, scale, offset), rounded down, is the
-/// number of its bin, which is −1 below the first; an offset of 1.5 · 2^20 and more leaves 32 digits of the fraction,
-/// which are the low word. The bin is core::FloatBins' where it changes at the edges, see find_position.
+/// Position of a value among equal bins, by one operation. The high word of fma(v, scale, offset), rounded down, is the
+/// number of its bin, −1 below the first; an offset of 1.5 · 2^20 and more leaves 32 digits of the fraction, which are
+/// the low word. The bin is core::FloatBins' where it changes at the edges, see find_position.
 struct BinPosition {
     static constexpr double whole = 0x1.8p20;
     static constexpr std::int32_t whole_high = 0x41380000;  ///< the high word of `whole`
 
     double scale, offset;
 
-    /// Position by an offset rounded upwards, as most ranges that begin at 0 or above need, so that values are on the
-    /// right side of the edges; or to nearest, as those need that have an edge at 0 amidst them.
+    /// Position by an offset rounded upwards, so that values are on the right side of the edges: right for most ranges
+    /// that begin at 0 or above. Or to nearest: right for ranges with an edge at 0 in their middle.
     __device__ static BinPosition of(const core::FloatBins& bins, bool upwards) {
         const double scale = __ddiv_ru(bins.bins, __dadd_rd(bins.upper, -bins.lower));
         return {scale, upwards ? __fma_ru(-bins.lower, scale, whole) : __fma_rn(-bins.lower, scale, whole)};
@@ -27,7 +27,8 @@ struct BinPosition {
     __device__ static float edge(const core::FloatBins& bins, std::uint32_t bin) {
         return __double2float_ru(core::bin_edge(bins.lower, bins.upper, bins.bins, bin));
     }
-    /// Whether the bin changes at this edge, 0 to `bins`. Beyond closed ends lies nothing: theirs may be found there.
+    /// Verdict on an edge, 0 to `bins`: whether the bin changes there. Beyond closed ends lies nothing: the bin of the
+    /// ends' own values may be off by one.
     __device__ bool at_edge(const core::FloatBins& bins, std::uint32_t i) const {
         const float here = edge(bins, i);
         if (!is_finite(here)) return false;
@@ -36,7 +37,8 @@ struct BinPosition {
         const bool begins = bin(here) == number, ends = bin(before(here)) == number - 1;
         return (begins && ends) || at_same_edges(bins, i, here, begins, ends);
     }
-    /// Whether it does where edges are the same float: the last of them begins its bin, the first ends the one before.
+    /// Verdict likewise, where edges are the same float: the last of them begins its bin, the first ends the one
+    /// before.
     __device__ static __noinline__ bool at_same_edges(const core::FloatBins& bins, std::uint32_t i, float here,
                                                       bool begins, bool ends) {
         return (begins || (i < bins.bins && edge(bins, i + 1) == here)) &&
@@ -49,8 +51,8 @@ struct BinPosition {
     }
 };
 
-/// Slots are counters of equal bins in shared memory: slot 0 of what is below the range, i + 1 of bin i, bins + 1 of
-/// what is above. In each, every one of `rows` rows has a counter for each lane, so that no two lanes meet in a bank.
+/// Slots are counters of equal bins in shared memory: slot 0 of values below the range, i + 1 of bin i, bins + 1 of
+/// values above. In each, every one of `rows` rows has a counter per lane, so that no two lanes meet in a bank.
 template <int rows>
 struct Slots {
     static constexpr int lane_bytes = warp_lanes * 4, bytes = rows * lane_bytes;
@@ -69,7 +71,8 @@ struct Slots {
           position(at),
           most(BinPosition::whole_high + static_cast<std::int32_t>(bins)) {}
 
-    /// Counts values, `Clamped` to the range; returns how far the nearest lies over the edge below it, as a low word.
+    /// Counts values, `Clamped` to the range. Returns the distance of the nearest from the edge below it, as a low
+    /// word.
     template <int row, bool Clamped, int N>
     __device__ std::uint32_t count(const double (&values)[N]) const {
         std::uint32_t nearest = ~0u;
@@ -83,7 +86,7 @@ struct Slots {
         }
         return nearest;
     }
-    /// Counter of lane 0 of a bin, or of what is below or above.
+    /// Counter of lane 0 of a bin, or of values below or above.
     __device__ static std::uint32_t* counter(std::uint32_t* memory, std::int32_t bin, int row) {
         return memory + (bin + 1) * (bytes / 4) + row * warp_lanes;
     }
@@ -94,7 +97,7 @@ struct Slots {
         for (std::uint32_t i = threadIdx.x; i < fours; i += blockDim.x) reinterpret_cast<uint4*>(memory)[i] = uint4{};
     }
 
-    /// Hands what was counted to `found_of(row)`, as `found(slot, count)`. By all threads, each beginning in its bank.
+    /// Hands the counts to `found_of(row)`, as `found(slot, count)`. By all threads, each beginning in its bank.
     template <class FoundOf>
     __device__ static void gather(const std::uint32_t* memory, std::uint32_t bins, FoundOf found_of) {
         const int warp = threadIdx.x / warp_lanes, row = warp % rows, warps_of_row = blockDim.x / warp_lanes / rows;
@@ -117,15 +120,15 @@ struct Slots {
 };
 
 /// Counters in `1 << log2` lane replicas side by side: clears them; hands their sums to `add`. By all threads.
-__device__ inline void clear_columns(std::uint32_t* table, std::uint32_t counters, int log2) {
+__device__ inline void clear_replicas(std::uint32_t* table, std::uint32_t counters, int log2) {
     for (std::uint32_t i = threadIdx.x; i < counters << log2; i += blockDim.x) table[i] = 0;
 }
 template <class Add>
-__device__ inline void merge_columns(const std::uint32_t* table, std::uint32_t counters, int log2, Add add) {
-    const std::uint32_t columns = 1u << log2;
+__device__ inline void merge_replicas(const std::uint32_t* table, std::uint32_t counters, int log2, Add add) {
+    const std::uint32_t replicas = 1u << log2;
     for (std::uint32_t i = threadIdx.x; i < counters; i += blockDim.x) {
         std::uint32_t sum = 0;
-        for (std::uint32_t c = 0; c < columns; ++c) sum += table[(i << log2) + (i + c) % columns];
+        for (std::uint32_t c = 0; c < replicas; ++c) sum += table[(i << log2) + (i + c) % replicas];
         add(i, sum);
     }
 }
@@ -154,7 +157,7 @@ struct EstimatedBins {
 };
 
 /// Finds a position that gives every float the right bin, if there is one. Positions rise with values, so that bins
-/// need only change where they should: at the edges, of which each thread looks at its own. By all threads, for all.
+/// need only change at the edges; each thread checks its own. By all threads, for all.
 __device__ inline bool find_position(const core::FloatBins& bins, BinPosition& position) {
     bool right = false;
 #pragma unroll 1

@@ -1,4 +1,4 @@
-// Digits: what each sweep of a full analysis counts of them, under the prefixes that hold ranks.
+// Digits: the counts of each sweep of a full analysis, under the prefixes that hold ranks.
 #pragma once
 
 #include "cuda/float/bins.cuh"
@@ -7,7 +7,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Bits of a finite value, of which −0 has +0's. Digits are counted as values have them, not keys.
+/// Bits of a finite value; −0 has +0's. Digits are counted as values have them, not keys.
 __device__ inline std::uint32_t bits_of_value(float value) {
     return __float_as_uint(value + 0.0f);
 }
@@ -17,7 +17,7 @@ __device__ inline std::uint32_t as_in_value(std::uint32_t prefix, int bits) {
     return prefix & sign ? prefix ^ sign : ~prefix & (2 * sign - 1);
 }
 
-/// Adds to the counts of digits (i: of slot after slot) and of lines. By whole warps, a line each.
+/// Adds to the counts of digits (i: slot after slot) and of lines. By whole warps, a line each.
 template <int level>
 __device__ inline void add_digits(Word* counts, int i, std::uint32_t samples) {
     const std::uint32_t of_line = narrow_sum_over_warp(samples);
@@ -29,23 +29,23 @@ __device__ inline void add_digits(Word* counts, int i, std::uint32_t samples) {
 
 /// Counter of first digits, in lane replicas.
 struct FirstDigitCounter {
-    std::uint32_t column;  ///< shared address of this lane's replicas
-    int columns_log2;
+    std::uint32_t replica;  ///< shared address of this lane's replicas
+    int replicas_log2;
 
     __device__ explicit FirstDigitCounter(int log2)
-        : column(shared_address(dynamic_shared) + threadIdx.x % (1u << log2) * 4), columns_log2(log2) {}
+        : replica(shared_address(dynamic_shared) + threadIdx.x % (1u << log2) * 4), replicas_log2(log2) {}
     __device__ void add(int row, float value) const {
         const std::uint32_t digit = bits_of_value(value) >> bits_below<0>;
-        shared_increment(column + ((row * digit_values<0> + digit) << (columns_log2 + 2)));
+        shared_increment(replica + ((row * digit_values<0> + digit) << (replicas_log2 + 2)));
     }
 };
 
-/// Prefixes under which a level's digits of one row are counted, each in a slot of its own: those that its ranks have
-/// at the level before, the pooled row's ranks, and its median. A warp holds them, each lane one.
+/// Prefixes under which a level's digits of one row are counted, each in a slot of its own: the prefixes of its ranks
+/// at the level before, of the pooled row's ranks, and of its median. A warp holds them, each lane one.
 template <int C>
 struct WantedPrefixes {
     std::uint32_t prefix, of_median;
-    std::uint32_t first;  ///< lanes whose prefix no lane before has
+    std::uint32_t first;  ///< lanes with a prefix that no lane before has
 
     __device__ WantedPrefixes(const Task<C, true>& task, int row, int level) {
         static_assert(2 * core::max_ranks == warp_lanes);
@@ -69,7 +69,7 @@ struct DigitTable {
     static constexpr int places_log2 = 9, slot_bits = 6;
 
     std::uint32_t prefix_and_slot[1 << places_log2];
-    std::uint32_t not_wanted[warp_lanes];  ///< counters of what has no slot: a branch would cost more than to count it
+    std::uint32_t not_wanted[warp_lanes];  ///< of samples without a slot: a branch would cost more
     std::uint32_t factor;
     std::uint32_t* counters;
     Word* counts;  ///< in device memory
@@ -169,21 +169,21 @@ struct DigitCounter {
 /// Calls `sweep(again)` for as many slots of a row at a time as a block has counters for, from word `at` of its dynamic
 /// shared memory on; `again`: for further slots. Then counts `times` more samples of `value`, see RowPlan::in_fill.
 template <int level, int C, class Sweep>
-__device__ void count_digits(const Task<C, true>& task, DigitTable& table, int row, const Share& share,
+__device__ void count_digits(const Task<C, true>& task, DigitTable& table, int row, const WorkPartition& partition,
                              std::uint32_t at, float value, std::int64_t times, Sweep sweep) {
     const int slots = WantedPrefixes<C>(task, row, level).count(), together = task.work->slots[level - 1];
     for (int begin = 0; begin < slots; begin += together) {
         table.template prepare<level>(task, row, begin, min(slots - begin, together), dynamic_shared + at);
         sweep(begin > 0);
         table.template merge<level>();
-        if (share.first == 0 && times != 0) table.template count<level>(value, times);
+        if (partition.first == 0 && times != 0) table.template count<level>(value, times);
     }
 }
 
 /// Clears a level's counts. By all blocks.
 template <int level, int C>
 __device__ inline void clear_digits(const Task<C, true>& task) {
-    const Share all = task.share_of_grid();
+    const WorkPartition all = task.partition_of_grid();
     constexpr std::int64_t pairs = Places<C>::template digit_bytes<level> / sizeof(ulonglong2);
     for (std::int64_t i = all.first; i < pairs; i += all.step)
         reinterpret_cast<ulonglong2*>(task.template digits<level>(0))[i] = ulonglong2{};

@@ -1,4 +1,4 @@
-// Extremes: the smallest and largest finite sample of every row, and counts of those not finite; in full first digits.
+// Extremes: the smallest and largest finite sample of every row, and counts of non-finite ones; in full first digits.
 #pragma once
 
 #include <type_traits>
@@ -19,7 +19,7 @@ struct NonFiniteCounts {
     }
 };
 
-/// Extremes and non-finite samples that a block finds, in shared memory.
+/// Extremes and non-finite samples of a block, in shared memory.
 template <int rows>
 struct BlockExtremes {
     NonFiniteCounts non_finite[rows];
@@ -41,7 +41,7 @@ struct BlockExtremes {
         atomicMax(&keys[row][0], low);
         atomicMax(&keys[row][1], high);
     }
-    /// Adds one row's to those of the image. By one thread, behind a barrier.
+    /// Adds one row's extremes to the image's. By one thread, behind a barrier.
     __device__ void merge(int row, Extremes& found) const {
         const NonFiniteCounts& own = non_finite[row];
         global_max(&found.complement_minimum_key, keys[row][0]);
@@ -52,7 +52,7 @@ struct BlockExtremes {
     }
 };
 
-/// Finder of all rows' extremes among one thread's samples, of which it counts first digits where `Full`.
+/// Finder of all rows' extremes among one thread's samples; where `Full`, it counts their first digits.
 template <int C, bool Full>
 struct ExtremeFinder {
     static constexpr int rows = rows_of(C);
@@ -71,9 +71,9 @@ struct ExtremeFinder {
         }
     }
     template <class Pixels, class Valid = EveryPixel>
-    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+    __device__ void accumulate(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
-        float low[rows], high[rows], all = 0;  // the sum of 0 · x: NaN where one is not finite, or does not count
+        float low[rows], high[rows], all = 0;  // the sum of 0 · x: NaN where a sample is non-finite or excluded
 #pragma unroll
         for (int r = 0; r < rows; ++r)
 #pragma unroll
@@ -81,7 +81,7 @@ struct ExtremeFinder {
                 const float value = row_value<C>(pixels, p, r, rgb);
                 low[r] = p == 0 ? value : fminf(low[r], value);
                 high[r] = p == 0 ? value : fmaxf(high[r], value);
-                if (C == 1 || r >= luma_row) all = fmaf(value, 0.0f, all);  // luma is not finite where a color is not
+                if (C == 1 || r >= luma_row) all = fmaf(value, 0.0f, all);  // luma is non-finite where a color is
             }
 #pragma unroll
         for (int p = 0; p < N; ++p) {
@@ -121,21 +121,22 @@ struct ExtremeFinder {
 template <int C, bool Full>
 constexpr int extremes_unroll = Full ? (C == 1 ? 6 : 2) : (C == 3 ? 4 : (C == 1 ? 6 : 8));
 
-/// Finds the extremes of a share, or of a Tile as it comes. `found`: the first row's; `stride`: bytes to the next.
+/// Finds the extremes of a partition, or of a ResidentImage as it comes. `found`: the first row's; `stride`: bytes to
+/// the next.
 template <int C, bool Full, class OfImage>
-__device__ __noinline__ void find_extremes(const Task<C, Full>& task, Share share, Extremes* found, int stride,
-                                           OfImage tile) {
+__device__ __noinline__ void find_extremes(const Task<C, Full>& task, WorkPartition partition, Extremes* found,
+                                           int stride, OfImage of_image) {
     constexpr int rows = rows_of(C), digits = rows * digit_values<0>;
     __shared__ BlockExtremes<rows> extremes;
     const int log2 = task.work->first_digits_log2;
-    if constexpr (Full) clear_columns(dynamic_shared, digits, log2);
+    if constexpr (Full) clear_replicas(dynamic_shared, digits, log2);
     extremes.clear();
     ExtremeFinder<C, Full> finder(extremes.non_finite, task.common().rgb, log2);
-    if constexpr (is_kept<OfImage>) {
-        tile.sweep_coming(finder);
-        tile.template sweep_end<C>(task.image, finder);
+    if constexpr (is_resident<OfImage>) {
+        of_image.sweep_coming(finder);
+        of_image.template sweep_end<C>(task.image, finder);
     } else {
-        sweep_floats<C, extremes_unroll<C, Full>>(task.image, share, finder, tile);
+        sweep_f32<C, extremes_unroll<C, Full>>(task.image, partition, finder, of_image);
     }
     if constexpr (std::is_same_v<OfImage, Mask>) {
         const Word masked = reduce_warp(Word{finder.masked}, Sum{});
@@ -148,8 +149,8 @@ __device__ __noinline__ void find_extremes(const Task<C, Full>& task, Share shar
         extremes.merge(threadIdx.x,
                        *reinterpret_cast<Extremes*>(reinterpret_cast<char*>(found) + threadIdx.x * stride));
     if constexpr (Full)
-        merge_columns(dynamic_shared, digits, log2,
-                      [&](int i, std::uint32_t samples) { add_digits<0>(task.template digits<0>(0), i, samples); });
+        merge_replicas(dynamic_shared, digits, log2,
+                       [&](int i, std::uint32_t samples) { add_digits<0>(task.template digits<0>(0), i, samples); });
     __syncthreads();  // shared memory may be written again
 }
 

@@ -14,7 +14,7 @@ namespace {
 template <int C, bool Full>
 __device__ inline void write_counts(const Task<C, Full>& task) {
     const Common& common = task.common();
-    const Share all = task.share_of_grid();
+    const WorkPartition all = task.partition_of_grid();
     const std::int64_t bins = common.bins;
     for (int row = 0; row < rows_of(C); ++row) {
         Word *from = task.counts(row), *to = counts_of(common, task.index, result_row(row, C, common.rgb));
@@ -70,11 +70,11 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
         details.groups = task.work->groups;
         if (common.normalize) task.state().equalized = task.finite_range(C == 1 ? 1 : luma_row + 1);
     }
-    const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have enough to do as it is
+    const int from_last = blockDim.x - 1 - threadIdx.x;  // the first warps have enough to do already
     if constexpr (Full) {
         for (int i = from_last; i < core::float_rows * core::max_ranks; i += blockDim.x) {
             const int index = i / core::max_ranks, r = i % core::max_ranks;
-            const FloatRow& row = task.row(index);
+            const F32Row& row = task.row(index);
             core::FloatRanks& to = group.ranks[index == core::pooled_row ? index : result_row(index, C, common.rgb)];
             const bool any = task.is_ranked(index) && task.finite_samples(index) != 0;
             if (r == 0) to.count = any ? core::max_ranks : 0;
@@ -91,7 +91,7 @@ __device__ __noinline__ void complete(const Task<C, Full>& task) {
             counts_of(common, task.index, to)[i % common.bins] = fresh(count);
             count = 0;
         }
-    __syncthreads();  // everything is written but the mapping, and read but what it needs
+    __syncthreads();  // all is written but the mapping, and read but its inputs
     if (common.normalize && threadIdx.x < colors_of(C)) plan_mapping(task, threadIdx.x, facts, moments);
     if (threadIdx.x < rows) task.row(threadIdx.x).found = Findings{};
     if (threadIdx.x == 0) task.state().masked = 0;

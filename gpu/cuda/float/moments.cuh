@@ -15,7 +15,7 @@ struct MomentTotals {
     std::int64_t high[powers];  ///< Σ q in units of 2^-40
     std::uint64_t low[powers];  ///< Σ of the bits of l; of RawSums Σ rint(r) and the rests
 
-    /// Sum of power k, less `zeros`, the bits that its low parts began with.
+    /// Sum of power k, less `zeros`, the initial bits of its low parts.
     __device__ core::i128 sum(int k, std::uint64_t zeros) const {
         return (static_cast<core::i128>(high[k]) << 40) + static_cast<std::int64_t>(low[k] - zeros);
     }
@@ -46,9 +46,9 @@ __device__ inline std::uint64_t bits_of(double value) {
 /// exact, is t rounded to one of the two multiples of 2^-40 next to it (S decides only where t lies halfway). r, at
 /// most 2^-41 in size, is exact too: a multiple of t's last digit, which is at least 2^-94 unless q is 0. l lies where
 /// doubles are 2^-80 apart: its bits are those of 1.5 · 2^-28 plus rint(r · 2^80), ties to even. q · 2^80 is even, so
-/// that q · 2^80 + rint(r · 2^80) = rint(t · 2^80), whichever way q went: neither the samples' order nor the threads'
-/// shares show. u is fma(x, 1/R, −pivot/R): R is a power of two, so only x − pivot is rounded.
-/// Limit: fewer than 2^22 samples a thread, for 64 bits.
+/// that q · 2^80 + rint(r · 2^80) = rint(t · 2^80), whichever way q went: neither the samples' order nor the work
+/// partition shows. u is fma(x, 1/R, −pivot/R): R is a power of two, so only x − pivot is rounded.
+/// Limit: fewer than 2^22 samples per thread, for 64 bits.
 struct CentralSums {
     static constexpr int powers = 4;
     static constexpr double base = 0x1.8p12, low_base = 0x1.8p-28;
@@ -95,15 +95,15 @@ struct CentralSums {
 
 /// Sums of a brief analysis, whose pivot is 0, for k = 1 and 2, to the same bits.
 ///
-/// k = 1: samples that come together are added to 12 R, rounding down. Between 8 R and 16 R doubles are R · 2^-49
-/// apart, so the bits of the sum are those of 12 R plus Σ floor(u · 2^49). A float x has 24 digits: only where
-/// 0 < |x| < R · 2^-26 can any lie below that; then the rests, rounded, are added on their own. Split as squares are,
-/// it would take three more operations a sample.
+/// k = 1: neighboring samples are added to 12 R, rounding down. Between 8 R and 16 R doubles are R · 2^-49 apart, so
+/// the bits of the sum are those of 12 R plus Σ floor(u · 2^49). A float x has 24 digits: only where 0 < |x| < R ·
+/// 2^-26 can any lie below that; then the rests, rounded, are added on their own. Split as squares are, it would take
+/// three more operations per sample.
 ///
 /// k = 2: as in CentralSums, but R² times as large, so that no sample is scaled. The square, of 48 digits at most and
-/// thus a double, is never looked at: S + x² and x² − q are one operation each. r is added to the sum of the rests at
-/// once, which stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R² apart. r never lies halfway
-/// between two, since a square's last digit has an even place, in R² too: what was added before does not show.
+/// thus a double, is never computed alone: S + x² and x² − q are one operation each. r is added to the sum of the rests
+/// at once, which stays within [2^-28, 2^-27) R² for 2047 samples, where doubles are 2^-80 R² apart. r never lies
+/// halfway between two, since a square's last digit has an even place, in R² too: earlier additions do not show.
 struct RawSums {
     static constexpr int powers = 2;
 
@@ -171,13 +171,13 @@ __device__ inline auto& sums_of_warps() {
     __shared__ __align__(16) core::i128 of_warps[sums][warp_lanes];
     return of_warps;
 }
-/// Adds a warp's values up. Called: what runs once takes longer to fetch than to execute.
+/// Adds a warp's values up. Called, not inlined: code that runs once takes longer to fetch than to execute.
 __device__ __noinline__ void merge_lanes(core::i128 value, core::i128* sum) {
     const core::i128 all = wide_sum_over_warp(value);
     if (threadIdx.x % warp_lanes == 0) *sum = all;
 }
 /// Calls `add(row, power, part, sum)` with the parts of a block's sums; `total_of(row, power)`: a thread's. By all
-/// threads, of which no warp is still in a merge before; its barrier shows what all did before.
+/// threads, with no warp still in an earlier merge; its barrier shows all earlier writes.
 template <int rows, int powers, class TotalOf, class Add>
 __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
     constexpr int sums = rows * powers;
@@ -196,14 +196,14 @@ __device__ __forceinline__ void merge_moments(TotalOf total_of, Add add) {
 }
 /// Adds a part of a sum to the image's.
 struct AddToRows {
-    FloatRow* rows;
+    F32Row* rows;
 
     __device__ void operator()(int r, int k, int part, Word sum) const {
         global_add(&rows[r].found.sums[k][part], sum);
     }
 };
 
-/// Plan of a row tells how it is summed up.
+/// Plan of a row: how it is summed up.
 struct RowPlan {
     MomentScale scale;
     std::uint32_t small;  ///< RawSums::small_rank
@@ -212,9 +212,9 @@ struct RowPlan {
     RowFacts facts;
 
     __device__ bool constant() const { return facts.minimum == facts.maximum; }
-    /// Value that rejected samples are counted and summed up as, and that is taken back afterwards.
+    /// Value for rejected samples, which are counted and summed up as it and taken back afterwards.
     __device__ float fill() const { return facts.minimum; }
-    /// Samples of that value which a sweep has yet to count: all of a constant row, which needs no sweep; fewer than
+    /// Samples of that value that a sweep has yet to count: all of a constant row, which needs no sweep; fewer than
     /// none where it `filled` rejected ones.
     __device__ std::int64_t in_fill(bool filled) const {
         if (constant()) return static_cast<std::int64_t>(facts.finite);
@@ -255,7 +255,7 @@ __device__ inline FloatMoments moments_of(const Task<C, Full>& task, int r, cons
     return moments;
 }
 
-/// Decides which rows' moments are summed again, about the mean. By a block: a warp a row.
+/// Decides which rows' moments are summed again, about the mean. By a block: a warp per row.
 template <int C>
 __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
     const int r = threadIdx.x / warp_lanes;
@@ -267,7 +267,7 @@ __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
     const bool again = core::poor_pivot(moments, central);
     __syncwarp();  // all lanes have read the sums
     if (threadIdx.x % warp_lanes != 0) return;
-    FloatRow& row = task.row(r);
+    F32Row& row = task.row(r);
     row.again = again;
     row.central = central;
     if (!again) return;
@@ -277,7 +277,7 @@ __device__ __noinline__ void decide_pivots(const Task<C, true>& task) {
         for (Word& part : sum) part = 0;
 }
 
-/// Sums of one row's moments, and third digits. `Plain`: every sample counts.
+/// Sums of one row's moments, and third digits. `Plain`: every sample is valid.
 template <int C, bool Plain>
 struct MomentCounter {
     CentralSums sums;
@@ -295,13 +295,13 @@ struct MomentCounter {
         sums.clear();
     }
     template <class Pixels, class Valid = EveryPixel>
-    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+    __device__ void accumulate(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
         float values[N];
         row_values<C>(pixels, row, rgb, values);
 #pragma unroll
         for (int i = 0; i < N; ++i)
-            if (!Plain || !Valid::every) values[i] = is_counted(values[i], valid, i) ? values[i] : fill;
+            if (!Plain || !Valid::every) values[i] = is_valid(values[i], valid, i) ? values[i] : fill;
         double wide[N];
         widen(values, wide);
         sums.add(wide, scale);
@@ -317,19 +317,19 @@ struct MomentCounter {
 
 /// Sweep of a row's moments and third digits; returns the samples. Called, so that it has all registers.
 template <int C, bool Plain, class OfImage>
-__device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const Share& share, const RowPlan& plan,
-                                                    const DigitTable& table, int row, bool rgb,
-                                                    MomentTotals<CentralSums::powers>& totals, OfImage tile) {
+__device__ __noinline__ std::uint32_t sweep_moments(const Image& image, const WorkPartition& partition,
+                                                    const RowPlan& plan, const DigitTable& table, int row, bool rgb,
+                                                    MomentTotals<CentralSums::powers>& totals, OfImage of_image) {
     MomentCounter<C, Plain> counter(plan, row, rgb, table, totals);
-    sweep_floats<C, C == 3 ? 1 : 2>(image, share, counter, tile);
+    sweep_f32<C, C == 3 ? 1 : 2>(image, partition, counter, of_image);
     counter.fold();
     return counter.samples;
 }
 
 /// Sums up one row's moments and counts its third digits. `about_mean`: moments alone, once more.
 template <int C, class OfImage>
-__device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& table, int row, Share share,
-                                         bool about_mean, OfImage tile) {
+__device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& table, int row, WorkPartition partition,
+                                         bool about_mean, OfImage of_image) {
     __shared__ RowPlan plan;
     __syncthreads();  // the plan may be written again
     if (threadIdx.x == 0) {
@@ -344,16 +344,16 @@ __device__ __noinline__ void sum_moments(const Task<C, true>& task, DigitTable& 
         MomentTotals<CentralSums::powers> totals{};
         std::uint32_t samples = 0;
         const auto sum = [&](auto plain, auto of) {
-            samples = sweep_moments<C, plain()>(task.image, share, plan, table, row, task.common().rgb, totals, of);
+            samples = sweep_moments<C, plain()>(task.image, partition, plan, table, row, task.common().rgb, totals, of);
         };
-        if (!plan.constant() && plan.facts.rejected == 0) sum(std::true_type{}, NoTile{});
-        if (!plan.constant() && plan.facts.rejected != 0) sum(std::false_type{}, tile);
+        if (!plan.constant() && plan.facts.rejected == 0) sum(std::true_type{}, NoResidentImage{});
+        if (!plan.constant() && plan.facts.rejected != 0) sum(std::false_type{}, of_image);
         merge_moments<1, CentralSums::powers>(
             [&](int, int k) { return again ? core::i128{0} : totals.sum(k, samples * bits_of(CentralSums::low_base)); },
             AddToRows{&task.row(row)});
-        if (!again && share.first == 0 && times != 0) add_terms(task, plan, row, plan.fill(), times);
+        if (!again && partition.first == 0 && times != 0) add_terms(task, plan, row, plan.fill(), times);
     };
-    if (!about_mean) return count_digits<2>(task, table, row, share, 0, plan.fill(), times, sweep);
+    if (!about_mean) return count_digits<2>(task, table, row, partition, 0, plan.fill(), times, sweep);
     table.template prepare<2>(task, row, 0, 0, dynamic_shared);
     sweep(false);
 }

@@ -1,4 +1,4 @@
-// Samples of f32 images: a row's values out of what was loaded together, and the sweeps that load them.
+// Samples of f32 images: a row's values out of a group, and the sweeps that load groups.
 #pragma once
 
 #include <type_traits>
@@ -46,9 +46,9 @@ __device__ inline void row_values(const Pixels& pixels, int row, bool rgb, float
 __device__ inline bool is_finite(float value) {
     return fabsf(value) < INFINITY;
 }
-/// Whether a sample counts: it is finite, and its pixel valid.
+/// Whether a sample is valid: it is finite, and its pixel is valid.
 template <class Valid>
-__device__ inline bool is_counted(float value, const Valid& valid, int pixel) {
+__device__ inline bool is_valid(float value, const Valid& valid, int pixel) {
     return is_finite(value) && valid[pixel];
 }
 
@@ -71,21 +71,21 @@ __device__ inline void widen(const float (&values)[N], double (&wide)[N]) {
     for (int i = 0; i < N; ++i) wide[i] = values[i];
 }
 
-/// Shows `visit` this thread's share, see sweep_one_row and, of `Unroll` and `Few`, Loads; or its part of a Tile; or
-/// with an image's mask which pixels count.
-template <int C, int Unroll, int Few = 0, class Visit, class OfImage = NoTile>
-__device__ __forceinline__ void sweep_floats(const Image& image, const Share& share, Visit& visit,
-                                             const OfImage& tile = {}) {
-    if constexpr (is_kept<OfImage>) {
-        tile.template sweep<C, Unroll>(visit);
-        tile.template sweep_end<C>(image, visit);
+/// Shows `visit` this thread's partition, see sweep_one_row and, of `Unroll`, Loads; or its part of a ResidentImage;
+/// or, with an image's mask, the pixels and which of them are valid.
+template <int C, int Unroll, class Visit, class OfImage = NoResidentImage>
+__device__ __forceinline__ void sweep_f32(const Image& image, const WorkPartition& partition, Visit& visit,
+                                          const OfImage& of_image = {}) {
+    if constexpr (is_resident<OfImage>) {
+        of_image.template sweep<C, Unroll>(visit);
+        of_image.template sweep_end<C>(image, visit);
     } else if constexpr (std::is_same_v<OfImage, Mask>) {
-        Masked<float, C, Visit> masked{visit, tile};
-        sweep_floats<C, Unroll, Few>(image, share, masked);
+        Masked<float, C, Visit> masked{visit, of_image};
+        sweep_f32<C, Unroll>(image, partition, masked);
     } else if (in_one_row<float, C>(image)) {
-        sweep_one_row<float, C>(image, share, Loads<Unroll, false, Few>{}, visit);
+        sweep_one_row<float, C>(image, partition, Loads<Unroll>{}, visit);
     } else {
-        sweep_rows<float, C>(image, share, Loads<Unroll, false, Few>{}, visit);
+        sweep_rows<float, C>(image, partition, Loads<Unroll>{}, visit);
     }
 }
 

@@ -14,10 +14,10 @@ struct BlockPlan {
     RowPlan rows[5];
     core::FloatBins bins;
     /// Position, twice the same: lanes read either, so that the compiler does not know that the warp has it in common.
-    /// Else it would lie in uniform registers, of which an operation takes one, and be copied for every sample.
+    /// Otherwise it would lie in uniform registers (an operation takes one) and be copied for every sample.
     BinPosition position[2];
     bool slots;  ///< they fit, and `position` gives the right bins
-    bool plain;  ///< every sample counts and is within the range
+    bool plain;  ///< every sample is valid and within the range
     bool rgb;
     DigitTable* digits;  ///< full
 };
@@ -48,7 +48,7 @@ __device__ inline void make_plan(const Task<C, Full>& task, BlockPlan& plan) {
     __syncthreads();  // the plan, for all
 }
 
-/// Bars the compiler from looking at all rows together, which would take up registers.
+/// Bars the compiler from accumulating all rows together, which would take up registers.
 __device__ inline void one_row_after_the_other() {
     asm volatile("" ::: "memory");
 }
@@ -76,11 +76,11 @@ struct SecondDigitCounter {
     __device__ void counted() const {}
     template <class Add>
     __device__ void finish(Add) const {
-        __syncthreads();  // what all threads counted
+        __syncthreads();  // all threads' counts
     }
 };
 
-/// Base of them in brief: sums up two powers, of all rows together.
+/// Base of both counters in brief: sums up two powers, of all rows together.
 template <int C>
 struct SumCounter {
     static constexpr int rows = rows_of(C), powers = RawSums::powers;
@@ -121,7 +121,7 @@ struct SumCounter {
     __device__ void add(int r, const float (&)[N], const double (&wide)[N]) {
         sums[r].add(wide, scale_of(r));
     }
-    /// Adds the rests of small samples, which are seldom.
+    /// Adds the rests of small samples, a rare case.
     template <int N, int each>
     __device__ void add_rests(int r, const float (&values)[N][each]) {
         std::uint32_t smallest = ~0u;
@@ -155,7 +155,7 @@ struct SumCounter {
             one_row_after_the_other();
         }
     }
-    /// Totals with what was folded before, if `some` was.
+    /// Totals with the earlier folds, if `some` were.
     __device__ MomentTotals<powers> totals_of(int r, bool some) const {
         MomentTotals<powers> totals = some ? seldom.totals[r] : MomentTotals<powers>{};
         sums[r].add_to(totals, scale_of(r));
@@ -176,13 +176,13 @@ struct SumCounter {
 template <int C, bool Full>
 using DetailCounter = std::conditional_t<Full, SecondDigitCounter<C>, SumCounter<C>>;
 
-/// Samples that a SlotCounter may meet: `Any`, or only such as count and are within the range. Or SpeculativeSamples.
+/// Samples that a SlotCounter may meet: `Any`, or only valid ones within the range. Or SpeculativeSamples.
 template <bool Any>
 struct Samples {
     static constexpr bool any = Any, speculative = false;
 };
 
-/// Counter into Slots. Samples that do not count are counted as the row's fill.
+/// Counter into Slots. Excluded and non-finite samples are counted as the row's fill.
 template <int C, bool Full, class Allowed>
 struct SlotCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
@@ -232,7 +232,7 @@ struct SlotCounter : DetailCounter<C, Full> {
         one_row_after_the_other();
     }
     template <int N, class Pixels, class Valid>
-    __device__ void look(const Pixels* pixels, const Valid* valid) {
+    __device__ void accumulate_rows(const Pixels* pixels, const Valid* valid) {
         count_row<0, N>(pixels, valid);
         if constexpr (Base::rows > 1) {
             count_row<1, N>(pixels, valid);
@@ -243,22 +243,22 @@ struct SlotCounter : DetailCounter<C, Full> {
         this->template counted<N * pixels_of<C, Pixels>>();
     }
     template <int N, class Valid = EveryPixel>
-    __device__ void look_at_all(const Group<float, C> (&groups)[N], const Valid* valid = nullptr) {
-        look<N>(groups, valid);
+    __device__ void accumulate_all(const Group<float, C> (&groups)[N], const Valid* valid = nullptr) {
+        accumulate_rows<N>(groups, valid);
     }
     template <class Pixels, class Valid = EveryPixel>
-    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
-        look<1>(&pixels, &valid);
+    __device__ void accumulate(const Pixels& pixels, Valid valid = {}) {
+        accumulate_rows<1>(&pixels, &valid);
     }
 };
 
-/// Groups that a thread loads together: as many as it has registers for. Groups of colors in a Tile are looked at one
+/// Groups that a thread loads together: as many as it has registers for. Resident groups of colors are accumulated one
 /// by one, since a longer loop's instructions take longer to fetch than it saves.
 template <int C, bool Full, class Allowed, class OfImage>
 constexpr int detail_unroll = Full ? (C == 1 ? 4 : 2)
-                                   : (C == 1 ? 8 : (is_kept<OfImage> ? 1 : (C == 4 ? 4 : (Allowed::any ? 2 : 3))));
+                                   : (C == 1 ? 8 : (is_resident<OfImage> ? 1 : (C == 4 ? 4 : (Allowed::any ? 2 : 3))));
 
-/// Counts of a row in device memory, by slot. None lie beyond closed ends, but what lies at an end may be found there
+/// Counts of a row in device memory, by slot. None lie beyond closed ends, but the ends' own values may be found there
 /// (see BinPosition), and the fill of a row without a finite sample.
 struct SlotCounts {
     Word* counts;
@@ -285,24 +285,24 @@ __device__ __noinline__ void count_value(const Task<C, Full>& task, const BlockP
     if constexpr (!Full) add_terms(task, plan.rows[row], row, value, times);
 }
 
-/// Sweep by slots. Called: what its caller keeps would crowd out what it has in registers.
-template <int C, bool Full, class Allowed, class Add, class OfImage = NoTile>
-__device__ __noinline__ void count_slots(const Image& image, const Share& share, const BlockPlan& plan,
+/// Sweep by slots. Called, so that the caller's variables take up no registers.
+template <int C, bool Full, class Allowed, class Add, class OfImage = NoResidentImage>
+__device__ __noinline__ void count_slots(const Image& image, const WorkPartition& partition, const BlockPlan& plan,
                                          const std::uint32_t* table, int row, const Allowed& allowed,
-                                         typename DetailCounter<C, Full>::Seldom& seldom, Add add, OfImage tile = {}) {
+                                         typename DetailCounter<C, Full>::Seldom& seldom, Add add,
+                                         OfImage of_image = {}) {
     SlotCounter<C, Full, Allowed> counter(plan, table, row, allowed, seldom);
-    constexpr int few = !Full && C > 1 ? few_groups : 0;
-    sweep_floats<C, detail_unroll<C, Full, Allowed, OfImage>, few>(image, share, counter, tile);
+    sweep_f32<C, detail_unroll<C, Full, Allowed, OfImage>>(image, partition, counter, of_image);
     counter.finish(add);
 }
 
-/// Counter into any bins. Samples that do not count are left out.
+/// Counter into any bins. Excluded and non-finite samples are passed over.
 template <int C, bool Full>
 struct BinCounter : DetailCounter<C, Full> {
     using Base = DetailCounter<C, Full>;
     EstimatedBins bins;
-    std::uint32_t* replica;  ///< this lane's copy of bin 0, in shared memory; null: counted in device memory
-    int columns_log2;
+    std::uint32_t* replica;  ///< this lane's replica of bin 0, in shared memory; null: counted in device memory
+    int replicas_log2;
     std::uint32_t count;
     bool again;    ///< another sweep has counted the bins
     Word* counts;  ///< of the first row
@@ -312,8 +312,8 @@ struct BinCounter : DetailCounter<C, Full> {
                           bool bins_again, typename Base::Seldom& seldom)
         : Base(plan, row, seldom),
           bins(&plan.bins),
-          replica(task.work->columns_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->columns_log2)),
-          columns_log2(task.work->columns_log2),
+          replica(task.work->replicas_log2 < 0 ? nullptr : table + threadIdx.x % (1u << task.work->replicas_log2)),
+          replicas_log2(task.work->replicas_log2),
           count(task.common().bins),
           again(bins_again),
           counts(task.counts(Full ? row : 0)) {}
@@ -325,7 +325,7 @@ struct BinCounter : DetailCounter<C, Full> {
         else if (bin == core::FloatBins::above)
             ++above[r];
         else if (replica)
-            atomicAdd(replica + ((r * count + bin) << columns_log2), 1u);
+            atomicAdd(replica + ((r * count + bin) << replicas_log2), 1u);
         else if (!again)
             global_add(counts + static_cast<std::uint64_t>(r) * count + bin, Word{1});
         const float one[1][1] = {{value}};
@@ -334,7 +334,7 @@ struct BinCounter : DetailCounter<C, Full> {
         this->add(r, one[0], wide);
     }
     template <class Pixels, class Valid = EveryPixel>
-    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+    __device__ void accumulate(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
 #pragma unroll 1
         for (int p = 0; p < N; ++p) {
@@ -350,13 +350,13 @@ struct BinCounter : DetailCounter<C, Full> {
             for (int r = 0; r < Base::rows; ++r) {
                 float value[1];
                 this->values_of(samples, r, value);
-                if (is_counted(value[0], valid, p)) count_one(r, value[0]);
+                if (is_valid(value[0], valid, p)) count_one(r, value[0]);
             }
             this->template counted<1>();
         }
     }
     /// Adds samples beyond the range to the image's. By all threads.
-    __device__ void merge_outside(FloatRow* of_rows) const {
+    __device__ void merge_outside(F32Row* of_rows) const {
         for (int r = 0; r < Base::rows; ++r) {
             const Word under = reduce_warp(below[r], Sum{}), over = reduce_warp(above[r], Sum{});
             if (threadIdx.x % warp_lanes != 0) continue;
@@ -367,11 +367,11 @@ struct BinCounter : DetailCounter<C, Full> {
 };
 
 template <int C, bool Full, class OfImage>
-__device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& share, const BlockPlan& plan,
-                                        std::uint32_t* table, int row, bool again,
-                                        typename DetailCounter<C, Full>::Seldom& seldom, OfImage tile) {
+__device__ __noinline__ void count_bins(const Task<C, Full>& task, const WorkPartition& partition,
+                                        const BlockPlan& plan, std::uint32_t* table, int row, bool again,
+                                        typename DetailCounter<C, Full>::Seldom& seldom, OfImage of_image) {
     BinCounter<C, Full> counter(task, plan, table, row, again, seldom);
-    sweep_floats<C, 1>(task.image, share, counter, tile);
+    sweep_f32<C, 1>(task.image, partition, counter, of_image);
     counter.finish(AddToRows{&task.row(row)});
     if (!again) counter.merge_outside(&task.row(row));
 }
@@ -379,46 +379,46 @@ __device__ __noinline__ void count_bins(const Task<C, Full>& task, const Share& 
 /// Counts bins, and sums up moments of all rows (brief) or counts second digits of one; `again`: without the bins.
 /// Barriers: before shared memory is written again, after it is prepared, and in the counter's finish, before merging.
 template <int C, bool Full, class OfImage>
-__device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row, const Share& share,
-                                              bool again, OfImage tile) {
+__device__ __forceinline__ void count_details(const Task<C, Full>& task, BlockPlan& plan, int row,
+                                              const WorkPartition& partition, bool again, OfImage of_image) {
     constexpr int rows = Full ? 1 : rows_of(C);
     std::uint32_t* table = dynamic_shared;
     const std::uint32_t bins = plan.bins.bins;
-    const int columns_log2 = task.work->columns_log2;
+    const int replicas_log2 = task.work->replicas_log2;
     bool constant = true;
     for (int r = 0; r < rows; ++r) constant = constant && plan.rows[row + r].constant();
     __syncthreads();
-    if (constant) {  // a thread a row: no pixel need be read again
-        const int of = row + static_cast<int>(share.first);
-        if (share.first >= rows || again) return;
+    if (constant) {  // a thread per row: no pixel need be read again
+        const int of = row + static_cast<int>(partition.first);
+        if (partition.first >= rows || again) return;
         const RowFacts& facts = plan.rows[of].facts;
         if (facts.finite != 0) count_value(task, plan, of, facts.minimum, static_cast<std::int64_t>(facts.finite));
         return;
     }
     if (plan.slots)
         Slots<rows>::prepare(table, bins);
-    else if (columns_log2 >= 0)
-        clear_columns(table, rows * bins, columns_log2);
+    else if (replicas_log2 >= 0)
+        clear_replicas(table, rows * bins, replicas_log2);
     __syncthreads();
 
     typename DetailCounter<C, Full>::Seldom seldom;
     const AddToRows add{&task.row(row)};
     if (!plan.slots)
-        count_bins(task, share, plan, table, row, again, seldom, tile);
+        count_bins(task, partition, plan, table, row, again, seldom, of_image);
     else if (!plan.plain)
-        count_slots<C, Full>(task.image, share, plan, table, row, Samples<true>{}, seldom, add, tile);
-    else if constexpr (std::is_same_v<OfImage, Mask>)  // every pixel counts
-        count_slots<C, Full>(task.image, share, plan, table, row, Samples<false>{}, seldom, add);
+        count_slots<C, Full>(task.image, partition, plan, table, row, Samples<true>{}, seldom, add, of_image);
+    else if constexpr (std::is_same_v<OfImage, Mask>)  // every pixel is valid
+        count_slots<C, Full>(task.image, partition, plan, table, row, Samples<false>{}, seldom, add);
     else
-        count_slots<C, Full>(task.image, share, plan, table, row, Samples<false>{}, seldom, add, tile);
+        count_slots<C, Full>(task.image, partition, plan, table, row, Samples<false>{}, seldom, add, of_image);
     if (again) return;
     if (plan.slots) {
         Slots<rows>::gather(table, bins, [&](int r) { return SlotCounts(task, plan, row + r); });
-        for (int r = row; share.first == 0 && r < row + rows; ++r)
+        for (int r = row; partition.first == 0 && r < row + rows; ++r)
             if (const std::uint64_t rejected = plan.rows[r].facts.rejected)
                 count_value(task, plan, r, plan.rows[r].fill(), -static_cast<std::int64_t>(rejected));
-    } else if (columns_log2 >= 0) {
-        merge_columns(table, rows * bins, columns_log2, [&](std::uint32_t i, std::uint32_t samples) {
+    } else if (replicas_log2 >= 0) {
+        merge_replicas(table, rows * bins, replicas_log2, [&](std::uint32_t i, std::uint32_t samples) {
             if (samples != 0) global_add(task.counts(row) + i, Word{samples});
         });
     }

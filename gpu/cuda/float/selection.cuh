@@ -41,12 +41,13 @@ struct DigitCounts {
     }
 };
 
-/// Locates a row's ranks; at level 1 its pivot too, from the median's upper 16 bits. By a block: a warp a rank.
+/// Locates a row's ranks; at level 1 its pivot too, from the median's high digit of 16 bits. By a block: a warp per
+/// rank.
 template <int level, int C>
 __device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
     const bool pooled = index == core::pooled_row;
     const int lane = threadIdx.x % warp_lanes, warps = blockDim.x / warp_lanes;
-    FloatRow& row = task.row(index);
+    F32Row& row = task.row(index);
     Selection& to = row.selection;
     const std::uint64_t finite = level == 0 ? task.finite_samples(index) : 0;
     for (int r = threadIdx.x / warp_lanes; r < located_ranks; r += warps) {
@@ -75,7 +76,7 @@ __device__ __noinline__ void locate_row(const Task<C, true>& task, int index) {
     __syncwarp();
 }
 
-/// Locates all rows' ranks. By all blocks, which share the rows.
+/// Locates all rows' ranks. The rows are dealt to all blocks.
 template <int level, int C>
 __device__ void locate(const Task<C, true>& task) {
     for (int row = blockIdx.x; row < core::float_rows; row += gridDim.x)
@@ -83,7 +84,7 @@ __device__ void locate(const Task<C, true>& task) {
 }
 
 /// Order statistic r of a row, see core::required_rank.
-__device__ inline float order_statistic(const FloatRow& row, int r) {
+__device__ inline float order_statistic(const F32Row& row, int r) {
     return core::key_float(fresh(row.selection.prefix[levels - 1][r]));
 }
 

@@ -1,7 +1,8 @@
-// Speculation: from a sample of a large image's pixels a brief analysis expects its range. Where it is right, sweep 1
-// finds all that sweep 2 would, which is spared.
+// Speculation: from a sample of a large image's pixels a brief analysis expects its range. Where the speculation is
+// right, sweep 1 does the work of sweep 2, which is spared; else it is a misprediction, after which some images back
+// off.
 // Removable: kernel.cuh calls speculate(), keep_speculation() and back_off(), finish.cuh clear_sample(), and f32.cu
-// sets FloatWork::speculates and listed_of_row; without a call of speculate() the others do nothing.
+// sets F32Work::speculates and listed_of_row; without a call of speculate() the others do nothing.
 #pragma once
 
 #include "cuda/float/extremes.cuh"
@@ -10,14 +11,14 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Speculation about an image whose range is looked for. In shared memory, from a sweep 1 that relies on it on.
+/// Speculation about an image whose range is to be found. In shared memory, from a sweep 1 that relies on it on.
 ///
-/// Parts of a sample whose extremes are the same have found the image's: pixels are clipped, or of few values, as in
+/// Parts of a sample with the same extremes have found the image's: pixels are clipped, or of few values, as in
 /// pictures with 8 bits. Where parts differ, they tell how far beyond the sample's the image's extreme may be, and so
-/// between which two positions each edge of the bins: its window. What lies in one is counted as if the edge were at
-/// its lower end, and listed, to be counted right once the edges are known. Every sample is expected within those
-/// bounds, and no row's largest magnitude to reach the next power of two, on which its sums depend. What the block
-/// counts and sums up stays in its shared memory until all blocks know whether that was right.
+/// between which two positions each edge of the bins lies: its window. A sample in a window is counted as if the edge
+/// were at its lower end, and listed, to be counted right once the edges are known. Every sample is expected within
+/// those bounds, and no row's largest magnitude to reach the next power of two, on which its sums depend. The block's
+/// counts and sums stay in its shared memory until all blocks know whether that was right.
 struct Speculation {
     static constexpr int most_rows = 5;
 
@@ -47,8 +48,8 @@ __device__ inline float min_or_nan(float a, float b) {
 #endif
 }
 
-/// Samples that a SlotCounter counts by a speculation, which has windows where `Listed`. By its shared address: of a
-/// generic pointer made in the sweep's loop the compiler looks for the origin for hours.
+/// Samples that a SlotCounter counts by a speculation, which has windows where `Listed`. By its shared address: the
+/// compiler looks for hours for the origin of a generic pointer made in the sweep's loop.
 template <bool Listed>
 struct SpeculativeSamples {
     static constexpr bool any = false, speculative = true;
@@ -76,7 +77,7 @@ struct SpeculativeSamples {
         }
         return allowed;
     }
-    /// Lists the fours of which one lies in a window.
+    /// Lists each four with a sample in a window.
     template <int N, int each>
     __device__ __forceinline__ void list(int r, const float (&values)[N][each], const std::uint32_t (&nearest)[N],
                                          std::uint32_t nearest_of_all) const {
@@ -91,7 +92,7 @@ struct SpeculativeSamples {
     }
 
   private:
-    /// Whether one may be counted that lies beyond the sample's, or is not finite.
+    /// Whether a sample may be counted that lies beyond the sampled extremes, or is non-finite.
     static __device__ __noinline__ bool allows_one(std::uint32_t address, int row, float value) {
         auto& speculation = *static_cast<Speculation*>(__cvta_shared_to_generic(address));
         if (is_finite(value)) {
@@ -111,7 +112,7 @@ struct SpeculativeSamples {
         constexpr std::uint32_t listed_at = offsetof(Speculation, listed), list_at = offsetof(Speculation, list);
         const std::uint32_t at = shared_add(address + listed_at + row * 4, 1),
                             capacity = shared_load(address + std::uint32_t{offsetof(Speculation, capacity)}, 0u);
-        if (at >= capacity) return;  // which the count tells
+        if (at >= capacity) return;  // the count tells it
         std::uint64_t list;
         asm volatile("ld.shared.u64 %0, [%1];" : "=l"(list) : "r"(address + list_at));
         list += (static_cast<std::uint64_t>(row) * capacity + at) * sizeof(uint4);
@@ -126,11 +127,11 @@ struct SpeculativeSamples {
 /// Reach of an image beyond a sample of it at one end. By a warp, each lane with the key of a part's extreme there (of
 /// a minimum the complement: the larger the further out), 0 where it has none; `furthest`: of all.
 ///
-/// Where values are about as dense near the image's extreme as a little before it, those of n parts lie independent
-/// exponential distances from it. The outermost then lies E / n from it, and the m-th Σ E_k / k from the outermost, for
-/// k from n − m + 1 to n − 1, with independent exponential E of one mean. So the image's is more than a third of that
-/// sum beyond the outermost in Π k / (k + n / 3) of images, one of 280. The m-th, not the mean of all: what is rare, as
-/// the pixels of one bright spot, may be in some of the parts alone.
+/// Where values are about as dense near the image's extreme as a little before it, the extremes of n parts lie
+/// independent exponential distances from it. The outermost then lies E / n from it, and the m-th Σ E_k / k from the
+/// outermost, for k from n − m + 1 to n − 1, with independent exponential E of one mean. So the image's is more than a
+/// third of that sum beyond the outermost in Π k / (k + n / 3) of images, one of 280. The m-th, not the mean of all:
+/// rare values, as the pixels of one bright spot, may be in some of the parts alone.
 __device__ __noinline__ double beyond_sample(std::uint32_t own, std::uint32_t furthest, bool minimum) {
     constexpr int agreeing = 5, m = sample_parts / 2;  // parts that agree: the image has nothing beyond
     static_assert(sample_parts == warp_lanes);
@@ -188,7 +189,7 @@ __device__ inline void expect_edges(const Task<C, false>& task, const Extremes (
     speculation.mispredicted = &task.state().speculation.mispredicted;
 }
 
-/// Makes a speculation from the image's sample, unless it lets expect nothing. By all threads.
+/// Makes a speculation from the image's sample, unless the sample supports none. By all threads.
 template <int C>
 __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     constexpr int rows = rows_of(C);
@@ -229,7 +230,7 @@ __device__ __noinline__ void make_speculation(const Task<C, false>& task, BlockP
     __syncthreads();  // the plan, for all
 }
 
-/// Sweep 1 by a speculation. What it counts and sums up stays in the block; extremes are added to the image's.
+/// Sweep 1 by a speculation. Its counts and sums stay in the block; extremes are added to the image's.
 template <int C>
 __device__ __noinline__ void count_speculatively(const Task<C, false>& task, const BlockPlan& plan,
                                                  Speculation& speculation) {
@@ -239,28 +240,29 @@ __device__ __noinline__ void count_speculatively(const Task<C, false>& task, con
     typename DetailCounter<C, false>::Seldom seldom;
     const auto count = [&](auto samples) {
         const auto add = [of = speculation.sums](int r, int power, int part, Word sum) { of[r][power][part] = sum; };
-        count_slots<C, false>(task.image, task.share_of_grid(), plan, dynamic_shared, 0, samples, seldom, add);
+        count_slots<C, false>(task.image, task.partition_of_grid(), plan, dynamic_shared, 0, samples, seldom, add);
     };
     if (speculation.window == 0)
         count(SpeculativeSamples<false>{shared_address(&speculation)});
     else
         count(SpeculativeSamples<true>{shared_address(&speculation)});
-    // The barrier of merge_moments has shown every thread's extremes, and what it listed.
+    // The barrier of merge_moments has shown every thread's extremes and list.
     if (threadIdx.x < rows) {
         speculation.extremes.merge(threadIdx.x, task.row(threadIdx.x).found);
         if (speculation.listed[threadIdx.x] > speculation.capacity)
             *static_cast<volatile std::uint32_t*>(speculation.mispredicted) = 1;
     }
     if (speculation.window == 0) return;
-    // What the sweep has driven out of L2 is there again once all blocks have come.
+    // Lists that the sweep has driven out of L2 are there again once all blocks have come.
     constexpr int in_a_line = 128 / sizeof(uint4);
     for (int row = 0; row < rows; ++row)
         for (std::uint32_t i = threadIdx.x * in_a_line; i < speculation.listed_of(row); i += blockDim.x * in_a_line)
             asm volatile("prefetch.global.L2 [%0];" ::"l"(speculation.list_of(row) + i));
 }
 
-/// Plans sweep 2 as if there were one; returns whether this thread's edges are where they were expected, so that what
-/// is not listed is on their right side: no float at or over one is below its window, none below it over the window.
+/// Plans sweep 2 as if there were one. Returns whether this thread's edges are where they were expected, so that
+/// samples outside the list are on their right side: no float at or over an edge is below its window, none below the
+/// edge over the window.
 template <int C>
 __device__ __noinline__ bool expected_edges(const Task<C, false>& task, BlockPlan& plan,
                                             const Speculation& speculation) {
@@ -275,7 +277,7 @@ __device__ __noinline__ bool expected_edges(const Task<C, false>& task, BlockPla
     return right;
 }
 
-/// Counts what the block listed by the plan's edges, if the speculation was `right`; clears the list. By all threads.
+/// Counts the block's list by the plan's edges, if the speculation was `right`; clears the list. By all threads.
 template <int C>
 __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculation& speculation, bool right) {
     constexpr int rows = rows_of(C);
@@ -301,7 +303,7 @@ __device__ __noinline__ void count_listed(const BlockPlan& plan, const Speculati
     __syncthreads();  // every sample is counted where it belongs
 }
 
-/// Returns whether the speculation was right; what the block counted is then added to the image's. By all threads.
+/// Returns whether the speculation was right; then the block's counts are added to the image's. By all threads.
 template <int C>
 __device__ __noinline__ bool keep_speculation(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     constexpr int rows = rows_of(C);
@@ -332,17 +334,17 @@ template <int C>
 __device__ inline bool speculate(const Task<C, false>& task, BlockPlan& plan, Speculation& speculation) {
     SpeculationState& state = task.state().speculation;
     if (!is_large(task) || fresh(state.backoff) != 0) return false;
-    const Share all = task.share_of_grid();  // of a warp's pieces one of so many
-    const Share sample = {all.first / warp_lanes * warp_lanes * sample_every + all.first % warp_lanes, all.last,
-                          all.step * sample_every};
-    find_extremes(task, sample, state.sampled[blockIdx.x % sample_parts], sizeof(Extremes), NoTile{});
+    const WorkPartition all = task.partition_of_grid();  // one of so many units of a warp
+    const WorkPartition sample = {all.first / warp_lanes * warp_lanes * sample_every + all.first % warp_lanes, all.last,
+                                  all.step * sample_every};
+    find_extremes(task, sample, state.sampled[blockIdx.x % sample_parts], sizeof(Extremes), NoResidentImage{});
     wait_for_grid();  // the sample's extremes, for all blocks
     make_speculation(task, plan, speculation);
     if (speculation.made) count_speculatively(task, plan, speculation);
     return speculation.made;
 }
 
-/// Backs off: the more often a speculation was of no use, the longer none is tried. By one thread of the last block.
+/// Backs off: the more often a speculation was useless, the longer none is tried. By one thread of the last block.
 template <int C>
 __device__ inline void back_off(const Task<C, false>& task, bool right) {
     if (!is_large(task)) return;

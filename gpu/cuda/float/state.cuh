@@ -1,4 +1,5 @@
-// State of an f32 analysis: what all blocks know of an image, in device memory, and the task that a block works on.
+// State of an f32 analysis: facts of an image that all blocks know, in device memory, and the task that a block works
+// on.
 #pragma once
 
 #include <cstring>
@@ -13,17 +14,17 @@
 
 namespace gpuhist::cuda {
 
-/// Work tells how the images of a launch are gone through.
-struct FloatWork : FloatParameters {
+/// Work of a launch: how its images are gone through.
+struct F32Work : F32Parameters {
     int first_digits_log2;        ///< lane replicas of the counters of first digits
     int slots[2];                 ///< of second and third digits, that a block counts in a sweep
-    std::uint32_t digits_at;      ///< word of dynamic shared memory at which those of second digits begin
+    std::uint32_t digits_at;      ///< word of dynamic shared memory at which the slots of second digits begin
     bool slots_fit;               ///< a block's shared memory has room for the Slots of all rows
-    bool wide;                    ///< the counts are so many that all blocks write them
+    bool wide;                    ///< all blocks write the counts, which are many
     bool speculates;              ///< see Speculation
     std::uint32_t listed_of_row;  ///< fours of samples that a block's speculation has room for
-    int tile_rounds;              ///< of a Tile
-    std::uint32_t tile_at;        ///< where in dynamic shared memory it begins
+    int resident_rounds;          ///< of a ResidentImage
+    std::uint32_t resident_at;    ///< where in dynamic shared memory it begins
 };
 
 namespace {
@@ -36,7 +37,7 @@ struct Extremes {
     Word nan, positive_infinite, negative_infinite;
     std::uint32_t complement_minimum_key, maximum_key;
 };
-/// Findings hold what sweep 2 adds to them.
+/// Findings: with the sums of sweep 2.
 struct Findings : Extremes {
     Word below, above;
     PartSums sums;
@@ -66,7 +67,7 @@ struct Selection {
     std::uint32_t prefix[levels][located_ranks];  ///< keys as far as each level knows them
 };
 
-struct FloatRow {
+struct F32Row {
     Findings found;
     double pivot;
     std::int32_t exponent;
@@ -75,14 +76,14 @@ struct FloatRow {
     Selection selection;
 };
 
-/// Mapping normalizes the values of a color channel: (value − low) / divisor. Aligned for one load by `estimate`.
+/// Mapping of a color channel's values to normalized ones: (value − low) / divisor. Aligned for one load by `estimate`.
 struct alignas(16) Mapping {
     double low, inverse, divisor;
     bool keep;  ///< constant, or without a finite value: left as it is
     bool flat;  ///< all values become 0
 
-    /// Quotient by a product, which is off by under 8 of its last digit: the same float unless its digits beyond a
-    /// float's lie that near the middle of two, or it is under 2^-120, where `sure` becomes false.
+    /// Quotient by a product, which is off by under 8 of its last digit. It is the same float unless the digits beyond
+    /// a float's lie that near the middle of two floats, or it is under 2^-120, where `sure` becomes false.
     __device__ float estimate(float value, bool& sure) const {
         constexpr std::uint32_t smallest = 0x38700000, middle = 0x10000000;  // the high word of 2^-120; of 29 digits
         const double product = (value - low) * inverse;
@@ -96,17 +97,17 @@ struct alignas(16) Mapping {
 
 struct SpeculationState {
     Extremes sampled[sample_parts][core::float_rows];  ///< of the parts of a sample of the pixels
-    std::uint32_t mispredicted;                        ///< a pixel is not what the sample let expect
+    std::uint32_t mispredicted;                        ///< a pixel is not as the sample predicts
     std::uint32_t backoff;                             ///< images from here on without a speculation; stays
-    std::uint32_t last_backoff;                        ///< what it began at, 0 after a success; stays
+    std::uint32_t last_backoff;                        ///< its initial value, 0 after a success; stays
 };
 
-struct FloatState {
-    FloatRow rows[core::float_rows];
+struct F32State {
+    F32Row rows[core::float_rows];
     SpeculationState speculation;
     Mapping maps[3];
     Range equalized;        ///< the range of colors and luma
-    Word masked;            ///< pixels that do not count
+    Word masked;            ///< pixels that the mask excludes
     std::uint32_t arrived;  ///< blocks that have come to the end of a step
 };
 
@@ -120,21 +121,22 @@ struct Places {
     template <int level>
     static constexpr std::size_t digit_bytes = rows * sizeof(Word) * (slots(level) * digit_words<level>);
     template <int level>
-    static constexpr std::size_t digits = (2 * sizeof(FloatState) + 255) / 256 * 256 + (level > 0) * digit_bytes<0> +
+    static constexpr std::size_t digits = (2 * sizeof(F32State) + 255) / 256 * 256 + (level > 0) * digit_bytes<0> +
                                           (level > 1) * digit_bytes<1> + (level > 2) * digit_bytes<2>;
     static constexpr std::size_t equalized = digits<levels>;  ///< counts of the bins to equalize by
-    static constexpr std::size_t tables = equalized + rows * 65536 * sizeof(Word);
-    static constexpr std::size_t listed = tables + mapped * 65536 * sizeof(float);  ///< see Speculation
+    static constexpr std::size_t luts = equalized + rows * 65536 * sizeof(Word);
+    static constexpr std::size_t listed = luts + mapped * 65536 * sizeof(float);  ///< see Speculation
     static constexpr std::size_t listed_bytes = std::size_t{C == 1 ? 8 : 48} << 20;
     static constexpr std::size_t counts = listed + listed_bytes;  ///< as many as there are bins
 };
 
-/// Value that others wrote, not from this multiprocessor's own cache.
+/// Value that other blocks wrote, not from this multiprocessor's own cache.
 template <typename T>
 __device__ inline T fresh(const T& value) {
     return __ldcg(&value);
 }
-/// Word, or several, that others wrote. Loads stay where they are: several are under way before the first is used.
+/// Word, or several, that other blocks wrote. Loads stay where they are: several are under way before the first is
+/// used.
 __device__ inline Word fresh_word(const Word* from) {
     Word value;
     asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(value) : "l"(from));
@@ -153,23 +155,23 @@ __device__ inline T fresh_copy(const T& value) {
 
 /// Facts of a row, as sweep 1 found them.
 struct RowFacts {
-    std::uint64_t finite, rejected;  ///< samples that count, and the others of those that are looked at
-    float minimum, maximum;          ///< 0 where none counts
+    std::uint64_t finite, rejected;  ///< valid samples, and all others of the image
+    float minimum, maximum;          ///< 0 without a valid sample
 
     /// Exponent of a brief analysis's sums, whose pivot is 0.
     __device__ std::int32_t brief_exponent() const { return core::moment_exponent(0, minimum, maximum); }
 };
 
-/// Task is to analyze one image of a launch, in full or in brief.
+/// Task: to analyze one image of a launch, in full or in brief.
 template <int C, bool Full>
 struct Task {
-    const FloatWork* work;
+    const F32Work* work;
     std::int64_t index;
     Image image;
     Output output;
 
     __device__ const Common& common() const { return work->common; }
-    /// Samples of a row: one of every pixel that counts.
+    /// Samples of a row: one per pixel that the mask includes.
     __device__ std::int64_t samples() const {
         return image.pixels() - (work->mask.data ? static_cast<std::int64_t>(fresh_word(&state().masked)) : 0);
     }
@@ -178,23 +180,23 @@ struct Task {
     __device__ T* place(std::size_t offset) const {
         return reinterpret_cast<T*>(static_cast<char*>(work->workspace) + offset);
     }
-    __device__ FloatState& state() const { return place<FloatState>(0)[index & 1]; }
-    __device__ FloatRow& row(int row) const { return state().rows[row]; }
+    __device__ F32State& state() const { return place<F32State>(0)[index & 1]; }
+    __device__ F32Row& row(int row) const { return state().rows[row]; }
     template <int level>
     __device__ Word* digits(int row, int slot = 0) const {
         return place<Word>(Places<C>::template digits<level>) +
                (row * Places<C>::slots(level) + slot) * digit_words<level>;
     }
     __device__ Word* equalized(int row) const { return place<Word>(Places<C>::equalized) + row * 65536; }
-    __device__ float* table(int row) const { return place<float>(Places<C>::tables) + row * 65536; }
+    __device__ float* lut(int row) const { return place<float>(Places<C>::luts) + row * 65536; }
     __device__ Word* counts(int row) const {
         return place<Word>(Places<C>::counts) + static_cast<std::uint64_t>(row) * common().bins;
     }
-    /// This thread's share of the image beside `blocks` like its own, of which it is the one of this rank.
-    __device__ Share share(int rank, int blocks) const {
-        return dealt(pieces_in_row(image.width, Group<float, C>::pixels) * image.height, rank, blocks);
+    /// This thread's partition of the image among `blocks` blocks, this one with the given rank.
+    __device__ WorkPartition partition(int rank, int blocks) const {
+        return dealt(units_in_row(image.width, Group<float, C>::pixels) * image.height, rank, blocks);
     }
-    __device__ Share share_of_grid() const { return share(blockIdx.x, gridDim.x); }
+    __device__ WorkPartition partition_of_grid() const { return partition(blockIdx.x, gridDim.x); }
 
     __device__ RowFacts facts(const Extremes& found) const {
         const Word not_finite = found.nan + found.positive_infinite + found.negative_infinite;
@@ -208,7 +210,7 @@ struct Task {
     __device__ RowFacts facts(int r) const { return facts(fresh_copy(static_cast<const Extremes&>(row(r).found))); }
     /// Whether a full analysis finds order statistics of a row.
     __device__ static bool is_ranked(int row) { return row < rows_of(C) || (C > 1 && row == core::pooled_row); }
-    /// Samples that count of a row, or of the pooled row.
+    /// Valid samples of a row, or of the pooled row.
     __device__ std::uint64_t finite_samples(int index) const {
         const bool pooled = index == core::pooled_row;
         std::uint64_t finite = 0;
@@ -230,13 +232,14 @@ struct Task {
     }
 };
 
-/// Calls `each(row, share)` for this block's rows: blocks are dealt to rows in turn, and a row's share its pixels.
+/// Calls `each(row, partition)` for this block's rows: blocks are dealt to rows in turn, and the pixels to the blocks
+/// of a row.
 template <int C, bool Full, class Each>
 __device__ inline void for_rows(const Task<C, Full>& task, int rows, Each each) {
     const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
     for (int row = block % rows; row < rows; row += blocks) {  // several only where there are fewer blocks than rows
         const bool few = blocks < rows;
-        each(row, few ? task.share(0, 1) : task.share(block / rows, blocks / rows + (blocks % rows > row)));
+        each(row, few ? task.partition(0, 1) : task.partition(block / rows, blocks / rows + (blocks % rows > row)));
     }
 }
 

@@ -5,7 +5,7 @@
 
 namespace gpuhist::cuda {
 
-/// Σ x, Σ x², extremes. A minimum is kept as the maximum of its complement, so that all zero is nothing.
+/// Σ x, Σ x², extremes. A minimum is kept as the maximum of its complement, so that zeros are no samples.
 struct BrightnessSums {
     std::uint64_t sum, squares;
     std::uint32_t complement_minimum, maximum;
@@ -23,7 +23,7 @@ struct BrightnessSums {
         complement_minimum = max(complement_minimum, other.complement_minimum);
         maximum = max(maximum, other.maximum);
     }
-    /// `narrow`: all that is summed up fits 32 bits.
+    /// `narrow`: all sums fit 32 bits.
     __device__ void reduce_over_warp(bool narrow = false) {
         if (narrow) {
             sum = narrow_sum_over_warp(static_cast<std::uint32_t>(sum));
@@ -35,7 +35,7 @@ struct BrightnessSums {
         complement_minimum = max_over_warp(complement_minimum);
         maximum = max_over_warp(maximum);
     }
-    /// Over as many neighbouring lanes, a power of two.
+    /// Reduces over `lanes` neighboring lanes, a power of two.
     template <int lanes>
     __device__ void reduce_over_lanes() {
 #pragma unroll

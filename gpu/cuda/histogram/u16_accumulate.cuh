@@ -7,7 +7,6 @@
 #include "cuda/block/packed_counters.cuh"
 #include "cuda/histogram/brightness.cuh"
 #include "cuda/pixels/ring.cuh"
-#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 namespace {
@@ -15,24 +14,25 @@ namespace {
 constexpr int values = 65536;
 
 /// Layout of a block's shared memory: `rows` rows of counts at a time, in counters of `bits` bits. Wide, from 160 KiB:
-/// two rows of colours fit, so that pixels are read half as often, and 8 bits wrap rarely enough. Narrow fits all GPUs.
+/// two rows of colors fit, so that pixels are read half as often, and 8 bits wrap rarely enough. Other GPUs have one
+/// row of 6 bits.
 template <int C, bool Wide>
 struct Layout {
     static constexpr bool wide = Wide;
     static constexpr int bits = Wide ? (C == 1 ? 16 : 8) : 6;
     static constexpr int rows = Wide && C > 1 ? 2 : 1;
     static constexpr int roles = C == 1 ? 1 : (C + rows) / rows;  ///< of channels and luma
-    static constexpr int threads = C == 1 ? 1024 : 768;           ///< colours take more registers
+    static constexpr int threads = C == 1 ? 1024 : 768;           ///< colors take more registers
     using Counters = PackedCounters<bits>;
-    using Crowded = CrowdedPlaces<Wide ? 5 : 4>;
+    using HotBins = HotBinTable<Wide ? 5 : 4>;
     using Rings = Ring<std::uint16_t, C, C == 3 ? 1 : 2, C == 3 ? 2 : 3>;  ///< of a warp, where there is room
     static constexpr bool ringed = has_copy_engine && Wide && C > 1;
-    static constexpr int counter_words = rows * Counters::words, words = counter_words + rows * Crowded::words;
+    static constexpr int counter_words = rows * Counters::words, words = counter_words + rows * HotBins::words;
 };
 
 /// Code of luma from codes of integers in memory order, see core::luma_code.
 struct IntegerLuma {
-    std::uint32_t first, last;  ///< the factors of a pixel's first and third sample
+    std::uint32_t first, last;  ///< factors of a pixel's first and third sample
 
     __device__ explicit IntegerLuma(bool rgb)
         : first(rgb ? core::luma_red : core::luma_blue), last(rgb ? core::luma_blue : core::luma_red) {}
@@ -63,7 +63,7 @@ struct OtherLuma {
     }
 };
 
-/// Carries of packed counters, counted for each place.
+/// Carries of packed counters, counted per place.
 struct Carries {
     std::uint32_t* counts;  ///< in device memory
     std::uint32_t any;      ///< shared address of a bool: set when there is one
@@ -74,15 +74,15 @@ struct Carries {
 
 /// Memory of a block that counts.
 struct Counting {
-    std::uint32_t counters, crowded, carried;  ///< shared addresses
-    std::uint32_t rings;                       ///< likewise; 0: there are none
-    std::uint32_t* carries;                    ///< of the first row
+    std::uint32_t counters, hot_bins, carried;  ///< shared addresses
+    std::uint32_t rings;                        ///< likewise; 0: there are none
+    std::uint32_t* carries;                     ///< of the first row
     bool rgb;
     bool other, half;  ///< samples are f16 or s16; are f16
 };
 
-/// Accumulator of rows [First, Last) of each pixel, row C being luma; or adds luma up, where that is not counted.
-/// Limit: fewer than 2^32 pixels a block, whose Σ luma² < 2^64.
+/// Accumulator of rows [First, Last) of each pixel, row C being luma; where luma is not counted, it adds luma up.
+/// Limit: fewer than 2^32 pixels per block, whose Σ luma² < 2^64.
 template <int C, class L, int First, int Last, bool CountLuma, class Luma>
 struct U16Counter {
     using Pixels = Group<std::uint16_t, C>;
@@ -93,13 +93,13 @@ struct U16Counter {
     template <int Row, int N, class Valid>
     __device__ void count(const std::uint32_t (&place)[N], const Valid& valid) const {
         constexpr int at = Row - First;
-        add_samples<typename L::Counters, typename L::Crowded>(
-            counting.counters + at * L::Counters::words * 4, counting.crowded + at * L::Crowded::words * 4, place,
+        add_samples<typename L::Counters, typename L::HotBins>(
+            counting.counters + at * L::Counters::words * 4, counting.hot_bins + at * L::HotBins::words * 4, place,
             valid, Carries{counting.carries + at * values, counting.carried});
-        asm volatile("" ::: "memory");  // one row after the other: else all of them take up registers
+        asm volatile("" ::: "memory");  // one row after the other: together they take up registers
     }
     template <int N, class Valid>
-    __device__ void look_at_luma(std::uint32_t (&value)[N], const Valid& valid) {
+    __device__ void accumulate_luma(std::uint32_t (&value)[N], const Valid& valid) {
         if constexpr (CountLuma) {
 #pragma unroll
             for (std::uint32_t& v : value) v = spread(v);
@@ -122,8 +122,8 @@ struct U16Counter {
         }
     }
     template <class Valid = EveryPixel>
-    __device__ void look_at(const Pixels& loaded, const Valid& valid = {}) {
-        if constexpr (!Valid::every) {  // a warp's pixels mostly are left out together
+    __device__ void accumulate(const Pixels& loaded, const Valid& valid = {}) {
+        if constexpr (!Valid::every) {  // a warp's pixels mostly are excluded together
             const unsigned lanes = __activemask();
             if (!__any_sync(lanes, valid.any())) return;
         }
@@ -133,7 +133,7 @@ struct U16Counter {
 #pragma unroll
             for (int p = 0; p < Pixels::pixels; ++p)
                 value[p] = luma(pixels[p * C], pixels[p * C + 1], pixels[p * C + 2]);
-            look_at_luma(value, valid);
+            accumulate_luma(value, valid);
         }
 #pragma unroll
         for (uint4& word : pixels.word)
@@ -141,12 +141,12 @@ struct U16Counter {
         count_channels<First, Pixels::pixels>(valid, [&](int i) { return pixels[i]; });
     }
     template <class Valid = EveryPixel>
-    __device__ void look_at(const std::uint16_t (&sample)[C], const Valid& valid = {}) {
+    __device__ void accumulate(const std::uint16_t (&sample)[C], const Valid& valid = {}) {
         if constexpr (!Valid::every)
             if (!valid[0]) return;
         if constexpr (C > 1 && Last > C) {
             std::uint32_t value[1] = {luma(sample[0], sample[1], sample[2])};
-            look_at_luma(value, EveryPixel{});
+            accumulate_luma(value, EveryPixel{});
         }
         count_channels<First, 1>(EveryPixel{}, [&](int i) { return spread(sample[i]); });
     }
@@ -156,10 +156,11 @@ struct U16Counter {
 template <int C>
 constexpr int u16_unroll = C == 1 ? 4 : 1;
 
-/// Hot loop as a function of its own, so that what the kernel keeps does not crowd its registers.
-/// `OfImage`: Mask, or NoMask.
+/// Hot loop as a function of its own, so that the kernel's variables do not take up its registers. `OfImage`: Mask, or
+/// NoMask.
 template <int C, class L, int Role, bool CountLuma, class Luma, bool OneRow, bool Ringed, class OfImage>
-__device__ __noinline__ BrightnessSums count_role(Image image, OfImage mask, Share share, Counting counting) {
+__device__ __noinline__ BrightnessSums count_role(Image image, OfImage mask, WorkPartition partition,
+                                                  Counting counting) {
     constexpr int first = Role * L::rows, all = C == 1 ? 1 : C + 1,
                   last = first + L::rows < all ? first + L::rows : all;
     const Luma luma = [&] {
@@ -172,46 +173,47 @@ __device__ __noinline__ BrightnessSums count_role(Image image, OfImage mask, Sha
     Counter counter{counting, luma, BrightnessSums{}};
     auto sweep = [&](const auto& by, auto& visit) {
         if constexpr (OneRow)
-            sweep_one_row<std::uint16_t, C>(image, share, by, visit);
+            sweep_one_row<std::uint16_t, C>(image, partition, by, visit);
         else
-            sweep_rows<std::uint16_t, C>(image, share, by, visit);
+            sweep_rows<std::uint16_t, C>(image, partition, by, visit);
     };
     if constexpr (std::is_same_v<OfImage, Mask>) {
         Masked<std::uint16_t, C, Counter> masked{counter, mask};
-        sweep(Loads<u16_unroll<C>, C == 3, few_groups>{}, masked);
+        sweep(Loads<u16_unroll<C>, C == 3>{}, masked);
     } else if constexpr (Ringed) {
         sweep(typename L::Rings{counting.rings}, counter);
     } else {
-        sweep(Loads<u16_unroll<C>, C == 3, few_groups>{}, counter);
+        sweep(Loads<u16_unroll<C>, C == 3>{}, counter);
     }
-    __syncwarp();  // what follows a call may be a barrier
+    __syncwarp();  // a barrier may follow the call
     return counter.sums;
 }
 template <int C, class L, int Role, bool CountLuma, class OfImage, class Luma = IntegerLuma>
-__device__ inline BrightnessSums count_role(const Image& image, const OfImage& mask, const Share& share,
+__device__ inline BrightnessSums count_role(const Image& image, const OfImage& mask, const WorkPartition& partition,
                                             const Counting& counting) {
     constexpr bool ringed = L::ringed && !std::is_same_v<OfImage, Mask>;
     if constexpr (ringed)
         if (counting.rings != 0)
             return in_one_row<std::uint16_t, C>(image)
-                       ? count_role<C, L, Role, CountLuma, Luma, true, true>(image, mask, share, counting)
-                       : count_role<C, L, Role, CountLuma, Luma, false, true>(image, mask, share, counting);
-    if constexpr (L::wide && !ringed)  // others do without: sweep_rows takes any image
+                       ? count_role<C, L, Role, CountLuma, Luma, true, true>(image, mask, partition, counting)
+                       : count_role<C, L, Role, CountLuma, Luma, false, true>(image, mask, partition, counting);
+    if constexpr (L::wide && !ringed)  // others use sweep_rows, which takes any image
         if (in_one_row<std::uint16_t, C>(image))
-            return count_role<C, L, Role, CountLuma, Luma, true, false>(image, mask, share, counting);
-    return count_role<C, L, Role, CountLuma, Luma, false, false>(image, mask, share, counting);
+            return count_role<C, L, Role, CountLuma, Luma, true, false>(image, mask, partition, counting);
+    return count_role<C, L, Role, CountLuma, Luma, false, false>(image, mask, partition, counting);
 }
 template <int C, class L, int Role = 0, class OfImage>
-__device__ inline BrightnessSums count_role(int role, const Image& image, const OfImage& mask, const Share& share,
-                                            const Counting& counting, bool count_luma) {
+__device__ inline BrightnessSums count_role(int role, const Image& image, const OfImage& mask,
+                                            const WorkPartition& partition, const Counting& counting, bool count_luma) {
     if constexpr (Role + 1 < L::roles) {
-        if (role != Role) return count_role<C, L, Role + 1>(role, image, mask, share, counting, count_luma);
-        return count_role<C, L, Role, true, OfImage>(image, mask, share, counting);
-    } else {                  // the one that luma belongs to
-        if constexpr (C > 1)  // always counted of others
-            if (counting.other) return count_role<C, L, Role, true, OfImage, OtherLuma>(image, mask, share, counting);
-        if (C == 1 || count_luma) return count_role<C, L, Role, true, OfImage>(image, mask, share, counting);
-        return count_role<C, L, Role, C == 1, OfImage>(image, mask, share, counting);
+        if (role != Role) return count_role<C, L, Role + 1>(role, image, mask, partition, counting, count_luma);
+        return count_role<C, L, Role, true, OfImage>(image, mask, partition, counting);
+    } else {                  // the role of luma
+        if constexpr (C > 1)  // f16 and s16 always count it
+            if (counting.other)
+                return count_role<C, L, Role, true, OfImage, OtherLuma>(image, mask, partition, counting);
+        if (C == 1 || count_luma) return count_role<C, L, Role, true, OfImage>(image, mask, partition, counting);
+        return count_role<C, L, Role, C == 1, OfImage>(image, mask, partition, counting);
     }
 }
 

@@ -1,4 +1,4 @@
-// 16-bit images: the kernel, of a single image, a batch or a list, and of a single image with a mask.
+// 16-bit images: the kernel of a single image, a batch or a list, and of a single image with a mask.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct ImageCounts {
         return numbers;
     }
 };
-/// Builds an image's LUTs by blocks of which this one has the given rank.
+/// Builds an image's LUTs by `blocks` blocks, this one with the given rank.
 template <int C>
 __device__ __noinline__ void make_luts(const Common& common, std::int64_t i, const Word (*pages)[page_count],
                                        core::Line<std::uint16_t>* lines, int rank, int blocks) {
@@ -48,26 +48,24 @@ __device__ __noinline__ void make_luts(const Common& common, std::int64_t i, con
 template <int C, class L, class Images, class OfImage>
 struct U16Steps {
     using Counters = typename L::Counters;
-    using Crowded = typename L::Crowded;
+    using HotBins = typename L::HotBins;
     const Images& images;
     const CountParameters& p;
-    RowSums* sums;                     ///< in shared memory, as the next two: of the image's rows
-    core::Line<std::uint16_t>* lines;  ///< one a colour, of the image that is normalised
+    RowSums* sums;                     ///< of the image's rows, in shared memory, as the next two
+    core::Line<std::uint16_t>* lines;  ///< one per color, of the image that is normalized
     bool* carried;                     ///< whether any counter wrapped
     int rows = C == 1 ? 1 : C + p.count_luma;
     U16Workspace<L>& workspace = *static_cast<U16Workspace<L>*>(p.workspace);
 
     __device__ bool alone(std::int64_t i) const { return images.image(i).pixels() <= p.alone_pixels; }
-    __device__ std::int64_t pieces(std::int64_t i) const {
-        return images.pieces_before(i + 1) - images.pieces_before(i);
-    }
-    /// Does an image that this block has alone.
+    __device__ std::int64_t units(std::int64_t i) const { return images.units_before(i + 1) - images.units_before(i); }
+    /// Analyzes an image by this block alone.
     __device__ void do_alone(std::int64_t i) const {
         const Image image = images.image(i);
         BlockPartial<L>& partial = workspace.blocks[blockIdx.x];
         if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
         for (int role = 0; role < L::roles; ++role) {
-            count(role, image, dealt(pieces(i), 0, 1), partial);
+            count(role, image, dealt(units(i), 0, 1), partial);
             for (int row = role * L::rows; row < min((role + 1) * L::rows, rows); ++row) {
                 const int at = row - role * L::rows;
                 RowSums own = write_counts<C, L>(p.common, dynamic_shared + at * Counters::words,
@@ -91,17 +89,17 @@ struct U16Steps {
         if (p.common.normalize) apply(i, 0, 1);
         __syncthreads();  // shared memory may be written again
     }
-    // Images that all blocks share: count, merge, normalize, with all blocks at the same step.
+    // Images of all blocks together: count, merge, normalize, with all blocks at the same step.
     __device__ void count_shared(std::int64_t i) const {
         const int role = Crew::role_of(blockIdx.x, L::roles, p.count_luma);
         const Crew crew(role, L::roles, p.count_luma);
         const int rank = crew.rank(blockIdx.x);
         BlockPartial<L>& carrier = workspace.blocks[crew.block(rank % carriers)];
         if (threadIdx.x < 5) sums[threadIdx.x] = RowSums{};
-        if (blockIdx.x == 0 && p.common.normalize)  // before anybody adds to them
+        if (blockIdx.x == 0 && p.common.normalize)  // before any block adds to them
             for (int k = threadIdx.x; k < 5 * page_count; k += blockDim.x)
                 workspace.blocks[0].pages[k / page_count][k % page_count] = 0;
-        count(role, images.image(i), dealt(pieces(i), rank, crew.blocks()), carrier);
+        count(role, images.image(i), dealt(units(i), rank, crew.blocks()), carrier);
         auto* to = reinterpret_cast<uint4*>(workspace.blocks[blockIdx.x].words);
         const auto* from = reinterpret_cast<const uint4*>(dynamic_shared);
         for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) to[w] = from[w];
@@ -131,7 +129,7 @@ struct U16Steps {
         make_luts<C>(p.common, i, workspace.blocks[0].pages, lines, blockIdx.x, gridDim.x);
         bool last = threadIdx.x == 0;
         if (core::with_mode(p.common.normalization.mode, [](auto mode) { return is_stretch<decltype(mode)>; })) {
-            __syncthreads();  // what this block writes of the LUTs
+            __syncthreads();  // this block's part of the LUTs
             last = last && arrives_last(&workspace.arrived, gridDim.x);
         } else {
             wait_for_grid();
@@ -140,18 +138,19 @@ struct U16Steps {
         if (last) publish(result_of(p.common, i));
         apply(i, blockIdx.x, gridDim.x);
     }
-    /// Counts one role's rows of a share in shared memory; luma that is not counted is added to sums[C].
-    __device__ void count(int role, const Image& image, const Share& share, BlockPartial<L>& carrier) const {
-        std::uint32_t* crowded = dynamic_shared + L::counter_words;
+    /// Counts one role's rows of a partition in shared memory; luma that is not counted is added to sums[C].
+    __device__ void count(int role, const Image& image, const WorkPartition& partition,
+                          BlockPartial<L>& carrier) const {
+        std::uint32_t* hot_bins = dynamic_shared + L::counter_words;
         auto* words = reinterpret_cast<uint4*>(dynamic_shared);
         for (int w = threadIdx.x; w < L::counter_words / 4; w += blockDim.x) words[w] = uint4{};
-        for (int w = threadIdx.x; w < L::rows * Crowded::words; w += blockDim.x)
-            crowded[w] = Crowded::initial(w % Crowded::words);
+        for (int w = threadIdx.x; w < L::rows * HotBins::words; w += blockDim.x)
+            hot_bins[w] = HotBins::initial(w % HotBins::words);
         if (threadIdx.x == 0) *carried = false;
         __syncthreads();  // counters, sums and the flag, for all
         const std::uint32_t rings = p.rings ? shared_address(dynamic_shared + L::words) : 0;
         const Counting counting{shared_address(dynamic_shared),
-                                shared_address(crowded),
+                                shared_address(hot_bins),
                                 shared_address(carried),
                                 rings,
                                 carrier.carries[0],
@@ -164,7 +163,7 @@ struct U16Steps {
             else
                 return NoMask{};
         }();
-        BrightnessSums luma = count_role<C, L>(role, image, mask, share, counting, p.count_luma);
+        BrightnessSums luma = count_role<C, L>(role, image, mask, partition, counting, p.count_luma);
         if (C > 1 && rows == C && role == L::roles - 1) {
             luma.reduce_over_warp();
             if (threadIdx.x % warp_lanes == 0)
@@ -174,7 +173,7 @@ struct U16Steps {
         }
         __syncthreads();  // all samples are counted
         for (int at = 0; at < L::rows; ++at)
-            Crowded::template merge<Counters>(crowded + at * Crowded::words,
+            HotBins::template merge<Counters>(hot_bins + at * HotBins::words,
                                               counting.counters + at * Counters::words * 4,
                                               Carries{carrier.carries[at], counting.carried});
         __syncthreads();
@@ -182,23 +181,23 @@ struct U16Steps {
     __device__ void apply(std::int64_t i, int rank, int blocks) const {
         const Image image = images.image(i);
         const Output output = images.output_of(i);
-        const Share share = dealt(pieces_of_samples<std::uint16_t, C>(image), rank, blocks);
-        const bool separate = tables_of(C, p.common.normalization) > 1;
+        const WorkPartition partition = dealt(units_of_samples<std::uint16_t, C>(image), rank, blocks);
+        const bool separate = lut_count(C, p.common.normalization) > 1;
         core::with_mode(p.common.normalization.mode, [&](auto mode) {
             using Mode = decltype(mode);
             using O = Written<Mode, std::uint16_t>;
             auto write = [&](auto map) {
-                write_mapped(image, share, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
+                write_mapped(image, partition, MappedWriter<std::uint16_t, C, O, decltype(map)>{map, output});
             };
-            const O* table = luts_of<O>(p.common, i);
+            const O* luts = luts_of<O>(p.common, i);
             constexpr int words = values * sizeof(O) / 4;
             if constexpr (is_stretch<Mode>) {
                 write(LineMap<std::uint16_t, Mode>{lines});
             } else if (separate || L::words < words) {
-                write(LutMap<std::uint16_t, O, false>(table, separate));
+                write(LutMap<std::uint16_t, O, false>(luts, separate));
             } else if constexpr (L::words >= words) {
-                // One table for all is copied into shared memory where it fits; others are read through the caches.
-                const auto* from = reinterpret_cast<const uint4*>(table);
+                // One LUT for all is copied into shared memory where it fits; others are read through the caches.
+                const auto* from = reinterpret_cast<const uint4*>(luts);
                 auto* near = reinterpret_cast<uint4*>(dynamic_shared);
                 for (int w = threadIdx.x; w < words / 4; w += blockDim.x) near[w] = __ldcg(from + w);
                 __syncthreads();
@@ -208,14 +207,14 @@ struct U16Steps {
     }
 };
 
-/// Kernel of all 16-bit images: counts every channel and luma, or sums luma up, and writes the normalised copy where it
-/// is asked for. Launch: one block a multiprocessor of whole warps, at least as many as roles; cooperative where images
-/// are shared. A block has the counters of few rows, see Layout. Small images are dealt to the blocks, which do each
-/// alone, a role after the other. Large ones follow one by one: blocks are dealt to the roles, see Crew, those of a
-/// role share the pixels, and each leaves its counters in its partial; after a grid barrier all add up the partials, a
-/// stretch of words each, and the last to finish writes the numbers. Limit: fewer than 2^32 pixels a block. Barriers in
-/// a block: after clearing and before reading counters, since any thread may count any value. Bytes: each pixel is read
-/// once a role, and its byte of a mask; for the copy once more.
+/// Kernel of all 16-bit images: counts every channel and luma, or sums luma up, and writes the normalized copy where
+/// the launch asks for it. Launch: one block per multiprocessor of whole warps, at least as many as roles; cooperative
+/// where images are shared. A block has the counters of few rows, see Layout. Small images are dealt to the blocks,
+/// each alone, a role after the other. Large ones follow one by one: blocks are dealt to the roles, see Crew; the
+/// blocks of a role count the pixels together, and each leaves its counters in its partial. After a grid barrier all
+/// add up the partials, a stretch of words each, and the last to finish writes the numbers. Limit: fewer than 2^32
+/// pixels per block. Barriers in a block: after clearing and before reading counters, since any thread may count any
+/// value. Bytes: each pixel is read once per role, and its byte of a mask; for the copy once more.
 template <int C, class L, class Images, class OfImage = NoMask>
 __global__ void __launch_bounds__(L::threads, 1)
     u16_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p) {
@@ -223,7 +222,7 @@ __global__ void __launch_bounds__(L::threads, 1)
     __shared__ core::Line<std::uint16_t> lines[3];
     __shared__ bool carried, last_block;
     const U16Steps<C, L, Images, OfImage> kernel{images, p, sums, lines, &carried};
-    if constexpr (std::is_same_v<OfImage, Mask>) {  // a single image, of which no copy is written
+    if constexpr (std::is_same_v<OfImage, Mask>) {  // a single image without a copy
         kernel.count_shared(0);
         wait_for_grid();
         kernel.merge_shared(0, &last_block);
@@ -236,7 +235,7 @@ __global__ void __launch_bounds__(L::threads, 1)
 
         std::int64_t i = -1;
         for (std::int64_t seen = 0; seen < p.shared_images; ++seen) {
-            while (kernel.alone(++i)) continue;                               // on to the next image that is shared
+            while (kernel.alone(++i)) continue;                               // on to the next shared image
             if (seen > 0 || p.shared_images < images.count) wait_for_grid();  // the images before
             kernel.count_shared(i);
             wait_for_grid();

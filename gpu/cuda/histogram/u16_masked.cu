@@ -8,8 +8,8 @@ template <int C>
 void launch_masked_u16(const Tensor& images, const CountParameters& p, const Launch& launch) {
     with_layout<C>(launch, [&](auto layout) {
         using L = decltype(layout);
-        const Shape shape{launch.multiprocessors, L::threads, L::words * sizeof(std::uint32_t)};
-        launch_kernel(launch, u16_kernel<C, L, Tensor, Mask>, true, shape, images, p);
+        const LaunchConfiguration configuration{launch.multiprocessors, L::threads, L::words * sizeof(std::uint32_t)};
+        launch_kernel(launch, u16_kernel<C, L, Tensor, Mask>, true, configuration, images, p);
     });
 }
 

@@ -8,26 +8,27 @@
 #include "cuda/host/launcher.cuh"
 #include "cuda/normalize/lut.cuh"
 #include "cuda/results.cuh"
+#include "cuda/tuning.hpp"
 
 namespace gpuhist::cuda {
 namespace {
 
 constexpr int page_count = values / page_values;
 
-/// Blocks that add up the carries, of those that count the same rows.
+/// Blocks that add up the carries of all blocks with the same rows.
 constexpr int carriers = 8;
 
-/// Block partial: what one block counted, in device memory.
+/// Block partial: counters of one block, in device memory.
 template <class L>
 struct alignas(256) BlockPartial {
     std::uint32_t words[L::rows][L::Counters::words];
-    std::uint32_t carries[L::rows][values];  ///< of each place; zero but between counting and merging
-    Word pages[5][page_count];  ///< samples in a row's pages, for LUTs; the first block's: of an image that all share
+    std::uint32_t carries[L::rows][values];  ///< per place; zero but between counting and merging
+    Word pages[5][page_count];  ///< samples in a row's pages, for LUTs; the first block's: of a shared image
     bool carried;               ///< whether a carry is not zero
 };
 
-/// Sums of a row over a whole image, of codes; Σ x² in parts that 64 bits hold. Of f16: how many samples are NaN, −Inf
-/// and +Inf, and the extremes of the others. Zero between images.
+/// Sums of a row over a whole image, of codes; Σ x² in parts that 64 bits hold. Of f16: the numbers of NaN, −Inf and
+/// +Inf, and the extremes of the finite samples. Zero between images.
 struct RowSums {
     union {
         Word sum, nan;
@@ -39,7 +40,7 @@ struct RowSums {
         Word squares_high, plus_infinite;
     };
     std::uint32_t complement_minimum, maximum;
-    Word samples;  ///< with those that are not finite
+    Word samples;  ///< non-finite ones included
 
     __device__ void add(std::uint32_t code, std::uint64_t times) {
         if (times == 0) return;
@@ -74,7 +75,7 @@ struct RowSums {
         maximum = reduce_warp(maximum, Max{});
         samples = reduce_warp(samples, Sum{});
     }
-    /// Adds to sums that others add to as well, in shared or device memory.
+    /// Adds to sums of several blocks or warps, in shared or device memory.
     __device__ void add_to(RowSums& all) const {
         if ((complement_minimum | sum | squares_low | squares_high) == 0) return;  // no sample
         atomicAdd(&all.samples, samples);
@@ -91,12 +92,12 @@ template <class L>
 struct U16Workspace {
     RowSums sums[5];
     std::uint32_t arrived;
-    BlockPartial<L> blocks[1];  ///< one a block
+    BlockPartial<L> blocks[1];  ///< one per block
 };
 
-/// Blocks of one role, which is to count some rows together. They are dealt to the roles in turn; to two, by the work
-/// of each, so that both keep the same pace and the second to read pixels finds them in L2. Two rows and luma's sums
-/// are as much work as two rows. Limit: 3 blocks.
+/// Crew: the blocks of one role, which count some rows together. They are dealt to the roles in turn; to two, by the
+/// work of each, so that both keep the same pace and the second to read pixels finds them in L2. Two rows and luma's
+/// sums are as much work as two rows. Limit: 3 blocks.
 class Crew {
   public:
     __device__ Crew(int role, int roles, bool count_luma)
@@ -136,7 +137,8 @@ __device__ inline void write_count(const Common& common, std::uint32_t place, Wo
         sums.add(code, n);
 }
 
-/// Writes a row's counts from a block's counters and carries (null: none), and clears these. Returns the thread's sums.
+/// Writes a row's counts from a block's counters and carries (null: none), and clears the carries. Returns the thread's
+/// sums.
 template <int C, class L>
 __device__ __noinline__ RowSums write_counts(const Common& common, const std::uint32_t* words, std::uint32_t* carries,
                                              Word* counts) {
@@ -161,8 +163,8 @@ __device__ __noinline__ RowSums write_counts(const Common& common, const std::ui
     return sums;
 }
 
-/// Adds up what the blocks of each role counted, and each row's sums and pages in the workspace, a chunk of words at a
-/// time, several a lane. The block's groups of threads take turns reading the blocks' counters.
+/// Adds up the counters of each role's blocks, and each row's sums and pages in the workspace, a chunk of words at a
+/// time, several per lane. The block's groups of threads take turns reading the blocks' counters.
 template <int C, class L>
 __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_t i, RowSums* sums) {
     using Counters = typename L::Counters;
@@ -235,12 +237,12 @@ __device__ __noinline__ void add_up_blocks(const CountParameters& p, std::int64_
     __syncwarp();
 }
 
-/// Writes the numbers of a row of f16, whose −0 counts as +0. By one thread, when the row's counts are written.
+/// Writes the numbers of a row of f16, where −0 counts as +0. By one thread, when the row's counts are written.
 __device__ inline void write_half_row(ChannelResult& result, Word* counts, const RowSums& sums) {
     constexpr std::uint32_t zero = 0x8000, minus_zero = zero - 1;
     counts[zero] = __ldcg(counts + zero) + __ldcg(counts + minus_zero);
     counts[minus_zero] = 0;
-    const auto value = [](std::uint32_t code) {  // 0 added: of −0 too it is 0
+    const auto value = [](std::uint32_t code) {  // adding 0 turns −0 into 0
         return double(core::to_float(core::sample_at<Half>(static_cast<std::uint16_t>(code))) + 0.0f);
     };
     const bool any = sums.complement_minimum != 0;
@@ -268,7 +270,7 @@ __device__ __noinline__ void write_rows(const CountParameters& p, std::int64_t i
         if (p.common.depth == Depth::f16)
             write_half_row(result, counts_of(p.common, i, to), s);
         else
-            write_channel(result, p.common.depth, sums[0].samples, s.sum,  // luma's are as many
+            write_channel(result, p.common.depth, sums[0].samples, s.sum,  // luma has as many
                           static_cast<core::u128>(s.squares_low) + (static_cast<core::u128>(s.squares_high) << 32),
                           ~s.complement_minimum, s.maximum);
     }

@@ -1,4 +1,5 @@
-// 8-bit images, one a launch. In a unit of its own, as a kernel keeps more in registers the fewer share its functions.
+// 8-bit images, one per launch. In a unit of its own, as a kernel keeps more in registers the fewer share its
+// functions.
 
 #include <algorithm>
 #include <type_traits>
@@ -8,7 +9,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Writes the result of a single image from what all blocks added up.
+/// Writes the result of a single image from the total of all blocks.
 template <int C, typename O>
 __device__ __noinline__ void complete_image(const Common& common, std::int64_t pixels, int rows, const Total<C>& total,
                                             Kept<C, O>& kept) {
@@ -21,11 +22,11 @@ __device__ __noinline__ void complete_image(const Common& common, std::int64_t p
 }
 
 /// Kernel of a single image under 2^32 pixels: counts every channel and, with CountLuma, luma; else sums luma up. Then,
-/// for O not void, writes the normalised copy. Launch: any grid of 1024 threads a block; cooperative where a copy is
-/// written. Each block adds its counts to a total in device memory, and the last to arrive writes the result; where all
-/// normalise, they wait for it, build the LUTs each for itself, and the first whose pixels are done writes the result.
+/// for O not void, writes the normalized copy. Launch: any grid of 1024 threads per block; cooperative where a copy is
+/// written. Each block adds its counts to a total in device memory, and the last to arrive writes the result. Where all
+/// normalize, they wait for it, each builds the LUTs for itself, and the first with its pixels done writes the result.
 /// Barriers: after clearing and before gathering, since any lane may count into any bin. Bytes: each pixel is read
-/// once; for the copy, where it is in no Tile, once more.
+/// once; for the copy, where it is not resident, once more.
 template <int C, bool CountLuma, typename O>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     u8_image_kernel(const __grid_constant__ Image image, const __grid_constant__ Output output,
@@ -35,22 +36,23 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
     __shared__ Kept<C, O> kept;
     const Common& common = p.common;
 
-    // Initialise.
-    const Tile<std::uint8_t, C> tile(image, shared_address(dynamic_shared + rows * values * 32),
-                                     std::is_void_v<O> ? 0 : p.tile_rounds);
-    tile.begin();
+    // Initialize.
+    const ResidentImage<std::uint8_t, C> resident(image, shared_address(dynamic_shared + rows * values * 32),
+                                                  std::is_void_v<O> ? 0 : p.resident_rounds);
+    resident.begin();
     auto& workspace = *static_cast<U8Workspace<C>*>(p.workspace);
     auto* generation = static_cast<volatile std::uint32_t*>(&workspace.generation);
-    clear_columns(rows * values * 32);
+    clear_replicas(rows * values * 32);
     __syncthreads();
     if (threadIdx.x == 0) kept.launch = *generation;  // one warp waits for it, while the others sweep
 
     // Accumulate.
     constexpr int wanted = blocks_wanted<C, O>;
-    const Share share =
-        dealt(pieces_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height, blockIdx.x, gridDim.x);
-    const BrightnessSums luma = tile.empty() ? count_columns<C, CountLuma, wanted>(image, share, 5, p.colors())
-                                             : count_kept<C, CountLuma, wanted>(image, share, tile, p.colors());
+    const WorkPartition partition =
+        dealt(units_in_row(image.width, Group<std::uint8_t, C>::pixels) * image.height, blockIdx.x, gridDim.x);
+    const BrightnessSums luma = resident.empty()
+                                    ? count_by_replicas<C, CountLuma, wanted>(image, partition, 5, p.colors())
+                                    : count_resident<C, CountLuma, wanted>(image, partition, resident, p.colors());
     if constexpr (sums_luma) keep_luma(kept, luma);
     __syncthreads();
 
@@ -87,8 +89,8 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
             sum_up(narrow, bin, bin % values, samples, kept.partial);
         }
         make_luts<C>(common.normalization, {kept.counts, kept.partial, image.pixels()}, kept.luts);
-        apply_luts<C>(common, kept.luts, image, dealt(pieces_of_samples<std::uint8_t, C>(image), blockIdx.x, gridDim.x),
-                      output, tile);
+        apply_luts<C>(common, kept.luts, image, dealt(units_of_samples<std::uint8_t, C>(image), blockIdx.x, gridDim.x),
+                      output, resident);
         if (threadIdx.x == 0) kept.completes = atomicExch(&workspace.completed, kept.launch + 1) != kept.launch + 1;
         __syncthreads();
         if (!kept.completes) return;
@@ -101,13 +103,13 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O>)
 
 template <int C, bool CountLuma, typename O>
 void launch_image(const Launch& launch, std::size_t shared_bytes, const Tensor& images, CountParameters p) {
-    const std::int64_t blocks = blocks_for(images.pieces, u8_pixels_per_block / group_pixels(1, C));
+    const std::int64_t blocks = blocks_for(images.units, u8_pixels_per_block / group_pixels(1, C));
     if constexpr (!std::is_void_v<O>) {
-        using ImageTile = Tile<std::uint8_t, C>;
+        using Resident = ResidentImage<std::uint8_t, C>;
         const std::size_t taken = shared_bytes + sizeof(Kept<C, O>);
-        p.tile_rounds = ImageTile::rounds(images.first, std::min<std::int64_t>(blocks, launch.multiprocessors),
-                                          block_threads, launch.shared_bytes - taken, least_part_of_tile);
-        shared_bytes += ImageTile::bytes(p.tile_rounds, block_threads);
+        p.resident_rounds = Resident::rounds(images.first, std::min<std::int64_t>(blocks, launch.multiprocessors),
+                                             block_threads, launch.shared_bytes - taken, least_resident_part);
+        shared_bytes += Resident::bytes(p.resident_rounds, block_threads);
     }
     launch_kernel(launch, u8_image_kernel<C, CountLuma, O>, !std::is_void_v<O>, {blocks, block_threads, shared_bytes},
                   images.first, images.output, p);

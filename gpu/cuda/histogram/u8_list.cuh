@@ -1,4 +1,4 @@
-// 8-bit images: the kernel of several images that share the blocks, and of a single one with a mask.
+// 8-bit images: the kernel of several images by the same blocks, and of a single one with a mask.
 #pragma once
 
 #include <type_traits>
@@ -8,41 +8,41 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Part of one image that a block has, and beside whom.
-struct Part {
+/// Part of one image that a block has, beside the other blocks of that image.
+struct ImagePart {
     std::int64_t image;
-    std::int64_t first, last;  ///< the block's pieces of the image; of a single image: all
-    int first_block, blocks;   ///< those that share the image
+    std::int64_t first, last;  ///< the block's units of the image; of a single image: all
+    int first_block, blocks;   ///< of the image
     int rank;                  ///< this block's place among them
-    bool dealt;                ///< the pieces are dealt to the blocks in turn
+    bool dealt;                ///< the units are dealt to the blocks in turn
 
     __device__ bool whole() const { return blocks == 1; }
-    /// This thread's share; and of other pieces of the same image, dealt in turn.
-    __device__ Share share() const {
-        return dealt ? dealt_share(last) : Share{first + threadIdx.x, last, blockDim.x, first};
+    /// Partition of this thread; and of other units of the same image, dealt in turn.
+    __device__ WorkPartition partition() const {
+        return dealt ? dealt_partition(last) : WorkPartition{first + threadIdx.x, last, blockDim.x, first};
     }
-    __device__ Share dealt_share(std::int64_t pieces) const { return cuda::dealt(pieces, rank, blocks); }
+    __device__ WorkPartition dealt_partition(std::int64_t units) const { return cuda::dealt(units, rank, blocks); }
 };
 
-/// Partition of a launch's pixels. A single image is dealt to all blocks in turn, so that they walk through memory side
-/// by side: 2 % faster than a stretch each. Several are laid end to end and cut into as many equal stretches as there
-/// are blocks, so that none waits for another: a block has whole images, and shares at most two.
+/// Partition of a launch's pixels: one block's. A single image is dealt to all blocks in turn, so that they walk
+/// through memory side by side: 2 % faster than a stretch each. Several are laid end to end and cut into as many equal
+/// stretches as there are blocks, so that none waits for another: a block has whole images, and parts of two at most.
 template <class Images>
-class Partition {
+class BlockPartition {
   public:
-    __device__ Partition(const Images& images, int rank, int blocks)
-        : images_(images), rank_(rank), blocks_(blocks), pieces_(images.pieces_before(images.count)) {
+    __device__ BlockPartition(const Images& images, int rank, int blocks)
+        : images_(images), rank_(rank), blocks_(blocks), units_(images.units_before(images.count)) {
         begin_ = images.count == 1 ? 0 : begin_of(rank);
-        end_ = images.count == 1 ? pieces_ : begin_of(rank + 1);
+        end_ = images.count == 1 ? units_ : begin_of(rank + 1);
         first_image_ = images.count == 1 ? 0 : images.image_of(begin_);
         last_image_ = images.count == 1 ? 0 : images.image_of(end_ - 1);
     }
     __device__ int count() const { return static_cast<int>(last_image_ - first_image_) + 1; }
     __device__ std::int64_t image(int i) const { return first_image_ + i; }
-    __device__ Part operator[](int i) const {
-        Part part;
+    __device__ ImagePart operator[](int i) const {
+        ImagePart part;
         part.image = first_image_ + i;
-        const std::int64_t before = images_.pieces_before(part.image), after = images_.pieces_before(part.image + 1);
+        const std::int64_t before = images_.units_before(part.image), after = images_.units_before(part.image + 1);
         part.dealt = images_.count == 1;
         part.first = max(begin_, before) - before;
         part.last = min(end_, after) - before;
@@ -54,18 +54,16 @@ class Partition {
     }
 
   private:
-    __device__ std::int64_t begin_of(int rank) const { return pieces_ * rank / blocks_; }
-    /// The last block that begins at `piece` or before: (p + 1) · blocks − 1 over the pieces, rounded down.
-    __device__ int block_of(std::int64_t piece) const {
-        return static_cast<int>(((piece + 1) * blocks_ - 1) / pieces_);
-    }
+    __device__ std::int64_t begin_of(int rank) const { return units_ * rank / blocks_; }
+    /// Last block that begins at `unit` or before: (u + 1) · blocks − 1 over the units, rounded down.
+    __device__ int block_of(std::int64_t unit) const { return static_cast<int>(((unit + 1) * blocks_ - 1) / units_); }
 
     const Images& images_;
     int rank_, blocks_;
-    std::int64_t pieces_, begin_, end_, first_image_, last_image_;
+    std::int64_t units_, begin_, end_, first_image_, last_image_;
 };
 
-/// Steps of u8_list_kernel. A block shares its first image and its last at most.
+/// Steps of u8_list_kernel. A block has its first and its last image together with others, at most.
 template <int C, typename O, class Images, class OfImage>
 struct BlockOfImages {
     static constexpr bool masked = std::is_same_v<OfImage, Mask>;
@@ -75,26 +73,26 @@ struct BlockOfImages {
     Kept<C, O>& kept;
 
     __device__ int rows() const { return C == 1 ? 1 : C + p.count_luma; }
-    __device__ Meeting<C>& meeting_of(const Part& part) const {
+    __device__ Meeting<C>& meeting_of(const ImagePart& part) const {
         return static_cast<U8Workspace<C>*>(p.workspace)->meetings[part.first_block];
     }
 
-    /// Counts a share. Ends in a barrier: the columns hold all.
-    __device__ void count(const Image& image, const Share& share) const {
+    /// Counts a partition. Ends in a barrier: the replicas hold all.
+    __device__ void count(const Image& image, const WorkPartition& partition) const {
         if (rows() > C) {
-            count_rows<C != 1>(image, share);
+            count_rows<C != 1>(image, partition);
         } else {
-            const auto luma = count_rows<false>(image, share);
+            const auto luma = count_rows<false>(image, partition);
             if constexpr (C > 1) keep_luma(kept, luma);
         }
         __syncthreads();
     }
     template <bool CountLuma>
-    __device__ BrightnessSums count_rows(const Image& image, const Share& share) const {
+    __device__ BrightnessSums count_rows(const Image& image, const WorkPartition& partition) const {
         if constexpr (masked)
-            return count_masked<C, CountLuma>(image, p.mask, share, p.columns_log2, p.colors());
+            return count_masked<C, CountLuma>(image, p.mask, partition, p.replicas_log2, p.colors());
         else
-            return count_columns<C, CountLuma, wanted>(image, share, p.columns_log2, p.colors());
+            return count_by_replicas<C, CountLuma, wanted>(image, partition, p.replicas_log2, p.colors());
     }
     /// Writes a result from `counted(bin)` and this thread's part of luma's sums.
     template <class Counted>
@@ -102,7 +100,7 @@ struct BlockOfImages {
         const std::int64_t pixels = images.image(index).pixels();
         write_counts<C>(p.common, index, pixels, rows(), kept.partial, [&](std::uint32_t bin) {
             const Word samples = counted(bin);
-            if (masked && bin < values) {  // a warp has neighbouring bins
+            if (masked && bin < values) {  // a warp has neighboring bins
                 const Word of_warp = reduce_warp(samples, Sum{});
                 if (bin % warp_lanes == 0) kept.samples[bin / warp_lanes] = of_warp;
             }
@@ -118,21 +116,21 @@ struct BlockOfImages {
             write_luts<C>(p.common, index, kept.luts);
         }
     }
-    /// Analyses an image that this block has alone. No barrier at the end, as in u8_batch_kernel.
+    /// Analyzes an image by this block alone. No barrier at the end, as in u8_batch_kernel.
     __device__ void analyze_whole(std::int64_t index) const {
-        const std::int64_t pieces = images.pieces_before(index + 1) - images.pieces_before(index);
-        count(images.image(index), {threadIdx.x, pieces, blockDim.x});
+        const std::int64_t units = images.units_before(index + 1) - images.units_before(index);
+        count(images.image(index), {threadIdx.x, units, blockDim.x});
         complete(index, luma_part<C>(kept.warp_luma),
-                 [&](std::uint32_t bin) { return gather_any<C>(bin, rows(), p.columns_log2); });
+                 [&](std::uint32_t bin) { return gather_any<C>(bin, rows(), p.replicas_log2); });
     }
-    /// Analyses a part of an image. Returns the meeting's generation before this block arrived.
-    __device__ __noinline__ std::uint32_t analyze_shared(const Part part) const {
+    /// Analyzes a part of an image. Returns the meeting's generation before this block arrived.
+    __device__ __noinline__ std::uint32_t analyze_shared(const ImagePart part) const {
         Meeting<C>& meeting = meeting_of(part);
         __syncthreads();  // the sums of the image before are written
-        count(images.image(part.image), part.share());
+        count(images.image(part.image), part.partition());
 #pragma unroll 1
         for (std::uint32_t bin = threadIdx.x; bin < rows() * values; bin += blockDim.x)
-            if (const Word samples = gather_any<C>(bin, rows(), p.columns_log2))
+            if (const Word samples = gather_any<C>(bin, rows(), p.replicas_log2))
                 global_add(&meeting.counts[bin], samples);
         if (C > 1 && rows() == C) add_luma(kept.warp_luma, meeting.luma);
         const std::uint32_t generation = *static_cast<volatile std::uint32_t*>(&meeting.generation);
@@ -150,16 +148,16 @@ struct BlockOfImages {
         }
         return generation;
     }
-    __device__ void apply(const Part& part) const {
+    __device__ void apply(const ImagePart& part) const {
         if constexpr (!std::is_void_v<O>) {
             const Image image = images.image(part.image);
-            apply_luts<C>(p.common, kept.luts, image, part.dealt_share(pieces_of_samples<std::uint8_t, C>(image)),
+            apply_luts<C>(p.common, kept.luts, image, part.dealt_partition(units_of_samples<std::uint8_t, C>(image)),
                           images.output_of(part.image));
             __syncthreads();  // the LUTs may be written again
         }
     }
     /// Waits for the block that writes the result, and reads its LUTs.
-    __device__ void apply_shared(const Part& part, std::uint32_t generation) const {
+    __device__ void apply_shared(const ImagePart& part, std::uint32_t generation) const {
         if (threadIdx.x == 0) {
             auto* now = static_cast<volatile std::uint32_t*>(&meeting_of(part).generation);
             while (*now == generation) __nanosleep(100);
@@ -171,16 +169,16 @@ struct BlockOfImages {
     }
 };
 
-/// Kernel of several images, see Partition, for any number of columns, of images of 2^32 pixels and more, and of a
-/// single image with a mask. Blocks that share one add to a meeting's counts in device memory; the last to arrive
-/// writes the result and leaves the meeting empty. Limit: fewer than 2^32 pixels a block, for the 32-bit counters.
+/// Kernel of several images, see BlockPartition, for any number of replicas, of images of 2^32 pixels and more, and of
+/// a single image with a mask. The blocks of an image add to a meeting's counts in device memory; the last to arrive
+/// writes the result and leaves the meeting empty. Limit: fewer than 2^32 pixels per block, for the 32-bit counters.
 template <int C, typename O, class Images, class OfImage = NoMask>
 __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O, OfImage>)
     u8_list_kernel(const __grid_constant__ Images images, const __grid_constant__ CountParameters p) {
     __shared__ Kept<C, O> kept;
     const BlockOfImages<C, O, Images, OfImage> block{images, p, kept};
-    const Partition<Images> parts(images, blockIdx.x, gridDim.x);
-    clear_columns(block.rows() * values << p.columns_log2);
+    const BlockPartition<Images> parts(images, blockIdx.x, gridDim.x);
+    clear_replicas(block.rows() * values << p.replicas_log2);
     __syncthreads();
     const int end = parts.count();
     const bool first_shared = !parts[0].whole(), last_shared = end > 1 && !parts[end - 1].whole();
@@ -193,7 +191,7 @@ __global__ void __launch_bounds__(block_threads, blocks_wanted<C, O, OfImage>)
     }
     if (last_shared) last_generation = block.analyze_shared(parts[end - 1]);
     __syncthreads();
-    if (threadIdx.x == 0 && whole < whole_end) {  // one fence for all images that were this block's own
+    if (threadIdx.x == 0 && whole < whole_end) {  // one fence for all images of this block alone
         __threadfence_system();
         for (std::int64_t index = whole; index < whole_end; ++index) set_ready(result_of(p.common, index));
     }

@@ -6,7 +6,7 @@ namespace gpuhist::cuda {
 
 template <int C>
 void launch_masked_u8(const Tensor& images, const CountParameters& p, std::size_t shared_bytes, const Launch& launch) {
-    const std::int64_t blocks = blocks_for(images.pieces, u8_pixels_per_block / group_pixels(1, C));
+    const std::int64_t blocks = blocks_for(images.units, u8_pixels_per_block / group_pixels(1, C));
     launch_kernel(launch, u8_list_kernel<C, void, Tensor, Mask>, false, {blocks, block_threads, shared_bytes}, images,
                   p);
 }

@@ -1,4 +1,4 @@
-// 8-bit images, merge and finish: from the columns of blocks to counts, results, LUTs and normalised copies.
+// 8-bit images, merge and finish: from the lane replicas of blocks to counts, results, LUTs and normalized copies.
 #pragma once
 
 #include <type_traits>
@@ -10,13 +10,13 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// A bin's count over a block's 32 columns, which are zero afterwards if `clear`.
+/// Count of a bin over a block's 32 replicas, which are zero afterwards if `clear`.
 template <int rows>
 __device__ inline std::uint32_t gather(std::uint32_t bin, bool clear) {
     constexpr std::uint32_t quads = 8;
-    uint4* first = reinterpret_cast<uint4*>(dynamic_shared + first_column<rows>(bin / values, bin % values));
+    uint4* first = reinterpret_cast<uint4*>(dynamic_shared + first_replica<rows>(bin / values, bin % values));
     uint4 quad[quads];
-    auto place = [&](std::uint32_t i) { return first + (i + bin) % quads; };  // neighbours use other banks
+    auto place = [&](std::uint32_t i) { return first + (i + bin) % quads; };  // neighbors use other banks
 #pragma unroll
     for (std::uint32_t i = 0; i < quads; ++i) quad[i] = *place(i);
     std::uint32_t sum = 0;
@@ -27,24 +27,24 @@ __device__ inline std::uint32_t gather(std::uint32_t bin, bool clear) {
         for (std::uint32_t i = 0; i < quads; ++i) *place(i) = uint4{};
     return sum;
 }
-/// A bin's count over `1 << columns_log2` columns, which are zero afterwards.
+/// Count of a bin over `1 << replicas_log2` replicas, which are zero afterwards.
 template <int C>
-__device__ inline std::uint32_t gather_any(std::uint32_t bin, int rows, int columns_log2) {
-    if (columns_log2 == 5) return rows == C ? gather<C>(bin, true) : gather<counted_rows<C, true>>(bin, true);
+__device__ inline std::uint32_t gather_any(std::uint32_t bin, int rows, int replicas_log2) {
+    if (replicas_log2 == 5) return rows == C ? gather<C>(bin, true) : gather<counted_rows<C, true>>(bin, true);
     std::uint32_t sum = 0;
-    for (std::uint32_t i = bin << columns_log2; i < (bin + 1) << columns_log2; ++i) {
+    for (std::uint32_t i = bin << replicas_log2; i < (bin + 1) << replicas_log2; ++i) {
         sum += dynamic_shared[i];
         dynamic_shared[i] = 0;
     }
     return sum;
 }
 
-/// Sums of the blocks that share an image of several. Zero but for `generation` while none does.
+/// Sums of an image over its blocks, where it has several. Zero but for `generation` in between.
 template <int C>
 struct Meeting {
     Word counts[rows_of(C) * values];
     BrightnessSums luma;       ///< where it is not counted
-    std::uint32_t arrived;     ///< blocks that have added what they found
+    std::uint32_t arrived;     ///< blocks that have added their counts
     std::uint32_t generation;  ///< grows when an image's result is complete
 };
 
@@ -66,7 +66,7 @@ struct U8Workspace {
     std::uint32_t arrived;     ///< blocks that have added to a total; zero between launches
     std::uint32_t generation;  ///< launches that have used a total
     std::uint32_t completed;   ///< the last of them whose result a block has begun to write, counted from one
-    Meeting<C> meetings[1];    ///< one a block
+    Meeting<C> meetings[1];    ///< one per block
 };
 
 constexpr int warps_of_row = values / warp_lanes;
@@ -77,7 +77,7 @@ __device__ inline int part_of_thread() {
     constexpr int lanes = (rows_of(C) * warps_of_row + warp_lanes - 1) / warp_lanes * warp_lanes;
     return static_cast<int>(threadIdx.x) + lanes - static_cast<int>(blockDim.x);
 }
-/// Sums of luma that is not counted, as this block's warps found it.
+/// Sums of luma that is not counted, from this block's warps.
 __device__ inline BrightnessSums found_by_warps(const BrightnessSums* warp_luma, int part) {
     BrightnessSums sums{};
 #pragma unroll
@@ -85,7 +85,7 @@ __device__ inline BrightnessSums found_by_warps(const BrightnessSums* warp_luma,
         if (warp + part < static_cast<int>(blockDim.x) / warp_lanes) sums.add(warp_luma[warp + part]);
     return sums;
 }
-/// This thread's part of them, for write_sums; and of sums that others have added to.
+/// Part of these sums, or of the sums of all blocks, for this thread, see write_sums.
 template <int C>
 __device__ inline BrightnessSums luma_part(const BrightnessSums* warp_luma) {
     const int part = part_of_thread<C>() - C * warps_of_row;
@@ -116,7 +116,7 @@ __device__ inline bool is_narrow(std::int64_t pixels) {
     return pixels <= most;
 }
 
-/// Sums up a warp's part of a row, of which each lane has the next bin, that of a code. `narrow`: see is_narrow.
+/// Sums up a warp's part of a row: each lane has the next bin, and its code. `narrow`: see is_narrow.
 __device__ inline void sum_up(bool narrow, std::uint32_t bin, std::uint32_t code, Word samples,
                               BrightnessSums* partial) {
     BrightnessSums sums{};
@@ -141,8 +141,8 @@ __device__ inline void write_counts(const Common& common, std::int64_t index, st
         write_count<C>(common, index, narrow, bin, count(bin), partial);
 }
 
-/// Writes what follows from the sums of `write_counts`, a barrier later, and this thread's part of uncounted luma's.
-/// `samples`: those of the pixels that count, a row.
+/// Writes the results of the sums of `write_counts`, a barrier later, and of this thread's part of uncounted luma.
+/// `samples`: valid ones of a row.
 template <int C>
 __device__ inline void write_sums(const Common& common, std::int64_t index, std::int64_t pixels, std::int64_t samples,
                                   int rows, const BrightnessSums* partial, const BrightnessSums& luma) {
@@ -177,64 +177,65 @@ struct BlockCounts {
 template <int C, typename O>
 struct BlockLuts {
     O value[colors_of(C) * values];
-    core::Line<std::uint8_t> lines[colors_of(C)];  ///< one a colour: what the LUTs say, where `by_line`
+    core::Line<std::uint8_t> lines[colors_of(C)];  ///< one per color: the LUTs' formula, where `by_line`
     TableRoom room[colors_of(C)];
     bool by_line;
 };
-/// Makes them, by one block. Barriers: the counts, the recipes and the LUTs, for all.
+/// Makes the LUTs, by one block. Barriers: the counts, the recipes and the LUTs, for all.
 template <int C, typename O>
 __device__ __noinline__ void make_luts(const Normalization& normalization, const BlockCounts<C> counts,
-                                       BlockLuts<C, O>& tables) {
+                                       BlockLuts<C, O>& luts) {
     __syncthreads();
     core::with_mode(normalization.mode, [&](auto mode) {
         using Mode = decltype(mode);
         if constexpr (std::is_same_v<O, Written<Mode, std::uint8_t>>)
-            build_luts<Mode, std::uint8_t, C>(normalization, counts, tables.room, tables.lines, tables.value, 0, 1);
-        if (threadIdx.x == 0) tables.by_line = is_stretch<Mode>;
+            build_luts<Mode, std::uint8_t, C>(normalization, counts, luts.room, luts.lines, luts.value, 0, 1);
+        if (threadIdx.x == 0) luts.by_line = is_stretch<Mode>;
     });
     __syncthreads();
 }
 template <int C, typename O>
-__device__ inline void write_luts(const Common& common, std::int64_t index, const BlockLuts<C, O>& tables) {
-    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
-        luts_of<O>(common, index)[v] = tables.value[v];
+__device__ inline void write_luts(const Common& common, std::int64_t index, const BlockLuts<C, O>& luts) {
+    for (int v = threadIdx.x; v < lut_count(C, common.normalization) * values; v += blockDim.x)
+        luts_of<O>(common, index)[v] = luts.value[v];
 }
 template <int C, typename O>
-__device__ inline void read_luts(const Common& common, std::int64_t index, BlockLuts<C, O>& tables) {
-    for (int v = threadIdx.x; v < tables_of(C, common.normalization) * values; v += blockDim.x)
-        tables.value[v] = __ldcg(luts_of<O>(common, index) + v);
-    if (threadIdx.x == 0) tables.by_line = false;
+__device__ inline void read_luts(const Common& common, std::int64_t index, BlockLuts<C, O>& luts) {
+    for (int v = threadIdx.x; v < lut_count(C, common.normalization) * values; v += blockDim.x)
+        luts.value[v] = __ldcg(luts_of<O>(common, index) + v);
+    if (threadIdx.x == 0) luts.by_line = false;
     __syncthreads();
 }
-/// Writes the copy of an image, or of a share of its pieces_of_samples.
-template <int C, typename O, class OfImage = NoTile>
-__device__ inline void apply_luts(const Common& common, const BlockLuts<C, O>& tables, const Image& image,
-                                  const Share& share, const Output& output, const OfImage& tile = {}) {
+/// Writes the copy of an image, or of a partition of its units_of_samples.
+template <int C, typename O, class OfImage = NoResidentImage>
+__device__ inline void apply_luts(const Common& common, const BlockLuts<C, O>& luts, const Image& image,
+                                  const WorkPartition& partition, const Output& output, const OfImage& resident = {}) {
     auto apply = [&](auto map) {
-        write_mapped(image, share, MappedWriter<std::uint8_t, C, O, decltype(map)>{map, output}, tile);
+        write_mapped(image, partition, MappedWriter<std::uint8_t, C, O, decltype(map)>{map, output}, resident);
     };
     if constexpr (std::is_same_v<O, std::uint8_t>)
-        if (tables.by_line)
+        if (luts.by_line)
             return core::with_mode(common.normalization.mode, [&](auto mode) {
                 using Mode = decltype(mode);
-                if constexpr (is_stretch<Mode>) apply(LineMap<std::uint8_t, Mode>{tables.lines});
+                if constexpr (is_stretch<Mode>) apply(LineMap<std::uint8_t, Mode>{luts.lines});
             });
-    apply(LutMap<std::uint8_t, O, true>(tables.value, !common.normalization.joint));
+    apply(LutMap<std::uint8_t, O, true>(luts.value, !common.normalization.joint));
 }
 
-/// Shared memory of a block beside its columns; counts and LUTs only where there is a normalised copy.
+/// Shared memory of a block beside its replicas; counts and LUTs only where there is a normalized copy.
 template <int C, typename O, int Rows = rows_of(C), int Threads = block_threads>
 struct alignas(dynamic_alignment) Kept {
     BrightnessSums partial[Rows * warps_of_row];
     Word samples[warps_of_row];                                   ///< of the first row, where there is a mask
-    BrightnessSums warp_luma[C == 1 ? 1 : Threads / warp_lanes];  ///< of colours
+    BrightnessSums warp_luma[C == 1 ? 1 : Threads / warp_lanes];  ///< of colors
     Word counts[std::is_void_v<O> ? 1 : rows_of(C) * values];
     std::conditional_t<std::is_void_v<O>, bool, BlockLuts<C, O>> luts;
     std::uint32_t launch;
     bool completes;  ///< the result is this block's to write
 };
 static_assert(sizeof(Kept<4, float>) <= static_shared_bytes);
-static_assert(sizeof(Kept<1, std::uint8_t>) <= 3072, "leaves room for 12 rounds of a Tile, 25 MB, on a Hopper GPU");
+static_assert(sizeof(Kept<1, std::uint8_t>) <= 3072,
+              "leaves room for 12 rounds of a resident image, 25 MB, on a Hopper GPU");
 
 /// Leaves the warps' sums of luma that is not counted, for found_by_warps.
 template <class Kept>
@@ -253,7 +254,7 @@ auto with_luma(const CountParameters& p, Function function) {
 
 }  // namespace
 
-/// Enqueues the kernel of a single image under 2^32 pixels; `shared_bytes`: its counters', 32 columns of them.
+/// Enqueues the kernel of a single image under 2^32 pixels; `shared_bytes`: its counters', 32 replicas of them.
 template <int C>
 void launch_u8_image(const Tensor& images, CountParameters parameters, std::size_t shared_bytes, const Launch& launch);
 

@@ -74,7 +74,7 @@ CountParameters count_parameters(const Common& common, void* workspace, int chan
 template <int C, class Images>
 void launch_groups(const Images& images, const Common& common, void* workspace, const Mask& mask,
                    const AnalysisRequest& request, const Launch& launch) {
-    FloatParameters p{};
+    F32Parameters p{};
     p.common = common;
     p.workspace = workspace;
     p.mask = mask;
@@ -87,14 +87,14 @@ void launch_groups(const Images& images, const Common& common, void* workspace, 
     p.common.normalize = false;
     for (p.group = p.groups - 1; p.group > 0; --p.group) {
         p.ranks = core::RankRequest::of(request.percentiles, p.group, false, 0, 0);
-        launch_floats<C>(images, p, launch);
+        launch_f32<C>(images, p, launch);
     }
     p.detail = request.detail;
     p.common.normalize = common.normalize;
     p.publish = true;
     p.ranks = core::RankRequest::of(request.percentiles, 0, stretch, stretch ? normalization.low : 0,
                                     stretch ? normalization.high : 0);
-    launch_floats<C>(images, p, launch);
+    launch_f32<C>(images, p, launch);
 }
 
 /// Request for the percentiles that take the most room.
@@ -146,7 +146,7 @@ std::size_t counting_bytes(const StreamPlan& plan, const Launch& launch) {
         return place_after(with_kernels(
             plan.depth, [&](std::uint8_t) { return u8_workspace<C>(launch); },
             [&](std::uint16_t) { return u16_workspace<C>(launch); },
-            [&](float) { return floats_workspace<C>(plan.bins); }));
+            [&](float) { return f32_workspace<C>(plan.bins); }));
     });
 }
 
@@ -405,8 +405,8 @@ void Analyzer::enqueue_in_steps(const ImageView& image, const MutableImageView* 
     const ValidCopy copy = valid_copy(p.common, rules, image, output, rules_of_image.has_alpha());
     if (!counts_bins(plan_.depth)) return launch_by_luts(copy, plan_.channels, 1, memory.arrived, launch);
     with_channels(plan_.channels, [&](auto channels) {
-        launch_valid_floats<decltype(channels)::value>(copy, image_of(view), {view.mask, view.mask_row_bytes},
-                                                       workspace_, launch);
+        launch_valid_f32<decltype(channels)::value>(copy, image_of(view), {view.mask, view.mask_row_bytes}, workspace_,
+                                                    launch);
     });
 }
 

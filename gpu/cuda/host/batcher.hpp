@@ -1,4 +1,4 @@
-// Batcher: which jobs share an upload, and which images share a launch.
+// Batcher: which jobs have one upload, and which images one launch.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace gpuhist::cuda {
 
-/// Offset of the next image in memory that several share.
+/// Offset of the next image in memory that several have in common.
 constexpr std::size_t place_after(std::size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
-/// Placing of memory from `base` on, a piece behind the other.
+/// Placing of memory from `base` on, one piece behind the other.
 struct Placing {
     char* base;
     std::size_t end = 0;  ///< bytes that are taken
@@ -32,7 +32,7 @@ template <class View>
 std::size_t packed_bytes(const View& image) {
     return static_cast<std::size_t>(image.packed_row_bytes() * image.height);
 }
-/// Bytes that a job's image takes in memory that several share, with its mask.
+/// Bytes that a job's image takes in an upload of several, with its mask.
 inline std::size_t upload_bytes(const ImageView& image) {
     return place_after(packed_bytes(image)) + (image.mask ? place_after(static_cast<std::size_t>(image.pixels())) : 0);
 }
@@ -41,7 +41,7 @@ inline const Normalization* normalization_of(const Job& job) {
     return job.normalization ? &*job.normalization : nullptr;
 }
 
-/// Small jobs that one launch does: of one type, and asked the same.
+/// Small jobs of one launch: of one type, with the same request.
 struct JobBatch {
     // Bounds for the memory of an engine; most batches stay far below.
     static constexpr std::size_t most_bytes = std::size_t{1} << 24, most_job_bytes = most_bytes / 4;
@@ -73,7 +73,7 @@ struct Views {
     const MutableImageView* output(std::int64_t i) const { return outputs ? outputs + i : nullptr; }
 };
 
-/// Whether an image, its mask and its output, are described to the kernels as one long row: all are packed, and pixels
+/// Whether an image, its mask and its output are described to the kernels as one long row: all are packed, and pixels
 /// start on 16-byte boundaries now and then, where groups of them can be loaded at once.
 inline bool one_row(const ImageView& image, const MutableImageView* output) {
     auto packed = [](const ImageView& view) {
@@ -100,19 +100,19 @@ inline Tensor tensor_of(const BatchView& batch, const MutableBatchView* output) 
         tensor.output_bytes = output->image_bytes;
     }
     const int group = group_pixels(static_cast<int>(sample_bytes(view.depth)), view.channels);
-    tensor.pieces = pieces_in_row(tensor.first.width, group) * tensor.first.height;
+    tensor.units = units_in_row(tensor.first.width, group) * tensor.first.height;
     return tensor;
 }
 
-/// Calls `launch(images, first)` for one Tensor or List after the other, from that view on: a tensor where all that are
-/// left, or enough, are equal images at equal distances, or of one with a mask; else as many of one order as `list`
-/// holds.
+/// Calls `launch(images, first)` for one Tensor or List after the other, from that view on: a tensor where all
+/// remaining images, or enough, are equal at equal distances, or of one with a mask; else as many of one order as
+/// `list` holds.
 template <class Launch>
 void for_each_launch(const Views& views, List& list, Launch launch) {
     auto distance = [](const auto* at, std::int64_t i) {  // from an image to the next
         return static_cast<const char*>(at[i + 1].data) - static_cast<const char*>(at[i].data);
     };
-    // Whether image i + 1 goes on what begins with `first`.
+    // Whether image i + 1 continues a run that begins with `first`.
     auto goes_on = [&](const auto* at, std::int64_t first, std::int64_t i) {
         const ImageView a = at[first], b = at[i + 1];
         return !a.mask && !b.mask && a.width == b.width && a.height == b.height && a.row_bytes == b.row_bytes &&
@@ -143,7 +143,7 @@ void for_each_launch(const Views& views, List& list, Launch launch) {
             const Tensor one = equal(i, 1);
             list.images[list.count] = one.first;
             list.outputs[list.count] = one.output;
-            list.before[list.count + 1] = list.before[list.count] + one.pieces;
+            list.before[list.count + 1] = list.before[list.count] + one.units;
             ++list.count;
         }
         launch(list, first);

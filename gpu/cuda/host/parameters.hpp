@@ -1,4 +1,4 @@
-// What is handed to the kernels, and their workspace in device memory. Plain C++: the host side compiles without nvcc.
+// Parameters of the kernels, and their workspace in device memory. Plain C++: the host side compiles without nvcc.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@
 
 namespace gpuhist::cuda {
 
-using Word = unsigned long long;  // what CUDA's 64-bit atomics take
+using Word = unsigned long long;  // CUDA's 64-bit atomics take it
 
 /// Pixels in device memory. A packed image (no gaps between rows) is described as one long row.
 struct Image {
@@ -23,28 +23,29 @@ struct Image {
     GPUHIST_HD std::int64_t pixels() const { return width * height; }
 };
 
-/// Mask of an image: a byte a pixel, zero where it does not count. Null: all count. Packed where its image is.
+/// Mask of an image: a byte per pixel, zero where it is excluded. Null: all are valid. Packed where its image is.
 struct Mask {
     const std::uint8_t* data;
     std::int64_t row_bytes;
 };
 
-/// Place of a normalised copy; packed where its image is.
+/// Place of a normalized copy; packed where its image is.
 struct Output {
     void* data;
     std::int64_t row_bytes;
 };
 
-/// Pixels that a worker loads at once: the fewest that are whole 16-byte words; four words of 16-bit colour and alpha.
+/// Group: pixels that a thread loads at once, the fewest that are whole 16-byte words; four words of 16-bit color and
+/// alpha.
 constexpr int group_words(int sample_bytes, int channels) {
     return channels == 3 ? 3 : channels == 4 && sample_bytes == 2 ? 4 : 1;
 }
 constexpr int group_pixels(int sample_bytes, int channels) {
     return 16 * group_words(sample_bytes, channels) / (sample_bytes * channels);
 }
-/// Pieces of work in an image, the unit in which it is shared out: a row's groups, which start where one can be loaded
-/// at once, and the pixels before and after them as one more. Where fewer groups fit, the last pieces are empty.
-GPUHIST_HD constexpr std::int64_t pieces_in_row(std::int64_t width, int pixels_of_group) {
+/// Work units in an image, which are dealt to threads: a row's groups, which start at 16-byte boundaries, and the
+/// pixels before and after them as one more. Where fewer groups fit, the last units are empty.
+GPUHIST_HD constexpr std::int64_t units_in_row(std::int64_t width, int pixels_of_group) {
     return width / pixels_of_group + 1;
 }
 
@@ -53,11 +54,11 @@ struct Tensor {
     Image first;
     Output output;
     std::int64_t count, image_bytes, output_bytes;
-    std::int64_t pieces;  ///< of each image
+    std::int64_t units;  ///< of each image
 
-    /// Pieces of all images before image i.
-    GPUHIST_HD std::int64_t pieces_before(std::int64_t i) const { return i * pieces; }
-    GPUHIST_HD std::int64_t image_of(std::int64_t piece) const { return piece / pieces; }
+    /// Units of all images before image i.
+    GPUHIST_HD std::int64_t units_before(std::int64_t i) const { return i * units; }
+    GPUHIST_HD std::int64_t image_of(std::int64_t unit) const { return unit / units; }
     GPUHIST_HD Image image(std::int64_t i) const {
         Image result = first;
         result.data = static_cast<const char*>(first.data) + i * image_bytes;
@@ -75,12 +76,12 @@ struct List {
     Image images[StreamAnalyzer::list_images];
     Output outputs[StreamAnalyzer::list_images];
 
-    GPUHIST_HD std::int64_t pieces_before(std::int64_t i) const { return before[i]; }
-    GPUHIST_HD std::int64_t image_of(std::int64_t piece) const {
+    GPUHIST_HD std::int64_t units_before(std::int64_t i) const { return before[i]; }
+    GPUHIST_HD std::int64_t image_of(std::int64_t unit) const {
         std::int64_t low = 0, high = count;  // before[low] ≤ piece < before[high]
         while (high - low > 1) {
             const std::int64_t middle = (low + high) / 2;
-            (before[middle] <= piece ? low : high) = middle;
+            (before[middle] <= unit ? low : high) = middle;
         }
         return low;
     }
@@ -88,12 +89,13 @@ struct List {
     GPUHIST_HD Output output_of(std::int64_t i) const { return outputs[i]; }
 };
 
-/// Number of channels that are normalised: all but alpha.
+/// Number of color channels, which are normalized: all but alpha.
 GPUHIST_HD constexpr int colors_of(int channels) {
     return channels == 1 ? 1 : 3;
 }
 
-/// Rows of counts as they are counted: the channels in memory order, then luma between colours and alpha. Grey has one.
+/// Rows of counts in the kernels' order: the channels in memory order, then luma between colors and alpha. Gray has
+/// one.
 inline constexpr int luma_row = 3;
 GPUHIST_HD constexpr int rows_of(int channels) {
     return channels == 1 ? 1 : channels + 1;
@@ -107,7 +109,7 @@ GPUHIST_HD constexpr int counted_row(int row, int channels, bool rgb) {
     return channels == 1 ? 0 : row == channels ? luma_row : row == 3 ? 4 : result_row(row, channels, rgb);
 }
 
-/// Colours of a pixel, as those who count them see them.
+/// Colors of a pixel, as counters see them.
 struct Colors {
     bool rgb;            ///< red first, not blue
     std::uint32_t flip;  ///< as Common::flip
@@ -136,7 +138,7 @@ GPUHIST_HD inline Word* counts_of(const Common& common, std::int64_t image, int 
            static_cast<std::uint64_t>(row) * common.bins;
 }
 /// Code, see core::code_of, of the samples that were counted in a bin, of 8 or 16 bits. Bins are samples as they lie in
-/// memory, put in order when they are written; but s8 colours become codes as they are loaded, for luma's sake.
+/// memory, put in order when they are written; but s8 colors become codes as they are loaded, for luma's sake.
 template <typename T, int C>
 GPUHIST_HD std::uint32_t code_of_bin(const Common& common, std::uint32_t bin) {
     if (sizeof(T) == 1) return C == 1 ? bin ^ (common.flip & 0xFF) : bin;
@@ -155,26 +157,26 @@ struct CountParameters {
     void* workspace;
     Mask mask;                   ///< of a launch of a single image, as a Tensor
     bool count_luma;             ///< false: of luma only the brightness sums
-    int columns_log2;            ///< u8: copies of each bin that a block keeps
+    int replicas_log2;           ///< u8: lane replicas of each bin in a block
     bool rings;                  ///< u16: a block's shared memory has room for rings
-    int tile_rounds;             ///< u8: of a Tile
-    std::int64_t alone_pixels;   ///< u16: larger images are shared by all blocks
-    std::int64_t shared_images;  ///< u16: images that are
+    int resident_rounds;         ///< u8: of a ResidentImage
+    std::int64_t alone_pixels;   ///< u16: all blocks count larger images together
+    std::int64_t shared_images;  ///< u16: number of larger images
 };
 
 /// Parameters of f32.
-struct FloatParameters {
+struct F32Parameters {
     Common common;
     void* workspace;
     Mask mask;  ///< of a launch of a single image, as a Tensor
     Detail detail;
     bool has_range;
     Range range;
-    core::RankRequest ranks;     ///< of full analyses: those of this launch
+    core::RankRequest ranks;     ///< of full analyses: of this launch
     std::int32_t group, groups;  ///< which of the groups of ranks these are
     bool publish;                ///< false: another launch of the same images follows, which publishes
-    int parts_log2;              ///< slices in which 65536 keys are counted, see count_places
-    int columns_log2;            ///< copies of each bin a block keeps; negative: bins are counted in device memory
+    int slices_log2;             ///< slices in which 65536 keys are counted, see slices_log2()
+    int replicas_log2;           ///< lane replicas of each bin in a block; negative: bins are counted in device memory
 };
 
 /// GPU and stream that kernels are launched on.
@@ -200,15 +202,15 @@ std::size_t u8_workspace(const Launch& launch);
 template <int C>
 std::size_t u16_workspace(const Launch& launch);
 template <int C>
-std::size_t floats_workspace(std::uint32_t bins);
+std::size_t f32_workspace(std::uint32_t bins);
 
-/// Enqueue the analysis of Images (Tensor or List), and copies where asked for; each sets the parameters that depend on
-/// the GPU. Throw CudaError; do not synchronise.
+/// Enqueue the analysis of Images (Tensor or List), and copies where the parameters ask for them; each sets the
+/// parameters that depend on the GPU. Throw CudaError; do not synchronize.
 template <int C, class Images>
 void launch_u8(const Images& images, CountParameters parameters, const Launch& launch);
 template <int C, class Images>
 void launch_u16(const Images& images, CountParameters parameters, const Launch& launch);
 template <int C, class Images>
-void launch_floats(const Images& images, FloatParameters parameters, const Launch& launch);
+void launch_f32(const Images& images, F32Parameters parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda

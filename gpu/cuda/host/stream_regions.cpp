@@ -85,7 +85,7 @@ cuda::FewRegionsMemory lay_out_few(const RegionPlan& plan, char* base, std::size
     cuda::FewRegionsMemory memory{};
     cuda::Placing place{base};
     place(memory.counts, numbers * 256 * sizeof(cuda::Word));
-    place(memory.left_out, numbers * 2 * sizeof(cuda::Word));
+    place(memory.excluded, numbers * 2 * sizeof(cuda::Word));
     place(memory.boxes, numbers * sizeof(cuda::RegionBox));
     place(memory.places, numbers * sizeof(std::uint32_t));
     place(memory.refused, sizeof(cuda::Word));

@@ -1,4 +1,4 @@
-// Normalized copies of f32 images: what their values are mapped by, an equalization's counts and tables, the writing.
+// Normalized copies of f32 images: the mappings of their values, an equalization's counts and LUTs, the writing.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Whether a FloatMap is a quotient, of which a Mapping has the numbers; else the Mapping begins with the map itself.
+/// Whether a FloatMap is a quotient, with its numbers in a Mapping; else the Mapping begins with the map itself.
 template <class Map>
 constexpr bool is_quotient = std::is_base_of_v<core::Quotient, Map>;
 
-/// Plans what color channel `c`, in memory order, is mapped by. By one thread.
+/// Plans the mapping of color channel `c`, in memory order. By one thread.
 template <int C, bool Full>
 __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowFacts* facts,
                                     const core::CentralMoments* moments) {
@@ -40,7 +40,7 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
         if (mapping.keep) return;
         core::FloatFacts found{low, high};
         if constexpr (needs == NormalizeNeeds::ranks && Full) {
-            const FloatRow& source = task.row(joint ? core::pooled_row : c);
+            const F32Row& source = task.row(joint ? core::pooled_row : c);
             found = {order_statistic(source, core::first_of_stretch),
                      order_statistic(source, core::first_of_stretch + 1)};
         }
@@ -63,7 +63,8 @@ __device__ inline void plan_mapping(const Task<C, Full>& task, int c, const RowF
     task.state().maps[c] = mapping;
 }
 
-/// Counts one row's finite values into the bins of an equalization, in slices of these where shared memory is small.
+/// Counter of one row's finite values into the bins of an equalization, in slices of these where shared memory is
+/// small.
 template <int C>
 struct EqualizeCounter {
     using Counters = PackedCounters<16>;
@@ -74,7 +75,7 @@ struct EqualizeCounter {
     int row;
     bool rgb;
 
-    /// Books a carry. The second counter of a word was carried into by the first.
+    /// Books a carry. The first counter of a word carries into the second.
     __device__ void operator()(std::uint32_t bin, std::uint32_t times) const {
         global_add(counts + bin, Word{times} << 16);
         if (bin % 2 == 0) global_add(counts + bin + 1, Word{0} - times);
@@ -82,29 +83,29 @@ struct EqualizeCounter {
     __device__ void noted() const {}
 
     template <class Pixels, class Valid = EveryPixel>
-    __device__ void look_at(const Pixels& pixels, Valid valid = {}) {
+    __device__ void accumulate(const Pixels& pixels, Valid valid = {}) {
         constexpr int N = pixels_of<C, Pixels>;
         float value[N];
         row_values<C>(pixels, row, rgb, value);
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            if (!is_counted(value[i], valid, i)) continue;
+            if (!is_valid(value[i], valid, i)) continue;
             const std::uint32_t bin[1] = {bins(value[i])};
             if (bin[0] - first < slice) Counters::add(words, bin, EveryPixel{}, *this);
         }
     }
 };
-/// Counts one row's samples that count into bins, a slice of them at a time. By a block.
-template <int C, bool Full, class OfImage = NoTile>
-__device__ __forceinline__ void count_into_bins(const Task<C, Full>& task, int row, const Share& share,
+/// Counts one row's valid samples into bins, a slice of them at a time. By a block.
+template <int C, bool Full, class OfImage = NoResidentImage>
+__device__ __forceinline__ void count_into_bins(const Task<C, Full>& task, int row, const WorkPartition& partition,
                                                 const core::FloatBins& bins, const OfImage& valid = {}) {
-    const std::uint32_t slice = 65536u >> task.work->parts_log2;
+    const std::uint32_t slice = 65536u >> task.work->slices_log2;
     EqualizeCounter<C> counter{EstimatedBins(&bins), task.equalized(row), slice, 0, 0, row, task.common().rgb};
     for (; counter.first < 65536; counter.first += slice) {
-        clear_columns(dynamic_shared, slice / 2, 0);
+        clear_replicas(dynamic_shared, slice / 2, 0);
         __syncthreads();  // clear counters
         counter.words = shared_address(dynamic_shared) - counter.first / 2 * 4;
-        sweep_floats<C, 2>(task.image, share, counter, valid);
+        sweep_f32<C, 2>(task.image, partition, counter, valid);
         __syncthreads();  // all are counted
         for (std::uint32_t bin = threadIdx.x; bin < slice; bin += blockDim.x)
             if (const std::uint32_t n = EqualizeCounter<C>::Counters::counter(dynamic_shared[bin / 2], bin % 2))
@@ -113,42 +114,43 @@ __device__ __forceinline__ void count_into_bins(const Task<C, Full>& task, int r
     }
 }
 template <int C, bool Full>
-__device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int row, Share share) {
+__device__ __noinline__ void count_equalized_row(const Task<C, Full>& task, int row, WorkPartition partition) {
     __shared__ core::FloatBins bins;
     const Range& range = task.state().equalized;
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x == 0)
         bins = core::FloatBins(fresh(range.lower), fresh(range.upper), core::equalize_float_bins, true);
     __syncthreads();  // the bins, for all
-    count_into_bins(task, row, share, bins);
+    count_into_bins(task, row, partition, bins);
 }
 
-/// Rows whose tables an equalization needs: [first, first + rows).
+/// Rows with LUTs of an equalization: [first, first + rows).
 template <int C>
 struct EqualizedRows {
     int first, rows;
     __device__ explicit EqualizedRows(const Normalization& normalization)
-        : first(C > 1 && normalization.joint ? luma_row : 0), rows(tables_of(C, normalization)) {}
+        : first(C > 1 && normalization.joint ? luma_row : 0), rows(lut_count(C, normalization)) {}
 };
 
 template <int C, bool Full>
 __device__ void count_equalized(const Task<C, Full>& task) {
     const EqualizedRows<C> of(task.common().normalization);
-    for_rows(task, of.rows, [&](int row, const Share& share) { count_equalized_row(task, of.first + row, share); });
+    for_rows(task, of.rows,
+             [&](int row, const WorkPartition& partition) { count_equalized_row(task, of.first + row, partition); });
 }
 
-/// Makes one row's table from its counts, which it clears. By a block.
+/// Makes one row's LUT from its counts, which it clears. By a block.
 template <int C, bool Full>
 __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
     __shared__ std::uint64_t scratch[warp_lanes];
     __shared__ std::uint64_t first_count;
     const std::uint32_t lane = threadIdx.x % warp_lanes, warp = threadIdx.x / warp_lanes,
                         warps = blockDim.x / warp_lanes;
-    // A stretch of bins a warp, each lane of which always has one.
+    // A stretch of bins per warp, with a bin for each lane at any time.
     const std::uint32_t each = (65536 / warp_lanes + warps - 1) / warps * warp_lanes, begin = min(warp * each, 65536u),
                         end = min(begin + each, 65536u);
     Word* counts = task.equalized(row);
-    float* table = task.table(row);
+    float* lut = task.lut(row);
     std::uint64_t own = 0, total = 0;
     std::uint32_t filled = 0, complement_first = 0;
 #pragma unroll 1
@@ -174,7 +176,7 @@ __device__ __noinline__ void equalize_row(const Task<C, Full>& task, int row) {
 #pragma unroll 1
     for (std::uint32_t bin = begin + lane; bin < end; bin += warp_lanes) {
         const std::uint64_t through = cumulative + scan_lanes(fresh_word(counts + bin));
-        table[bin] = core::equalize(through > skipped ? through - skipped : 0, scale);
+        lut[bin] = core::equalize(through > skipped ? through - skipped : 0, scale);
         counts[bin] = 0;
         cumulative = __shfl_sync(0xFFFFFFFFu, through, warp_lanes - 1);
     }
@@ -190,14 +192,14 @@ __device__ void equalize(const Task<C, Full>& task) {
 /// Writer of mapped samples, by the formulas of the mode's FloatMap. Each mode has its own loop: together they would be
 /// too long for the instruction cache.
 template <int C, class Mode>
-struct FloatWriter {
+struct F32Writer {
     using Map = typename Mode::FloatMap;
     static constexpr int W = written_channels<C>;
     static constexpr bool looks_up = traits_of(Mode::mode).needs == NormalizeNeeds::counts;
     const Mapping* maps;  ///< in shared memory, as the bins
     EstimatedBins bins;
-    const float* tables;  ///< of the first row equalized
-    int table_stride;
+    const float* luts;  ///< of the first row equalized
+    int lut_stride;
     Output output;
     bool estimated;  ///< no channel is kept or flat
 
@@ -206,7 +208,7 @@ struct FloatWriter {
         const std::uint32_t bin = bins(value);
         if (bin == core::FloatBins::below) return 0;
         if (bin == core::FloatBins::above) return 1;
-        return __ldcg(tables + channel * table_stride + bin);
+        return __ldcg(luts + channel * lut_stride + bin);
     }
     static __device__ __noinline__ float exactly(const Mapping& map, float value) {
         if (map.keep || value != value) return value;
@@ -232,7 +234,7 @@ struct FloatWriter {
                 mapped[i] = value;
             } else if constexpr (looks_up) {
                 mapped[i] = equalized(channel(i), value);
-            } else if constexpr (is_quotient<Map>) {  // of NaN too: a branch would be dearer
+            } else if constexpr (is_quotient<Map>) {  // of NaN too: a branch would cost more
                 const float estimate = Map::written(maps[channel(i)].estimate(value, sure));
                 mapped[i] = value != value ? value : estimate;
             }
@@ -245,7 +247,7 @@ struct FloatWriter {
         }
     }
     template <class Pixels>
-    __device__ void look_at(std::int64_t y, std::int64_t x, const Pixels& pixels) const {
+    __device__ void accumulate(std::int64_t y, std::int64_t x, const Pixels& pixels) const {
         constexpr int N = pixels_of<W, Pixels> * W;
         float mapped[N];
         map(x, pixels, mapped);
@@ -258,20 +260,20 @@ struct FloatWriter {
 };
 
 template <int C, class Mode, class OfImage>
-__device__ __noinline__ void apply_mode(const Image& image, const Share& share, const Mapping* maps,
-                                        const core::FloatBins* bins, const float* tables, int table_stride,
-                                        const Output& output, OfImage tile) {
+__device__ __noinline__ void apply_mode(const Image& image, const WorkPartition& partition, const Mapping* maps,
+                                        const core::FloatBins* bins, const float* luts, int lut_stride,
+                                        const Output& output, OfImage of_image) {
     bool estimated = true;
     for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
-    FloatWriter<C, Mode> writer{maps, EstimatedBins(bins), tables, table_stride, output, estimated};
-    sweep_floats<written_channels<C>, apply_unroll_of(C)>(image, share, writer, tile);
+    F32Writer<C, Mode> writer{maps, EstimatedBins(bins), luts, lut_stride, output, estimated};
+    sweep_f32<written_channels<C>, apply_unroll_of(C)>(image, partition, writer, of_image);
 }
 
 template <int C, bool Full, class OfImage>
-__device__ void apply(const Task<C, Full>& task, OfImage tile) {
+__device__ void apply(const Task<C, Full>& task, OfImage of_image) {
     __shared__ Mapping maps[3];
     __shared__ core::FloatBins bins;
-    const FloatState& state = task.state();
+    const F32State& state = task.state();
     __syncthreads();  // shared memory may be written again
     if (threadIdx.x < colors_of(C)) maps[threadIdx.x] = fresh_copy(state.maps[threadIdx.x]);
     if (threadIdx.x == 0)
@@ -279,11 +281,11 @@ __device__ void apply(const Task<C, Full>& task, OfImage tile) {
                                true);
     __syncthreads();  // maps and bins, for all
     const EqualizedRows<C> of(task.common().normalization);
-    Share share = task.share_of_grid();
-    share.last = pieces_of_samples<float, C>(task.image);
+    WorkPartition partition = task.partition_of_grid();
+    partition.last = units_of_samples<float, C>(task.image);
     core::with_mode(task.common().normalization.mode, [&](auto mode) {
-        apply_mode<C, decltype(mode)>(samples_of<C>(task.image), share, maps, &bins, task.table(of.first),
-                                      of.rows == 1 ? 0 : 65536, task.output, tile);
+        apply_mode<C, decltype(mode)>(samples_of<C>(task.image), partition, maps, &bins, task.lut(of.first),
+                                      of.rows == 1 ? 0 : 65536, task.output, of_image);
     });
 }
 

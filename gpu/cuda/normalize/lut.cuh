@@ -1,4 +1,5 @@
-// Normalised copies of 8- and 16-bit images: LUTs built from counts, one builder for both, and applied to pixels.
+// Normalized copies of 8- and 16-bit images: LUTs from counts, by one builder for both, and their application to
+// pixels.
 #pragma once
 
 #include <cstring>
@@ -12,8 +13,8 @@
 
 namespace gpuhist::cuda {
 
-/// Number of an image's LUTs: one for all colours, or one for each.
-__device__ inline int tables_of(int channels, const Normalization& normalization) {
+/// Number of an image's LUTs: one for all colors, or one each.
+__device__ inline int lut_count(int channels, const Normalization& normalization) {
     return normalization.joint ? 1 : colors_of(channels);
 }
 
@@ -21,7 +22,7 @@ __device__ inline int tables_of(int channels, const Normalization& normalization
 template <class Mode>
 constexpr bool is_stretch = std::is_base_of_v<core::Line<std::uint8_t>, typename Mode::template Table<std::uint8_t>>;
 
-/// Type of the samples that a mode writes for those of type T.
+/// Type of the samples that a mode writes for type T.
 template <class Mode, typename T>
 using Written = std::conditional_t<traits_of(Mode::mode).real, float, T>;
 
@@ -37,7 +38,7 @@ struct alignas(8) TableRoom {
     char bytes[32];
 };
 
-/// Rows of counts, as they are counted, that LUT t is for: a colour's, luma's, or three colours' together.
+/// Rows of counts that LUT t is for: a color's, luma's, or three colors' together.
 template <int C>
 struct LutRows {
     bool together;
@@ -54,7 +55,7 @@ struct LutRows {
     }
 };
 
-/// Values that share the high byte: of u8 all; of u16 their samples are added up too, for what needs running sums.
+/// Page: values with the same high byte; of u8 all. Of u16 their samples are added up too, for running sums.
 constexpr int page_values = 256;
 constexpr bool needs_pages(NormalizeNeeds needs) {
     return needs == NormalizeNeeds::ranks || needs == NormalizeNeeds::counts;
@@ -92,11 +93,11 @@ __device__ inline core::IntegerFacts lut_facts(const Normalization& normalizatio
     return facts;
 }
 
-/// Builds an image's LUTs, one behind the other in `luts`, together with other blocks, among which this one has the
-/// given rank: a warp 32 values at a time. Tables, and a line a colour where the mode is a stretch, each block makes
-/// for itself, for all its threads. `counts` knows, of the rows as they are counted,
+/// Builds an image's LUTs, one behind the other in `luts`, together with other blocks, this one with the given rank: a
+/// warp 32 values at a time. Tables, and a line per color where the mode is a stretch, each block makes for itself, for
+/// all its threads. `counts` knows, of the rows as they are counted,
 ///     count(row, value)      samples of a value,
-///     count_page(row, page)  samples of the values that share a page; u16,
+///     count_page(row, page)  samples of a page; u16,
 ///     numbers(rows)          LutNumbers with the extremes, by a warp.
 template <class Mode, typename T, int C, class Counts>
 __device__ inline void build_luts(const Normalization& normalization, const Counts& counts, TableRoom* room,
@@ -106,7 +107,7 @@ __device__ inline void build_luts(const Normalization& normalization, const Coun
     constexpr bool by_luma = traits_of(Mode::mode).joint_by_luma;
     constexpr int values = 1 << 8 * sizeof(T), items = values / warp_lanes;
     auto* tables = reinterpret_cast<Table*>(room);
-    const int count_of_tables = tables_of(C, normalization), warps = static_cast<int>(blockDim.x) / warp_lanes,
+    const int count_of_tables = lut_count(C, normalization), warps = static_cast<int>(blockDim.x) / warp_lanes,
               warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = threadIdx.x % warp_lanes;
     if (warp < count_of_tables) {
         const core::IntegerFacts facts =
@@ -139,7 +140,7 @@ __device__ inline void build_luts(const Normalization& normalization, const Coun
         }
         luts[item * warp_lanes + lane] = static_cast<Written<Mode, T>>(tables[t](first + lane, through));
     }
-    __syncwarp();  // what follows a call may be a barrier
+    __syncwarp();  // a barrier may follow the call
 }
 
 template <typename T, int N>
@@ -156,8 +157,8 @@ __device__ inline void store_samples(T* target, const T (&samples)[N]) {
     }
 }
 
-/// Image of three colours as one of samples, since threads that wrote their groups of 48 bytes would each write parts
-/// of sectors. The channel then follows from the place.
+/// Image of three colors as one of samples: threads that wrote their groups of 48 bytes would each write parts of
+/// sectors. The channel then follows from the place.
 template <int C>
 __device__ inline Image samples_of(Image image) {
     if (C == 3) image.width *= 3;
@@ -165,32 +166,32 @@ __device__ inline Image samples_of(Image image) {
 }
 template <int C>
 constexpr int written_channels = C == 3 ? 1 : C;
-/// Channel of sample x of samples_of three colours. 2^32 is one more than a multiple of 3.
+/// Channel of sample x of samples_of three colors. 2^32 is one more than a multiple of 3.
 __device__ inline std::uint32_t channel_of_sample(std::int64_t x) {
     return (static_cast<std::uint32_t>(x) % 3 + static_cast<std::uint32_t>(x >> 32)) % 3;
 }
 template <typename T, int C>
-__device__ inline std::int64_t pieces_of_samples(const Image& image) {
-    return pieces_in_row(samples_of<C>(image).width, Group<T, written_channels<C>>::pixels) * image.height;
+__device__ inline std::int64_t units_of_samples(const Image& image) {
+    return units_in_row(samples_of<C>(image).width, Group<T, written_channels<C>>::pixels) * image.height;
 }
 
-/// Map of samples through LUTs, in shared or in device memory: one for all colours, or one each.
+/// Map of samples through LUTs, in shared or in device memory: one for all colors, or one each.
 template <typename T, typename O, bool Shared>
 struct LutMap {
-    using Channel = std::uint32_t;  ///< where its table begins
-    static constexpr int byte = 0;  ///< of what a sample is mapped to, where the written value begins
-    const O* table;
-    std::uint32_t address;  ///< of the tables in shared memory
-    int stride;             ///< values from one channel's table to the next
+    using Channel = std::uint32_t;  ///< where its LUT begins
+    static constexpr int byte = 0;  ///< of the mapped value, where the written one begins
+    const O* luts;
+    std::uint32_t address;  ///< of the LUTs in shared memory
+    int stride;             ///< values from one channel's LUT to the next
 
-    __device__ LutMap(const O* tables, bool separate)
-        : table(tables), address(Shared ? shared_address(tables) : 0), stride(separate ? 1 << 8 * sizeof(T) : 0) {}
+    __device__ LutMap(const O* from, bool separate)
+        : luts(from), address(Shared ? shared_address(from) : 0), stride(separate ? 1 << 8 * sizeof(T) : 0) {}
     __device__ Channel channel(int c) const { return c * stride; }
-    __device__ std::uint32_t operator()(Channel table_at, std::uint32_t value) const {
+    __device__ std::uint32_t operator()(Channel lut_at, std::uint32_t value) const {
         if constexpr (Shared)
-            return shared_load(address + (table_at + value) * sizeof(O), O{});
+            return shared_load(address + (lut_at + value) * sizeof(O), O{});
         else
-            return same(__ldg(table + table_at + value));
+            return same(__ldg(luts + lut_at + value));
     }
     static __device__ std::uint32_t same(O value) {
         if constexpr (std::is_same_v<O, float>)
@@ -206,7 +207,7 @@ struct LineMap {
     using Channel = core::Line<T>;
     static constexpr int byte = 4 - sizeof(T);
     static constexpr bool may_lie_outside = traits_of(Mode::mode).needs != NormalizeNeeds::extremes;
-    const core::Line<T>* lines;  ///< one a colour, in shared memory
+    const core::Line<T>* lines;  ///< one per color, in shared memory
 
     __device__ Channel channel(int c) const { return lines[c]; }
     __device__ std::uint32_t operator()(const Channel& line, std::uint32_t value) const {
@@ -216,7 +217,7 @@ struct LineMap {
     static __device__ std::uint32_t same(std::uint32_t value) { return value << 8 * byte; }
 };
 
-/// Visitor that writes mapped pixels (of three colours: samples_of).
+/// Writer of mapped pixels (of three colors: samples_of), a visitor.
 template <typename T, int C, typename O, class Map>
 struct MappedWriter {
     static constexpr int W = written_channels<C>;
@@ -231,7 +232,7 @@ struct MappedWriter {
     __device__ O* target(std::int64_t y, std::int64_t x) const {
         return reinterpret_cast<O*>(static_cast<char*>(output.data) + y * output.row_bytes) + x * W;
     }
-    __device__ void look_at(std::int64_t y, std::int64_t x, const Group<T, W>& g) const {
+    __device__ void accumulate(std::int64_t y, std::int64_t x, const Group<T, W>& g) const {
         constexpr int per_word = 4 / sizeof(O), words = Group<T, W>::samples / per_word, byte = Map::byte;
         const int phase = C == 3 ? channel_of_sample(x) : 0;
         Channel at[3];
@@ -264,7 +265,7 @@ struct MappedWriter {
             }
         }
     }
-    __device__ void look_at(std::int64_t y, std::int64_t x, const T (&samples)[W]) const {
+    __device__ void accumulate(std::int64_t y, std::int64_t x, const T (&samples)[W]) const {
 #pragma unroll
         for (int c = 0; c < W; ++c)
             target(y, x)[c] =
@@ -282,24 +283,25 @@ struct MappedWriter {
     }
 };
 
-/// Writes the mapped copy of a share of an image's pieces_of_samples; `tile`: what a Tile holds of it, or NoTile.
-template <typename T, int C, typename O, class Map, class OfImage = NoTile>
-__device__ __noinline__ void write_mapped(Image image, Share share, MappedWriter<T, C, O, Map> writer,
-                                          OfImage tile = {}) {
+/// Writes the mapped copy of a partition of an image's units_of_samples; `resident`: the resident part, or
+/// NoResidentImage.
+template <typename T, int C, typename O, class Map, class OfImage = NoResidentImage>
+__device__ __noinline__ void write_mapped(Image image, WorkPartition partition, MappedWriter<T, C, O, Map> writer,
+                                          OfImage resident = {}) {
     constexpr int W = written_channels<C>, unroll = sizeof(T) == 1 || W == 1 ? 2 : 1;
     image = samples_of<C>(image);
-    if constexpr (is_kept<OfImage>)
-        if (!tile.empty()) {
-            tile.template sweep<W, unroll>(writer);
-            tile.template sweep_behind<W>(image, share, Loads<unroll>{}, writer);
-            __syncwarp();  // what follows a call may be a barrier
+    if constexpr (is_resident<OfImage>)
+        if (!resident.empty()) {
+            resident.template sweep<W, unroll>(writer);
+            resident.template sweep_behind<W>(image, partition, Loads<unroll>{}, writer);
+            __syncwarp();  // a barrier may follow the call
             return;
         }
     if (in_one_row<T, W>(image))
-        sweep_one_row<T, W>(image, share, Loads<unroll>{}, writer);
+        sweep_one_row<T, W>(image, partition, Loads<unroll>{}, writer);
     else
-        sweep_rows<T, W>(image, share, Loads<unroll>{}, writer);
-    __syncwarp();  // what follows a call may be a barrier
+        sweep_rows<T, W>(image, partition, Loads<unroll>{}, writer);
+    __syncwarp();  // a barrier may follow the call
 }
 
 }  // namespace gpuhist::cuda

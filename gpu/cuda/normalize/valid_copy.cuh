@@ -1,4 +1,4 @@
-// Copies of pixels of which not all samples count, a thread a pixel.
+// Copies of images with excluded samples, a pixel per thread.
 #pragma once
 
 #include <type_traits>
@@ -14,13 +14,13 @@ namespace {
 /// Threads of a block that copies.
 constexpr int copy_threads = 256;
 
-/// Blocks that copy an image.
-inline Shape shape_of_copy(const Image& image) {
+/// Launch configuration of a copy.
+inline LaunchConfiguration copy_configuration(const Image& image) {
     return {blocks_for(image.pixels(), copy_threads), copy_threads, 0, 8};
 }
 
-/// Writes in a copy's pixel what becomes of its samples that do not count: of the image's depth they stay as they are,
-/// of another they are 0, and so is the alpha of such a pixel.
+/// Writes the excluded samples of a copy's pixel: of the image's depth they stay as they are, of another they are 0,
+/// and so is the alpha of such a pixel.
 template <int C, class Sample, class Out>
 __device__ inline void settle(const PixelClasses& classes, bool has_alpha, const Sample (&pixel)[C],
                               Out (&written)[C]) {
@@ -28,16 +28,16 @@ __device__ inline void settle(const PixelClasses& classes, bool has_alpha, const
     bool all = true;
 #pragma unroll
     for (int c = 0; c < C; ++c) {
-        const bool counts = classes.valid_at(c), alpha = C == 4 && c == 3 && has_alpha;
-        if (!alpha) all = all && counts;
-        if (counts || (alpha && !converted)) continue;
+        const bool valid = classes.valid_at(c), alpha = C == 4 && c == 3 && has_alpha;
+        if (!alpha) all = all && valid;
+        if (valid || (alpha && !converted)) continue;
         written[c] = converted ? Out{0} : static_cast<Out>(pixel[c]);
     }
     if (C == 4 && has_alpha && converted && !all) written[C - 1] = Out{0};
 }
 
-/// Writes a copy: `map(pixel, written)` says what becomes of a pixel's samples. By all threads of a grid. A pixel is
-/// read before it is written, so that the copy may lie where the image does.
+/// Writes a copy: `map(pixel, written)` maps a pixel's samples. By all threads of a grid. A pixel is read before it is
+/// written, so that the copy may lie where the image does.
 template <int C, class Sample, class Out, class Map>
 __device__ inline void write_copy(const ValidCopy& p, const Map& map) {
     const std::int64_t pixels = p.image.pixels(), step = std::int64_t{gridDim.x} * copy_threads;

@@ -1,34 +1,34 @@
-// Normalised copies of images of which not all samples count, by launches behind the analysis. Plain C++.
+// Normalized copies of images with excluded samples, by launches behind the analysis. Plain C++.
 #pragma once
 
 #include "cuda/rules/classes.hpp"
 
 namespace gpuhist::cuda {
 
-/// Copy of one image, by what was found of the samples that count.
+/// Copy of one image, by the findings of its valid samples.
 struct ValidCopy {
     Common common;     ///< of its result, with the normalization
-    ClassRules rules;  ///< which samples count, beside the mask
+    ClassRules rules;  ///< which samples are valid, beside the mask
     Image image;
     Mask mask;
     Output output;
     bool has_alpha;  ///< the fourth sample of a pixel is no band
-    bool settles;    ///< samples that do not count are not mapped: they stay, or are 0 in a copy of another depth
+    bool settles;    ///< excluded samples are not mapped: they stay, or are 0 in a copy of another depth
 };
 
-/// Enqueues the building of the tables of u8 or u16 from the counts of a result, which is then `ready`; of no samples
-/// they leave every value as it is. `each`: what a sample adds to the counts, but where its alpha says so. `arrived`:
-/// zero before and after. Throws CudaError; does not synchronise.
+/// Enqueues the building of the LUTs of u8 or u16 from the counts of a result, which is then `ready`; of no samples
+/// they leave every value as it is. `each`: what a sample adds to the counts, unless its alpha is the weight.
+/// `arrived`: zero before and after. Throws CudaError; does not synchronize.
 void launch_valid_luts(const Common& common, int channels, std::uint32_t each, std::uint32_t* arrived,
                        const Launch& launch);
 
-/// Enqueues the copy of an image of u8 or u16 by the tables of its result, likewise.
+/// Enqueues the copy of an image of u8 or u16 by the LUTs of its result, likewise.
 void launch_valid_copy(const ValidCopy& copy, int channels, const Launch& launch);
 
 /// Enqueues the copy of an image of f32, behind the launches that have written its result and have left the values at
-/// the ranks of a stretch in the workspace. `counted` and its mask: what they saw in the image's place. Likewise.
+/// the ranks of a stretch in the workspace. `counted` and its mask: the image as these launches saw it. Likewise.
 template <int C>
-void launch_valid_floats(const ValidCopy& copy, const Image& counted, const Mask& mask, void* workspace,
-                         const Launch& launch);
+void launch_valid_f32(const ValidCopy& copy, const Image& counted, const Mask& mask, void* workspace,
+                      const Launch& launch);
 
 }  // namespace gpuhist::cuda

@@ -1,4 +1,4 @@
-// Copies of f32 images, of GPUHIST_CHANNELS channels, of which not all samples count: by the findings of a result.
+// Copies of f32 images of GPUHIST_CHANNELS channels with excluded samples: by the findings of a result.
 
 #include <type_traits>
 
@@ -11,15 +11,15 @@ namespace {
 
 constexpr int plan_threads = 128, equalize_threads = 768;
 
-/// Task of the image whose analysis came before, by what it left in the workspace.
+/// Task of the image of the analysis before, by the state in the workspace.
 template <int C>
-__device__ inline Task<C, true> task_of(const FloatWork& work, const Image& image) {
+__device__ inline Task<C, true> task_of(const F32Work& work, const Image& image) {
     return {&work, 0, image, {}};
 }
 
-/// Kernel that plans what the colors are mapped by. Launch: one block, a warp a color and one more.
+/// Kernel that plans the mappings of the colors. Launch: one block, a warp per color and one more.
 template <int C>
-__global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constant__ FloatWork work) {
+__global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constant__ F32Work work) {
     constexpr int colors = colors_of(C);
     __shared__ RowFacts facts[colors];
     __shared__ core::CentralMoments moments[colors];
@@ -48,15 +48,15 @@ __global__ void __launch_bounds__(plan_threads) plan_kernel(const __grid_constan
         }
         task.state().equalized = core::found_range(any, low, high);
     }
-    __syncthreads();  // the facts, for those who plan
+    __syncthreads();  // the facts, for all
     if (threadIdx.x < colors) plan_mapping(task, threadIdx.x, facts, moments);
 }
 
-/// Kernel that counts the bins of an equalization. Launch: one block a multiprocessor; blocks are dealt to the rows.
-/// Bytes: each pixel is read once a row and slice. `OfImage`: Mask, or NoTile where there is none.
+/// Kernel that counts the bins of an equalization. Launch: one block per multiprocessor; blocks are dealt to the rows.
+/// Bytes: each pixel is read once per row and slice. `OfImage`: Mask, or NoResidentImage where there is none.
 template <int C, class OfImage>
 __global__ void __launch_bounds__(equalize_threads, 1)
-    count_kernel(const __grid_constant__ Image image, const __grid_constant__ FloatWork work) {
+    count_kernel(const __grid_constant__ Image image, const __grid_constant__ F32Work work) {
     __shared__ core::FloatBins bins;
     const Task<C, true> task = task_of<C>(work, image);
     const Range range = task.state().equalized;
@@ -66,27 +66,28 @@ __global__ void __launch_bounds__(equalize_threads, 1)
         if constexpr (std::is_same_v<OfImage, Mask>)
             return work.mask;
         else
-            return NoTile{};
+            return NoResidentImage{};
     }();
     const EqualizedRows<C> of(work.common.normalization);
-    for_rows(task, of.rows,
-             [&](int row, const Share& share) { count_into_bins(task, of.first + row, share, bins, valid); });
+    for_rows(task, of.rows, [&](int row, const WorkPartition& partition) {
+        count_into_bins(task, of.first + row, partition, bins, valid);
+    });
 }
 
-/// Kernel that makes the tables of an equalization from the counts, which it clears. Launch: a block a table.
+/// Kernel that makes the LUTs of an equalization from the counts, which it clears. Launch: a block per LUT.
 template <int C>
-__global__ void __launch_bounds__(equalize_threads) table_kernel(const __grid_constant__ FloatWork work) {
+__global__ void __launch_bounds__(equalize_threads) lut_kernel(const __grid_constant__ F32Work work) {
     equalize(task_of<C>(work, {}));
 }
 
-/// Kernel of a copy by what was planned. Launch: any grid. Bytes: each pixel is read once, and written once.
+/// Kernel of a copy by the planned mappings. Launch: any grid. Bytes: each pixel is read once, and written once.
 template <int C>
 __global__ void __launch_bounds__(copy_threads)
-    float_copy_kernel(const __grid_constant__ ValidCopy p, const __grid_constant__ FloatWork work) {
+    float_copy_kernel(const __grid_constant__ ValidCopy p, const __grid_constant__ F32Work work) {
     __shared__ Mapping maps[3];
     __shared__ core::FloatBins bins;
     const Task<C, true> task = task_of<C>(work, p.image);
-    const FloatState& state = task.state();
+    const F32State& state = task.state();
     if (threadIdx.x < colors_of(C)) maps[threadIdx.x] = state.maps[threadIdx.x];
     if (threadIdx.x == 0)
         bins = core::FloatBins(state.equalized.lower, state.equalized.upper, core::equalize_float_bins, true);
@@ -95,8 +96,8 @@ __global__ void __launch_bounds__(copy_threads)
     for (int c = 0; c < colors_of(C); ++c) estimated = estimated && !maps[c].keep && !maps[c].flat;
     const EqualizedRows<C> of(p.common.normalization);
     core::with_mode(p.common.normalization.mode, [&](auto mode) {
-        const FloatWriter<C, decltype(mode)> writer{
-            maps, EstimatedBins(&bins), task.table(of.first), of.rows == 1 ? 0 : 65536, p.output, estimated};
+        const F32Writer<C, decltype(mode)> writer{
+            maps, EstimatedBins(&bins), task.lut(of.first), of.rows == 1 ? 0 : 65536, p.output, estimated};
         write_copy<C, float, float>(p,
                                     [&](const float(&pixel)[C], float(&written)[C]) { writer.map(0, pixel, written); });
     });
@@ -105,24 +106,26 @@ __global__ void __launch_bounds__(copy_threads)
 }  // namespace
 
 template <int C>
-void launch_valid_floats(const ValidCopy& copy, const Image& counted, const Mask& mask, void* workspace,
-                         const Launch& launch) {
-    FloatWork work{};
+void launch_valid_f32(const ValidCopy& copy, const Image& counted, const Mask& mask, void* workspace,
+                      const Launch& launch) {
+    F32Work work{};
     work.common = copy.common;
     work.workspace = workspace;
     work.mask = mask;
-    work.parts_log2 = parts_log2(launch);
-    launch_kernel(launch, plan_kernel<C>, false, Shape{1, plan_threads, 0, 1}, work);
+    work.slices_log2 = slices_log2(launch);
+    launch_kernel(launch, plan_kernel<C>, false, LaunchConfiguration{1, plan_threads, 0, 1}, work);
     if (copy.common.needs == NormalizeNeeds::counts || launch.only_loads) {
-        const Shape shape{launch.multiprocessors, equalize_threads, std::size_t{131072} >> work.parts_log2, 1};
-        if (mask.data || launch.only_loads) launch_kernel(launch, count_kernel<C, Mask>, false, shape, counted, work);
+        const LaunchConfiguration configuration{launch.multiprocessors, equalize_threads,
+                                                std::size_t{131072} >> work.slices_log2, 1};
+        if (mask.data || launch.only_loads)
+            launch_kernel(launch, count_kernel<C, Mask>, false, configuration, counted, work);
         if (!mask.data || launch.only_loads)
-            launch_kernel(launch, count_kernel<C, NoTile>, false, shape, counted, work);
-        launch_kernel(launch, table_kernel<C>, false, Shape{colors_of(C), equalize_threads, 0, 1}, work);
+            launch_kernel(launch, count_kernel<C, NoResidentImage>, false, configuration, counted, work);
+        launch_kernel(launch, lut_kernel<C>, false, LaunchConfiguration{colors_of(C), equalize_threads, 0, 1}, work);
     }
-    launch_kernel(launch, float_copy_kernel<C>, false, shape_of_copy(copy.image), copy, work);
+    launch_kernel(launch, float_copy_kernel<C>, false, copy_configuration(copy.image), copy, work);
 }
 
-template void launch_valid_floats<GPUHIST_CHANNELS>(const ValidCopy&, const Image&, const Mask&, void*, const Launch&);
+template void launch_valid_f32<GPUHIST_CHANNELS>(const ValidCopy&, const Image&, const Mask&, void*, const Launch&);
 
 }  // namespace gpuhist::cuda

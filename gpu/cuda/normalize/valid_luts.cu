@@ -1,4 +1,4 @@
-// Copies of u8 and u16 images of which not all samples count: tables from the counts of a result, and the writing.
+// Copies of u8 and u16 images with excluded samples: LUTs from the counts of a result, and the writing.
 
 #include <type_traits>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int lut_threads = 1024;
 
-/// Blocks that build the tables of an image: of 16 bits each adds up the pages for itself.
+/// Blocks that build the LUTs of an image: of 16 bits each adds up the pages for itself.
 template <typename T>
 constexpr int lut_blocks = sizeof(T) == 1 ? 1 : 16;
 
@@ -21,11 +21,11 @@ constexpr int lut_blocks = sizeof(T) == 1 ? 1 : 16;
 template <typename T>
 constexpr int pages_of = (1 << 8 * sizeof(T)) / page_values;
 
-/// Counts of a result, as build_luts asks for them. Alpha, which has no table, is not among the C rows.
+/// Counts of a result, as build_luts asks for them. Alpha, which has no LUT, is not among the C rows.
 template <typename T, int C>
 struct ResultCounts {
     const Common& common;
-    std::uint32_t each;                ///< that a sample adds to the counts
+    std::uint32_t each;                ///< weight of a sample in the counts
     const Word (*pages)[pages_of<T>];  ///< in shared memory, of the rows that decide
 
     __device__ int row_of(int row) const { return counted_row(row, C, common.rgb); }
@@ -45,7 +45,7 @@ struct ResultCounts {
         numbers.samples /= each;
         numbers.sum /= each;
         numbers.squares /= each;
-        // Rows without samples are shown as a single value, mean 0 and std 1: every mode leaves values as they are.
+        // Rows without samples appear as a single value, mean 0 and std 1: every mode leaves values as they are.
         if (numbers.samples == 0) return {0, 0, 1, 0, 1};
         return numbers;
     }
@@ -64,7 +64,7 @@ __device__ inline void add_up_pages(const Word* counts, Word (&pages)[pages_of<T
     }
 }
 
-/// Kernel that builds an image's tables from the counts of its result, and publishes that. Launch: lut_blocks.
+/// Kernel that builds an image's LUTs from the counts of its result, and publishes that. Launch: lut_blocks.
 template <typename T, int C>
 __global__ void __launch_bounds__(lut_threads)
     lut_kernel(const __grid_constant__ Common common, std::uint32_t each, std::uint32_t* arrived) {
@@ -90,22 +90,22 @@ __global__ void __launch_bounds__(lut_threads)
 
 template <typename T>
 void launch_luts(const Common& common, int channels, std::uint32_t each, std::uint32_t* arrived, const Launch& launch) {
-    const Shape shape{lut_blocks<T>, lut_threads, 0, 1};
+    const LaunchConfiguration configuration{lut_blocks<T>, lut_threads, 0, 1};
     if (channels == 1)
-        launch_kernel(launch, lut_kernel<T, 1>, false, shape, common, each, arrived);
+        launch_kernel(launch, lut_kernel<T, 1>, false, configuration, common, each, arrived);
     else
-        launch_kernel(launch, lut_kernel<T, 3>, false, shape, common, each, arrived);
+        launch_kernel(launch, lut_kernel<T, 3>, false, configuration, common, each, arrived);
 }
 
-/// Kernel of a copy by tables. Launch: any grid. Bytes: each pixel is read once, and written once.
+/// Kernel of a copy by LUTs. Launch: any grid. Bytes: each pixel is read once, and written once.
 template <typename T, typename O, int C>
 __global__ void __launch_bounds__(copy_threads) lut_copy_kernel(const __grid_constant__ ValidCopy p) {
-    const O* tables = luts_of<O>(p.common, 0);
-    const int stride = tables_of(C, p.common.normalization) > 1 ? 1 << 8 * sizeof(T) : 0;
+    const O* luts = luts_of<O>(p.common, 0);
+    const int stride = lut_count(C, p.common.normalization) > 1 ? 1 << 8 * sizeof(T) : 0;
     write_copy<C, T, O>(p, [&](const T(&pixel)[C], O(&written)[C]) {
 #pragma unroll
         for (int c = 0; c < C; ++c)
-            written[c] = c == 3 ? static_cast<O>(pixel[c]) : __ldg(tables + c * stride + pixel[c]);
+            written[c] = c == 3 ? static_cast<O>(pixel[c]) : __ldg(luts + c * stride + pixel[c]);
     });
 }
 
@@ -115,7 +115,7 @@ void launch_copy(const ValidCopy& copy, int channels, const Launch& launch) {
         using O = std::remove_pointer_t<decltype(output)>;
         if constexpr (!std::is_void_v<O>)
             with_channels(channels, [&](auto c) {
-                launch_kernel(launch, lut_copy_kernel<T, O, c()>, false, shape_of_copy(copy.image), copy);
+                launch_kernel(launch, lut_copy_kernel<T, O, c()>, false, copy_configuration(copy.image), copy);
             });
     });
 }

@@ -1,4 +1,4 @@
-// Groups: neighbouring pixels that one thread loads at once, and where in a row they may begin.
+// Groups: neighboring pixels that one thread loads at once, and the boundaries on which they begin in a row.
 #pragma once
 
 #include "cuda/host/parameters.hpp"
@@ -32,7 +32,7 @@ struct Group {
                          : "r"(source + 16 * w)
                          : "memory");
     }
-    /// Makes sample i, a constant, what it is; before, it is zero.
+    /// Sets sample i, a constant, which is zero before.
     __device__ void set(int i, T sample) {
         uint4& four = word[i * sizeof(T) / 16];
         const int at = i * sizeof(T) % 16 / 4;
@@ -47,11 +47,11 @@ struct Group {
 #pragma unroll
         for (uint4& four : word) four = {four.x ^ bits, four.y ^ bits, four.z ^ bits, four.w ^ bits};
     }
-    /// Makes the samples of pixels zero whose byte in `mask` is, of 8 bits; other bytes are all ones.
+    /// Clears the samples of excluded pixels, of 8 bits. `mask`: a byte per pixel, zero or all ones.
     template <int Words>
     __device__ void blacken(const std::uint32_t (&mask)[Words]) {
         static_assert(sizeof(T) == 1 && Words * 4 == pixels);
-        auto of = [&](int i) {  // 32-bit word i, whose pixels are of one word of the mask
+        auto of = [&](int i) {  // whose pixels share one word of the mask
             std::uint32_t selector = 0;
 #pragma unroll
             for (int k = 0; k < 4; ++k) selector |= static_cast<std::uint32_t>((4 * i + k) / C % 4) << 4 * k;
@@ -59,13 +59,13 @@ struct Group {
         };
         keep_bits(of);
     }
-    /// Makes all samples zero but those from `first` on that are before `end`, either of which may lie outside.
+    /// Clears the samples before `first` and from `end` on; either may lie outside.
     __device__ void keep(int first, int end) {
         constexpr int sample_bits = 8 * sizeof(T);
         auto from = [](int bit) { return __funnelshift_lc(0, ~0u, static_cast<unsigned>(max(bit, 0))); };
         keep_bits([&](int i) { return from(first * sample_bits - 32 * i) & ~from(end * sample_bits - 32 * i); });
     }
-    /// Makes all bits zero but those that `bits(i)` has of 32-bit word i.
+    /// Clears bits: 32-bit word i keeps `bits(i)`.
     template <class Bits>
     __device__ void keep_bits(Bits bits) {
 #pragma unroll
@@ -82,7 +82,7 @@ struct Group {
         const int at = i * sizeof(T) % 16 / 4;
         return at == 0 ? four.x : at == 1 ? four.y : at == 2 ? four.z : four.w;
     }
-    /// Sample i, a constant where it is used; of u8 and u16 widened to 32 bits.
+    /// Sample i, a constant where it is used; u8 and u16 are widened to 32 bits.
     __device__ auto operator[](int i) const {
         const std::uint32_t bits = word_of(i);
         if constexpr (sizeof(T) == 1)

@@ -1,4 +1,4 @@
-// Parts: interleaved samples taken apart, by way of shared memory, so that both reading and writing are side by side.
+// Parts: interleaved samples taken apart through shared memory, so that reads and writes both lie side by side.
 
 #include "cuda/pixels/parts.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr int threads = 256, tile_bytes = 32768, line_bytes = 128;
 
 /// Place of sample i of a tile in shared memory: lines of banks are moved by one against each other, so that the same
-/// channel of neighbouring pixels lies in different banks.
+/// channel of neighboring pixels lies in different banks.
 template <typename T>
 __device__ inline int moved(int i) {
     constexpr int line = line_bytes / sizeof(T), by = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
@@ -48,7 +48,7 @@ __device__ inline void read_tile(const T* from, int samples, T* to) {
     for (int i = done + threadIdx.x; i < samples; i += threads) to[moved<T>(i)] = from[i];
 }
 
-/// Writes one band of a tile by a warp, a word a lane where the plane's samples lie so.
+/// Writes one band of a tile by a warp, a word per lane where the plane's samples lie so.
 template <typename T>
 __device__ inline void write_band(const T* samples, int pixels, int channels, int band, T* plane) {
     const int lane = threadIdx.x % warp_lanes;
@@ -68,7 +68,7 @@ __device__ inline void write_band(const T* samples, int pixels, int channels, in
     for (int p = done + lane; p < pixels; p += warp_lanes) plane[p] = samples[moved<T>(p * channels + band)];
 }
 
-/// Kernel that takes tiles of pixels apart, neighbours of one row. Launch: any grid. `tile`: pixels.
+/// Kernel that takes tiles of pixels apart, neighbors of one row. Launch: any grid. `tile`: pixels.
 template <typename T>
 __global__ void __launch_bounds__(threads)
     parts_kernel(const __grid_constant__ Image image, int channels, int colors, T* colors_to, char* planes,

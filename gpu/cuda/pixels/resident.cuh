@@ -1,4 +1,4 @@
-// A block's part of an image in shared memory, from one sweep of the pixels to the next.
+// Resident image: a block's part of an image in shared memory, from one sweep of the pixels to the next.
 #pragma once
 
 #include <algorithm>
@@ -13,18 +13,18 @@ namespace gpuhist::cuda {
 #if __CUDA_ARCH__ >= 800
 inline constexpr bool has_asynchronous_copies = true;
 
-/// Begins to bring 16 bytes from device to shared memory where `yes`, without a branch.
+/// Begins a copy of 16 bytes from device to shared memory where `yes`, without a branch.
 __device__ inline void begin_word_if(bool yes, std::uint32_t to, const char* from) {
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p cp.async.cg.shared.global [%1], [%2], 16; }" ::"r"(
                      std::uint32_t{yes}),
                  "r"(to), "l"(from)
                  : "memory");
 }
-/// Ends a set: what this thread has begun since the last call.
+/// Ends a set: the copies that this thread has begun since the last call.
 __device__ inline void end_set() {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
-/// Waits for all sets of this thread but the last ones, whose number is given.
+/// Waits for all sets of this thread but the last `But`.
 template <int But>
 __device__ inline void wait_for_sets() {
     asm volatile("cp.async.wait_group %0;" ::"n"(But) : "memory");
@@ -38,12 +38,12 @@ template <int But>
 __device__ inline void wait_for_sets() {}
 #endif
 
-/// Resident image: groups that the threads of a grid are dealt in turn, one a round, in as many rounds as a block has
-/// room for. They pass through no register and are on their way before the block is ready to look at any; later sweeps
-/// find them there. A warp brings its own groups, side by side, and waits for nobody else. Launch: the same grid of
-/// whole warps for all sweeps. The image: in one row, at an address divisible by 16.
+/// Resident image: groups that are dealt to the threads of a grid in turn, one per round, in as many rounds as a block
+/// has room for. They pass through no register and are on their way before the block is ready to accumulate any; later
+/// sweeps find them there. A warp brings its own groups, side by side, and waits for nobody else. Launch: the same grid
+/// of whole warps for all sweeps. The image: in one row, at an address divisible by 16.
 template <typename T, int C>
-class Tile {
+class ResidentImage {
     using G = Group<T, C>;
 
   public:
@@ -59,9 +59,9 @@ class Tile {
         return fit * least_part < of_image ? 0 : static_cast<int>(fit);
     }
 
-    /// `memory`: the shared address of its bytes, divisible by 16. Each sweep finds out anew what follows from these,
-    /// which else would take up the others' registers.
-    __device__ Tile(const Image& image, std::uint32_t memory, int rounds)
+    /// `memory`: the shared address of its bytes, divisible by 16. Each sweep derives its numbers anew from these, so
+    /// that they take up no registers meanwhile.
+    __device__ ResidentImage(const Image& image, std::uint32_t memory, int rounds)
         : data_(static_cast<const char*>(image.data)),
           width_(image.width),
           memory_(memory),
@@ -73,7 +73,7 @@ class Tile {
         if (empty()) return;
         Round round(*this);
 #pragma unroll
-        for (int i = 0; i < tile_rounds_ahead; ++i, round.next()) round.bring();
+        for (int i = 0; i < resident_rounds_ahead; ++i, round.next()) round.bring();
     }
     /// Shows `visit` every group as it comes.
     template <class Visit>
@@ -81,11 +81,11 @@ class Tile {
         constexpr bool alone = G::words == 1;  // a lane brings its own groups
         Round round(*this), ahead = round;
 #pragma unroll
-        for (int i = 0; i < tile_rounds_ahead; ++i) ahead.next();
+        for (int i = 0; i < resident_rounds_ahead; ++i) ahead.next();
 #pragma unroll 1
         for (; alone ? round.has_own() : round.any(); round.next(), ahead.next()) {
-            wait_for_sets<tile_rounds_ahead - 1>();
-            if constexpr (!alone) __syncwarp();  // what other lanes have brought
+            wait_for_sets<resident_rounds_ahead - 1>();
+            if constexpr (!alone) __syncwarp();  // groups that other lanes have brought
             G group;
             if (round.has_own()) group.load_shared(round.own_address());
             ahead.bring();
@@ -93,7 +93,7 @@ class Tile {
         }
     }
     /// Shows `visit` all groups once more, as pixels of C channels, `Together` rounds loaded at once; or as samples,
-    /// pixels of one. Behind a barrier of the block after the sweep before.
+    /// pixels of one channel. Behind a barrier of the block after the sweep before.
     template <int Channels, int Together, class Visit>
     __device__ void sweep(Visit& visit) const {
         using Shown = Group<T, Channels>;
@@ -132,8 +132,8 @@ class Tile {
             }
         }
     }
-    /// Shows `visit` the last pixels, which no group holds, of an image else all here. By one warp, so that no other
-    /// runs through a sweep's instructions.
+    /// Shows `visit` the last pixels, which no group holds, of an image that is wholly resident. By one warp, so that
+    /// no other runs through a sweep's instructions.
     template <int Channels, class Visit>
     __device__ void sweep_end(const Image& image, Visit& visit) const {
         if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
@@ -142,12 +142,12 @@ class Tile {
         for (std::int64_t x = shown<Channels>() + lane(); x < image.width; x += warp_lanes)
             show_pixel<T, Channels>({data + x * static_cast<std::int64_t>(sizeof(T) * Channels), 0, x}, visit);
     }
-    /// Shows `visit` what is not here, where some is: as sweep_one_row, as pixels of `Channels` channels.
+    /// Shows `visit` the groups behind the resident ones, as sweep_one_row, as pixels of `Channels` channels.
     template <int Channels, class By, class Visit>
-    __device__ void sweep_behind(const Image& image, Share share, const By& by, Visit& visit) const {
+    __device__ void sweep_behind(const Image& image, WorkPartition partition, const By& by, Visit& visit) const {
         if (kept() == width_ / G::pixels) return sweep_end<Channels>(image, visit);
-        share.first += shown<Channels>() / Group<T, Channels>::pixels;
-        sweep_one_row<T, Channels>(image, share, by, visit);
+        partition.first += shown<Channels>() / Group<T, Channels>::pixels;
+        sweep_one_row<T, Channels>(image, partition, by, visit);
     }
 
   private:
@@ -171,12 +171,12 @@ class Tile {
         const char* data;      ///< of the first one
         std::uint32_t memory;  ///< likewise, here
 
-        __device__ explicit Round(const Tile& tile)
+        __device__ explicit Round(const ResidentImage& of)
             : first(static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x / warp_lanes * warp_lanes)),
               step(static_cast<int>(gridDim.x * blockDim.x)) {
-            groups = tile.kept() - first;
-            data = tile.data_ + std::int64_t{first} * G::bytes;
-            memory = tile.memory_ + threadIdx.x / warp_lanes * warp_lanes * G::bytes;
+            groups = of.kept() - first;
+            data = of.data_ + std::int64_t{first} * G::bytes;
+            memory = of.memory_ + threadIdx.x / warp_lanes * warp_lanes * G::bytes;
         }
         __device__ void next() {
             groups -= step;
@@ -196,7 +196,7 @@ class Tile {
             const int at = lane() + i * warp_lanes;
             return {data + 16 * at, 0, (std::int64_t{first} * G::words + at) * Group<T, 1>::pixels};
         }
-        /// A set, of nothing where there is no such round.
+        /// Begins a set, empty where there is no such round.
         __device__ void bring() const {
 #pragma unroll
             for (int i = 0; i < G::words; ++i)
@@ -211,15 +211,16 @@ class Tile {
     int rounds_;
 };
 
-/// Stands for a Tile where no block keeps any.
-struct NoTile {};
+/// Stand-in for a ResidentImage where no block keeps any.
+struct NoResidentImage {};
 /// Whether a kernel finds an image's pixels in an OfImage; never in code for GPUs without asynchronous copies.
 template <class OfImage>
-constexpr bool is_kept = has_asynchronous_copies && !std::is_same_v<OfImage, NoTile> && !std::is_same_v<OfImage, Mask>;
-/// Makes a Tile, or none; see its constructor.
+constexpr bool is_resident =
+    has_asynchronous_copies && !std::is_same_v<OfImage, NoResidentImage> && !std::is_same_v<OfImage, Mask>;
+/// Makes a ResidentImage, or none; see its constructor.
 template <class OfImage>
-__device__ inline OfImage tile_of(const Image& image, std::uint32_t memory, int rounds) {
-    if constexpr (std::is_same_v<OfImage, NoTile>)
+__device__ inline OfImage resident_image_of(const Image& image, std::uint32_t memory, int rounds) {
+    if constexpr (std::is_same_v<OfImage, NoResidentImage>)
         return {};
     else
         return OfImage(image, memory, rounds);

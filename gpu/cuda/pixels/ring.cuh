@@ -1,4 +1,4 @@
-// One pass over an image's pixels through shared memory, which the copy engine of Hopper and later GPUs fills.
+// Rings: one pass over an image's pixels through shared memory, which the copy engine of Hopper and later GPUs fills.
 #pragma once
 
 #include "cuda/block/reduce.cuh"
@@ -38,8 +38,8 @@ __device__ inline void wait_for_copy(std::uint32_t barrier, std::uint32_t parity
         : "memory");
 }
 
-/// Waits until every lane has what it read from shared memory, on all of which `word` depends, since the barrier alone
-/// lets lanes pass whose loads are still on their way, for which the copy engine, unlike a store, does not wait.
+/// Waits until every lane has read its words from shared memory; `word` depends on all of them. The barrier alone lets
+/// lanes pass with loads still on their way, for which the copy engine, unlike a store, does not wait.
 __device__ inline void wait_for_reads(std::uint32_t word) {
     asm volatile(
         "{ .reg .pred some, any; setp.ne.u32 some, %0, 0; vote.sync.any.pred any, some, 0xFFFFFFFF; }" ::"r"(word)
@@ -50,9 +50,9 @@ __device__ inline void wait_for_reads(std::uint32_t word) {
 inline constexpr bool has_copy_engine = false;
 #endif
 
-/// Ring of a warp: stages of shared memory, each with `Unroll` groups a lane, which its lanes look at next. The lane of
-/// the first of groups that lie side by side asks for all; they pass through no register, and a barrier tells when a
-/// stage is full. So loads are under way that no lane has registers for. Rings begin at an address divisible by 16.
+/// Ring of a warp: stages of shared memory, each with `Unroll` groups per lane. The first lane of groups that lie side
+/// by side asks for all of them; they pass through no register, and a barrier tells when a stage is full. So loads are
+/// under way that no lane has registers for. Rings begin at an address divisible by 16.
 template <typename T, int C, int Unroll, int Stages>
 struct Ring {
     using G = Group<T, C>;
@@ -63,7 +63,7 @@ struct Ring {
     std::uint32_t rings;  ///< shared address of the block's
 
 #if __CUDA_ARCH__ >= 900
-    /// Makes the block's rings ready, once a launch. By all threads.
+    /// Prepares the block's rings, once per launch. By all threads.
     __device__ void begin() const {
         if (threadIdx.x % warp_lanes == 0) {
 #pragma unroll
@@ -72,7 +72,7 @@ struct Ring {
         }
         __syncwarp();  // the barriers, for all lanes
     }
-    /// Shows groups as Loads::sweep does, to a visitor not told where they lie. No copy is under way before and after.
+    /// Shows groups as Loads::sweep does, to a visitor that needs no place. No copy is under way before and after.
     template <class Walk, class Visit>
     __device__ void sweep(Walk walk, int count, Visit& visit) const {
         const int lane = threadIdx.x % warp_lanes, filled = __shfl_sync(0xFFFFFFFFu, count, warp_lanes - 1) / Unroll;
@@ -86,7 +86,7 @@ struct Ring {
                     begin_copy(to + u * round_bytes, walk.place().at,
                                min(warp_lanes - lane, walk.side_by_side()) * G::bytes, barrier);
         };
-        std::uint32_t parities = 0;  // of the phases that the barriers are in, a bit each
+        std::uint32_t parities = 0;  // of the phases of the barriers, a bit each
 #pragma unroll
         for (int s = 0; s < Stages; ++s) parities |= parity_of(barriers + 8 * s) << s;
         __syncwarp();  // all lanes have seen them
@@ -110,7 +110,7 @@ struct Ring {
             if (left > Stages) fill(stage);
             if (++stage == Stages) stage = 0;
 #pragma unroll
-            for (int u = 0; u < Unroll; ++u) visit.look_at(group[u]);
+            for (int u = 0; u < Unroll; ++u) visit.accumulate(group[u]);
         }
         sweep_one_by_one(walk, count - filled * Unroll, visit);
     }

@@ -24,12 +24,12 @@ __device__ inline void sweep_one_by_one(Walk walk, int count, Visit& visit) {
     }
 }
 
-/// Loader by registers: each thread loads `Unroll` groups of its own before it looks at any; `Ahead`: one, and the next
-/// before it looks at that. Fewer than `Few` are looked at one by one, see few_groups. Others: Ring, Tile.
-template <int Unroll, bool Ahead = false, int Few = 0>
+/// Loader by registers: each thread loads `Unroll` groups of its own before it shows any. `Ahead`: it loads one, and
+/// the next before it shows that. Others: Ring, ResidentImage.
+template <int Unroll, bool Ahead = false>
 struct Loads {
-    /// Shows `visit` `count` groups; the threads of a warp must take neighbouring ones. Little else lives in the loop,
-    /// so that what the visitor keeps in registers is not crowded out.
+    /// Shows `visit` `count` groups; the threads of a warp must take neighboring ones. Little else lives in the loop,
+    /// so that the visitor keeps its registers.
     template <class Walk, class Visit>
     __device__ void sweep(Walk walk, int count, Visit& visit) const {
         // Groups that every thread of the warp has: so far it stays together. The last lane has the fewest.
@@ -47,9 +47,8 @@ struct Loads {
                 show(place, group, visit);
             }
         } else {
-            const bool unrolled = Few == 0 || together >= Few;
 #pragma unroll 1
-            for (; unrolled && together >= Unroll; together -= Unroll) {
+            for (; together >= Unroll; together -= Unroll) {
                 typename Walk::G group[Unroll];
                 Place place[Unroll];
 #pragma unroll
@@ -65,32 +64,32 @@ struct Loads {
     }
 };
 
-/// Sweep of the last piece of an image in_one_row, the pixels before and behind its groups: by the warp that has it, a
-/// pixel a lane. `piece`: this thread's first that may be it.
+/// Sweep of the last unit of an image in_one_row, the pixels before and behind its groups: by the warp that has it, a
+/// pixel per lane. `unit`: this thread's first that may be it.
 template <typename T, int C, class Visit>
-__device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::int64_t piece, const Share& share,
-                                  Visit& visit) {
+__device__ inline void sweep_ends(const Image& image, std::int64_t groups, std::int64_t unit,
+                                  const WorkPartition& partition, Visit& visit) {
     static_assert(Boundaries<T, C>::most + Group<T, C>::pixels - 1 < 32);
-    if (!__any_sync(0xFFFFFFFFu, piece == groups && piece < share.last)) return;
+    if (!__any_sync(0xFFFFFFFFu, unit == groups && unit < partition.last)) return;
     const char* data = static_cast<const char*>(image.data);
     const int lane = threadIdx.x % 32;
     const std::int64_t x = lane < Boundaries<T, C>::head(data) ? lane : lane + groups * Group<T, C>::pixels;
     if (x < image.width) show_pixel<T, C>({data + x * static_cast<std::int64_t>(sizeof(T) * C), 0, x}, visit);
 }
 
-/// Sweep of a share of an image that is in_one_row. `by`: Loads or a Ring.
+/// Sweep of a partition of an image that is in_one_row. `by`: Loads or a Ring.
 template <typename T, int C, class By, class Visit>
-__device__ inline void sweep_one_row(const Image& image, const Share& share, const By& by, Visit& visit) {
+__device__ inline void sweep_one_row(const Image& image, const WorkPartition& partition, const By& by, Visit& visit) {
     const int head = Boundaries<T, C>::head(static_cast<const char*>(image.data));
     const std::int64_t groups = (image.width - head) / Group<T, C>::pixels;
-    Share whole = share;
-    whole.last = min(share.last, groups);
+    WorkPartition whole = partition;
+    whole.last = min(partition.last, groups);
     const int count = whole.count();
-    by.sweep(RowWalk<T, C>(image, head, share), count, visit);
-    sweep_ends<T, C>(image, groups, share.first + count * share.step, share, visit);
+    by.sweep(RowWalk<T, C>(image, head, partition), count, visit);
+    sweep_ends<T, C>(image, groups, partition.first + count * partition.step, partition, visit);
 }
 
-/// Sweep of pixels one by one, gathered to groups where it does not matter where they lie.
+/// Sweep of pixels one by one, gathered to groups where the visitor needs no place.
 template <typename T, int C, class Visit>
 __device__ inline void sweep_rest(RestWalk<T, C> walk, int left, Visit& visit) {
     using G = Group<T, C>;
@@ -104,7 +103,7 @@ __device__ inline void sweep_rest(RestWalk<T, C> walk, int left, Visit& visit) {
 #pragma unroll
                 for (int c = 0; c < C; ++c) group.set(p * C + c, pixel[c]);
             }
-            visit.look_at(group);
+            visit.accumulate(group);
         }
     }
 #pragma unroll 1
@@ -114,7 +113,7 @@ __device__ inline void sweep_rest(RestWalk<T, C> walk, int left, Visit& visit) {
 /// Sweep of any image: rows with gaps between, and pixels that never meet a boundary. All rows have as many groups as
 /// surely fit; the pixels that no group holds follow. Limit: rows of fewer than 2^30 samples.
 template <typename T, int C, class By, class Visit>
-__device__ inline void sweep_rows(const Image& image, const Share& share, const By& by, Visit& visit) {
+__device__ inline void sweep_rows(const Image& image, const WorkPartition& partition, const By& by, Visit& visit) {
     using G = Group<T, C>;
     using B = Boundaries<T, C>;
     const char* data = static_cast<const char*>(image.data);
@@ -123,74 +122,74 @@ __device__ inline void sweep_rows(const Image& image, const Share& share, const 
     const bool meets = B::met(data) && B::met(row_bytes) && image.width > head;
     const int groups = meets ? static_cast<int>((image.width - head) / G::pixels) : 0;
     const auto rest = static_cast<int>(image.width - std::int64_t{groups} * G::pixels);
-    // A row's first pieces are its groups; the one after them is the rest.
-    const std::int64_t in_row = pieces_in_row(image.width, G::pixels);
-    auto groups_before = [&](std::int64_t piece) {
-        const std::int64_t y = divide(piece, in_row);
-        return y * groups + min(piece - y * in_row, std::int64_t{groups});
+    // A row's first units are its groups; the one after them is the rest.
+    const std::int64_t in_row = units_in_row(image.width, G::pixels);
+    auto groups_before = [&](std::int64_t unit) {
+        const std::int64_t y = divide(unit, in_row);
+        return y * groups + min(unit - y * in_row, std::int64_t{groups});
     };
-    auto rest_before = [&](std::int64_t piece) {
-        const std::int64_t y = divide(piece, in_row);
-        return (piece - y * in_row > groups ? y + 1 : y) * rest;
+    auto rest_before = [&](std::int64_t unit) {
+        const std::int64_t y = divide(unit, in_row);
+        return (unit - y * in_row > groups ? y + 1 : y) * rest;
     };
     if (groups > 0) {
-        const Share own = share.of(groups_before);
+        const WorkPartition own = partition.of(groups_before);
         by.sweep(GroupsWalk<T, C>(image, groups, own.first, own.step), own.count(), visit);
     }
     if (rest == 0) return;
-    const Share own = share.of(rest_before);
+    const WorkPartition own = partition.of(rest_before);
     sweep_rest(RestWalk<T, C>(image, groups, rest, own.first, own.step), own.count(), visit);
 }
 
-/// Visitor of a CoverWalk's groups: shows them to `visit`, with zeros for what is not the row's.
+/// Visitor of a CoverWalk's groups: shows them to `visit`, with zeros for samples outside the row.
 template <typename T, class Visit>
 struct Covering {
     using G = Group<T, 1>;
     Visit& visit;
     int width, zeros = 0;
 
-    __device__ void look_at(std::int64_t, std::int64_t x, const G& loaded) {
+    __device__ void accumulate(std::int64_t, std::int64_t x, const G& loaded) {
         G group = loaded;
         const int first = -static_cast<int>(x), end = first + width;
         if (first > 0 || end < G::pixels) {
             group.keep(first, end);
             zeros += G::pixels - max(min(end, G::pixels) - max(first, 0), 0);
         }
-        visit.look_at(group);
+        visit.accumulate(group);
     }
 };
 
 /// Sweep of an image of one channel that is not in_one_row, by the groups that cover its rows and a visitor that takes
 /// zeros back. Beyond its ends may be no memory: the first row and the last follow pixel by pixel, as do narrow images.
 template <typename T, class By, class Visit>
-__device__ inline void sweep_covered(const Image& image, const Share& share, const By& by, Visit& visit) {
+__device__ inline void sweep_covered(const Image& image, const WorkPartition& partition, const By& by, Visit& visit) {
     using G = Group<T, 1>;
     const char* data = static_cast<const char*>(image.data);
     const auto width = static_cast<int>(image.width);
-    const std::int64_t in_row = pieces_in_row(width, G::pixels), last_row = image.height - 1;
+    const std::int64_t in_row = units_in_row(width, G::pixels), last_row = image.height - 1;
     const bool covers = last_row > 1 && width >= 2 * G::pixels;
     const int before = image.row_bytes % G::bytes == 0
                            ? static_cast<int>(reinterpret_cast<std::uintptr_t>(data) % G::bytes / sizeof(T))
                            : G::pixels - 1;  // samples in a row's first group, at most
     const int each = (before + width + G::pixels - 1) / G::pixels;
-    auto groups_before = [&](std::int64_t piece) {
-        const std::int64_t y = divide(piece, in_row);
+    auto groups_before = [&](std::int64_t unit) {
+        const std::int64_t y = divide(unit, in_row);
         if (y == 0) return std::int64_t{0};
-        return (min(y, last_row) - 1) * each + (y < last_row ? min(piece - y * in_row, std::int64_t{each}) : 0);
+        return (min(y, last_row) - 1) * each + (y < last_row ? min(unit - y * in_row, std::int64_t{each}) : 0);
     };
-    auto pixels_before = [&](std::int64_t piece) {
-        const std::int64_t y = divide(piece, in_row);
+    auto pixels_before = [&](std::int64_t unit) {
+        const std::int64_t y = divide(unit, in_row);
         return (covers ? (y > 0) + (y > last_row) : y) * width;
     };
     if (covers) {
         const Image inner{data + image.row_bytes, width, last_row - 1, image.row_bytes};
-        const Share own = share.of(groups_before);
+        const WorkPartition own = partition.of(groups_before);
         Covering<T, Visit> covering{visit, width};
         by.sweep(CoverWalk<T>(inner, each, own.first, own.step), own.count(), covering);
         visit.take_back(covering.zeros);
     }
     const Image rest{data, width, covers ? 2 : image.height, image.row_bytes * (covers ? last_row : 1)};
-    const Share own = share.of(pixels_before);
+    const WorkPartition own = partition.of(pixels_before);
     sweep_rest(RestWalk<T, 1>(rest, 0, width, own.first, own.step), own.count(), visit);
 }
 

@@ -1,4 +1,4 @@
-// Validity: which pixels of an image count. A Masked visitor alone decides, and hands it to accumulators with the
+// Validity: which pixels of an image are valid. A Masked visitor alone decides, and hands it to accumulators with the
 // pixels.
 #pragma once
 
@@ -12,7 +12,7 @@ struct EveryPixel {
     __device__ constexpr bool operator[](int) const { return true; }
 };
 
-/// Stands for a Mask where an image has none.
+/// Stand-in for a Mask where an image has none.
 struct NoMask {};
 
 /// Place of a group or a pixel: its address, row, and first pixel in the row.
@@ -21,19 +21,20 @@ struct Place {
     std::int64_t y, x;
 };
 
-/// Whether a visitor is not told where pixels (a group, or a pixel's samples) lie: it has `look_at(pixels)`. Others
-/// have `look_at(y, x, pixels)`, x being the first pixel's place in row y.
+/// Whether a visitor, an accumulator or a writer of copies, needs no place of its pixels (a group, or a pixel's
+/// samples): it has `accumulate(pixels)`. Others have `accumulate(y, x, pixels)`, x being the first pixel's place in
+/// row y.
 template <class Visit, class Pixels>
 constexpr bool needs_no_place = requires(Visit& visit, const Pixels& pixels) {
-    visit.look_at(pixels);
+    visit.accumulate(pixels);
 };
 
 template <class Visit, class Pixels>
 __device__ inline void show(const Place& place, const Pixels& pixels, Visit& visit) {
     if constexpr (needs_no_place<Visit, Pixels>)
-        visit.look_at(pixels);
+        visit.accumulate(pixels);
     else
-        visit.look_at(place.y, place.x, pixels);
+        visit.accumulate(place.y, place.x, pixels);
 }
 template <typename T, int C, class Visit>
 __device__ inline void show_pixel(const Place& place, Visit& visit) {
@@ -42,22 +43,22 @@ __device__ inline void show_pixel(const Place& place, Visit& visit) {
     for (int c = 0; c < C; ++c) pixel[c] = reinterpret_cast<const T*>(place.at)[c];
     show(place, pixel, visit);
 }
-/// Shows several groups: by `visit.look_at_all(groups)`, with their places before these, where there is such a
+/// Shows several groups: by `visit.accumulate_all(groups)`, with their places before these, where there is such a
 /// function.
 template <int Count, class G, class Visit>
 __device__ inline void show_all(const Place (&place)[Count], const G (&group)[Count], Visit& visit) {
-    if constexpr (requires { visit.look_at_all(group); }) {
-        visit.look_at_all(group);
-    } else if constexpr (requires { visit.look_at_all(place, group); }) {
-        visit.look_at_all(place, group);
+    if constexpr (requires { visit.accumulate_all(group); }) {
+        visit.accumulate_all(group);
+    } else if constexpr (requires { visit.accumulate_all(place, group); }) {
+        visit.accumulate_all(place, group);
     } else {
 #pragma unroll
         for (int u = 0; u < Count; ++u) show(place[u], group[u], visit);
     }
 }
 
-/// Validity of N neighbouring pixels of one row: ones in the bytes of those that count. `Aligned`: the mask's bytes
-/// begin at an address divisible by N.
+/// Validity of N neighboring pixels of one row: a byte each, ones where it is valid. `Aligned`: the mask's bytes begin
+/// at an address divisible by N.
 template <int N, bool Aligned = false>
 struct ValidBytes {
     static constexpr bool every = false;
@@ -66,7 +67,7 @@ struct ValidBytes {
 
     ValidBytes() = default;
     __device__ explicit ValidBytes(const std::uint8_t* mask) { load(mask); }
-    /// Loads a mask's bytes before what was loaded earlier is looked at: volatile, as Group::load.
+    /// Loads a mask's bytes ahead of the groups' first use: volatile, as Group::load.
     __device__ void load(const std::uint8_t* mask) {
         static_assert(N == 1 || N % 4 == 0);
         static_assert(words == 1 || words == 2 || words == 4);
@@ -99,7 +100,7 @@ struct ValidBytes {
         for (const std::uint32_t four : bytes) some |= four;
         return some != 0;
     }
-    __device__ int left_out() const {
+    __device__ int excluded() const {
         int in = 0;
 #pragma unroll
         for (const std::uint32_t four : bytes) in += __popc(four);
@@ -115,37 +116,38 @@ __device__ inline bool mask_is_aligned(const Image& image, const Mask& mask) {
     return reinterpret_cast<std::uintptr_t>(mask.data + head) % Group<T, C>::pixels == 0;
 }
 
-/// Visitor of an image with a mask: shows `visit` its pixels and which of them count. `Aligned`: see mask_is_aligned.
+/// Visitor of an image with a mask: shows `visit` its pixels and which of them are valid. `Aligned`: see
+/// mask_is_aligned.
 template <typename T, int C, class Visit, bool Aligned = false>
 struct Masked {
     Visit& visit;
     const Mask mask;
-    int left_out = 0;  ///< pixels of groups, that do not count
+    int excluded = 0;  ///< pixels of groups
 
     using Valid = ValidBytes<Group<T, C>::pixels, Aligned>;
     __device__ const std::uint8_t* at(std::int64_t y, std::int64_t x) const {
         return mask.data + y * mask.row_bytes + x;
     }
-    __device__ void look_at(std::int64_t y, std::int64_t x, const Group<T, C>& group) {
+    __device__ void accumulate(std::int64_t y, std::int64_t x, const Group<T, C>& group) {
         const Valid valid(at(y, x));
-        left_out += valid.left_out();
-        visit.look_at(group, valid);
+        excluded += valid.excluded();
+        visit.accumulate(group, valid);
     }
-    __device__ void look_at(std::int64_t y, std::int64_t x, const T (&pixel)[C]) {
-        visit.look_at(pixel, ValidBytes<1>(at(y, x)));
+    __device__ void accumulate(std::int64_t y, std::int64_t x, const T (&pixel)[C]) {
+        visit.accumulate(pixel, ValidBytes<1>(at(y, x)));
     }
     template <int Count>
-    __device__ void look_at_all(const Place (&place)[Count], const Group<T, C> (&group)[Count]) {
+    __device__ void accumulate_all(const Place (&place)[Count], const Group<T, C> (&group)[Count]) {
         Valid valid[Count];
 #pragma unroll
         for (int u = 0; u < Count; ++u) valid[u].load(at(place[u].y, place[u].x));
 #pragma unroll
-        for (int u = 0; u < Count; ++u) left_out += valid[u].left_out();
-        if constexpr (requires { visit.look_at_all(group, valid); }) {
-            visit.look_at_all(group, valid);
+        for (int u = 0; u < Count; ++u) excluded += valid[u].excluded();
+        if constexpr (requires { visit.accumulate_all(group, valid); }) {
+            visit.accumulate_all(group, valid);
         } else {
 #pragma unroll
-            for (int u = 0; u < Count; ++u) visit.look_at(group[u], valid[u]);
+            for (int u = 0; u < Count; ++u) visit.accumulate(group[u], valid[u]);
         }
     }
 };

@@ -1,4 +1,4 @@
-// Walks: the places of what a thread is to load, one after the other.
+// Walks: the places of a thread's loads, one after the other.
 #pragma once
 
 #include "cuda/block/reduce.cuh"
@@ -12,26 +12,27 @@ __device__ inline std::int64_t divide(std::int64_t number, std::int64_t by) {
     return number / by;
 }
 
-/// Pieces first, first + step, … before `last` of an image: one thread's, of those from `begin` on that many share.
-struct Share {
+/// Work partition: one thread's units of an image, first, first + step, … before `last`. `begin`: the first unit of all
+/// threads' partitions.
+struct WorkPartition {
     std::int64_t first, last, step, begin = 0;
 
     __device__ int count() const { return first < last ? static_cast<int>(divide(last - first + step - 1, step)) : 0; }
-    /// Share of what the pieces consist of, of which `before(piece)` lie before a piece: dealt as they are.
+    /// Partition of the units' items, groups or pixels, dealt as the units are. `before(unit)`: items before a unit.
     template <class Before>
-    __device__ Share of(const Before& before) const {
+    __device__ WorkPartition of(const Before& before) const {
         const std::int64_t from = before(begin);
         return {from + first - begin, before(last), step, from};
     }
 };
 
-/// Share of pieces that are dealt in turn to the threads of `blocks` blocks, of which this one has the given rank.
-__device__ inline Share dealt(std::int64_t pieces, int rank, int blocks) {
-    return {static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x, pieces,
+/// Partition of units that are dealt in turn to the threads of `blocks` blocks, this one with the given rank.
+__device__ inline WorkPartition dealt(std::int64_t units, int rank, int blocks) {
+    return {static_cast<std::int64_t>(rank) * blockDim.x + threadIdx.x, units,
             static_cast<std::int64_t>(blocks) * blockDim.x};
 }
 
-/// Walk through a share of the groups of an image that is in_one_row.
+/// Walk through a partition of the groups of an image that is in_one_row.
 template <typename T, int C>
 struct RowWalk {
     using G = Group<T, C>;
@@ -39,9 +40,9 @@ struct RowWalk {
     std::int64_t x;
     int step_bytes, x_step;
 
-    __device__ RowWalk(const Image& image, int head, const Share& share) {
-        const int step = static_cast<int>(share.step);
-        x = head + share.first * G::pixels;
+    __device__ RowWalk(const Image& image, int head, const WorkPartition& partition) {
+        const int step = static_cast<int>(partition.step);
+        x = head + partition.first * G::pixels;
         at = static_cast<const char*>(image.data) + x * static_cast<std::int64_t>(sizeof(T) * C);
         step_bytes = step * G::bytes;
         x_step = step * G::pixels;
@@ -56,7 +57,7 @@ struct RowWalk {
     }
 };
 
-/// Walk through items of `bytes` bytes, of which every row of an image has `each` side by side.
+/// Walk through items of `bytes` bytes; every row of an image has `each` side by side.
 struct RowsWalk {
     int each, item, item_step;
     std::int64_t y, y_step;
@@ -96,7 +97,7 @@ struct GroupsWalk : RowsWalk {
     __device__ bool apart() const { return item == 0; }
     __device__ int side_by_side() const { return each - item; }
 };
-/// Walk through the pixels that no group of theirs holds: `groups` groups lie somewhere between them, or none.
+/// Walk through the pixels that no group holds: `groups` groups lie somewhere between them, or none.
 template <typename T, int C>
 struct RestWalk : RowsWalk {
     using G = Group<T, C>;
@@ -112,8 +113,8 @@ struct RestWalk : RowsWalk {
     }
 };
 
-/// Walk through the groups that cover a row of one channel, wherever it begins: those at its ends hold others' samples
-/// too, or none of its own. `at` is as if rows began with one.
+/// Walk through the groups that cover a row of one channel, wherever it begins: the first and the last hold samples of
+/// others too, or none of the row. `at` is as if rows began with one.
 template <typename T>
 struct CoverWalk : RowsWalk {
     using G = Group<T, 1>;

@@ -59,9 +59,9 @@ __global__ void __launch_bounds__(threads)
 
 void launch_classes(const Image& image, Depth depth, const Mask& mask, const ClassRules& rules, const ClassOutput& to,
                     const Launch& launch) {
-    const Shape shape{blocks_for(image.pixels(), threads), threads, 0, 8};
+    const LaunchConfiguration configuration{blocks_for(image.pixels(), threads), threads, 0, 8};
     with_depth(depth, [&](auto sample) {
-        launch_kernel(launch, class_kernel<decltype(sample)>, false, shape, image, mask, rules, to);
+        launch_kernel(launch, class_kernel<decltype(sample)>, false, configuration, image, mask, rules, to);
     });
 }
 

@@ -86,8 +86,8 @@ void launch_valid_result(const ValidParameters& parameters, const Launch& launch
                   parameters.substituted && parameters.common.depth == Depth::f32
                       ? std::clamp<std::uint32_t>(parameters.common.bins / 65536, 1, launch.multiprocessors / rows)
                       : 1);
-    const Shape shape{std::int64_t{rows} * parts, threads, 0, 1};
-    launch_kernel(launch, valid_result_kernel, false, shape, parameters, rows, parts);
+    const LaunchConfiguration configuration{std::int64_t{rows} * parts, threads, 0, 1};
+    launch_kernel(launch, valid_result_kernel, false, configuration, parameters, rows, parts);
 }
 
 }  // namespace gpuhist::cuda

@@ -146,19 +146,20 @@ void launch_weights(const WeightParameters& parameters, const Launch& launch) {
         using Sample = decltype(sample);
         if constexpr (std::is_integral_v<Sample> && sizeof(Sample) <= 2)
             with_channels(parameters.rules.channels, [&](auto channels) {
-                Shape shape{blocks_for(pixels, threads<Sample>), threads<Sample>, 0, 8};
+                LaunchConfiguration configuration{blocks_for(pixels, threads<Sample>), threads<Sample>, 0, 8};
                 int columns = 0;
                 if constexpr (in_shared<Sample>) {
                     const std::size_t bytes =
                         static_cast<std::size_t>(parameters.rows) * values_of_byte * sizeof(std::uint32_t);
-                    columns = columns_log2(launch, bytes);
-                    shape = {blocks_for(pixels, u8_pixels_per_block), threads<Sample>, bytes << columns};
+                    columns = replicas_log2(launch, bytes);
+                    configuration = {blocks_for(pixels, u8_pixels_per_block), threads<Sample>, bytes << columns};
                 }
-                launch_kernel(launch, weight_kernel<Sample, decltype(channels)::value>, false, shape, parameters,
-                              columns);
+                launch_kernel(launch, weight_kernel<Sample, decltype(channels)::value>, false, configuration,
+                              parameters, columns);
             });
     });
-    launch_kernel(launch, weighted_result_kernel, false, Shape{parameters.rows, row_threads, 0, 1}, parameters);
+    launch_kernel(launch, weighted_result_kernel, false, LaunchConfiguration{parameters.rows, row_threads, 0, 1},
+                  parameters);
 }
 
 }  // namespace gpuhist::cuda

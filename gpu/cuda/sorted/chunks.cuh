@@ -1,4 +1,4 @@
-// Chunks of sorted codes: where values begin among them, a warp looking through each.
+// Chunks of sorted codes: where values begin among them. A warp walks each chunk.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,15 @@ __device__ inline Code of_lane(Code code, int lane) {
                __shfl_sync(all, static_cast<std::uint64_t>(code), lane);
 }
 
-/// Calls `visit(i, code, first)` for the codes of this warp's chunk, 32 neighbours at a time; `first`: whether it is
-/// the first of those that are equal from bit `shift` on. Others take part with first = false.
+/// Calls `visit(i, code, first)` for the codes of this warp's chunk, 32 neighbors at a time; `first`: whether the code
+/// is the first of its equals from bit `shift` on. Lanes behind the end take part with first = false.
 template <class Code, class Visit>
 __device__ inline void for_chunk(const Code* sorted, std::int64_t count, std::int64_t chunk, int shift,
                                  const Visit& visit) {
     constexpr int together = 8;
     const int lane = threadIdx.x % warp_lanes;
     const std::int64_t start = chunk * chunk_codes, end = min(start + chunk_codes, count);
-    Code last = start > 0 && start < count ? sorted[start - 1] : Code{};  // of those that were seen
+    Code last = start > 0 && start < count ? sorted[start - 1] : Code{};  // of the codes so far
 #pragma unroll 1
     for (std::int64_t begin = start; begin < end; begin += together * warp_lanes) {
         Code code[together];
@@ -59,8 +59,8 @@ __device__ inline void for_chunk(const Code* sorted, std::int64_t count, std::in
     }
 }
 
-/// Kernel that counts the values, from bit `shift` on, which begin in each chunk, one a warp; one more is 0. Launch: a
-/// warp a chunk and more.
+/// Kernel that counts the values, from bit `shift` on, which begin in each chunk, one per warp; one more is 0. Launch:
+/// a warp per chunk and more.
 template <class Code>
 __global__ void __launch_bounds__(threads)
     count_kernel(const Code* sorted, std::int64_t count, int shift, std::uint32_t* chunks) {
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x % warp_lanes == 0) chunks[chunk] = values;
 }
 
-/// Blocks of `threads` with a warp for each chunk of `count` codes, and one for what is behind them.
+/// Blocks of `threads` with a warp for each chunk of `count` codes, and one for the end.
 unsigned blocks_of_chunks(std::int64_t count) {
     return static_cast<unsigned>(((chunks_of(count) + 1) * warp_lanes + threads - 1) / threads);
 }

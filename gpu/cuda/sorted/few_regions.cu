@@ -1,4 +1,4 @@
-// Few regions: of 8 bits, a histogram of each label in a block's shared memory, by one sweep and without sorting.
+// Few regions: of 8 bits, a histogram per label in a block's shared memory, by one sweep and without sorting.
 
 #include <algorithm>
 #include <climits>
@@ -22,32 +22,32 @@ constexpr int values = 256, threads = 1024, finish_threads = 256, lane_pixels = 
 /// Block's counters and boxes of an image's labels, in dynamic shared memory.
 struct BlockRegions {
     std::uint32_t* counts;    ///< [label][value]
-    std::uint32_t* left_out;  ///< [label][2], as FewRegionsMemory
+    std::uint32_t* excluded;  ///< [label][2], as FewRegionsMemory
     RegionBox* boxes;
 
     __device__ explicit BlockRegions(std::uint64_t labels)
         : counts(dynamic_shared),
-          left_out(counts + labels * values),
-          boxes(reinterpret_cast<RegionBox*>(left_out + (labels + 1) / 2 * 4)) {}
+          excluded(counts + labels * values),
+          boxes(reinterpret_cast<RegionBox*>(excluded + (labels + 1) / 2 * 4)) {}
     static std::size_t bytes(std::uint64_t labels) {
         return labels * values * sizeof(std::uint32_t) + (labels + 1) / 2 * 16 + labels * sizeof(RegionBox);
     }
 };
 
-/// Kernel that begins: nothing is counted. Launch: any grid.
+/// Kernel that clears the memory. Launch: any grid.
 __global__ void __launch_bounds__(threads)
     begin_kernel(const __grid_constant__ FewRegionsMemory memory, std::uint64_t numbers, bool first) {
     const std::uint64_t step = std::uint64_t{gridDim.x} * threads;
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * threads + threadIdx.x; i < numbers * values; i += step) {
         memory.counts[i] = 0;
-        if (i < 2 * numbers) memory.left_out[i] = 0;
+        if (i < 2 * numbers) memory.excluded[i] = 0;
         if (first && i < numbers) memory.boxes[i] = no_box;
         if (first && i == 0) *memory.refused = 0;
     }
 }
 
-/// Kernel that counts the codes of a row of the results, and with the first one finds boxes. Launch: a block a
-/// multiprocessor, in rows of the grid for the images. Limit: fewer than 2^32 pixels a block.
+/// Kernel that counts the codes of a row of the results, and with the first one finds boxes. Launch: a block per
+/// multiprocessor, in rows of the grid for the images. Limit: fewer than 2^32 pixels per block.
 template <class Label>
 __global__ void __launch_bounds__(threads, 1)
     few_kernel(const __grid_constant__ LabeledImages images, const __grid_constant__ LabelNumbers numbers,
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(threads, 1)
                        warp = std::int64_t{blockIdx.x} * (threads / warp_lanes) + threadIdx.x / warp_lanes;
     for (std::int64_t image = blockIdx.y; image < images.images; image += gridDim.y) {
         for (std::uint32_t i = threadIdx.x; i < labels * values; i += threads) block.counts[i] = 0;
-        for (std::uint32_t i = threadIdx.x; i < 2 * labels; i += threads) block.left_out[i] = 0;
+        for (std::uint32_t i = threadIdx.x; i < 2 * labels; i += threads) block.excluded[i] = 0;
         for (std::uint32_t i = threadIdx.x; i < labels; i += threads) block.boxes[i] = no_box;
         __syncthreads();  // clear memory
         for (std::int64_t item = warp; item < segments * row.image.height; item += warps) {
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(threads, 1)
                 row.mask.data ? row.mask.data + image * images.mask_bytes + y * row.mask.row_bytes + x : nullptr;
             const int pixels = static_cast<int>(min(std::int64_t{lane_pixels}, width - x));
             std::uint32_t label[lane_pixels], code[lane_pixels];
-            bool counts[lane_pixels], nodata[lane_pixels];
+            bool valid[lane_pixels], nodata[lane_pixels];
 #pragma unroll
             for (int k = 0; k < lane_pixels; ++k) {
                 const bool in = k < pixels;
@@ -84,14 +84,14 @@ __global__ void __launch_bounds__(threads, 1)
                     return static_cast<std::uint8_t>(pixel[k * row.channels + place] ^ images.flip);
                 };
                 label[k] = in ? std::uint32_t{label_at[k]} : 0;
-                counts[k] = in && (!mask || counts_by(images, mask[k]));
+                valid[k] = in && (!mask || is_valid(images, mask[k]));
                 nodata[k] = in && images.classes && mask[k] == nodata_class;
                 code[k] = !in ? 0
                           : row.luma
                               ? core::luma_code<std::uint8_t>(sample(row.first), sample(row.green), sample(row.last))
                               : sample(row.first);
             }
-            int run = 0;  // where the labels that are equal began
+            int run = 0;  // where the equal labels began
 #pragma unroll
             for (int k = 0; k < lane_pixels; ++k) {
                 if (k >= pixels) continue;
@@ -99,8 +99,8 @@ __global__ void __launch_bounds__(threads, 1)
                 if (first && label[k] > numbers.largest) atomicAdd(memory.refused, Word{1});
                 if (of < labels) {
                     std::uint32_t* const counter =
-                        counts[k] ? block.counts + of * values + code[k] : block.left_out + 2 * of + nodata[k];
-                    if (counts[k] || nodata[k] || first) shared_increment(shared_address(counter));
+                        valid[k] ? block.counts + of * values + code[k] : block.excluded + 2 * of + nodata[k];
+                    if (valid[k] || nodata[k] || first) shared_increment(shared_address(counter));
                 }
                 const bool ends = k + 1 == pixels || (k + 1 < lane_pixels && label[k + 1] != label[k]);
                 if (first && ends && of < labels)
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(threads, 1)
         for (std::uint32_t i = threadIdx.x; i < labels * values; i += threads)
             if (block.counts[i] != 0) global_add(memory.counts + begin * values + i, Word{block.counts[i]});
         for (std::uint32_t i = threadIdx.x; i < 2 * labels; i += threads)
-            if (block.left_out[i] != 0) global_add(memory.left_out + 2 * begin + i, Word{block.left_out[i]});
+            if (block.excluded[i] != 0) global_add(memory.excluded + 2 * begin + i, Word{block.excluded[i]});
         for (std::uint32_t i = threadIdx.x; first && i < labels; i += threads)
             if (block.boxes[i].right >= 0) widen(memory.boxes[begin + i], block.boxes[i]);
         __syncthreads();  // shared memory may be written again
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x == 0) *found = {before, *memory.refused};
 }
 
-/// Kernel that writes a row of the results, a label a warp. Launch: any grid.
+/// Kernel that writes a row of the results, a label per warp. Launch: any grid.
 __global__ void __launch_bounds__(finish_threads)
     few_finish_kernel(const __grid_constant__ LabelNumbers numbers, const __grid_constant__ FewRegionsMemory memory,
                       std::uint64_t all, bool first, int result_row, const __grid_constant__ RegionResults results) {
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(finish_threads)
             maximum = max(maximum, code);
         }
         Word before = scan_lanes(n) - n;
-        __syncwarp();  // the last label's are read
+        __syncwarp();  // the last label's sums are read
 #pragma unroll
         for (int k = 0; k < each; ++k) upto[lane * each + k] = before += own[k];
         __syncwarp();  // the sums, for all lanes
@@ -180,18 +180,18 @@ __global__ void __launch_bounds__(finish_threads)
         if (lane == 0) {
             if (first) {
                 write_place(result, numbers, number, memory.boxes[number]);
-                result.area = n + memory.left_out[2 * number] + memory.left_out[2 * number + 1];
+                result.area = n + memory.excluded[2 * number] + memory.excluded[2 * number + 1];
             }
             write_channel(result.channels[result_row], results.depth, n, sum, core::u128{squares}, ~complement_minimum,
                           maximum);
-            result.channels[result_row].nodata = memory.left_out[2 * number + 1];
+            result.channels[result_row].nodata = memory.excluded[2 * number + 1];
         }
         auto* percentiles =
             reinterpret_cast<double*>(memory_of + results.layout.percentiles_offset) + result_row * results.percentiles;
         for (int i = lane; i < results.percentiles; i += warp_lanes)
             percentiles[i] = n == 0 ? std::numeric_limits<double>::quiet_NaN()
                                     : core::percentile_of(results.micro[i], n, [&](std::uint64_t rank) {
-                                          int low = 0, high = values - 1;  // the first code up to which there are more
+                                          int low = 0, high = values - 1;  // the first code with more samples up to it
                                           while (low < high) {
                                               const int middle = (low + high) / 2;
                                               if (upto[middle] > rank)
@@ -216,18 +216,18 @@ void launch_few_regions_row(const LabeledImages& images, const LabelNumbers& num
                             std::size_t label_bytes, bool first, int result_row, const RegionResults& results,
                             const Launch& launch) {
     const std::uint64_t all = numbers.of_each * static_cast<std::uint64_t>(images.images);
-    const auto shape_for = [](std::uint64_t items, int block_threads, int of_block) {
-        return Shape{blocks_for(static_cast<std::int64_t>(items), of_block), block_threads, 0};
+    const auto configuration_for = [](std::uint64_t items, int block_threads, int of_block) {
+        return LaunchConfiguration{blocks_for(static_cast<std::int64_t>(items), of_block), block_threads, 0};
     };
-    launch_kernel(launch, begin_kernel, false, shape_for(all * values, threads, threads), memory, all, first);
+    launch_kernel(launch, begin_kernel, false, configuration_for(all * values, threads, threads), memory, all, first);
     const auto count = [&](auto label) {
         const auto kernel = few_kernel<decltype(label)>;
-        const Shape shape{1, threads, BlockRegions::bytes(numbers.of_each), 1};
-        resident_blocks(launch, reinterpret_cast<const void*>(kernel), shape);
-        // All blocks share an image where there are few of these.
+        const LaunchConfiguration configuration{1, threads, BlockRegions::bytes(numbers.of_each), 1};
+        resident_blocks(launch, reinterpret_cast<const void*>(kernel), configuration);
+        // All blocks count an image together where there are few images.
         const std::int64_t together = std::min<std::int64_t>(images.images, launch.multiprocessors);
         const dim3 grid(static_cast<unsigned>(launch.multiprocessors / together), static_cast<unsigned>(together));
-        kernel<<<grid, threads, shape.shared_bytes, launch.stream>>>(images, numbers, memory, first);
+        kernel<<<grid, threads, configuration.shared_bytes, launch.stream>>>(images, numbers, memory, first);
         GPUHIST_CUDA(cudaGetLastError());
     };
     if (label_bytes == 1)
@@ -237,9 +237,9 @@ void launch_few_regions_row(const LabeledImages& images, const LabelNumbers& num
     else
         count(std::uint32_t{});
     if (first)
-        launch_kernel(launch, place_kernel, false, Shape{1, threads, 0}, memory, all,
+        launch_kernel(launch, place_kernel, false, LaunchConfiguration{1, threads, 0}, memory, all,
                       reinterpret_cast<RegionsFound*>(results.memory));
-    launch_kernel(launch, few_finish_kernel, false, shape_for(all, finish_threads, finish_threads / warp_lanes),
+    launch_kernel(launch, few_finish_kernel, false, configuration_for(all, finish_threads, finish_threads / warp_lanes),
                   numbers, memory, all, first, result_row, results);
 }
 

@@ -1,5 +1,5 @@
-// Region moments: the numbers of each region's sorted samples, of integers of 8 and 16 bits where they have weights, by
-// a warp, or by a block where there are many.
+// Region moments: the numbers of each region's sorted samples, of weighted 8- and 16-bit integers too, by a warp, or by
+// a block where there are many.
 
 #include <algorithm>
 #include <limits>
@@ -17,15 +17,15 @@ namespace {
 constexpr int threads = 256, warps = threads / warp_lanes, resident = 4;
 constexpr std::uint32_t most_of_warp = 1024;  ///< keys of a region that a warp measures
 
-/// Places in a region's keys where something begins that ends the one before.
+/// Places in a region's keys where something begins that ends the part before.
 enum Place : int { minus_infinity, finite, plus_infinity, nan, masked, nodata, zero, positive, places };
 
-/// Value of a key at which a place lies. Integers have no others than finite ones; zero is looked for in doubles alone.
+/// Value of a key at which a place lies. Integers are all finite; zero is looked for in doubles alone.
 template <class Sample, class Key>
 __device__ inline Key value_at_place(int place, int sample_bits) {
-    const Key left_out = Key{1} << sample_bits;
-    if (place == masked) return left_out;
-    if (place == nodata) return left_out | 1;
+    const Key excluded = Key{1} << sample_bits;
+    if (place == masked) return excluded;
+    if (place == nodata) return excluded | 1;
     if constexpr (core::is_real<Sample>) {
         constexpr Key lowest = core::minus_infinity_code<Sample>, highest = core::plus_infinity_code<Sample>;
         const Key none = core::code_of(Sample{});
@@ -36,17 +36,17 @@ __device__ inline Key value_at_place(int place, int sample_bits) {
                : place == zero          ? none
                                         : none + 1;
     } else {
-        return place <= finite ? 0 : left_out;
+        return place <= finite ? 0 : excluded;
     }
 }
 
-/// Verdict on samples: those that this unit measures because they have weights.
+/// Verdict on samples: whether this unit measures them because they have weights.
 template <class Sample>
 inline constexpr bool is_weighted = std::is_integral_v<Sample> && sizeof(Sample) <= 2;
 
 /// Memory of a group.
 struct GroupMemory {
-    static constexpr int digits = 68;  ///< of 32 bits that a sum of doubles has
+    static constexpr int digits = 68;  ///< of 32 bits, in a sum of doubles
 
     std::uint32_t at[places];
     std::uint64_t scanned[warps];
@@ -95,7 +95,7 @@ struct Group {
     }
 };
 
-/// Samples of a region that are finite, ascending.
+/// Finite samples of a region, ascending.
 template <class Sample, class Key, class Group>
 struct RegionSamples {
     const Group& group;
@@ -117,7 +117,7 @@ struct RegionSamples {
         else
             return static_cast<double>(code(i)) + lowest;
     }
-    /// Calls visit(i) for a thread's share; returns how many these are.
+    /// Calls visit(i) for a thread's samples; returns their number.
     template <class Visit>
     __device__ std::uint32_t each(const Visit& visit) const {
         std::uint32_t own = 0;
@@ -128,7 +128,7 @@ struct RegionSamples {
 };
 
 /// Mean and std of floats, as the CPU finds them: of terms about a pivot near the median, and once more about the mean
-/// where that was a poor one.
+/// where that pivot was poor.
 template <class Key, class Group>
 __device__ core::MeanStd mean_std(const RegionSamples<float, Key, Group>& samples) {
     const std::uint32_t n = samples.count;
@@ -149,8 +149,8 @@ __device__ core::MeanStd mean_std(const RegionSamples<float, Key, Group>& sample
     return {central.mean, sqrt(central.m2)};
 }
 
-/// Exact sum of doubles over their number, rounded once. A double is a whole number of 2^-1074: each thread
-/// adds up digits of 32 bits, of which only those are looked at that some sample has.
+/// Exact sum of doubles over their number, rounded once. A double is a whole number of 2^-1074: each thread adds up
+/// digits of 32 bits, only those that some sample has.
 template <class Key, class Group>
 __device__ double exact_mean(const RegionSamples<double, Key, Group>& samples, std::uint32_t negative,
                              std::uint32_t positive) {
@@ -169,7 +169,7 @@ __device__ double exact_mean(const RegionSamples<double, Key, Group>& samples, s
     const int largest = max(shift_of(bits_at(0)), shift_of(bits_at(n - 1))),
               smallest = min(negative > 0 ? shift_of(bits_at(negative - 1)) : largest,
                              positive < n ? shift_of(bits_at(positive)) : largest);
-    const int first = smallest / digit_bits, digits = largest / digit_bits - first + 3;  // one has parts of three
+    const int first = smallest / digit_bits, digits = largest / digit_bits - first + 3;  // a double has parts of three
     std::int64_t own[GroupMemory::digits];
     for (int d = 0; d < digits; ++d) own[d] = 0;
     samples.each([&](std::uint32_t i) {
@@ -207,7 +207,7 @@ __device__ double exact_mean(const RegionSamples<double, Key, Group>& samples, s
         memory.digit[digits] = static_cast<Word>(carry_of(below, true));
         int top = digits;
         while (top > 0 && memory.digit[top] == 0) --top;
-        // 128 bits from the highest on. What lies below decides ties alone, and a bit in its place does.
+        // 128 bits from the highest on. Lower bits decide ties alone, and a bit in their place does.
         const auto digit = [&](int d) { return d < 0 ? Word{0} : memory.digit[d]; };
         core::u128 window = 0;
         for (int k = 0; k < 4; ++k) window = window << digit_bits | digit(top - k);
@@ -228,7 +228,7 @@ template <class Sample, class Key, class Group>
 __device__ double exact_mean(const RegionSamples<Sample, Key, Group>& samples, ChannelResult& channel) {
     const std::uint32_t n = samples.count;
     if constexpr (std::is_same_v<Sample, Half>) {
-        std::int64_t own = 0;  // in units of 2^-24, of which each is a whole number
+        std::int64_t own = 0;  // in units of 2^-24: each sample is a whole number of them
         samples.each(
             [&](std::uint32_t i) { own += static_cast<std::int64_t>(core::to_float(samples.sample(i)) * 0x1p24f); });
         return core::ratio(samples.group.sum(own), n) * 0x1p-24;
@@ -263,14 +263,14 @@ __device__ double std_about(const RegionSamples<Sample, Key, Group>& samples, do
     return distance.std(core::Distances::variance(raw[0], raw[1]));
 }
 
-/// Writes the numbers of samples that have weights, exact, and the percentiles: the smallest value up to which lies at
-/// least that part of the weight. Limit: 2^30 samples of weights of 16 bits.
+/// Writes the numbers of weighted samples, exact, and the percentiles: the smallest value up to which lies at least
+/// that part of the weight. Limit: 2^30 samples of weights of 16 bits.
 template <class Sample, class Key, class Group>
 __device__ void measure_weighted(const RegionSamples<Sample, Key, Group>& samples, const RegionResults& results,
                                  ChannelResult& channel, double* percentiles) {
     const std::uint32_t n = samples.count, each = (n + Group::size - 1) / Group::size,
                         begin = min(samples.group.rank() * each, n), end = min(begin + each, n);
-    std::uint64_t own = 0;  // weight of the thread's samples, which are neighbours
+    std::uint64_t own = 0;  // weight of the thread's samples, which are neighbors
     for (std::uint32_t i = begin; i < end; ++i) own += samples.weight(i);
     std::uint64_t sum = 0;
     core::u128 squares = 0;
@@ -300,7 +300,7 @@ __device__ void measure_weighted(const RegionSamples<Sample, Key, Group>& sample
     }
 }
 
-/// What a launch is asked for.
+/// Task of a launch.
 template <class Key>
 struct Task {
     RegionMemory<Key> memory;
@@ -370,7 +370,7 @@ __device__ void measure(const Task<Key>& task, std::uint64_t region, const Group
 }
 
 /// Kernel that writes a row of the results, and the rest of them with the first row. Launch: any grid. Limit: 2^30
-/// keys, of which a thread adds up 2^22.
+/// keys, 2^22 per thread.
 template <class Sample, class Key>
 __global__ void __launch_bounds__(threads, resident) moments_kernel(const __grid_constant__ Task<Key> task) {
     __shared__ BlockMemory memory;
@@ -384,7 +384,7 @@ __global__ void __launch_bounds__(threads, resident) moments_kernel(const __grid
     const std::uint64_t blocks = gridDim.x;
     for (std::uint64_t region = blockIdx.x * std::uint64_t{warps} + warp; region < regions; region += blocks * warps)
         if (!is_large(region)) measure<Sample>(task, region, Group<false>(memory));
-    // Large ones are dealt to the blocks, one after the other.
+    // Large regions are dealt to the blocks, one after the other.
     for (std::uint64_t begin = blockIdx.x; begin < regions; begin += blocks * threads) {
         const std::uint64_t own = begin + blocks * threadIdx.x;
         __syncthreads();  // the last ones are read
@@ -403,12 +403,12 @@ __global__ void __launch_bounds__(threads, resident) moments_kernel(const __grid
 template <class Key>
 void launch_region_moments(const LabelNumbers& numbers, const RegionMemory<Key>& memory, std::int64_t count, bool first,
                            int result_row, const RegionResults& results, const Launch& launch) {
-    const Shape shape{std::min<std::int64_t>(memory.regions, count), threads, 0, resident};
+    const LaunchConfiguration configuration{std::min<std::int64_t>(memory.regions, count), threads, 0, resident};
     const Task<Key> task{memory, numbers, first, result_row, results};
     const auto enqueue = [&](auto sample) {
         using Sample = decltype(sample);
         if constexpr (sizeof(Key) > sizeof(Sample))
-            launch_kernel(launch, moments_kernel<Sample, Key>, false, shape, task);
+            launch_kernel(launch, moments_kernel<Sample, Key>, false, configuration, task);
     };
     if (results.depth == Depth::f16) return enqueue(Half{});
     if (results.depth == Depth::f32) return enqueue(float{});

@@ -1,5 +1,5 @@
-// Regions: pixels sorted by their label's number and their value, what lies between equal numbers, and what is found in
-// it of integers of 8 and 16 bits.
+// Regions: pixels sorted by their label's number and their value, the runs of equal numbers, and the results of 8- and
+// 16-bit integers.
 
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
@@ -18,18 +18,18 @@
 namespace gpuhist::cuda {
 namespace {
 
-constexpr int block_rows = threads / warp_lanes;  ///< of pixels that a block looks at at once, a warp each
+constexpr int block_rows = threads / warp_lanes;  ///< of pixels that a block takes at once, a warp each
 constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
 /// Number of the label that a pixel bears.
 __device__ inline std::uint64_t number_of(const LabelNumbers& numbers, std::int64_t image, std::uint32_t label) {
-    // Labels that are negative are large ones here.
+    // Negative labels are large ones here.
     if (label < numbers.first || label > numbers.largest) return numbers.outside;
     return static_cast<std::uint64_t>(image) * numbers.of_each + (label - numbers.first);
 }
 
-/// Calls visit(image, y, x, label) for all pixels, a warp for neighbours in a row, whose lanes behind the end take part
-/// with x = width. Launch: blocks of 32 x block_rows, any grid.
+/// Calls visit(image, y, x, label) for all pixels, a warp for neighbors in a row. Lanes behind the end take part with x
+/// = width. Launch: blocks of 32 x block_rows, any grid.
 template <class Label, class Visit>
 __device__ inline void for_labels(const LabeledImages& images, const Visit& visit) {
     const std::int64_t width = images.row.image.width, height = images.row.image.height;
@@ -46,7 +46,7 @@ __device__ inline void for_labels(const LabeledImages& images, const Visit& visi
     }
 }
 
-/// Kernel that makes the keys. `refused`: counts the pixels whose label is none; null: they were counted before.
+/// Kernel that makes the keys. `refused`: counts the pixels with an invalid label; null: they were counted before.
 template <class Sample, class Label, class Key>
 __global__ void __launch_bounds__(threads)
     key_kernel(const __grid_constant__ LabeledImages images, const __grid_constant__ LabelNumbers numbers, Key* keys,
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(threads)
         const std::uint8_t byte =
             row.mask.data ? row.mask.data[image * images.mask_bytes + y * row.mask.row_bytes + x] : 1;
         Key value;
-        if (!counts_by(images, byte))
+        if (!is_valid(images, byte))
             value = Key{1} << numbers.sample_bits | (byte == 0 ? 0u : 1u);
         else
             value =
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(threads)
     });
 }
 
-/// Kernel that writes where each region begins, and how many there are. Launch: a warp a chunk and more.
+/// Kernel that writes where each region begins, and how many there are. Launch: a warp per chunk and more.
 template <class Key>
 __global__ void __launch_bounds__(threads)
     find_kernel(const __grid_constant__ RegionMemory<Key> memory, const __grid_constant__ LabelNumbers numbers,
@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(threads)
         if (!first) return;
         const std::uint64_t number = number_of(numbers, image, label);
         if (number == numbers.outside) return;
-        const unsigned behind = (firsts | ~lanes) & (all_lanes << lane << 1);  // what ends the run
+        const unsigned behind = (firsts | ~lanes) & (all_lanes << lane << 1);  // ends of the run
         const int last = behind ? __ffs(behind) - 2 : warp_lanes - 1;
         const std::uint32_t region = region_of(memory, number, regions);
         if (region >= memory.regions) return;
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(threads)
     });
 }
 
-/// Kernel that sums up the codes of each region. Launch: a warp a chunk and more.
+/// Kernel that sums up the codes of each region. Launch: a warp per chunk and more.
 template <class Key>
 __global__ void __launch_bounds__(threads)
     sum_kernel(const __grid_constant__ RegionMemory<Key> memory, const __grid_constant__ LabelNumbers numbers,
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(threads)
     const std::int64_t chunk = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / warp_lanes;
     const int lane = threadIdx.x % warp_lanes;
     if (chunk >= chunks_of(count)) return;
-    const Key codes = (Key{1} << numbers.sample_bits) - 1, left_out = Key{1} << numbers.sample_bits;
+    const Key codes = (Key{1} << numbers.sample_bits) - 1, excluded = Key{1} << numbers.sample_bits;
     const bool masks = numbers.value_bits > numbers.sample_bits;
     std::uint32_t begun = memory.chunks[chunk];  // regions, so far
     Word sum = 0, squares = 0;                   // of the last of these
@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(threads)
         atomicAdd(&memory.sums[region].squares, more_squares);
     };
     for_chunk(memory.sorted, count, chunk, numbers.value_bits, [&](std::int64_t i, Key key, bool first) {
-        const bool counts = i < count && !(masks && (key & left_out));
-        const auto code = counts ? static_cast<std::uint32_t>(key & codes) : 0u;
+        const bool valid = i < count && !(masks && (key & excluded));
+        const auto code = valid ? static_cast<std::uint32_t>(key & codes) : 0u;
         Word square = Word{code} * code;
         const unsigned firsts = __ballot_sync(all_lanes, first);
         if (firsts == 0) {
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(threads)
     if (lane == 0 && begun > 0) add(begun - 1, sum_before, squares_before);
 }
 
-/// Kernel that writes a row of the results, of integers of 8 or 16 bits, a region a thread, and the rest of them with
+/// Kernel that writes a row of the results, of 8- or 16-bit integers, a region per thread, and the rest of them with
 /// the first row.
 template <class Key>
 __global__ void __launch_bounds__(threads)
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(threads)
                   bool first, int result_row, const __grid_constant__ RegionResults results) {
     const auto* found = reinterpret_cast<const RegionsFound*>(results.memory);
     const std::uint64_t regions = min(Word{found->regions}, Word{memory.regions});
-    const Key codes = (Key{1} << numbers.sample_bits) - 1, left_out = Key{1} << numbers.sample_bits;
+    const Key codes = (Key{1} << numbers.sample_bits) - 1, excluded = Key{1} << numbers.sample_bits;
     for (std::uint64_t r = std::uint64_t{blockIdx.x} * threads + threadIdx.x; r < regions; r += gridDim.x * threads) {
         char* memory_of = results.memory + results.layout.first + r * results.layout.stride;
         auto& result = *reinterpret_cast<RegionResult*>(memory_of);
@@ -223,11 +223,11 @@ __global__ void __launch_bounds__(threads)
             write_place(result, numbers, memory.numbers[r], memory.boxes[r]);
             result.area = end - begin;
         }
-        std::uint32_t stop = end, nodata = end;  // what does not count lies behind what does
+        std::uint32_t stop = end, nodata = end;  // excluded samples lie behind the valid ones
         if (numbers.value_bits > numbers.sample_bits) {
-            const Key values = (left_out << 1) - 1;
-            stop = first_of_value<Key>(memory.sorted, begin, end, values, left_out);
-            nodata = first_of_value<Key>(memory.sorted, stop, end, values, left_out | 1);
+            const Key values = (excluded << 1) - 1;
+            stop = first_of_value<Key>(memory.sorted, begin, end, values, excluded);
+            nodata = first_of_value<Key>(memory.sorted, stop, end, values, excluded | 1);
         }
         const std::uint64_t n = stop - begin;
         const auto code = [&](std::uint64_t rank) {
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/// Calls function(Label{}) with the type of labels of so many bytes; those of s32 are read as u32.
+/// Calls function(Label{}) with the type of labels of `bytes` bytes; s32 is read as u32.
 template <class Function>
 void with_label_type(std::size_t bytes, const Function& function) {
     if (bytes == 1) return function(std::uint8_t{});
@@ -256,7 +256,7 @@ void with_label_type(std::size_t bytes, const Function& function) {
     function(std::uint32_t{});
 }
 
-/// Calls function(Sample{}) with the type in which samples are read: integers as those without sign.
+/// Calls function(Sample{}) with the type in which samples are read: integers as unsigned ones.
 template <class Function>
 void with_sample_type(Depth depth, const Function& function) {
     with_depth(depth, [&](auto sample) {

@@ -11,8 +11,7 @@ namespace {
 /// Box that holds no pixel.
 constexpr RegionBox no_box{INT_MAX, INT_MAX, -1, -1};
 
-/// Widens a box, which only grows: what was read of it may be old, and then costs an atomic operation that changes
-/// nothing.
+/// Widens a box, which only grows: an old value costs at most an atomic operation that changes nothing.
 __device__ inline void widen(RegionBox& box, const RegionBox& by) {
     const RegionBox old = box;
     if (by.left < old.left) atomicMin(&box.left, by.left);
@@ -21,12 +20,13 @@ __device__ inline void widen(RegionBox& box, const RegionBox& by) {
     if (by.bottom > old.bottom) atomicMax(&box.bottom, by.bottom);
 }
 
-/// Verdict on the byte of a mask: whether its pixel's sample counts.
-__device__ inline bool counts_by(const LabeledImages& images, std::uint8_t byte) {
+/// Verdict on the byte of a mask: whether its pixel's sample is valid.
+__device__ inline bool is_valid(const LabeledImages& images, std::uint8_t byte) {
     return byte != 0 && !(images.classes && byte == nodata_class);
 }
 
-/// Place of a region's first key, from `begin` to `end`, whose value is at least that. `values`: the bits of values.
+/// Place of a region's first key, from `begin` to `end`, with a value of at least `value`. `values`: the bits of
+/// values.
 template <class Key>
 __device__ inline std::uint32_t first_of_value(const Key* sorted, std::uint32_t begin, std::uint32_t end, Key values,
                                                Key value) {
@@ -40,7 +40,7 @@ __device__ inline std::uint32_t first_of_value(const Key* sorted, std::uint32_t 
     return begin;
 }
 
-/// Writes which region it is, of a label's number, and where it lies.
+/// Writes a region's label, image and box, by its number.
 __device__ inline void write_place(RegionResult& result, const LabelNumbers& numbers, std::uint64_t number,
                                    const RegionBox& box) {
     const std::uint64_t image = number / numbers.of_each;

@@ -1,5 +1,5 @@
-// Regions on the GPU: keys of label and value are sorted, and numbers found of what lies between equal labels; or few
-// labels are counted. Plain C++.
+// Regions on the GPU: keys of label and value are sorted, and numbers found of the runs of equal labels; or few labels
+// are counted. Plain C++.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@
 
 namespace gpuhist::cuda {
 
-/// Byte of a mask for samples that are nodata.
+/// Byte of a mask for nodata samples.
 inline constexpr std::uint8_t nodata_class = 2;
 
 /// Images and their label maps, of `row.image`'s size each. Rows are not taken together.
 struct LabeledImages {
-    SortedRow row;  ///< what is measured of the first image
+    SortedRow row;  ///< of the first image
     Image labels;
     std::int64_t images, image_bytes, labels_bytes, mask_bytes;
     std::uint32_t flip;    ///< of signed integers: their highest bit; else 0
-    std::uint32_t weight;  ///< of samples that have one, of images without alpha, which else is theirs
-    bool classes;          ///< the mask tells nodata, which are `nodata_class`, from what is masked
+    std::uint32_t weight;  ///< of samples with weights in images without alpha; else alpha is theirs
+    bool classes;          ///< the mask tells nodata (`nodata_class`) from masked
 
     std::int64_t pixels() const { return images * row.image.pixels(); }
 };
@@ -32,10 +32,10 @@ struct LabelNumbers {
     std::uint32_t first;          ///< label that has the number 0: 0 or 1
     std::uint32_t largest;        ///< label
     std::uint64_t of_each;        ///< image: the labels from first to largest
-    std::uint64_t outside;        ///< number of pixels that are in no region
-    int weight_bits;              ///< of the weight, which a key ends in; or 0. It is not sorted by
-    int sample_bits, value_bits;  ///< of a key below the number: of the value; and all, with a bit of what does not
-                                  ///< count, whose value is 1 where it is nodata, else 0
+    std::uint64_t outside;        ///< number of pixels in no region
+    int weight_bits;              ///< of the weight, at the end of a key; or 0. It is not sorted by
+    int sample_bits, value_bits;  ///< of a key below the number: of the value; and all, with a bit of excluded samples,
+                                  ///< whose value is 1 where they are nodata, else 0
     int bits;                     ///< of a key
 };
 
@@ -48,7 +48,7 @@ struct RegionSums {
     Word sum, squares;
 };
 
-/// Device memory for `pixels` keys and `regions` regions, of which all but the keys hold one more.
+/// Device memory for `pixels` keys and `regions` regions, and one more of all but the keys.
 template <class Key>
 struct RegionMemory {
     Key *keys, *sorted;
@@ -67,14 +67,14 @@ struct RegionMemory {
 /// Device memory for few labels: one of each number (LabelNumbers).
 struct FewRegionsMemory {
     Word* counts;    ///< [number][256], of codes
-    Word* left_out;  ///< [number][2]: pixels that are masked, and that are nodata
+    Word* excluded;  ///< [number][2]: pixels that are masked, and that are nodata
     RegionBox* boxes;
     std::uint32_t* places;  ///< a number's region
     Word* refused;
     std::uint32_t regions;
 };
 
-/// Where results go, and what is asked for.
+/// Place of results, and the request.
 struct RegionResults {
     char* memory;  ///< RegionsFound, RegionResult
     RegionLayout layout;
@@ -84,11 +84,11 @@ struct RegionResults {
     std::uint32_t micro[Percentiles::most];
 };
 
-/// Widest key. Of those of 32, 64 and 128 bits the narrowest is sorted that holds a number, a value and a weight.
+/// Widest key. The narrowest of 32, 64 and 128 bits is sorted that holds a number, a value and a weight.
 using WideKey = core::u128;
 
-/// Enqueues that a row of the results is filled; with the first one the regions are found. `result_row`: where it is in
-/// them. Throws CudaError; does not synchronise.
+/// Enqueues the filling of a row of the results; with the first one the regions are found. `result_row`: its place in
+/// the results. Throws CudaError; does not synchronize.
 template <class Key>
 void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers, const RegionMemory<Key>& memory,
                        std::size_t label_bytes, bool first, int result_row, const RegionResults& results,

@@ -16,7 +16,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-/// Kernel that finds the codes of `count` pixels from `begin` on, and how many are masked. Launch: any grid.
+/// Kernel that finds the codes of `count` pixels from `begin` on, and the number of masked ones. Launch: any grid.
 template <class Sample>
 __global__ void __launch_bounds__(threads)
     code_kernel(const __grid_constant__ SortedRow row, std::int64_t begin, std::int64_t count,
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/// Kernel that writes each value, and where it begins. Launch: as above. `chunks`: values before each chunk.
+/// Kernel that writes each value, and where it begins. Launch: a warp per chunk. `chunks`: values before each chunk.
 template <class Code>
 __global__ void __launch_bounds__(threads)
     write_kernel(const Code* sorted, std::int64_t count, const std::uint32_t* chunks, Code* codes,

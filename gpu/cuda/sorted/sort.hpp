@@ -1,4 +1,5 @@
-// Sorting on the GPU: samples that are counted by sorting become values with a count each. Plain C++.
+// Sorting on the GPU: samples that are counted by sorting become a frequency table, values with a count each. Plain
+// C++.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +10,16 @@
 
 namespace gpuhist::cuda {
 
-/// Row of results that is to be sorted: a channel of an image, or luma of its colours.
+/// Row of results to be sorted: a channel of an image, or luma of its colors.
 struct SortedRow {
     Image image;
     Mask mask;
     int channels;
-    int first, green, last;  ///< places of red, green and blue in a pixel; of a channel `first` alone is
+    int first, green, last;  ///< places of red, green and blue in a pixel; a channel has `first` alone
     bool luma;
 };
 
-/// Codes that a warp looks through for the first of each value.
+/// Codes of a warp, which finds the first of each value among them.
 inline constexpr std::int64_t chunk_codes = 1024;
 constexpr std::int64_t chunks_of(std::int64_t codes) {
     return (codes + chunk_codes - 1) / chunk_codes;
@@ -29,9 +30,9 @@ template <class Code>
 struct SortMemory {
     Code* codes;            ///< `most`: afterwards the values that occur, ascending
     Code* sorted;           ///< `most`
-    std::uint32_t* starts;  ///< `most`: afterwards how many of the codes lie before the first of each value
+    std::uint32_t* starts;  ///< `most`: afterwards the codes before the first of each value
     std::uint32_t* chunks;  ///< chunks_of(most) + 1: values that begin before each chunk; the last: all
-    std::uint32_t* masked;  ///< samples that do not count: the highest code stands for each
+    std::uint32_t* masked;  ///< excluded samples: the highest code stands for each
     void* temporary;
     std::size_t temporary_bytes;  ///< see sort_temporary
 };
@@ -40,8 +41,8 @@ struct SortMemory {
 template <class Code>
 std::size_t sort_temporary(std::int64_t most);
 
-/// Enqueues that the samples of pixels [begin, begin + count), row after row, are counted. Throws CudaError; does not
-/// synchronise.
+/// Enqueues the counting of the samples of pixels [begin, begin + count), row after row. Throws CudaError; does not
+/// synchronize.
 template <class Sample>
 void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
                  const SortMemory<core::Code<Sample>>& memory, cudaStream_t stream);
