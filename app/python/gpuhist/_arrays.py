@@ -264,8 +264,6 @@ def image_of(
             f"shape {shape}: an image has two axes, or three with its channels"
             + ("; images one by one, please" if len(shape) == 4 else "")
         )
-    if 0 in shape:
-        raise InvalidArgument(f"shape {shape}: an image has pixels")
     planar = layout == "CHW"
     flat = len(shape) == 2
     images, image_step = 1, 0
@@ -283,8 +281,6 @@ def image_of(
             f"shape {array.shape}: without a layout the last axis is the channels, 1 to 4, and not {channels}: give "
             f"{wanted}"
         )
-    if channels > 64:
-        raise InvalidArgument(f"shape {array.shape}: {channels} channels in layout {layout}, of which 64 are the most")
     strides = tuple(packed(shape)[axis] if shape[axis] == 1 else strides[axis] for axis in range(3))
     row_step, pixel_step, channel_step = strides
     size = bytes_of(depth)
