@@ -92,4 +92,25 @@ const Analysis& Measurement::counted(Analysis& room) const {
     return room;
 }
 
+ColumnRow Measurement::columns(const Row& row) const {
+    ColumnRow read = row.columns();
+    read.path = info.path;
+    read.width = info.width;
+    read.height = info.height;
+    read.white = info.white > 0 ? info.white : traits_of(info.depth).highest;
+    read.alpha = info.alpha;
+    read.damage = info.damage;
+    read.bands = &info.bands;
+    read.pages = info.pages;
+    return read;
+}
+
+bool operator==(const Row& a, const Row& b) {
+    return packed(a) == packed(b);
+}
+
+bool operator==(const Measurement& a, const Measurement& b) {
+    return packed(a) == packed(b);
+}
+
 }  // namespace gpuhist::python

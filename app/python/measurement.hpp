@@ -50,7 +50,12 @@ struct Measurement {
     /// Analysis with a count for each value that the type has, where samples are counted so; that of a region has
     /// those values alone that occur, and is made another in `room`.
     const Analysis& counted(Analysis& room) const;
+    /// Row of the image as the columns read it. It refers to both.
+    ColumnRow columns(const Row& row) const;
 };
+
+bool operator==(const Row& a, const Row& b);
+bool operator==(const Measurement& a, const Measurement& b);
 
 /// Bytes that hold all of a measurement, and what is made of them. Throws InvalidArgument where they are others.
 std::string packed(const Measurement& measurement);

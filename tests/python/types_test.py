@@ -31,6 +31,7 @@ import gpuhist as gh
 gh.measure("photo.jpg", layout="WHC")
 gh.measure("photo.jpg").red.average
 gh.measure("photo.jpg", alpha="half")
+gh.normalize([[1]], "best")
 """
 
 
@@ -53,7 +54,8 @@ def test_types_are_checked(mypy):
     found = mypy.communicate()[0]
     errors = [line for line in found.splitlines() if ": error:" in line]
     assert [line for line in errors if "bad.py" not in line] == [], found
-    assert len(errors) == 3 and all(word in line for word, line in zip(("WHC", "average", "half"), errors))
+    words = ("WHC", "average", "half", "best")
+    assert len(errors) == len(words) and all(word in line for word, line in zip(words, errors))
 
 
 def test_types_of_statistics_come_from_the_columns():

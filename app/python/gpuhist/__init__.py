@@ -10,18 +10,16 @@
 from __future__ import annotations
 
 import os as _os
-from typing import TYPE_CHECKING
 
 from . import _native
 from ._errors import CudaError, EngineUnavailable, Error, InvalidArgument, IoError, OutOfMemory, UnsupportedDepth
-from ._measure import histogram, measure, measure_many, normalize, table
+from ._gpu import Analyzer, RegionAnalyzer
+from ._measure import histogram, measure, measure_many, table
 from ._native import Statistics
+from ._normalize import normalize
 from ._regions import Box, Region, Regions, regions
 from ._result import Histogram, Result
 from ._summary import Summary
-
-if TYPE_CHECKING:
-    from ._gpu import Analyzer, RegionAnalyzer
 
 __version__: str = _native.version
 __all__ = [
@@ -61,11 +59,3 @@ _os.register_at_fork(
 def engines() -> dict[str, tuple[bool, str]]:
     """Engines, best first: whether each can run here, and what on, or why not."""
     return {name: (available, description) for name, available, description in _native.engines()}
-
-
-def __getattr__(name: str) -> object:
-    if name in ("Analyzer", "RegionAnalyzer"):
-        from . import _gpu
-
-        return getattr(_gpu, name)
-    raise AttributeError(f"module 'gpuhist' has no attribute {name!r}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 
 class Error(Exception):
     """Root of the family."""
@@ -39,3 +41,10 @@ class CudaError(Error, RuntimeError):
 
 class OutOfMemory(CudaError):
     """Memory of the GPU that does not suffice."""
+
+
+def require_word(argument: str, given: object, words: object) -> None:
+    """Refuses what is none of the words of a Literal."""
+    known = get_args(words)
+    if given not in known:
+        raise InvalidArgument(f"{argument}: {given!r} is none of {', '.join(known)}")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import struct
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _arrays, _native
 from ._errors import InvalidArgument
-from ._measure import asked_of, normalization_of
-from ._result import Range, Result
-from ._source import LABEL_TYPES, MASK_TYPES, planes_over, row_bytes_of
-from ._validity import Alpha, Rules, refuse_tag, rules_of
+from ._request import ApplyTo, Range, asked_of, normalization_of
+from ._result import Result
+from ._source import LABEL_TYPES, MASK_TYPES, plane_view, planes_over, row_bytes_of
+from ._validity import refuse_tag, rules_of
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ._measure import ApplyTo
+    from ._native import Alpha
     from ._validity import Nodata, Valid
 
 
@@ -55,10 +53,10 @@ class Analyzer:
     ) -> None:
         rules = rules_of(nodata, valid, nodata_any, alpha)
         refuse_tag(rules)
-        self._asked = asked_of(bins, range, percentile_columns, detail, None, "cuda", gpu, rules)
+        self._asked = asked_of(bins, range, percentile_columns, detail, engine="cuda", gpu=gpu, rules=rules)
         self._normalization: _native.Normalization | None = None
         if normalize is not None:
-            self._normalization = normalization_of(normalize, percentiles, "joint", None, apply_to)
+            self._normalization = normalization_of(normalize, percentiles, apply_to)
         self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, gpu)
         self._layout = self._native.layout(self._asked, self._normalization)
         self._gpu = gpu
@@ -124,7 +122,7 @@ class Analyzer:
             raise InvalidArgument(f"out: {len(raw)} bytes are no multiple of a result's {size}")
         return [
             Result(_native.measurement_of(raw[start : start + size], self._asked, width, height))
-            for start in _starts(len(raw), size)
+            for start in range(0, len(raw), size)
         ]
 
 
@@ -173,12 +171,11 @@ class RegionAnalyzer:
             images,
             regions,
             masks,
-            asked_of(256, None, percentiles, "full", None, "cuda", gpu, rules),
+            asked_of(percentile_columns=percentiles, engine="cuda", gpu=gpu, rules=rules),
             gpu,
         )
         self._layout = self._native.layout()
         self._gpu = gpu
-        self._room = regions
 
     @property
     def layout(self) -> _native.RegionLayout:
@@ -242,19 +239,9 @@ class RegionAnalyzer:
         or over largest_label.
         """
         raw = _on_host(out).tobytes()[: self._layout.bytes]
-        regions, refused = struct.unpack_from("=QQ", raw)
-        if refused:
-            raise InvalidArgument(f"labels: {refused} pixels have one that is negative or over largest_label")
-        if regions > self._room:
-            raise InvalidArgument(f"{regions} regions: there is room for {self._room}")
         import numpy as np
 
-        return np.frombuffer(raw, self.dtype, regions, self._layout.first)
-
-
-# Analysers, and memory for a result, that one stream uses: what it is given is done in order.
-_normalizers: dict[tuple[str, int, int, int, str, int], tuple[_native.StreamAnalyzer, Any]] = {}
-_normalizers_lock = threading.Lock()
+        return np.frombuffer(raw, self.dtype, self._native.regions_in(raw), self._layout.first)
 
 
 def _images_on(
@@ -267,8 +254,7 @@ def _images_on(
 ) -> _arrays.Image:
     found = _arrays.image_of(images, layout, order, stream=stream, batch=True, depths=depths)
     if found.array.gpu != gpu:
-        where = "the host" if found.array.gpu is None else f"GPU {found.array.gpu}"
-        raise InvalidArgument(f"the images are on {where}, and the analyser is for GPU {gpu}")
+        raise InvalidArgument(f"the images are on {_arrays.place_of(found.array.gpu)}, and the analyser is for GPU {gpu}")
     return found
 
 
@@ -283,11 +269,7 @@ def _masked(found: _arrays.Image, mask: Any, stream: Any) -> tuple[_native.View,
 def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_native.View, int]:
     """View of the first label map, and bytes from one to the next."""
     over, image_bytes = _over(found, labels, "labels", LABEL_TYPES, stream)
-    depth = _arrays.DEPTHS[over.type]
-    view = _native.View(
-        over.pointer, found.width, found.height, 1, depth, row_bytes_of(over), True, False, device=True
-    )
-    return view, image_bytes
+    return plane_view(over), image_bytes
 
 
 def _over(
@@ -305,10 +287,6 @@ def _on_host(out: Any) -> Any:
     return out.cpu().numpy() if hasattr(out, "cpu") else out.get() if hasattr(out, "get") else out
 
 
-def _starts(length: int, size: int) -> range:
-    return range(0, length, size)
-
-
 def _results_in(out: Any, size: int, gpu: int) -> int:
     array = _arrays.array_of(out)
     if array.gpu != gpu:
@@ -321,38 +299,3 @@ def _results_in(out: Any, size: int, gpu: int) -> int:
     if elements < size:
         raise InvalidArgument(f"out: {elements} bytes, and the results take {size}")
     return array.pointer
-
-
-def normalize_on_stream(
-    found: _arrays.Image,
-    view: _native.View,
-    target: _arrays.Image,
-    asked: _native.Normalization,
-    rules: Rules,
-    stream: int,
-) -> None:
-    """Puts the copy of an image on a stream; view is that of the image, with its mask."""
-    gpu = found.array.gpu
-    assert gpu is not None
-    request = asked_of(256, None, None, "full", None, "cuda", gpu, rules)
-    # Rules ask for memory by the number of pixels. It is rounded up, so that images of many sizes share few analysers.
-    pixels = 0 if rules == Rules() else 1 << (found.width * found.height - 1).bit_length()
-    key = (found.depth, found.channels, gpu, stream, asked.name, pixels)
-    with _normalizers_lock:
-        if key not in _normalizers:
-            analyzer = _native.StreamAnalyzer(found.depth, found.channels, 256, True, pixels, gpu)
-            memory = _arrays.device_bytes(found.array, analyzer.layout(request, asked).bytes)
-            _normalizers[key] = analyzer, memory
-        analyzer, memory = _normalizers[key]
-        analyzer.enqueue_normalized(
-            view,
-            1,
-            found.image_bytes,
-            0,
-            target.view,
-            target.image_bytes,
-            asked,
-            request,
-            _arrays.array_of(memory).pointer,
-            stream,
-        )

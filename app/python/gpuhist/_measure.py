@@ -1,4 +1,4 @@
-"""Measuring and normalising: images in memory, on a GPU, and in files."""
+"""Measuring: images in memory, on a GPU, and in files."""
 
 from __future__ import annotations
 
@@ -6,56 +6,21 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Union
 
-from . import _arrays, _native
+from . import _native
+from ._arrays import Layout, Order, current_stream
 from ._errors import EngineUnavailable, InvalidArgument, IoError
-from ._result import Histogram, Range, Result, bins_of, range_of
+from ._request import Detail, Engine, OnDamaged, Range, asked_of, percents_of, refuse_cpu
+from ._result import Histogram, Result
 from ._source import is_path, source_of, warn_of_pages
-from ._validity import Alpha, Rules, rules_of
+from ._validity import rules_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ._native import Alpha
     from ._validity import Nodata, Valid
 
     Path = Union[str, os.PathLike[str], bytes]
-
-Detail = Literal["full", "brief", "values"]
-Engine = Literal["auto", "cpu", "cuda"]
-Layout = Literal["HWC", "CHW", "HW"]
-Order = Literal["RGB", "BGR"]
-OnDamaged = Literal["error", "accept"]
-ApplyTo = Literal["all", "valid"]
-
-
-def asked_of(
-    bins: int | str,
-    range: Range | None,
-    percentile_columns: Sequence[float] | None,
-    detail: str,
-    white: float | None,
-    engine: str,
-    gpu: int,
-    rules: Rules = Rules(),
-) -> _native.Asked:
-    if engine not in ("auto", "cpu", "cuda"):
-        raise InvalidArgument(f"engine: {engine!r} is none of auto, cpu, cuda")
-    if white is not None and not 0 < white < float("inf"):
-        raise InvalidArgument(f"white: {white!r} is not over 0")
-    percentiles = None if percentile_columns is None else [float(one) for one in percentile_columns]
-    return _native.Asked(
-        bins=bins_of(bins),
-        range=range_of(range),
-        percentiles=percentiles,
-        detail=detail,
-        white=None if white is None else float(white),
-        engine=engine,
-        gpu=gpu,
-        nodata=rules.nodata,
-        nodata_of_file=rules.nodata_of_file,
-        valid=rules.valid,
-        nodata_any=rules.nodata_any,
-        alpha=rules.alpha,
-    )
 
 
 def measure(
@@ -134,7 +99,7 @@ def measure(
     EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine, gpu, rules)
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine=engine, gpu=gpu, rules=rules)
     if is_path(image) and os.path.isdir(image):
         raise InvalidArgument(f"{image}: a directory, and measure() is for one image: measure_many() takes directories")
     if is_path(image) and (mask is None or is_path(mask)):
@@ -147,11 +112,10 @@ def measure(
         seen = source.masked(mask)
         warn_of_pages(source.picture, page)
         return Result(_native.measure(seen.view, asked, source.picture), source.path)
-    if engine == "cpu":
-        raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine, source.gpu, rules)
+    refuse_cpu(engine)
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine=engine, gpu=source.gpu, rules=rules)
     seen = source.masked(mask)
-    return Result(_native.measure_on_stream(seen.view, asked, _arrays.current_stream(source.found.array, stream)))
+    return Result(_native.measure_on_stream(seen.view, asked, current_stream(source.found.array, stream)))
 
 
 def _measure_file(
@@ -258,9 +222,10 @@ def measure_many(
     Raises EngineUnavailable, CudaError or IoError where the run as a whole cannot go on.
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine, gpu, rules)
-    if engine == "cuda" and not any(name == "cuda" and there for name, there, _ in _native.engines()):
-        raise EngineUnavailable(next(text for name, _, text in _native.engines() if name == "cuda"))
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine=engine, gpu=gpu, rules=rules)
+    for name, available, description in _native.engines():
+        if name == engine and not available:
+            raise EngineUnavailable(description)
     files = _files(
         _as_paths(paths),
         asked,
@@ -292,9 +257,8 @@ def table(
     """
     import pyarrow as pa
 
-    percentiles = None if percentile_columns is None else [float(one) for one in percentile_columns]
     kinds = {"text": pa.string(), "integer": pa.uint64(), "number": pa.float64()}
-    named = _native.columns(percentiles, "stats")
+    named = _native.columns(percents_of(percentile_columns), "stats")
     schema = pa.schema(
         [
             *(pa.field(name, kinds[kind], metadata={"definition": text}) for name, kind, text in named),
@@ -341,124 +305,3 @@ def histogram(
     maximum, which is in the last bin. Options are those of measure().
     """
     return measure(image, bins=bins, range=range, **options).histogram()
-
-
-def normalization_of(
-    mode: str, percentiles: tuple[float, float], channels: str, depth: str | None, apply_to: str
-) -> _native.Normalization:
-    if apply_to not in ("all", "valid"):
-        raise InvalidArgument(f"apply_to: {apply_to!r} is none of all, valid")
-    low, high = percentiles
-    return _native.Normalization(
-        mode=mode, low=float(low), high=float(high), channels=channels, depth=depth, valid_only=apply_to == "valid"
-    )
-
-
-def normalize(
-    image: Any,
-    mode: Literal["minmax", "percentile", "equalize", "zscore"] = "minmax",
-    *,
-    percentiles: tuple[float, float] = (1, 99),
-    channels: Literal["joint", "separate"] = "joint",
-    depth: str | None = None,
-    layout: Layout | None = None,
-    order: Order = "RGB",
-    mask: Any = None,
-    nodata: Nodata | None = None,
-    valid: Valid | None = None,
-    nodata_any: bool = False,
-    alpha: Alpha = "row",
-    apply_to: ApplyTo = "all",
-    engine: Engine = "auto",
-    gpu: int = 0,
-    stream: Any = None,
-    out: Any = None,
-) -> Any:
-    """The normalised copy of an array: of the same library, on the same device, in the same layout.
-
-    mode
-        minmax, percentile (between the two percentiles), equalize or zscore, as the command's --normalize.
-    channels
-        joint: one table for all colours, which keep their hue; separate: one a channel. Alpha stays as it is.
-    depth
-        Of the copy: u8, u16, f32, ...; without it that of the image, of zscore f32 (f64 of u32, s32 and f64). On a GPU
-        only these.
-    mask, nodata, valid, nodata_any, alpha
-        Samples that do not count, as in measure(): the table is made from the others. Alpha itself is copied.
-    apply_to
-        all: the table maps every sample; valid: samples that do not count stay as they are, in a copy of the image's
-        depth. In a copy of another depth these are 0, and so is the alpha of their pixels.
-    out
-        Array for the copy; it may be the image where the depth stays.
-
-    On a GPU the copy is complete when the work on the stream is, as with any of its library's operations. Other
-    arguments, and what is raised, as in measure().
-    """
-    rules = rules_of(nodata, valid, nodata_any, alpha)
-    if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha not in ("mask", "weight"):
-        raise InvalidArgument(
-            'apply_to: "valid" is about samples that do not count: give mask, nodata, valid or alpha="mask" or "weight"'
-        )
-    request = asked_of(256, None, None, "full", None, engine, gpu, rules)
-    asked = normalization_of(mode, percentiles, channels, depth, apply_to)
-    if not _arrays.is_array(image):
-        raise InvalidArgument(f"a {type(image).__name__} is no array")
-    source = source_of(image, layout, order, None, None, "error", stream)
-    found = source.found
-    assert found is not None
-    copy_depth = asked.depth_of(found.depth)
-    if out is None:
-        made, target = _arrays.empty_like(found, copy_depth)
-    else:
-        made, target = out, _target(out, found, copy_depth, layout, order, stream)
-    source.check(rules)
-    if found.array.gpu is None:
-        _native.normalize(source.masked(mask).view, target.view, asked, request)
-    else:
-        if engine == "cpu":
-            raise InvalidArgument("engine cpu: the array is on a GPU; copy it to the host, or leave the engine out")
-        from ._gpu import normalize_on_stream
-
-        seen = source.masked(mask)
-        normalize_on_stream(found, seen.view, target, asked, rules, _arrays.current_stream(found.array, stream))
-    if out is None:
-        made = _like(made, image, found)
-    return made
-
-
-def _target(
-    out: Any, found: _arrays.Image, depth: str, layout: str | None, order: str, stream: Any
-) -> _arrays.Image:
-    target = _arrays.image_of(out, layout, order, stream=stream)
-    if found.array.gpu is None and not _shares(target, out):
-        raise InvalidArgument("out: its pixels do not lie beside each other in memory, so that it would be a copy")
-    same = (target.width, target.height, target.channels, target.array.gpu)
-    wanted = (found.width, found.height, found.channels, found.array.gpu)
-    if same != wanted or target.depth != depth:
-        raise InvalidArgument(
-            f"out: {target.width} x {target.height} x {target.channels} {target.depth}, and the copy has "
-            f"{found.width} x {found.height} x {found.channels} {depth}, on the same device"
-        )
-    return target
-
-
-def _shares(target: _arrays.Image, out: Any) -> bool:
-    import numpy as np
-
-    held = target.array.owner
-    assert isinstance(held, np.ndarray)
-    array = out.detach().numpy() if type(out).__module__.partition(".")[0] == "torch" else np.asarray(out)
-    if not array.flags.writeable:
-        raise InvalidArgument("out: the array may not be written")
-    return bool(np.shares_memory(array, held))
-
-
-def _like(made: Any, image: Any, found: _arrays.Image) -> Any:
-    """The new array as the image is: its layout, and its library."""
-    if found.planar:
-        made = made.permute(2, 0, 1) if hasattr(made, "permute") else made.transpose(2, 0, 1)
-    if found.array.gpu is None and type(image).__module__.partition(".")[0] == "torch":
-        import torch
-
-        made = torch.from_numpy(made)
-    return made

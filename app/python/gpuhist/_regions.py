@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._arrays import ALL_DEPTHS
-from ._errors import InvalidArgument
-from ._measure import Layout, OnDamaged, Order, asked_of
-from ._result import Range, Result
+from ._arrays import ALL_DEPTHS, Layout, Order
+from ._errors import InvalidArgument, require_word
+from ._request import OnDamaged, Range, RegionDetail, asked_of
+from ._result import Result
 from ._source import source_of, warn_of_pages
-from ._validity import Alpha, rules_of
+from ._validity import rules_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
 
+    from ._native import Alpha
     from ._validity import Nodata, Valid
 
 
@@ -148,7 +149,7 @@ def regions(
     bins: int | str = 256,
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
-    detail: Literal["full", "brief"] = "full",
+    detail: RegionDetail = "full",
     page: int | None = None,
     max_pixels: int | None = None,
     on_damaged: OnDamaged = "error",
@@ -170,9 +171,8 @@ def regions(
     Raises InvalidArgument (a ValueError) for labels of another shape or type, or negative ones, and as measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    if detail not in ("full", "brief"):
-        raise InvalidArgument(f"detail: {detail!r} is none of full, brief")
-    asked = asked_of(bins, range, percentile_columns, detail, white, "cpu", 0, rules)
+    require_word("detail", detail, RegionDetail)
+    asked = asked_of(bins, range, percentile_columns, detail, white, engine="cpu", gpu=0, rules=rules)
     source = source_of(image, layout, order, page, max_pixels, on_damaged, depths=ALL_DEPTHS)
     if source.gpu is not None:
         raise InvalidArgument(

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native
-from ._errors import InvalidArgument, IoError
+from ._errors import IoError
 from ._native import Statistics
+from ._request import Range, bins_of, range_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,25 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Counts = npt.NDArray[np.uint64]
-
-Bins = int
-Range = tuple[float, float]
-
-
-def bins_of(bins: int | str) -> int:
-    """Bins as the native module takes them: 0 is one a value."""
-    if bins == "full":
-        return 0
-    if isinstance(bins, str) or not 1 <= bins <= 1 << 24:
-        raise InvalidArgument(f"bins: {bins!r} is neither a number from 1 to 2**24 nor 'full'")
-    return int(bins)
-
-
-def range_of(range: Range | None) -> Range | None:
-    if range is None:
-        return None
-    lower, upper = range
-    return float(lower), float(upper)
 
 
 class Histogram(NamedTuple):

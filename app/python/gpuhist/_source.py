@@ -64,12 +64,7 @@ class Source(NamedTuple):
             picture = self.picture.companion(os.fsencode(labels), "labels", max_pixels)
             return Plane(picture.view, picture)
         array = self._plane(labels, "labels", LABEL_TYPES)
-        height, width = array.shape
-        view = _native.View(
-            array.pointer, width, height, 1, _arrays.DEPTHS[array.type], row_bytes_of(array), True, False,
-            array.gpu is not None,
-        )
-        return Plane(view, array)
+        return Plane(plane_view(array), array)
 
     def _plane(self, given: Any, what: str, types: tuple[str, ...]) -> _arrays.Array:
         """The array of one value a pixel that lies over the image."""
@@ -94,7 +89,8 @@ def planes_over(
         raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
     array = _arrays.array_of(given, stream)
     if array.gpu != gpu:
-        raise InvalidArgument(f"{what}: on {_where(array.gpu)}, and the image is on {_where(gpu)}: copy it there")
+        at, image_at = _arrays.place_of(array.gpu), _arrays.place_of(gpu)
+        raise InvalidArgument(f"{what}: on {at}, and the image is on {image_at}: copy it there")
     if array.shape != wanted:
         raise InvalidArgument(
             f"{what}: shape {array.shape}, and the image's is {shape}: a value a pixel is wanted, shape {wanted}"
@@ -126,6 +122,15 @@ def row_bytes_of(array: _arrays.Array) -> int:
     return (array.strides[-2] if height > 1 else width) * _arrays.bytes_of(_arrays.DEPTHS[array.type])
 
 
+def plane_view(array: _arrays.Array) -> _native.View:
+    """View of the first of planes."""
+    height, width = array.shape[-2:]
+    depth = _arrays.DEPTHS[array.type]
+    return _native.View(
+        array.pointer, width, height, 1, depth, row_bytes_of(array), rgb=True, bands=False, device=array.gpu is not None
+    )
+
+
 def source_of(
     image: Any,
     layout: str | None,
@@ -137,7 +142,7 @@ def source_of(
     depths: tuple[str, ...] = _arrays.DEVICE_DEPTHS,
 ) -> Source:
     """The image that a path, the bytes of a file, or an array is, on a GPU of some depths."""
-    path = os.fspath(image) if isinstance(image, (str, os.PathLike)) else ""
+    path = os.fspath(image) if is_path(image) else ""
     if path or isinstance(image, (bytes, bytearray, memoryview)):
         if path:
             picture = _native.Picture.read(os.fsencode(path), page or 0, max_pixels, on_damaged)
@@ -159,7 +164,3 @@ def warn_of_pages(read: _native.Picture | _native.Measurement | None, page: int 
             f"{read.path or 'the file'}: the first of its {read.pages} pages is measured; page= takes another",
             stacklevel=stacklevel,
         )
-
-
-def _where(gpu: int | None) -> str:
-    return "the host" if gpu is None else f"GPU {gpu}"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from . import _native
 from ._errors import InvalidArgument
 from ._native import Statistics
-from ._result import Histogram, Range, Result, bins_of, histogram_from, range_of
+from ._request import Range, bins_of, percents_of, range_of
+from ._result import Histogram, Result, histogram_from
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +85,7 @@ class Summary:
         ``images`` of each says how many images have the channel.
         """
         depth = self._depth(depth)
-        rows = self._native.rows(_floats(percentile_columns))
+        rows = self._native.rows(percents_of(percentile_columns))
         return {row.channel: row for of, row in rows if of == depth}
 
     def histogram(self, bins: int | str = 256, range: Range | None = None, *, depth: str | None = None) -> Histogram:
@@ -119,7 +120,7 @@ class Summary:
         """A pandas.DataFrame with the columns of the command's dataset.csv: a row a depth and channel."""
         import pandas as pd
 
-        percentiles = _floats(percentile_columns)
+        percentiles = percents_of(percentile_columns)
         names = [name for name, _, _ in _native.columns(percentiles, "dataset")]
         return pd.DataFrame.from_records(self._native.table(percentiles), columns=names)
 
@@ -131,7 +132,3 @@ class Summary:
             there = f"images of {', '.join(depths)}" if depths else "no image"
             raise InvalidArgument(f"depth: {depth!r}, and the summary has {there}")
         return depth
-
-
-def _floats(list_: Sequence[float] | None) -> list[float] | None:
-    return None if list_ is None else [float(one) for one in list_]

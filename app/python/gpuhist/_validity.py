@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     Nodata = Union[Number, Iterable[Number], Mapping[str, Union[float, Iterable[float]]]]
     Valid = Union[tuple[float, float], Mapping[str, tuple[float, float]]]
 
-Alpha = Literal["row", "mask", "weight", "ignore"]
-
 
 class Rules(NamedTuple):
     """Rules of a call, as the native module takes them; None stands for all channels but alpha."""

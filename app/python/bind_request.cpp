@@ -1,0 +1,109 @@
+/// What is asked for: of a measurement, and of a normalised copy.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "bind.hpp"
+#include "gpuhist/normalize.hpp"
+#include "images.hpp"
+
+namespace gpuhist::python {
+namespace {
+
+const Words<AlphaRule> alpha_rules{
+    {"row", AlphaRule::row}, {"mask", AlphaRule::mask}, {"weight", AlphaRule::weight}, {"ignore", AlphaRule::ignore}};
+
+const Words<NormalizeMode> normalize_modes = [] {
+    Words<NormalizeMode> words;
+    for (const NormalizeTraits& traits : all_normalize_modes) words.emplace_back(traits.name, traits.mode);
+    return words;
+}();
+
+/// Channel of a rule about samples: one of those that files and arrays have.
+std::optional<Channel> channel_of(const std::optional<std::string>& name, const char* argument) {
+    if (!name) return std::nullopt;
+    for (int i = 0; i < channel_names; ++i)
+        if (const auto channel = static_cast<Channel>(i);
+            *name == to_string(channel) && channel != Channel::luma && channel != Channel::all)
+            return channel;
+    throw InvalidArgument(std::string(argument) + ": '" + *name +
+                          "' is no channel of an image: gray, red, green, blue, alpha, c0 to c" +
+                          std::to_string(most_channels - 1));
+}
+
+using NamedValue = std::pair<std::optional<std::string>, double>;
+using NamedInterval = std::tuple<std::optional<std::string>, double, double>;
+
+Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<NamedInterval>& valid, bool nodata_any,
+                     const std::string& alpha) {
+    Validity validity;
+    for (const auto& [name, value] : nodata) validity.nodata.push_back({channel_of(name, "nodata"), value});
+    for (const auto& [name, lowest, highest] : valid) {
+        if (!(lowest <= highest))
+            throw InvalidArgument("valid: from " + io::shortest(lowest) + " to " + io::shortest(highest) +
+                                  ": the lower one first");
+        validity.valid.push_back({channel_of(name, "valid"), lowest, highest});
+    }
+    validity.nodata_any = nodata_any;
+    validity.alpha = word_of(alpha, alpha_rules, "alpha");
+    return validity;
+}
+
+}  // namespace
+
+void bind_request(nb::module_& module) {
+    module.attr("Alpha") = type_of(alpha_rules);
+    module.attr("NormalizeMode") = type_of(normalize_modes);
+    nb::class_<Asked>(module, "Asked")
+        .def(
+            "__init__",
+            [](Asked* made, std::uint32_t bins, const Bounds& range,
+               const std::optional<std::vector<double>>& percentiles, const std::string& detail,
+               std::optional<double> white, std::string engine, int gpu, const std::vector<NamedValue>& nodata,
+               bool nodata_of_file, const std::vector<NamedInterval>& valid, bool nodata_any,
+               const std::string& alpha) {
+                Asked asked;
+                asked.histogram = bins_of(bins, range);
+                asked.percentiles = percentiles_of(percentiles);
+                asked.detail = word_of<AskedDetail>(
+                    detail,
+                    {{"full", AskedDetail::full}, {"brief", AskedDetail::brief}, {"values", AskedDetail::values}},
+                    "detail");
+                asked.white = white;
+                asked.engine = std::move(engine);
+                asked.gpu = gpu;
+                asked.validity = validity_of(nodata, valid, nodata_any, alpha);
+                asked.nodata_of_file = nodata_of_file;
+                new (made) Asked(std::move(asked));
+            },
+            "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a,
+            "nodata"_a, "nodata_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a);
+    nb::class_<Normalization>(module, "Normalization")
+        .def(
+            "__init__",
+            [](Normalization* made, const std::string& mode, double low, double high, const std::string& channels,
+               const std::optional<std::string>& depth, bool valid_only) {
+                Normalization asked;
+                asked.mode = word_of(mode, normalize_modes, "mode");
+                asked.low = low;
+                asked.high = high;
+                asked.joint = word_of<bool>(channels, {{"joint", true}, {"separate", false}}, "channels");
+                if (depth) asked.depth = depth_of(*depth);
+                asked.valid_only = valid_only;
+                new (made) Normalization(asked);
+            },
+            "mode"_a, "low"_a, "high"_a, "channels"_a, "depth"_a.none(), "valid_only"_a = false)
+        .def_prop_ro("name",
+                     [](const Normalization& asked) {
+                         return std::string(to_string(asked.mode)) + (asked.joint ? " joint" : " separate");
+                     })
+        .def("depth_of", [](const Normalization& asked, const std::string& depth) {
+            return std::string(to_string(normalized_depth(depth_of(depth), asked)));
+        });
+}
+
+}  // namespace gpuhist::python
