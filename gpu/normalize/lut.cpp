@@ -48,7 +48,7 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, con
             facts.high = code_of_rank(counts, nearest_rank(normalization.high, samples.n));
             break;
         case NormalizeNeeds::mean_std:
-            facts.mean_std = wide_mean_std(samples.n, samples.sum, samples.sum_squares);
+            facts.mean_std = exact_moments(samples).mean_std();
             break;
     }
     return facts;
