@@ -11,7 +11,7 @@
 namespace gpuhist::python {
 namespace {
 
-constexpr std::uint8_t version = 2;
+constexpr std::uint8_t version = 3;
 
 /// Plain data without padding between members that matter: copied as it lies.
 template <class T>
@@ -137,12 +137,15 @@ void structure(Archive& archive, Percentiles& percentiles) {
     if constexpr (Archive::reads) percentiles = Percentiles(percents);
 }
 template <class Archive>
+void structure(Archive& archive, SampleCounts& counts) {
+    fields(archive, counts.pixels, counts.masked, counts.nodata, counts.nan, counts.infinite);
+}
+template <class Archive>
 void structure(Archive& archive, ChannelAnalysis& channel) {
     FloatMoments& moments = channel.moments;
-    fields(archive, channel.channel, channel.pixels, channel.masked, channel.nodata, channel.counts, channel.values,
-           channel.nan, channel.infinite, channel.below, channel.above, channel.minimum, channel.maximum, moments.pivot,
-           moments.exponent, moments.sums[0], moments.sums[1], moments.sums[2], moments.sums[3],
-           channel.order_statistics);
+    fields(archive, channel.by_class(), channel.channel, channel.counts, channel.values, channel.below, channel.above,
+           channel.minimum, channel.maximum, moments.pivot, moments.exponent, moments.sums[0], moments.sums[1],
+           moments.sums[2], moments.sums[3], channel.order_statistics);
 }
 template <class Archive>
 void structure(Archive& archive, Brightness& brightness) {
@@ -155,9 +158,9 @@ void structure(Archive& archive, Analysis& analysis) {
 }
 template <class Archive>
 void structure(Archive& archive, Statistics& row) {
-    fields(archive, row.channel, row.pixels, row.valid, row.masked, row.nodata, row.nan, row.inf, row.min, row.max,
-           row.mean, row.std, row.std_sample, row.skewness, row.kurtosis, row.entropy, row.percentiles, row.clipped_low,
-           row.clipped_high, row.unique, row.effective_bits, row.weight, row.weighted_percentiles);
+    fields(archive, row.by_class(), row.channel, row.min, row.max, row.mean, row.std, row.std_sample, row.skewness,
+           row.kurtosis, row.entropy, row.percentiles, row.clipped_low, row.clipped_high, row.unique,
+           row.effective_bits, row.weight, row.weighted_percentiles);
 }
 template <class Archive>
 void structure(Archive& archive, Row& row) {

@@ -74,7 +74,7 @@ struct Found {
 
     void add(const Analysis& analysis) {
         for (const ChannelAnalysis& channel : analysis.channels) {
-            if (core::finite(channel) == 0) continue;
+            if (channel.valid() == 0) continue;
             minimum = any ? std::min(minimum, channel.minimum) : channel.minimum;
             maximum = any ? std::max(maximum, channel.maximum) : channel.maximum;
             any = true;

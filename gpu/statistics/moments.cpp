@@ -67,7 +67,7 @@ void RealMoments::finish(Statistics& row) const {
 CentralMoments moments_of_pooled(const Analysis& analysis) {
     std::vector<CentralMoments> parts;
     for (const ChannelAnalysis& channel : analysis.channels)
-        if (is_pooled(channel.channel)) parts.push_back(central_moments(finite(channel), channel.moments));
+        if (is_pooled(channel.channel)) parts.push_back(central_moments(channel.valid(), channel.moments));
     return combine(parts.data(), static_cast<int>(parts.size()));
 }
 

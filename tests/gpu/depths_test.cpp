@@ -84,7 +84,7 @@ void expect_row(const Statistics& row, const std::vector<double>& samples, Depth
             finite.push_back(value);
     EXPECT_EQ(row.pixels, samples.size());
     EXPECT_EQ(row.nan, nan);
-    EXPECT_EQ(row.inf, infinite);
+    EXPECT_EQ(row.infinite, infinite);
     ASSERT_EQ(row.min.has_value(), !finite.empty());
     if (finite.empty()) return;
     std::sort(finite.begin(), finite.end());
@@ -232,7 +232,7 @@ TEST_P(Depths, AllHalves) {
     }
     const Statistics row = statistics(analyze(image)).front();
     EXPECT_EQ(row.nan, 2046U);
-    EXPECT_EQ(row.inf, 2U);
+    EXPECT_EQ(row.infinite, 2U);
     EXPECT_EQ(row.min, -65504);
     EXPECT_EQ(row.max, 65504);
     EXPECT_EQ(row.unique, 63487U);  // −0 is +0
@@ -505,7 +505,7 @@ TEST_P(Depths, ASetIsOneImageOfAllPixels) {
                 EXPECT_EQ(a.channel, b.channel);
                 EXPECT_EQ(a.pixels, b.pixels);
                 EXPECT_EQ(a.nan, b.nan);
-                EXPECT_EQ(a.inf, b.inf);
+                EXPECT_EQ(a.infinite, b.infinite);
                 EXPECT_EQ(a.mean, b.mean);
                 EXPECT_EQ(a.std, b.std);
                 EXPECT_EQ(a.std_sample, b.std_sample);

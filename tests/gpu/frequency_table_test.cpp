@@ -381,7 +381,7 @@ TEST(FloatSet, GivesTheNumbersOfOneImageOfAllPixels) {
                 EXPECT_EQ(row.channel, expected[i].channel);
                 EXPECT_EQ(row.pixels, expected[i].pixels);
                 EXPECT_EQ(row.nan, expected[i].nan);
-                EXPECT_EQ(row.inf, expected[i].inf);
+                EXPECT_EQ(row.infinite, expected[i].infinite);
                 EXPECT_EQ(row.min, expected[i].min);
                 EXPECT_EQ(row.max, expected[i].max);
                 EXPECT_EQ(row.percentiles, expected[i].percentiles);

@@ -55,11 +55,11 @@ void expect_rows(const std::vector<Statistics>& a, const std::vector<Statistics>
     for (std::size_t i = 0; i < a.size(); ++i) {
         EXPECT_EQ(a[i].channel, b[i].channel);
         EXPECT_EQ(a[i].pixels, b[i].pixels);
-        EXPECT_EQ(a[i].valid, b[i].valid);
+        EXPECT_EQ(a[i].valid(), b[i].valid());
         EXPECT_EQ(a[i].masked, b[i].masked);
         EXPECT_EQ(a[i].nodata, b[i].nodata);
         EXPECT_EQ(a[i].nan, b[i].nan);
-        EXPECT_EQ(a[i].inf, b[i].inf);
+        EXPECT_EQ(a[i].infinite, b[i].infinite);
         EXPECT_EQ(a[i].min, b[i].min);
         EXPECT_EQ(a[i].max, b[i].max);
         EXPECT_EQ(a[i].mean, b[i].mean);

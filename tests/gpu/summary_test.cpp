@@ -293,7 +293,7 @@ TEST(Summary, StdStaysExactBeyond128Bits) {
     channel.images = 1;
     channel.counts.resize(65536);
     channel.counts[65000] = channel.counts[65001] = std::uint64_t{1} << 58;
-    channel.samples = std::uint64_t{1} << 59;
+    channel.pixels = std::uint64_t{1} << 59;
     DepthSummary depth;
     depth.depth = Depth::u16;
     depth.range = Range{0, 65536};
@@ -398,7 +398,7 @@ TEST(Summary, RefusesWhatNoEngineGives) {
     }();
     for (ChannelSummary& channel : full.channels) {
         channel.counts.assign(256, 0);
-        channel.counts[9] = channel.samples = std::uint64_t{1} << 60;
+        channel.counts[9] = channel.pixels = std::uint64_t{1} << 60;
     }
     Summary pool({full});
     const Summary before = pool;

@@ -22,16 +22,10 @@ struct Percentile {
 /// Row of `stats.csv`: the numbers of one channel, in units of the stored values unless said otherwise. Absent means
 /// undefined: no finite sample, a constant channel (skewness, kurtosis), one sample (std_sample), or floats, where a
 /// column is for integers alone (columns.hpp); or not found out: entropy and unique of one f32 image, skewness,
-/// kurtosis and percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
-struct Statistics {
+/// kurtosis and percentiles of a brief analysis. All numbers but the counts by class are computed from valid samples.
+/// Row `all` has the samples of colors and bands together.
+struct Statistics : SampleCounts {
     Channel channel = Channel::gray;
-    /// Samples of this row, of `all` those of colours and bands together: valid + masked + nodata + nan + inf.
-    std::uint64_t pixels = 0;
-    std::uint64_t valid = 0;   ///< those that every other number is of
-    std::uint64_t masked = 0;  ///< of pixels that do not count
-    std::uint64_t nodata = 0;  ///< left out by Validity
-    std::uint64_t nan = 0;
-    std::uint64_t inf = 0;
     std::optional<double> min, max;
     std::optional<double> mean;           ///< Σx / n, rounded once (f32: nearly)
     std::optional<double> std;            ///< population: sqrt(n Σx² − (Σx)²) / n
