@@ -25,6 +25,11 @@ struct Row {
 
     /// Row as the columns read it. It refers to this one.
     ColumnRow columns() const;
+
+    friend bool operator==(const Row& a, const Row& b) {
+        return a.name == b.name && a.depth == b.depth && a.statistics == b.statistics && a.white == b.white &&
+               a.images == b.images;
+    }
 };
 
 /// Findings in an image, its facts, and what was asked. It never changes once Python has it.

@@ -136,9 +136,18 @@ void structure(Archive& archive, Percentiles& percentiles) {
     field(archive, percents);
     if constexpr (Archive::reads) percentiles = Percentiles(percents);
 }
+/// Structures that list their fields.
+template <class Archive, class T>
+void listed(Archive& archive, T& value) {
+    T::for_each_field([&](const char*, auto member) { field(archive, value.*member); });
+}
 template <class Archive>
 void structure(Archive& archive, SampleCounts& counts) {
-    fields(archive, counts.pixels, counts.masked, counts.nodata, counts.nan, counts.infinite);
+    listed(archive, counts);
+}
+template <class Archive>
+void structure(Archive& archive, Statistics& row) {
+    listed(archive, row);
 }
 template <class Archive>
 void structure(Archive& archive, ChannelAnalysis& channel) {
@@ -155,12 +164,6 @@ template <class Archive>
 void structure(Archive& archive, Analysis& analysis) {
     fields(archive, analysis.depth, analysis.channels, analysis.brightness, analysis.white, analysis.range,
            analysis.upper_closed, analysis.detail, analysis.weighted, analysis.pooled_order_statistics);
-}
-template <class Archive>
-void structure(Archive& archive, Statistics& row) {
-    fields(archive, row.by_class(), row.channel, row.min, row.max, row.mean, row.std, row.std_sample, row.skewness,
-           row.kurtosis, row.entropy, row.percentiles, row.clipped_low, row.clipped_high, row.unique,
-           row.effective_bits, row.weight, row.weighted_percentiles);
 }
 template <class Archive>
 void structure(Archive& archive, Row& row) {

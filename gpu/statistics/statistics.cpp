@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 
 #include "core/analysis.hpp"
 #include "statistics/bits.hpp"
@@ -13,6 +14,32 @@
 
 namespace gpuhist {
 namespace {
+
+// Lists of fields are complete: as long as the initializers that an aggregate takes, its base's being one.
+
+/// Initializer of whatever is a number, or is none.
+template <bool number>
+struct Initializer {
+    template <class T>
+    requires(std::is_arithmetic_v<T> == number) operator T() const;
+};
+template <class T, class... Known>
+consteval std::size_t initializers() {
+    if constexpr (requires { T{Known{}..., Initializer<false>{}}; })
+        return initializers<T, Known..., Initializer<false>>();
+    else if constexpr (requires { T{Known{}..., Initializer<true>{}}; })
+        return initializers<T, Known..., Initializer<true>>();
+    else
+        return sizeof...(Known);
+}
+template <class T>
+consteval std::size_t listed() {
+    std::size_t fields = 0;
+    T::for_each_field([&](const char*, auto) { ++fields; });
+    return fields;
+}
+static_assert(listed<SampleCounts>() == initializers<SampleCounts>());
+static_assert(listed<Statistics>() == initializers<Statistics>() - 1 + listed<SampleCounts>());
 
 template <class... Each>
 struct List {};

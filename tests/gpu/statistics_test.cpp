@@ -357,6 +357,21 @@ TEST(Statistics, MaskedSamplesAreInNothingButPixels) {
     EXPECT_EQ(summed.nan, 1u);
 }
 
+TEST(Statistics, DifferInAnyField) {
+    EXPECT_TRUE(Statistics() == Statistics());
+    Statistics::for_each_field([](const char* name, auto field) {
+        Statistics changed;
+        auto& value = changed.*field;
+        if constexpr (std::is_same_v<decltype(changed.percentiles)&, decltype(value)>)
+            value.resize(1);
+        else if constexpr (std::is_enum_v<std::remove_reference_t<decltype(value)>>)
+            value = Channel::red;
+        else
+            value = 1;
+        EXPECT_FALSE(changed == Statistics()) << name;
+    });
+}
+
 TEST(Statistics, NoLumaHistogramNoLumaRow) {
     const std::vector<std::uint8_t> samples{10, 20, 30};
     const ImageView image{samples.data(), 1, 1, 3, Depth::u8, 3, ChannelOrder::rgb, Memory::host};

@@ -10,11 +10,11 @@
 #include <string>
 
 #include "core/wide.hpp"
-#include "gpuhist/columns.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "support/oracle.hpp"
+#include "support/statistics_under_test.hpp"
 
 namespace gpuhist::test {
 namespace {
@@ -226,13 +226,6 @@ TEST(Summary, OneBriefAnalysisMakesThePoolBrief) {
 }
 
 // ---- integers: one image of all pixels --------------------------------------------------------------------------
-
-void expect_same(const Statistics& got, const Statistics& expected) {
-    const ColumnRow got_row{&got}, expected_row{&expected};
-    for (const Column& column : columns())
-        EXPECT_TRUE(column.value(got_row) == column.value(expected_row)) << column.name;
-    EXPECT_EQ(got.percentiles, expected.percentiles);  // any list, where the columns are the usual ones
-}
 
 /// All pixels of some pictures of one shape but for their sizes.
 Picture concatenated(const std::vector<Picture>& pictures) {

@@ -98,17 +98,24 @@ struct SampleCounts {
     SampleCounts& by_class() { return *this; }
     const SampleCounts& by_class() const { return *this; }
 
+    /// List of all fields: visit(name, member) for each, by the name in files.
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        visit("pixels", &SampleCounts::pixels);
+        visit("masked", &SampleCounts::masked);
+        visit("nodata", &SampleCounts::nodata);
+        visit("nan", &SampleCounts::nan);
+        visit("inf", &SampleCounts::infinite);
+    }
+
     SampleCounts& operator+=(const SampleCounts& other) {
-        pixels += other.pixels;
-        masked += other.masked;
-        nodata += other.nodata;
-        nan += other.nan;
-        infinite += other.infinite;
+        for_each_field([&](const char*, auto field) { this->*field += other.*field; });
         return *this;
     }
     friend bool operator==(const SampleCounts& a, const SampleCounts& b) {
-        return a.pixels == b.pixels && a.masked == b.masked && a.nodata == b.nodata && a.nan == b.nan &&
-               a.infinite == b.infinite;
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
     }
 };
 

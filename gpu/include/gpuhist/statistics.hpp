@@ -47,6 +47,34 @@ struct Statistics : SampleCounts {
 
     /// Value of a percentile, of weighted samples the weighted one; absent where it was not asked for or is undefined.
     std::optional<double> percentile(double percent) const;
+
+    /// List of all fields, from which equality and pickles follow: visit(name, member) for each. A field that is
+    /// missing here does not compile (statistics.cpp).
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        visit("channel", &Statistics::channel);
+        SampleCounts::for_each_field(visit);
+        visit("min", &Statistics::min);
+        visit("max", &Statistics::max);
+        visit("mean", &Statistics::mean);
+        visit("std", &Statistics::std);
+        visit("std_sample", &Statistics::std_sample);
+        visit("skewness", &Statistics::skewness);
+        visit("kurtosis", &Statistics::kurtosis);
+        visit("entropy", &Statistics::entropy);
+        visit("percentiles", &Statistics::percentiles);
+        visit("clipped_low", &Statistics::clipped_low);
+        visit("clipped_high", &Statistics::clipped_high);
+        visit("unique", &Statistics::unique);
+        visit("effective_bits", &Statistics::effective_bits);
+        visit("weight", &Statistics::weight);
+        visit("weighted_percentiles", &Statistics::weighted_percentiles);
+    }
+    friend bool operator==(const Statistics& a, const Statistics& b) {
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
+    }
 };
 
 /// Rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one. Bands stand before
