@@ -151,7 +151,7 @@ std::vector<TableColumn> number_columns(const std::vector<Statistics>& rows) {
         columns.push_back(percent_column("high %", collect([](const Statistics& row) { return row.clipped_high; })));
     }
     if (any(&Statistics::nan)) add("nan", [](const Statistics& row) { return static_cast<double>(row.nan); });
-    if (any(&Statistics::inf)) add("inf", [](const Statistics& row) { return static_cast<double>(row.inf); });
+    if (any(&Statistics::infinite)) add("inf", [](const Statistics& row) { return static_cast<double>(row.infinite); });
     return columns;
 }
 

@@ -31,7 +31,7 @@ void bind_equality(nb::class_<T>& type) {
             "__eq__",
             [](const T& a, nb::handle other) { return nb::isinstance<T>(other) && a == nb::cast<const T&>(other); },
             nb::sig("def __eq__(self, other: object, /) -> bool"))
-        .def("__hash__", [](const T& value) { return std::hash<std::string>()(packed(value)); });
+        .def("__hash__", [](const T& value) { return hash_of(value); });
 }
 
 /// Pickles: the bytes of `packed`, of which `unpack` makes a value again.

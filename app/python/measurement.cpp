@@ -105,12 +105,15 @@ ColumnRow Measurement::columns(const Row& row) const {
     return read;
 }
 
-bool operator==(const Row& a, const Row& b) {
+bool operator==(const Measurement& a, const Measurement& b) {
     return packed(a) == packed(b);
 }
 
-bool operator==(const Measurement& a, const Measurement& b) {
-    return packed(a) == packed(b);
+std::size_t hash_of(const Row& row) {  // not of its bytes: 0 and -0 are equal
+    return std::hash<std::string>()(row.name) ^ std::hash<std::optional<double>>()(row.statistics.mean);
+}
+std::size_t hash_of(const Measurement& measurement) {
+    return std::hash<std::string>()(packed(measurement));
 }
 
 }  // namespace gpuhist::python

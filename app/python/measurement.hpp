@@ -25,6 +25,11 @@ struct Row {
 
     /// Row as the columns read it. It refers to this one.
     ColumnRow columns() const;
+
+    friend bool operator==(const Row& a, const Row& b) {
+        return a.name == b.name && a.depth == b.depth && a.statistics == b.statistics && a.white == b.white &&
+               a.images == b.images;
+    }
 };
 
 /// Findings in an image, its facts, and what was asked. It never changes once Python has it.
@@ -54,8 +59,11 @@ struct Measurement {
     ColumnRow columns(const Row& row) const;
 };
 
-bool operator==(const Row& a, const Row& b);
 bool operator==(const Measurement& a, const Measurement& b);
+
+/// Hash, the same of values that are equal.
+std::size_t hash_of(const Row& row);
+std::size_t hash_of(const Measurement& measurement);
 
 /// Bytes that hold all of a measurement, and what is made of them. Throws InvalidArgument where they are others.
 std::string packed(const Measurement& measurement);

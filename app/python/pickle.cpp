@@ -11,7 +11,7 @@
 namespace gpuhist::python {
 namespace {
 
-constexpr std::uint8_t version = 2;
+constexpr std::uint8_t version = 3;
 
 /// Plain data without padding between members that matter: copied as it lies.
 template <class T>
@@ -136,13 +136,25 @@ void structure(Archive& archive, Percentiles& percentiles) {
     field(archive, percents);
     if constexpr (Archive::reads) percentiles = Percentiles(percents);
 }
+/// Structures that list their fields.
+template <class Archive, class T>
+void listed(Archive& archive, T& value) {
+    T::for_each_field([&](const char*, auto member) { field(archive, value.*member); });
+}
+template <class Archive>
+void structure(Archive& archive, SampleCounts& counts) {
+    listed(archive, counts);
+}
+template <class Archive>
+void structure(Archive& archive, Statistics& row) {
+    listed(archive, row);
+}
 template <class Archive>
 void structure(Archive& archive, ChannelAnalysis& channel) {
     FloatMoments& moments = channel.moments;
-    fields(archive, channel.channel, channel.pixels, channel.masked, channel.nodata, channel.counts, channel.values,
-           channel.nan, channel.infinite, channel.below, channel.above, channel.minimum, channel.maximum, moments.pivot,
-           moments.exponent, moments.sums[0], moments.sums[1], moments.sums[2], moments.sums[3],
-           channel.order_statistics);
+    fields(archive, channel.by_class(), channel.channel, channel.counts, channel.values, channel.below, channel.above,
+           channel.minimum, channel.maximum, moments.pivot, moments.exponent, moments.sums[0], moments.sums[1],
+           moments.sums[2], moments.sums[3], channel.order_statistics);
 }
 template <class Archive>
 void structure(Archive& archive, Brightness& brightness) {
@@ -152,12 +164,6 @@ template <class Archive>
 void structure(Archive& archive, Analysis& analysis) {
     fields(archive, analysis.depth, analysis.channels, analysis.brightness, analysis.white, analysis.range,
            analysis.upper_closed, analysis.detail, analysis.weighted, analysis.pooled_order_statistics);
-}
-template <class Archive>
-void structure(Archive& archive, Statistics& row) {
-    fields(archive, row.channel, row.pixels, row.valid, row.masked, row.nodata, row.nan, row.inf, row.min, row.max,
-           row.mean, row.std, row.std_sample, row.skewness, row.kurtosis, row.entropy, row.percentiles, row.clipped_low,
-           row.clipped_high, row.unique, row.effective_bits, row.weight, row.weighted_percentiles);
 }
 template <class Archive>
 void structure(Archive& archive, Row& row) {

@@ -42,11 +42,7 @@ Analysis& Analysis::operator+=(const Analysis& other) {
             channels[c].counts.size() != other.channels[c].counts.size())
             throw InvalidArgument("analyses of different channels cannot be merged");
     for (std::size_t c = 0; c < channels.size(); ++c) {
-        channels[c].pixels += other.channels[c].pixels;
-        channels[c].masked += other.channels[c].masked;
-        channels[c].nodata += other.channels[c].nodata;
-        channels[c].nan += other.channels[c].nan;
-        channels[c].infinite += other.channels[c].infinite;
+        channels[c].by_class() += other.channels[c];
         channels[c].below += other.channels[c].below;
         channels[c].above += other.channels[c].above;
         channels[c].values.add(other.channels[c].values);

@@ -1,6 +1,7 @@
 // Rows of an analysis: which there are, how they are laid out, and what colours are together.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -31,14 +32,14 @@ constexpr int rows_of_channels(int channels) {
     return channels == 1 ? 1 : channels + 1;
 }
 
-/// Samples that are neither masked nor nodata.
-inline std::uint64_t counted(const ChannelAnalysis& channel) {
-    return channel.pixels - channel.masked - channel.nodata;
-}
-
-/// Samples that count and are neither NaN nor infinite.
-inline std::uint64_t finite(const ChannelAnalysis& channel) {
-    return counted(channel) - channel.nan - channel.infinite;
+/// Adds another channel's counts by class, and joins the extremes of both.
+template <class Part>
+void add_samples(Part& sum, const Part& more) {
+    if (more.valid() > 0) {
+        sum.minimum = sum.valid() > 0 ? std::min(sum.minimum, more.minimum) : more.minimum;
+        sum.maximum = sum.valid() > 0 ? std::max(sum.maximum, more.maximum) : more.maximum;
+    }
+    sum.by_class() += more;
 }
 
 /// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is

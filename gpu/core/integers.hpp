@@ -93,12 +93,28 @@ GPUHIST_HD inline double ratio(i128 numerator, std::uint64_t denominator) {
     return negative ? -magnitude : magnitude;
 }
 
-/// Population mean and standard deviation from n > 0, Σx and Σx². Exact in 128 bits for n < 2^47 samples of 16 bits.
+/// Population mean and standard deviation.
 struct MeanStd {
     double mean, std;
 };
+
+/// Moments of n > 0 whole numbers, each rounded once.
+struct ExactMoments {
+    std::uint64_t n;
+    double mean, squares;  ///< squares: n Σx² − (Σx)², n² times the variance
+
+    GPUHIST_HD double std() const { return sqrt(squares) / static_cast<double>(n); }
+    /// With n − 1 in place of n; n > 1.
+    GPUHIST_HD double std_sample() const { return sqrt(squares / static_cast<double>(n) / static_cast<double>(n - 1)); }
+    GPUHIST_HD MeanStd mean_std() const { return {mean, std()}; }
+};
+/// Moments from Σx and Σx², in integers that hold n Σx²: 128 bits do for n < 2^47 samples of 16 bits.
+template <class Integer, class Sum>
+GPUHIST_HD ExactMoments exact_moments(std::uint64_t n, Sum sum, u128 sum_squares) {
+    return {n, ratio(sum, n), to_double(Integer(n) * Integer(sum_squares) - Integer(sum) * Integer(sum))};
+}
 GPUHIST_HD inline MeanStd mean_std(std::uint64_t n, u128 sum, u128 sum_squares) {
-    return {ratio(sum, n), sqrt(to_double(static_cast<u128>(n) * sum_squares - sum * sum)) / static_cast<double>(n)};
+    return exact_moments<u128>(n, sum, sum_squares).mean_std();
 }
 
 /// ceil(percent/100 · n), at least 1: the nearest rank, one-based. Percents are taken to 1e-6, so that 99.9 means 999

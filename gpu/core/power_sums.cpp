@@ -5,6 +5,7 @@
 
 #include "core/wide.hpp"
 #include "gpuhist/error.hpp"
+#include "statistics/moments.hpp"
 
 namespace gpuhist::core {
 namespace {
@@ -76,12 +77,9 @@ bool plausible(const PowerSums& sums, std::uint64_t n) {
 void set_moments(Statistics& row, std::uint64_t n, const PowerSums& sums, Detail detail) {
     std::array<Difference, 4> s;
     for (int k = 0; k < 4; ++k) s[k] = Difference(Sum(sums.sums[k]));
-    row.mean = ratio(s[0], n, -fraction);
     const Difference square = s[0] * s[0], m2 = times(n, s[1]) - square;  // n² m2; not below 0 but by rounded terms
-    const auto samples = static_cast<double>(n);
     const double squares = m2.negative() ? 0 : to_double(m2, -2 * fraction);
-    row.std = std::sqrt(squares) / samples;
-    if (n > 1) row.std_sample = std::sqrt(squares / samples / static_cast<double>(n - 1));
+    set_moments(row, {n, ratio(s[0], n, -fraction), squares});
     if (detail != Detail::full || !(squares > 0)) return;
 
     const Difference m3 =  // n³ m3

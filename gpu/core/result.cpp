@@ -73,18 +73,14 @@ void read(const ImageResult& result, Analysis& analysis) {
         channel.counts = std::move(storage);
         channel.channel = name;
         channel.counts.assign(counts + std::size_t(row) * result.bins, counts + std::size_t(row + 1) * result.bins);
-        channel.nodata = found.nodata;
+        channel.by_class() = found.by_class(result.pixels);
         if (traits.floating && !floats) set_apart_non_finite(channel);
         if (!floats) continue;
-        channel.nan = found.nan;
-        channel.infinite = found.infinite;
         channel.below = found.below;
         channel.above = found.above;
         channel.minimum = static_cast<float>(found.minimum);
         channel.maximum = static_cast<float>(found.maximum);
     }
-    const ChannelResult& first = result.channels[0];
-    set_pixels(analysis, result.pixels, first.samples + first.nan + first.infinite + first.nodata);
     if (floats)
         read_float_details(result, *reinterpret_cast<const FloatDetails*>(base + result.details_offset), analysis);
 }

@@ -27,7 +27,6 @@
 namespace gpuhist {
 namespace {
 
-using core::finite;
 using Counts = std::vector<std::uint64_t>;
 
 /// Calls `work` for each i below n. On several threads, since values of floats may take long to read; while one waits
@@ -109,19 +108,19 @@ void validate_bins(const Findings& findings, std::size_t at, const std::string& 
     if (counted != !counts.empty() || counts.size() > core::max_bins ||
         counts.size() != findings.counts.front()->size())
         refuse(name + ": the number of bins is not that of one common range");
-    if (counted ? !adds_up(counts, {channel.below, channel.above, channel.nan}, channel.samples)
+    if (counted ? !adds_up(counts, {channel.below, channel.above, channel.nan}, channel.counted())
                 : channel.below != 0 || channel.above != 0)
         refuse(name + ": the counts do not add up to the samples");
-    if (channel.nan > channel.samples || channel.infinite > channel.samples - channel.nan ||
+    if (channel.nan > channel.counted() || channel.infinite > channel.counted() - channel.nan ||
         (counted && channel.infinite > channel.below + channel.above))
         refuse(name + ": more NaN or infinite samples than there can be");
-    const bool none = finite(channel) == 0;
+    const bool none = channel.valid() == 0;
     if (!std::isfinite(channel.minimum) || !std::isfinite(channel.maximum) || channel.minimum > channel.maximum ||
         (none && (channel.minimum != 0 || channel.maximum != 0)))
         refuse(name + ": extremes that are none");
     const FrequencyTable& frequencies = *findings.frequencies[at];
     if (summary.values_counted
-            ? !core::plausible(frequencies, summary.depth, finite(channel)) ||
+            ? !core::plausible(frequencies, summary.depth, channel.valid()) ||
                   !core::has_extremes(frequencies, channel.minimum, channel.maximum) ||
                   frequencies.minus_infinite > channel.infinite ||
                   frequencies.plus_infinite != channel.infinite - frequencies.minus_infinite ||
@@ -131,7 +130,7 @@ void validate_bins(const Findings& findings, std::size_t at, const std::string& 
     const PowerSums::Integer zero{};
     for (std::size_t k = summary.detail == Detail::full ? 4 : 2; k < 4; ++k)
         if (channel.power_sums.sums[k] != zero) refuse(name + ": a brief analysis has no third and fourth powers");
-    if (!core::plausible(channel.power_sums, finite(channel))) refuse(name + ": power sums beyond those of floats");
+    if (!core::plausible(channel.power_sums, channel.valid())) refuse(name + ": power sums beyond those of floats");
 }
 
 /// Depths whose samples are counted by value.
@@ -144,13 +143,13 @@ void validate_counted(const Findings& findings, std::size_t at, const std::strin
     if (counts.size() != traits.values) refuse(name + ": not one count for each value");
     if (channel.below > channel.infinite || channel.above != channel.infinite - channel.below)
         refuse(name + ": infinite samples are below or above all others");
-    if (channel.nan > channel.samples || channel.infinite > channel.samples - channel.nan)
+    if (channel.nan > channel.counted() || channel.infinite > channel.counted() - channel.nan)
         refuse(name + ": more NaN or infinite samples than there can be");
     const bool weighted = findings.summary.weighted;
     if (weighted && (sorted || traits.floating)) refuse(name + ": weights are of integers of 8 and 16 bits");
-    if (sorted     ? !core::plausible(values, traits.depth, finite(channel))
-        : weighted ? !may_weigh(counts, finite(channel), traits.highest)
-                   : !adds_up(counts, {}, finite(channel)))
+    if (sorted     ? !core::plausible(values, traits.depth, channel.valid())
+        : weighted ? !may_weigh(counts, channel.valid(), traits.highest)
+                   : !adds_up(counts, {}, channel.valid()))
         refuse(name + ": the counts do not add up to the samples");
     const core::CodeRange codes = core::finite_codes(traits.depth);
     for (std::size_t code = 0; traits.floating && code < counts.size(); ++code)
@@ -184,10 +183,9 @@ void validate(const Findings& findings) {
             channel.channel == Channel::all)
             refuse(depth + ": channels are in the order gray red green blue luma alpha, then bands, each once");
         last = static_cast<int>(channel.channel);
-        const std::uint64_t most = most_samples(summary);
-        const bool few = channel.samples <= most && channel.masked <= most - channel.samples &&
-                         channel.nodata <= most - channel.samples - channel.masked;
-        if (!few || channel.images == 0 || core::pixels(channel) < channel.images)
+        const bool few = channel.pixels <= most_samples(summary) && channel.masked <= channel.pixels &&
+                         channel.nodata <= channel.pixels - channel.masked;
+        if (!few || channel.images == 0 || channel.pixels < channel.images)
             refuse(name + ": there is at least one image and sample, and at most 2^60 samples");
         if (bins && summary.weighted) refuse(name + ": weights are of integers of 8 and 16 bits");
         bins ? validate_bins(findings, at, name) : validate_counted(findings, at, name);
@@ -214,21 +212,17 @@ DepthSummary summary_of(const Analysis& image) {
     summary.weighted = image.weighted;
     for (const ChannelAnalysis& found : image.channels) {
         ChannelSummary channel;
+        channel.by_class() = found;
         channel.channel = found.channel;
         channel.images = 1;
-        channel.samples = core::counted(found);
-        channel.masked = found.masked;
-        channel.nodata = found.nodata;
-        channel.nan = found.nan;
-        channel.infinite = found.infinite;
         channel.below = found.below;
         channel.above = found.above;
         if (traits.counting == Counting::bins) {
             channel.minimum = found.minimum + 0.0F;  // -0 equals 0 and would be told apart in a file
             channel.maximum = found.maximum + 0.0F;
-            if (found.nan > channel.samples || found.infinite > channel.samples - found.nan)
+            if (found.nan > found.counted() || found.infinite > found.counted() - found.nan)
                 refuse("more NaN or infinite samples than there are");
-            channel.power_sums = core::power_sums(core::finite(found), found.moments);
+            channel.power_sums = core::power_sums(found.valid(), found.moments);
             if (image.detail == Detail::brief) drop_high_powers(channel);
         }
         summary.channels.push_back(std::move(channel));
@@ -239,7 +233,7 @@ DepthSummary summary_of(const Analysis& image) {
 /// Counts of a channel that has the values that occur in their place.
 Counts spread_out(const ChannelAnalysis& sparse, Depth depth, bool weighted) {
     Counts counts(traits_of(depth).values);
-    const std::uint64_t samples = weighted ? sparse.values.samples() : core::finite(sparse);
+    const std::uint64_t samples = weighted ? sparse.values.samples() : sparse.valid();
     if (!core::plausible(sparse.values, depth, samples))
         refuse(std::string(to_string(depth)) + " " + to_string(sparse.channel) + ": neither counts nor values");
     for (FrequencyReader reader(sparse.values.runs()); reader.next();)
@@ -261,11 +255,11 @@ void add_counts(Counts& counts, const Counts& more) {
 }
 
 void add_channel(ChannelSummary& sum, const ChannelSummary& more) {
-    core::add_extremes(sum, more);
+    core::add_samples(sum, more);
     sum.images += more.images;
     sum.below += more.below;
     sum.above += more.above;
-    if (finite(more) > 0) core::add(sum.power_sums, more.power_sums);
+    if (more.valid() > 0) core::add(sum.power_sums, more.power_sums);
 }
 
 /// Place of `channel`, made where it is not there yet.
@@ -320,7 +314,7 @@ void check_room(const DepthSummary* sum, const DepthSummary& more) {
         refuse(std::string(to_string(more.depth)) + " images weighted by alpha and such that are not");
     for (const ChannelSummary& channel : more.channels) {
         const ChannelSummary* there = sum ? sum->find(channel.channel) : nullptr;
-        if (there && core::pixels(*there) > most_samples(more) - core::pixels(channel))
+        if (there && there->pixels > most_samples(more) - channel.pixels)
             refuse("more than 2^60 samples in a channel, or of weight");
     }
 }
@@ -365,14 +359,10 @@ Analysis as_analysis(const DepthSummary& summary) {
     analysis.weighted = summary.weighted;
     for (const ChannelSummary& summed : summary.channels) {
         ChannelAnalysis channel;
+        channel.by_class() = summed;
         channel.channel = summed.channel;
-        channel.pixels = core::pixels(summed);
-        channel.masked = summed.masked;
-        channel.nodata = summed.nodata;
         channel.counts = summed.counts;
         if (traits_of(summary.depth).counting == Counting::sorted) channel.values = summed.values;
-        channel.nan = summed.nan;
-        channel.infinite = summed.infinite;
         channel.below = summed.below;
         channel.above = summed.above;
         analysis.channels.push_back(std::move(channel));
@@ -383,8 +373,8 @@ Analysis as_analysis(const DepthSummary& summary) {
 /// Range of bins where none was given, as of one image.
 Range found_range(const DepthSummary& summary) {
     ChannelSummary all;
-    for (const ChannelSummary& channel : summary.channels) core::add_extremes(all, channel);
-    return core::found_range(finite(all) > 0, all.minimum, all.maximum);
+    for (const ChannelSummary& channel : summary.channels) core::add_samples(all, channel);
+    return core::found_range(all.valid() > 0, all.minimum, all.maximum);
 }
 
 /// Bins for floats from their frequencies.
@@ -409,7 +399,7 @@ struct Reading {
 
 void read_frequencies(const ChannelSummary& channel, const Reading& reading) {
     std::map<std::uint64_t, double> at_rank;  // that percentiles are made of
-    const std::uint64_t n = finite(channel);
+    const std::uint64_t n = channel.valid();
     if (reading.numbers)
         core::set_percentiles(*reading.numbers, *reading.percentiles, n,
                               [&](std::uint64_t rank) { return at_rank[rank]; });
@@ -437,8 +427,8 @@ std::pair<Histogram, core::FloatBins> frequency_histogram(const DepthSummary& su
     histogram.range = options.range ? *options.range : found_range(summary);
     const core::FloatBins bins = bins_of(options, histogram.range);
     for (const ChannelSummary& channel : summary.channels)
-        histogram.columns.push_back({channel.channel, Counts(options.bins), channel.values.minus_infinite,
-                                     channel.values.plus_infinite, channel.nan, channel.masked, channel.nodata});
+        histogram.columns.push_back({channel, channel.channel, Counts(options.bins), channel.values.minus_infinite,
+                                     channel.values.plus_infinite});
     return {std::move(histogram), bins};
 }
 
@@ -448,16 +438,10 @@ bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
            options.range.value_or(*summary.range) == *summary.range;
 }
 
-/// Counts of a channel, as all that follows from them takes them.
-core::CountedChannel counted_of(const ChannelSummary& channel, bool weighted = false) {
-    return {channel.counts,   channel.values, channel.samples, channel.nan,
-            channel.infinite, channel.masked, channel.nodata,  weighted};
-}
-
 /// Row of a channel whose samples are counted by value.
 Statistics counted_row(const ChannelSummary& channel, const DepthSummary& summary, const Percentiles& percentiles) {
-    return core::from_counts(channel.channel, summary.depth, counted_of(channel, summary.weighted), summary.white,
-                             percentiles);
+    return core::from_counts(channel.channel, summary.depth,
+                             {channel.counts, channel.values, channel, summary.weighted}, summary.white, percentiles);
 }
 
 /// Rows of a depth and, where there are `options`, its histogram.
@@ -492,14 +476,11 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
             row.statistics = counted_row(channel, summary, percentiles);
             return;
         }
-        Statistics& numbers = row.statistics;
-        numbers.channel = channel.channel;
-        core::count_samples(numbers, counted_of(channel));
-        core::list_percentiles(numbers, percentiles);
-        if (finite(channel) == 0) return;
+        Statistics& numbers = row.statistics = core::empty_row(channel.channel, channel, percentiles);
+        if (channel.valid() == 0) return;
         numbers.min = channel.minimum;
         numbers.max = channel.maximum;
-        core::set_moments(numbers, finite(channel), channel.power_sums, summary.detail);
+        core::set_moments(numbers, channel.valid(), channel.power_sums, summary.detail);
         if (!summary.values_counted) return;
         Reading reading{&numbers, &percentiles, bins ? &*bins : nullptr, nullptr};
         if (bins)
@@ -512,20 +493,8 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
 
 }  // namespace
 
-void core::add_extremes(ChannelSummary& sum, const ChannelSummary& more) {
-    if (finite(more) > 0) {
-        sum.minimum = finite(sum) > 0 ? std::min(sum.minimum, more.minimum) : more.minimum;
-        sum.maximum = finite(sum) > 0 ? std::max(sum.maximum, more.maximum) : more.maximum;
-    }
-    sum.samples += more.samples;
-    sum.masked += more.masked;
-    sum.nodata += more.nodata;
-    sum.nan += more.nan;
-    sum.infinite += more.infinite;
-}
-
 std::optional<Range> DepthSummary::extremes(const ChannelSummary& channel) const {
-    if (finite(channel) == 0) return std::nullopt;
+    if (channel.valid() == 0) return std::nullopt;
     if (traits_of(depth).counting == Counting::bins) return Range{channel.minimum, channel.maximum};
     if (traits_of(depth).counting == Counting::sorted) return core::extremes_of(channel.values);
     const auto some = [](std::uint64_t count) { return count != 0; };
@@ -646,9 +615,9 @@ std::vector<SummaryRow> Summary::rgb_rows(Depth depth) const {
             row.statistics = counted_row(sum, *summary, Percentiles());
             continue;
         }
+        row.statistics.by_class() = sum;
         row.statistics.channel = color.channel;
-        core::count_samples(row.statistics, counted_of(sum));
-        if (finite(sum) > 0) core::set_moments(row.statistics, finite(sum), sum.power_sums, Detail::brief);
+        if (sum.valid() > 0) core::set_moments(row.statistics, sum.valid(), sum.power_sums, Detail::brief);
     }
     return rows;
 }

@@ -48,7 +48,7 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, con
             facts.high = code_of_rank(counts, nearest_rank(normalization.high, samples.n));
             break;
         case NormalizeNeeds::mean_std:
-            facts.mean_std = wide_mean_std(samples.n, samples.sum, samples.sum_squares);
+            facts.mean_std = exact_moments(samples).mean_std();
             break;
     }
     return facts;
@@ -86,10 +86,10 @@ IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
 }
 
 void FloatPopulation::add(const ChannelAnalysis& row) {
-    if (core::finite(row) == 0) return;
+    if (row.valid() == 0) return;
     minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
     maximum = finite ? std::max(maximum, row.maximum) : row.maximum;
-    finite += core::finite(row);
+    finite += row.valid();
 }
 
 float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
@@ -227,7 +227,7 @@ LutSet::Lut float_lut(Channel name, const ChannelSummary& channel, const Channel
                       const Normalization& normalization) {
     LutSet::Lut lut;
     lut.channel = name;
-    const std::uint64_t n = core::finite(channel);
+    const std::uint64_t n = channel.valid();
     if (n == 0) return lut;
     switch (traits_of(normalization.mode).needs) {
         case NormalizeNeeds::nothing:
@@ -401,7 +401,7 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
     ChannelSummary extremes;  // of colours, luma and gray
     for (const ChannelSummary& channel : found->channels)
         if (is_color(channel.channel) || channel.channel == Channel::luma || channel.channel == Channel::gray)
-            core::add_extremes(extremes, channel);
+            core::add_samples(extremes, channel);
 
     core::validate_copies(depth, normalized_depth(depth, normalization));
     LutSet tables{depth, normalization.mode, normalization.joint, {}, normalization.depth};

@@ -46,7 +46,7 @@ Range found_range(const std::vector<Analysis>& found) {
     float minimum = 0, maximum = 0;
     for (const Analysis& part : found)
         for (const ChannelAnalysis& channel : part.channels) {
-            if (core::finite(channel) == 0) continue;
+            if (channel.valid() == 0) continue;
             minimum = any ? std::min(minimum, channel.minimum) : channel.minimum;
             maximum = any ? std::max(maximum, channel.maximum) : channel.maximum;
             any = true;

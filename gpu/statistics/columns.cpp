@@ -1,6 +1,7 @@
 #include "gpuhist/columns.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 namespace gpuhist {
@@ -15,10 +16,10 @@ ColumnValue value_of(std::uint64_t value) {
     return value;
 }
 
-/// The value of a member of Statistics.
+/// The value of a member of Statistics, a field or a function.
 template <auto Member>
 ColumnValue statistic(const ColumnRow& row, const Column&) {
-    return value_of(row.statistics->*Member);
+    return value_of(std::invoke(Member, *row.statistics));
 }
 
 /// The value of a member of Statistics on the 0-1 scale.
@@ -99,7 +100,7 @@ const Column before_percentiles[] = {
     {"nan", "samples", Type::integer, "NaN samples.", nan_source.c_str(), every, everywhere, true, 0,
      statistic<&Statistics::nan>},
     {"inf", "samples", Type::integer, "+Inf and -Inf samples.", inf_source.c_str(), every, everywhere, true, 0,
-     statistic<&Statistics::inf>},
+     statistic<&Statistics::infinite>},
     {"min", "sample value", Type::number, "The lowest finite sample.", "numpy.min", finite, everywhere, true, 0,
      statistic<&Statistics::min>},
     {"max", "sample value", Type::number, "The highest finite sample.", "numpy.max", finite, everywhere, true, 0,

@@ -16,12 +16,12 @@
 namespace gpuhist {
 namespace {
 
-/// Gathers one count per value, from `lowest` on, into equal bins over [lower, upper).
 /// Column of a channel, without its bins.
 Histogram::Column column_of(const ChannelAnalysis& channel) {
-    return {channel.channel, {}, channel.below, channel.above, channel.nan, channel.masked, channel.nodata};
+    return {channel, channel.channel, {}, channel.below, channel.above};
 }
 
+/// Gathers one count per value, from `lowest` on, into equal bins over [lower, upper).
 Histogram::Column gather(const ChannelAnalysis& channel, std::int64_t lowest, std::int64_t lower, std::int64_t upper,
                          std::uint32_t bins) {
     Histogram::Column column = column_of(channel);

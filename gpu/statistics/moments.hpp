@@ -16,8 +16,11 @@ namespace gpuhist::core {
 
 // ---- integers -------------------------------------------------------------------------------------------------------
 
-/// Mean and std with the bits of `mean_std`, for up to 2^62 samples of 16 bits. Host only.
-MeanStd wide_mean_std(std::uint64_t n, i128 sum, u128 sum_squares);
+/// Moments with the bits of `mean_std`, for up to 2^62 samples of 16 bits. Host only.
+ExactMoments exact_moments(const CountedSamples& samples);
+
+/// Mean, std and std_sample.
+void set_moments(Statistics& row, const ExactMoments& moments);
 
 /// Mean, std, skewness and kurtosis of counted integers. Higher moments are summed about a whole number next to the
 /// mean: sums stay exact, and the shift to the mean is at most 1/2.
@@ -32,8 +35,7 @@ class Moments {
     void finish(Statistics& row) const;
 
   private:
-    std::uint64_t n_;
-    double mean_, squares_;  ///< n² m2
+    ExactMoments exact_;
     std::int64_t pivot_;
     i128 deviation_;  ///< Σ(x − pivot)
     i128 cubes_ = 0, fourths_ = 0;
@@ -154,10 +156,17 @@ struct MomentTerms {
     }
 };
 
-/// Mean and central moments from the sums over n samples.
+/// Mean and central moments of n samples.
 struct CentralMoments {
     double n = 0, mean = 0, m2 = 0, m3 = 0, m4 = 0;
 };
+/// Third and fourth central moment from the means of the first four powers of distances from any point.
+GPUHIST_HD inline double third_moment(const double* raw) {
+    return raw[2] - 3 * raw[0] * raw[1] + 2 * raw[0] * raw[0] * raw[0];
+}
+GPUHIST_HD inline double fourth_moment(const double* raw) {
+    return raw[3] - 4 * raw[0] * raw[2] + 6 * raw[0] * raw[0] * raw[1] - 3 * raw[0] * raw[0] * raw[0] * raw[0];
+}
 /// Means from which central moments follow: of whole numbers, each rounded once. Any may be asked for: a GPU's lanes
 /// find them side by side.
 class RawMeans {
@@ -192,15 +201,14 @@ class RawMeans {
 };
 GPUHIST_HD inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments,
                                                  const double (&raw)[RawMeans::count]) {
-    const double shift = raw[0], r = power_of_two(moments.exponent), r2 = r * r;
+    const double r = power_of_two(moments.exponent), r2 = r * r;
     CentralMoments result;
     result.n = static_cast<double>(n);
-    result.mean = moments.pivot + shift * r;
+    result.mean = moments.pivot + raw[0] * r;
     const double m2 = raw[5] - raw[4] * raw[4];
     result.m2 = (m2 > 0 ? m2 : 0) * r2;
-    result.m3 = (raw[2] - 3 * shift * raw[1] + 2 * shift * shift * shift) * r2 * r;
-    result.m4 =
-        (raw[3] - 4 * shift * raw[2] + 6 * shift * shift * raw[1] - 3 * shift * shift * shift * shift) * r2 * r2;
+    result.m3 = third_moment(raw) * r2 * r;
+    result.m4 = fourth_moment(raw) * r2 * r2;
     return result;
 }
 inline CentralMoments central_moments(std::uint64_t n, const FloatMoments& moments) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 
 #include "core/analysis.hpp"
 #include "statistics/bits.hpp"
@@ -13,6 +14,32 @@
 
 namespace gpuhist {
 namespace {
+
+// Lists of fields are complete: as long as the initializers that an aggregate takes, its base's being one.
+
+/// Initializer of whatever is a number, or is none.
+template <bool number>
+struct Initializer {
+    template <class T>
+    requires(std::is_arithmetic_v<T> == number) operator T() const;
+};
+template <class T, class... Known>
+consteval std::size_t initializers() {
+    if constexpr (requires { T{Known{}..., Initializer<false>{}}; })
+        return initializers<T, Known..., Initializer<false>>();
+    else if constexpr (requires { T{Known{}..., Initializer<true>{}}; })
+        return initializers<T, Known..., Initializer<true>>();
+    else
+        return sizeof...(Known);
+}
+template <class T>
+consteval std::size_t listed() {
+    std::size_t fields = 0;
+    T::for_each_field([&](const char*, auto) { ++fields; });
+    return fields;
+}
+static_assert(listed<SampleCounts>() == initializers<SampleCounts>());
+static_assert(listed<Statistics>() == initializers<Statistics>() - 1 + listed<SampleCounts>());
 
 template <class... Each>
 struct List {};
@@ -32,37 +59,21 @@ void run(List<Each...>, List<More...>, const Samples& samples, Statistics& row) 
     std::apply([&](const auto&... each) { (each.finish(row), ...); }, statistics);
 }
 
-/// Row in which nothing is known yet but the percentiles' names.
-Statistics empty_row(Channel channel, const Percentiles& percentiles) {
-    Statistics row;
-    row.channel = channel;
-    core::list_percentiles(row, percentiles);
-    return row;
-}
-
-/// Counts of a channel, as all that follows from them takes them.
-core::CountedChannel counted_of(const ChannelAnalysis& found, bool weighted = false) {
-    return {found.counts,   found.values, core::counted(found), found.nan,
-            found.infinite, found.masked, found.nodata,         weighted};
-}
-
 }  // namespace
 
-void core::count_samples(Statistics& row, const CountedChannel& channel) {
-    row.pixels = channel.samples + channel.masked + channel.nodata;
-    row.valid = channel.samples - channel.nan - channel.infinite;
-    row.masked = channel.masked;
-    row.nodata = channel.nodata;
-    row.nan = channel.nan;
-    row.inf = channel.infinite;
+Statistics core::empty_row(Channel channel, const SampleCounts& samples, const Percentiles& percentiles) {
+    Statistics row;
+    row.by_class() = samples;
+    row.channel = channel;
+    list_percentiles(row, percentiles);
+    return row;
 }
 
 Statistics core::from_counts(Channel name, Depth depth, const CountedChannel& channel, std::optional<double> white,
                              const Percentiles& percentiles) {
     const DepthTraits& traits = traits_of(depth);
-    Statistics row = empty_row(name, percentiles);
+    Statistics row = empty_row(name, channel.samples, percentiles);
     row.unique = 0;
-    count_samples(row, channel);
     const Population population{depth, &percentiles, white};
     if (traits.counting == Counting::values && !traits.floating) {
         const CountedSamples samples(channel.counts, channel.values, population);
@@ -87,73 +98,48 @@ Statistics core::from_counts(Channel name, Depth depth, const CountedChannel& ch
 
 namespace {
 
-Statistics from_floats(const ChannelAnalysis& channel, Detail detail, const Percentiles& percentiles) {
-    Statistics row = empty_row(channel.channel, percentiles);
-    core::count_samples(row, counted_of(channel));
-    const std::uint64_t n = core::finite(channel);
-    if (n == 0) return row;
+Statistics from_floats(const ChannelAnalysis& channel, const core::CentralMoments& moments, Detail detail,
+                       const Percentiles& percentiles) {
+    Statistics row = core::empty_row(channel.channel, channel, percentiles);
+    if (channel.valid() == 0) return row;
     row.min = channel.minimum;
     row.max = channel.maximum;
-    core::set_moments(row, core::central_moments(n, channel.moments), detail);
-    if (detail == Detail::full) core::set_percentiles(row, percentiles, n, channel.order_statistics);
+    core::set_moments(row, moments, detail);
+    if (detail == Detail::full) core::set_percentiles(row, percentiles, channel.valid(), channel.order_statistics);
     return row;
 }
 
-/// Colours and bands as one population of floats.
-Statistics all_from_floats(const Analysis& analysis, const Percentiles& percentiles) {
-    Statistics row = empty_row(Channel::all, percentiles);
-    std::uint64_t n = 0;
-    for (const ChannelAnalysis& part : analysis.channels) {
-        if (!core::is_pooled(part.channel)) continue;
-        row.pixels += part.pixels;
-        row.valid += core::finite(part);
-        row.masked += part.masked;
-        row.nodata += part.nodata;
-        row.nan += part.nan;
-        row.inf += part.infinite;
-        if (core::finite(part) == 0) continue;
-        n += core::finite(part);
-        row.min = row.min ? std::min(*row.min, static_cast<double>(part.minimum)) : part.minimum;
-        row.max = row.max ? std::max(*row.max, static_cast<double>(part.maximum)) : part.maximum;
-    }
-    if (n == 0) return row;
-    core::set_moments(row, core::moments_of_pooled(analysis), analysis.detail);
-    if (analysis.detail == Detail::full) core::set_percentiles(row, percentiles, n, analysis.pooled_order_statistics);
-    return row;
+/// Colors and bands as one channel, but for the moments of floats.
+ChannelAnalysis all_of(const Analysis& analysis) {
+    ChannelAnalysis all;
+    all.channel = Channel::all;
+    for (const ChannelAnalysis& channel : analysis.channels)
+        if (core::is_pooled(channel.channel)) core::add_samples(all, channel);
+    all.order_statistics = analysis.pooled_order_statistics;
+    if (traits_of(analysis.depth).counting == Counting::bins) return all;  // needs no counts
+    all.values = core::values_of_pooled(analysis);
+    core::sum_of_pooled(analysis, all.counts);
+    return all;
 }
 
 }  // namespace
 
 std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles) {
-    const Counting counting = traits_of(analysis.depth).counting;
     std::vector<Statistics> rows;
     const std::optional<double> white = analysis.white > 0 ? std::optional(analysis.white) : std::nullopt;
     const auto add = [&](const ChannelAnalysis& found) {
-        if (counting == Counting::bins) return rows.push_back(from_floats(found, analysis.detail, percentiles));
-        rows.push_back(
-            core::from_counts(found.channel, analysis.depth, counted_of(found, analysis.weighted), white, percentiles));
+        if (traits_of(analysis.depth).counting != Counting::bins)
+            return rows.push_back(core::from_counts(found.channel, analysis.depth,
+                                                    {found.counts, found.values, found, analysis.weighted}, white,
+                                                    percentiles));
+        rows.push_back(from_floats(found,
+                                   found.channel == Channel::all ? core::moments_of_pooled(analysis)
+                                                                 : core::central_moments(found.valid(), found.moments),
+                                   analysis.detail, percentiles));
     };
     for (const ChannelAnalysis& channel : analysis.channels)
         if (channel.channel != Channel::alpha) add(channel);
-    if (core::has_pooled(analysis.channels)) {
-        if (counting == Counting::bins) {
-            rows.push_back(all_from_floats(analysis, percentiles));
-        } else {
-            ChannelAnalysis all;
-            all.channel = Channel::all;
-            all.values = core::values_of_pooled(analysis);
-            core::sum_of_pooled(analysis, all.counts);
-            for (const ChannelAnalysis& channel : analysis.channels) {
-                if (!core::is_pooled(channel.channel)) continue;
-                all.pixels += channel.pixels;
-                all.masked += channel.masked;
-                all.nodata += channel.nodata;
-                all.nan += channel.nan;
-                all.infinite += channel.infinite;
-            }
-            add(all);
-        }
-    }
+    if (core::has_pooled(analysis.channels)) add(all_of(analysis));
     if (const ChannelAnalysis* alpha = analysis.find(Channel::alpha)) add(*alpha);
     return rows;
 }

@@ -24,13 +24,12 @@ namespace gpuhist::core {
 struct CountedChannel {
     const std::vector<std::uint64_t>& counts;
     const FrequencyTable& values;
-    std::uint64_t samples = 0, nan = 0, infinite = 0;  ///< samples: those that are neither masked nor nodata
-    std::uint64_t masked = 0, nodata = 0;
+    const SampleCounts& samples;
     bool weighted = false;  ///< as Analysis::weighted
 };
 
-/// Sets how many samples there are of each kind.
-void count_samples(Statistics& row, const CountedChannel& channel);
+/// Row in which nothing is known yet but the samples by class and the percentiles' names.
+Statistics empty_row(Channel channel, const SampleCounts& samples, const Percentiles& percentiles);
 
 /// Row of everything that follows from a count for each value of a depth; below 2^62 samples. Without `white`, which
 /// images of several have together, what refers to it stays empty. Throws what a FrequencyStorage throws.

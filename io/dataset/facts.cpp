@@ -10,16 +10,14 @@ namespace gpuhist::io {
 namespace {
 
 void add(ChannelFacts& sum, const ChannelFacts& more) {
+    sum.by_class() += more;
     sum.images += more.images;
-    sum.samples += more.samples;
-    sum.nan += more.nan;
-    sum.infinite += more.infinite;
     if (more.minimum) sum.minimum = std::min(sum.minimum.value_or(*more.minimum), *more.minimum);
     if (more.maximum) sum.maximum = std::max(sum.maximum.value_or(*more.maximum), *more.maximum);
 }
 
 ChannelFacts facts_of(const DepthSummary& depth, const ChannelSummary& channel) {
-    ChannelFacts facts{channel.images, channel.samples, channel.nan, channel.infinite, {}, {}};
+    ChannelFacts facts{channel, channel.images, {}, {}};
     if (const auto extremes = depth.extremes(channel)) {
         facts.minimum = extremes->lower;
         facts.maximum = extremes->upper;
@@ -71,7 +69,9 @@ std::string difference(const Facts& found, const Facts& wanted) {
             return start + what + " " + std::to_string(one) + " and " + std::to_string(other);
         };
         if (a.images != b.images) return differ("images", a.images, b.images);
-        if (a.samples != b.samples) return differ("samples", a.samples, b.samples);
+        if (a.counted() != b.counted()) return differ("samples", a.counted(), b.counted());
+        if (a.masked != b.masked) return differ("masked", a.masked, b.masked);
+        if (a.nodata != b.nodata) return differ("nodata", a.nodata, b.nodata);
         if (a.nan != b.nan) return differ("NaN", a.nan, b.nan);
         if (a.infinite != b.infinite) return differ("infinite", a.infinite, b.infinite);
         const bool lower = a.minimum != b.minimum;
@@ -111,13 +111,11 @@ bool RowFacts::add(std::string_view row, std::optional<Channel> of) {
                                    [&](const DepthTraits& traits) { return found[depth] == traits.name; });
     ChannelFacts facts;
     facts.images = 1;
-    std::uint64_t left_out = 0, masked_out = 0;
-    if (!of || type == std::end(all_depths) || !read_number(found[pixels], facts.samples) ||
-        !read_number(found[masked], masked_out) || !read_number(found[nodata], left_out) ||
+    if (!of || type == std::end(all_depths) || !read_number(found[pixels], facts.pixels) ||
+        !read_number(found[masked], facts.masked) || !read_number(found[nodata], facts.nodata) ||
         !read_number(found[nan], facts.nan) || !read_number(found[inf], facts.infinite) ||
         !read_number(found[min], facts.minimum) || !read_number(found[max], facts.maximum))
         return false;
-    facts.samples -= masked_out + left_out;
     if (*of != Channel::all) io::add(all_[{type->depth, *of}], facts);  // made of the others
     return true;
 }

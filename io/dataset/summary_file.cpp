@@ -177,7 +177,7 @@ FrequencyTable read_values(const JsonReader& value, Depth depth, const Frequency
 Json channel_value(const DepthSummary& summary, const ChannelSummary& channel, const FrequencyFile* file) {
     Json value{{"channel", to_string(channel.channel)},
                {"images", whole_number(channel.images)},
-               {"samples", whole_number(channel.samples)},
+               {"samples", whole_number(channel.counted())},
                {"counts", runs(channel.counts)}};
     if (channel.masked > 0) value["masked"] = whole_number(channel.masked);
     if (channel.nodata > 0) value["nodata"] = whole_number(channel.nodata);
@@ -224,9 +224,9 @@ ChannelSummary read_channel(const JsonReader& value, Depth depth, std::size_t bi
     value.members(members, {"masked", "nodata"});
     channel.channel = channel_named(value["channel"]);
     channel.images = value["images"].whole();
-    channel.samples = value["samples"].whole();
     if (value.has("masked")) channel.masked = value["masked"].whole();
     if (value.has("nodata")) channel.nodata = value["nodata"].whole();
+    channel.pixels = value["samples"].whole() + channel.masked + channel.nodata;  // Summary refuses what passes 2^64
     channel.counts = read_runs(value["counts"], bins, limits);
     if (traits.floating) {
         channel.nan = value["nan"].whole();

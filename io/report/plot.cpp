@@ -212,7 +212,7 @@ class PanelDrawing {
             if (column->channel == Channel::luma) continue;
             nan += column->nan;
             if (const Statistics* row = row_of(column->channel)) {
-                infinite += row->inf;
+                infinite += row->infinite;
                 samples += row->pixels;
             }
         }
@@ -502,7 +502,7 @@ class PanelDrawing {
         for (const auto* column : columns_) {
             if (column->channel == Channel::luma) continue;
             nan += column->nan;
-            if (const Statistics* row = row_of(column->channel)) infinite += row->inf;
+            if (const Statistics* row = row_of(column->channel)) infinite += row->infinite;
         }
         if (nan) add(count_text(static_cast<double>(nan)) + " NaN");
         if (infinite) add(count_text(static_cast<double>(infinite)) + " Inf");

@@ -171,9 +171,8 @@ bool has_plot_bins(const Analysis& image) {
 }
 
 bool any_finite(const Analysis& image) {
-    return std::any_of(image.channels.begin(), image.channels.end(), [](const ChannelAnalysis& channel) {
-        return channel.pixels > channel.masked + channel.nodata + channel.nan + channel.infinite;
-    });
+    return std::any_of(image.channels.begin(), image.channels.end(),
+                       [](const ChannelAnalysis& channel) { return channel.valid() > 0; });
 }
 
 /// Extent of values.

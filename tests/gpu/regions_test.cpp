@@ -16,6 +16,7 @@
 #include "gpuhist/statistics.hpp"
 #include "support/oracle.hpp"
 #include "support/raster.hpp"
+#include "support/statistics_under_test.hpp"
 
 namespace gpuhist::test {
 namespace {
@@ -49,34 +50,8 @@ AnalysisRequest request_over(double lower, double upper) {
     return request;
 }
 
-/// Expects rows of equal numbers.
-void expect_rows(const std::vector<Statistics>& a, const std::vector<Statistics>& b) {
-    ASSERT_EQ(a.size(), b.size());
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        EXPECT_EQ(a[i].channel, b[i].channel);
-        EXPECT_EQ(a[i].pixels, b[i].pixels);
-        EXPECT_EQ(a[i].valid, b[i].valid);
-        EXPECT_EQ(a[i].masked, b[i].masked);
-        EXPECT_EQ(a[i].nodata, b[i].nodata);
-        EXPECT_EQ(a[i].nan, b[i].nan);
-        EXPECT_EQ(a[i].inf, b[i].inf);
-        EXPECT_EQ(a[i].min, b[i].min);
-        EXPECT_EQ(a[i].max, b[i].max);
-        EXPECT_EQ(a[i].mean, b[i].mean);
-        EXPECT_EQ(a[i].std, b[i].std);
-        EXPECT_EQ(a[i].std_sample, b[i].std_sample);
-        EXPECT_EQ(a[i].skewness, b[i].skewness);
-        EXPECT_EQ(a[i].kurtosis, b[i].kurtosis);
-        EXPECT_EQ(a[i].entropy, b[i].entropy);
-        EXPECT_EQ(a[i].unique, b[i].unique);
-        EXPECT_EQ(a[i].clipped_low, b[i].clipped_low);
-        EXPECT_EQ(a[i].clipped_high, b[i].clipped_high);
-        EXPECT_EQ(a[i].effective_bits, b[i].effective_bits);
-        EXPECT_EQ(a[i].percentiles, b[i].percentiles);
-    }
-}
 void expect_rows(const Analysis& found, const Analysis& expected) {
-    expect_rows(statistics(found), statistics(expected));
+    expect_same(statistics(found), statistics(expected));
     EXPECT_EQ(found.brightness, expected.brightness);
 }
 void expect_rows(const Summary& found, const Summary& expected) {
@@ -91,7 +66,7 @@ void expect_rows(const Summary& found, const Summary& expected) {
             EXPECT_NEAR((rows[0][i].*number).value(), (rows[1][i].*number).value(), 1e-12);
             rows[0][i].*number = rows[1][i].*number;
         }
-    expect_rows(rows[0], rows[1]);
+    expect_same(rows[0], rows[1]);
 }
 
 /// Expects each region to be the image of its pixels.

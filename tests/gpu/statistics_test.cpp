@@ -159,7 +159,7 @@ TEST(Statistics, NothingFinite) {
     const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     const Statistics row = measure_gray(std::vector<float>{nan, inf, -inf, nan, nan});
     EXPECT_EQ(row.nan, 3u);
-    EXPECT_EQ(row.inf, 2u);
+    EXPECT_EQ(row.infinite, 2u);
     EXPECT_FALSE(row.min || row.max || row.mean || row.std || row.std_sample || row.skewness || row.kurtosis);
     EXPECT_FALSE(row.effective_bits);
     for (const auto& percentile : row.percentiles) EXPECT_FALSE(percentile.value);
@@ -330,7 +330,7 @@ TEST(Statistics, MaskedSamplesAreInNothingButPixels) {
     gray.counts.assign(256, 0);
     gray.counts[10] = gray.counts[20] = 1;
     EXPECT_EQ(statistics(whole).at(0).pixels, 5u);
-    EXPECT_EQ(statistics(whole).at(0).valid, 2u);
+    EXPECT_EQ(statistics(whole).at(0).valid(), 2u);
     EXPECT_EQ(statistics(whole).at(0).mean, 15);
     const Analysis other = whole;
     whole += other;
@@ -349,12 +349,27 @@ TEST(Statistics, MaskedSamplesAreInNothingButPixels) {
     floats.channels[0].nan = 1;
     floats.channels[0].counts[10] = 0;
     EXPECT_EQ(statistics(floats).at(0).pixels, 5u);
-    EXPECT_EQ(statistics(floats).at(0).valid, 1u);
+    EXPECT_EQ(statistics(floats).at(0).valid(), 1u);
     Summary summary;
     summary.add(floats);
     const ChannelSummary& summed = *summary.find(Depth::f32)->find(Channel::gray);
-    EXPECT_EQ(summed.samples, 2u);
+    EXPECT_EQ(summed.counted(), 2u);
     EXPECT_EQ(summed.nan, 1u);
+}
+
+TEST(Statistics, DifferInAnyField) {
+    EXPECT_TRUE(Statistics() == Statistics());
+    Statistics::for_each_field([](const char* name, auto field) {
+        Statistics changed;
+        auto& value = changed.*field;
+        if constexpr (std::is_same_v<decltype(changed.percentiles)&, decltype(value)>)
+            value.resize(1);
+        else if constexpr (std::is_enum_v<std::remove_reference_t<decltype(value)>>)
+            value = Channel::red;
+        else
+            value = 1;
+        EXPECT_FALSE(changed == Statistics()) << name;
+    });
 }
 
 TEST(Statistics, NoLumaHistogramNoLumaRow) {
@@ -443,7 +458,7 @@ TEST_P(FixedValues, AsNumpyAndScipy) {
         EXPECT_EQ(row.channel, expected.channel);
         EXPECT_EQ(row.pixels, expected.pixels);
         EXPECT_EQ(row.nan, expected.nan);
-        EXPECT_EQ(row.inf, expected.inf);
+        EXPECT_EQ(row.infinite, expected.inf);
         EXPECT_EQ(row.min, expected.min);
         EXPECT_EQ(row.max, expected.max);
         expect_close("mean", row.mean, expected.mean);

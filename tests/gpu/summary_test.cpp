@@ -10,11 +10,11 @@
 #include <string>
 
 #include "core/wide.hpp"
-#include "gpuhist/columns.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/dataset.hpp"
 #include "support/oracle.hpp"
+#include "support/statistics_under_test.hpp"
 
 namespace gpuhist::test {
 namespace {
@@ -227,13 +227,6 @@ TEST(Summary, OneBriefAnalysisMakesThePoolBrief) {
 
 // ---- integers: one image of all pixels --------------------------------------------------------------------------
 
-void expect_same(const Statistics& got, const Statistics& expected) {
-    const ColumnRow got_row{&got}, expected_row{&expected};
-    for (const Column& column : columns())
-        EXPECT_TRUE(column.value(got_row) == column.value(expected_row)) << column.name;
-    EXPECT_EQ(got.percentiles, expected.percentiles);  // any list, where the columns are the usual ones
-}
-
 /// All pixels of some pictures of one shape but for their sizes.
 Picture concatenated(const std::vector<Picture>& pictures) {
     Shape shape = pictures.front().shape();
@@ -293,7 +286,7 @@ TEST(Summary, StdStaysExactBeyond128Bits) {
     channel.images = 1;
     channel.counts.resize(65536);
     channel.counts[65000] = channel.counts[65001] = std::uint64_t{1} << 58;
-    channel.samples = std::uint64_t{1} << 59;
+    channel.pixels = std::uint64_t{1} << 59;
     DepthSummary depth;
     depth.depth = Depth::u16;
     depth.range = Range{0, 65536};
@@ -398,7 +391,7 @@ TEST(Summary, RefusesWhatNoEngineGives) {
     }();
     for (ChannelSummary& channel : full.channels) {
         channel.counts.assign(256, 0);
-        channel.counts[9] = channel.samples = std::uint64_t{1} << 60;
+        channel.counts[9] = channel.pixels = std::uint64_t{1} << 60;
     }
     Summary pool({full});
     const Summary before = pool;

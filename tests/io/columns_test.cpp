@@ -83,6 +83,14 @@ TEST(Columns, KeepTheirPlaces) {
         expect_first(file, "group,depth,channel,images," + numbers + ",mean_01,std_01,white");
 }
 
+TEST(Columns, ShowEveryFieldOfStatistics) {
+    const Names names = names_of(columns(Percentiles({12.5})));
+    Statistics::for_each_field([&](const std::string& field, auto) {
+        const std::string name = field == "percentiles" ? "p12.5" : field == "weighted_percentiles" ? "wp12.5" : field;
+        EXPECT_EQ(std::count(names.begin(), names.end(), name), 1) << name;
+    });
+}
+
 TEST(Columns, OfPercentilesFollowTheList) {
     const Percentiles list({99.9, 50, 0.5});
     const std::string names = joined(names_of(columns(list)));

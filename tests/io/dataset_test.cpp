@@ -264,7 +264,7 @@ TEST(PoolFile, LargeNumbersAreStringsAndCountsAreRuns) {
     channel.counts[0] = 1;
     channel.counts[7] = (std::uint64_t{1} << 53) - 1;
     channel.counts[8] = std::uint64_t{1} << 53;
-    channel.samples = std::uint64_t{1} << 54;
+    channel.pixels = std::uint64_t{1} << 54;
     depth.channels = {channel};
     const std::string text = summary_json(Summary({depth}));
     EXPECT_EQ(text,
@@ -402,7 +402,7 @@ TEST(PoolFile, ATextStandsForNoMoreMemoryThanItsLengthMay) {
         depth.white = 1;
         depth.range = Range{0, 1};
         ChannelSummary channel;
-        channel.images = channel.samples = 1;
+        channel.images = channel.pixels = 1;
         channel.counts.resize(bins);
         channel.counts[3] = 1;
         channel.minimum = channel.maximum = 0.25F;

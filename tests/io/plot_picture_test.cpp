@@ -324,7 +324,7 @@ PlotPanel panel_of_counts(const std::vector<std::pair<Channel, std::vector<std::
     PlotPanel panel;
     panel.histogram.range = {0, 256};
     panel.whole = true;
-    for (const auto& [channel, counts] : channels) panel.histogram.columns.push_back({channel, counts, 0, 0, 0});
+    for (const auto& [channel, counts] : channels) panel.histogram.columns.push_back({{}, channel, counts});
     return panel;
 }
 

@@ -52,17 +52,17 @@ std::vector<Statistics> rows_of(const Histogram& histogram) {
 Histogram colors(std::size_t bins = 256) {
     Histogram histogram;
     histogram.range = {0, 256};
-    histogram.columns = {{Channel::red, bell(bins, 0.8, 0.1, 9000), 0, 0, 0},
-                         {Channel::green, bell(bins, 0.5, 0.1, 9000), 0, 0, 0},
-                         {Channel::blue, bell(bins, 0.2, 0.1, 9000), 0, 0, 0},
-                         {Channel::luma, bell(bins, 0.5, 0.3, 5000), 0, 0, 0}};
+    histogram.columns = {{{}, Channel::red, bell(bins, 0.8, 0.1, 9000)},
+                         {{}, Channel::green, bell(bins, 0.5, 0.1, 9000)},
+                         {{}, Channel::blue, bell(bins, 0.2, 0.1, 9000)},
+                         {{}, Channel::luma, bell(bins, 0.5, 0.3, 5000)}};
     return histogram;
 }
 
 Histogram gray(std::vector<std::uint64_t> counts, Range range = {0, 256}) {
     Histogram histogram;
     histogram.range = range;
-    histogram.columns = {{Channel::gray, std::move(counts), 0, 0, 0}};
+    histogram.columns = {{{}, Channel::gray, std::move(counts)}};
     return histogram;
 }
 
@@ -193,7 +193,7 @@ TEST(Plot, AlphaIsDrawnAndHidesNothing) {
     const cv::Mat without = plot_histogram(histogram, {});
     std::vector<std::uint64_t> opaque(256);
     opaque[255] = 1000000;
-    histogram.columns.push_back({Channel::alpha, opaque, 0, 0, 0});
+    histogram.columns.push_back({{}, Channel::alpha, opaque});
     const cv::Mat with = plot_histogram(histogram, {});
     EXPECT_GT(count_leading(with, 0.75, 0.9, 2), 5000);  // the axis is not that of alpha
     EXPECT_GT(differing(without, with, {1160, 150, 12, 300}), 50);
@@ -218,7 +218,7 @@ Histogram alike(const std::vector<std::uint64_t>& counts) {
     Histogram histogram;
     histogram.range = {0, 256};
     for (const Channel channel : {Channel::red, Channel::green, Channel::blue, Channel::luma})
-        histogram.columns.push_back({channel, counts, 0, 0, 0});
+        histogram.columns.push_back({{}, channel, counts});
     return histogram;
 }
 

@@ -70,19 +70,20 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
 
 TEST(Report, RowsAreExact) {
     // Empty fields up to pages, valid, masked and nodata, and behind these the weight and its seven percentiles.
-    const auto line = [](const std::string& fields) {
+    const auto line = [](const std::string& fields, int valid) {
         constexpr std::size_t weights = 8;
         const auto commas = static_cast<std::size_t>(std::count(fields.begin(), fields.end(), ','));
-        return fields + std::string(number_of_columns() - 5 - weights - commas, ',') + ",1,0,0,0" +
-               std::string(weights, ',') + "\n";
+        return fields + std::string(number_of_columns() - 5 - weights - commas, ',') + ",1," + std::to_string(valid) +
+               ",0,0" + std::string(weights, ',') + "\n";
     };
     const ImageInfo image{"photo.jpg", 4, 3, Depth::u8};
     EXPECT_EQ(stats_csv_rows(image, {full_row()}),
               line("photo.jpg,4,3,u8,luma,12,0,0,0,255,0.1,0.3333333333333333,2.5e-09,-0.5,1e+22,7,0.25,10.25,20.25,"
-                   "30.25,40.25,50.25,60.25,0,0.5,9,6,255"));
+                   "30.25,40.25,50.25,60.25,0,0.5,9,6,255",
+                   12));
     Statistics empty;
-    empty.nan = 12;
-    const std::string empty_line = line("f,4,3,f32,gray,0,12,0" + std::string(20, ',') + "1");
+    empty.pixels = empty.nan = 12;
+    const std::string empty_line = line("f,4,3,f32,gray,12,12,0" + std::string(20, ',') + "1", 0);
     EXPECT_EQ(stats_csv_rows({"f", 4, 3, Depth::f32}, {empty, empty}), empty_line + empty_line);
     EXPECT_EQ(stats_csv_rows(image, {}), "");
 }
@@ -125,13 +126,13 @@ TEST(Report, NumbersReadBack) {
 TEST(Report, HistogramIsExact) {
     Histogram histogram;
     histogram.range = {0, 3};
-    histogram.columns = {{Channel::red, {1, 2}, 0, 0, 0}, {Channel::alpha, {3, 18446744073709551615U}, 0, 4, 0}};
+    histogram.columns = {{{}, Channel::red, {1, 2}}, {{}, Channel::alpha, {3, 18446744073709551615U}, 0, 4}};
     EXPECT_EQ(histogram_csv(histogram),
               "bin,lower,upper,red,alpha\n"
               "0,0,1.5,1,3\n"
               "1,1.5,3,2,18446744073709551615\n"
               "above,,,0,4\n");
-    histogram.columns = {{Channel::gray, {5}, 1, 0, 2}};
+    histogram.columns = {{{.nan = 2}, Channel::gray, {5}, 1, 0}};
     EXPECT_EQ(histogram_csv(histogram), "bin,lower,upper,gray\n0,0,3,5\nbelow,,,1\nnan,,,2\n");
 }
 

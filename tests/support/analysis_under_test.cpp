@@ -19,7 +19,8 @@ std::string describe(const Shape& shape, const Layout& layout, Content content) 
 
 void expect_all_pixels_counted(const Analysis& analysis) {
     for (const ChannelAnalysis& channel : analysis.channels) {
-        std::uint64_t sum = channel.below + channel.above + channel.nan + channel.masked;
+        std::uint64_t sum =
+            channel.below + channel.above + channel.nan + channel.masked + channel.nodata + channel.values.samples();
         for (std::uint64_t count : channel.counts) sum += count;
         EXPECT_EQ(sum, channel.pixels) << to_string(channel.channel);
     }

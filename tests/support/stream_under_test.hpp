@@ -223,7 +223,7 @@ inline std::string difference(const ImageResult& got, const ResultLayout& layout
         const std::string name = std::string("row ") + to_string(channel.channel) + " ";
         for (const Statistics& truth : statistics_rows) {
             if (truth.channel != channel.channel) continue;
-            compare(name + "samples", row.samples, truth.valid);
+            compare(name + "samples", row.samples, truth.valid());
             compare(name + "minimum", row.minimum, truth.min.value_or(0));
             compare(name + "maximum", row.maximum, truth.max.value_or(0));
             const double unknown = std::numeric_limits<double>::quiet_NaN();

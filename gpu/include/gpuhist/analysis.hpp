@@ -81,23 +81,56 @@ struct FloatMoments {
     }
 };
 
+/// Samples of a channel by class: each is valid, or in one of the others. Base of every structure that has them.
+struct SampleCounts {
+    std::uint64_t pixels = 0;    ///< all samples: valid + masked + nodata + nan + infinite
+    std::uint64_t masked = 0;    ///< samples of excluded pixels, in no other count
+    std::uint64_t nodata = 0;    ///< samples that Validity excludes, in no other count
+    std::uint64_t nan = 0;       ///< floats: NaN; else 0
+    std::uint64_t infinite = 0;  ///< floats: +Inf and -Inf; else 0
+
+    /// Samples that are neither masked nor nodata.
+    constexpr std::uint64_t counted() const { return pixels - masked - nodata; }
+    /// Samples that every number is computed from: finite, and neither masked nor nodata.
+    constexpr std::uint64_t valid() const { return counted() - nan - infinite; }
+
+    /// These counts alone, of a structure that has more.
+    SampleCounts& by_class() { return *this; }
+    const SampleCounts& by_class() const { return *this; }
+
+    /// List of all fields: visit(name, member) for each, by the name in files.
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        visit("pixels", &SampleCounts::pixels);
+        visit("masked", &SampleCounts::masked);
+        visit("nodata", &SampleCounts::nodata);
+        visit("nan", &SampleCounts::nan);
+        visit("inf", &SampleCounts::infinite);
+    }
+
+    SampleCounts& operator+=(const SampleCounts& other) {
+        for_each_field([&](const char*, auto field) { this->*field += other.*field; });
+        return *this;
+    }
+    friend bool operator==(const SampleCounts& a, const SampleCounts& b) {
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
+    }
+};
+
 /// Findings in one channel, in counts of samples. Nothing vanishes: Σ counts + below + above + nan + masked + nodata ==
-/// pixels, where those of samples that are sorted are in `values`.
-struct ChannelAnalysis {
+/// pixels; sorted samples are in `values` instead of `counts`.
+struct ChannelAnalysis : SampleCounts {
     Channel channel = Channel::gray;
-    std::uint64_t pixels = 0;  ///< samples of the image
-    std::uint64_t masked = 0;  ///< those of pixels that do not count, and are in nothing else
-    std::uint64_t nodata = 0;  ///< those that Validity leaves out, and are in nothing else
     /// Counting::values: one per value of the depth, ascending, of f16 in the order of FrequencyRun's keys;
     /// f32: `bins` over the range; Counting::sorted, and of a sparse analysis: none.
     std::vector<std::uint64_t> counts;
     FrequencyTable values;  ///< Counting::sorted, and of others where the request is `sparse`: the finite samples
 
-    // Floats only, zero otherwise. ±Inf are counted in `above` and `below` too: they lie outside every range.
-    std::uint64_t nan = 0;
-    std::uint64_t infinite = 0;  ///< samples that are +Inf or -Inf
-    std::uint64_t below = 0;     ///< samples under range.lower, -Inf included
-    std::uint64_t above = 0;     ///< samples at or over range.upper, +Inf included
+    // Floats only, zero otherwise.
+    std::uint64_t below = 0;  ///< samples under range.lower, -Inf included
+    std::uint64_t above = 0;  ///< samples at or over range.upper, +Inf included
 
     // f32 only, zero otherwise.
     float minimum = 0;  ///< of the finite samples; 0 when there is none
@@ -106,8 +139,7 @@ struct ChannelAnalysis {
     std::vector<OrderStatistic> order_statistics;  ///< ascending ranks, those that `statistics()` needs
 
     friend bool operator==(const ChannelAnalysis& a, const ChannelAnalysis& b) {
-        return a.channel == b.channel && a.pixels == b.pixels && a.masked == b.masked && a.nodata == b.nodata &&
-               a.counts == b.counts && a.values == b.values && a.nan == b.nan && a.infinite == b.infinite &&
+        return a.by_class() == b.by_class() && a.channel == b.channel && a.counts == b.counts && a.values == b.values &&
                a.below == b.below && a.above == b.above && a.minimum == b.minimum && a.maximum == b.maximum &&
                a.moments == b.moments && a.order_statistics == b.order_statistics;
     }

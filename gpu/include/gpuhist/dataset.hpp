@@ -26,26 +26,23 @@ struct PowerSums {
     friend bool operator==(const PowerSums& a, const PowerSums& b) { return a.sums == b.sums; }
 };
 
-/// Channel of all images of a depth. Nothing vanishes: where there are counts,
-/// Σ counts + below + above + nan == samples; of depths that are sorted, those in `values` instead of Σ counts.
+/// Channel of all images of a depth, with at most 2^60 samples. Nothing vanishes: where there are counts,
+/// Σ counts + below + above + nan == counted(); of depths that are sorted, those in `values` instead of Σ counts.
 /// Weighted ones lie between the samples and these times the depth's highest value.
-struct ChannelSummary {
+struct ChannelSummary : SampleCounts {
     Channel channel = Channel::gray;
     std::uint64_t images = 0;
-    std::uint64_t samples = 0;             ///< that are neither masked nor nodata
-    std::uint64_t masked = 0, nodata = 0;  ///< as in ChannelAnalysis; with `samples` at most 2^60
-    std::vector<std::uint64_t> counts;     ///< as in ChannelAnalysis; f32: bins over the depth's range
+    std::vector<std::uint64_t> counts;  ///< as in ChannelAnalysis; f32: bins over the depth's range
 
-    // Floats only, zero otherwise; as in ChannelAnalysis. f32 without a common range: `below` and `above` are zero.
-    std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;
+    // Floats only, zero otherwise; as in ChannelAnalysis. f32 without a common range: zero.
+    std::uint64_t below = 0, above = 0;
     // f32 only, zero otherwise.
     float minimum = 0, maximum = 0;  ///< of the finite samples; 0 when there is none
     PowerSums power_sums;            ///< of brief analyses k = 1 and 2 alone, the rest zero
     FrequencyTable values;           ///< f32: frequencies, where they came with all images; Counting::sorted: always
 
     friend bool operator==(const ChannelSummary& a, const ChannelSummary& b) {
-        return a.channel == b.channel && a.images == b.images && a.samples == b.samples && a.masked == b.masked &&
-               a.nodata == b.nodata && a.counts == b.counts && a.nan == b.nan && a.infinite == b.infinite &&
+        return a.by_class() == b.by_class() && a.channel == b.channel && a.images == b.images && a.counts == b.counts &&
                a.below == b.below && a.above == b.above && a.minimum == b.minimum && a.maximum == b.maximum &&
                a.power_sums == b.power_sums && a.values == b.values;
     }

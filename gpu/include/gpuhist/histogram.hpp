@@ -20,10 +20,10 @@ struct HistogramOptions {
 
 /// Histogram of equal bins over one range, a column a channel.
 struct Histogram {
-    struct Column {
+    struct Column : SampleCounts {
         Channel channel = Channel::gray;
         std::vector<std::uint64_t> counts;
-        std::uint64_t below = 0, above = 0, nan = 0, masked = 0, nodata = 0;
+        std::uint64_t below = 0, above = 0;  ///< samples outside of the range, ±Inf included
     };
     Range range;
     bool weighted = false;        ///< counts, below and above are sums of weights: Analysis::weighted

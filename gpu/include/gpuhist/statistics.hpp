@@ -22,16 +22,10 @@ struct Percentile {
 /// Row of `stats.csv`: the numbers of one channel, in units of the stored values unless said otherwise. Absent means
 /// undefined: no finite sample, a constant channel (skewness, kurtosis), one sample (std_sample), or floats, where a
 /// column is for integers alone (columns.hpp); or not found out: entropy and unique of one f32 image, skewness,
-/// kurtosis and percentiles of a brief analysis. NaN and ±Inf are counted and left out of all the rest.
-struct Statistics {
+/// kurtosis and percentiles of a brief analysis. All numbers but the counts by class are computed from valid samples.
+/// Row `all` has the samples of colors and bands together.
+struct Statistics : SampleCounts {
     Channel channel = Channel::gray;
-    /// Samples of this row, of `all` those of colours and bands together: valid + masked + nodata + nan + inf.
-    std::uint64_t pixels = 0;
-    std::uint64_t valid = 0;   ///< those that every other number is of
-    std::uint64_t masked = 0;  ///< of pixels that do not count
-    std::uint64_t nodata = 0;  ///< left out by Validity
-    std::uint64_t nan = 0;
-    std::uint64_t inf = 0;
     std::optional<double> min, max;
     std::optional<double> mean;           ///< Σx / n, rounded once (f32: nearly)
     std::optional<double> std;            ///< population: sqrt(n Σx² − (Σx)²) / n
@@ -53,6 +47,34 @@ struct Statistics {
 
     /// Value of a percentile, of weighted samples the weighted one; absent where it was not asked for or is undefined.
     std::optional<double> percentile(double percent) const;
+
+    /// List of all fields, from which equality and pickles follow: visit(name, member) for each. A field that is
+    /// missing here does not compile (statistics.cpp).
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        visit("channel", &Statistics::channel);
+        SampleCounts::for_each_field(visit);
+        visit("min", &Statistics::min);
+        visit("max", &Statistics::max);
+        visit("mean", &Statistics::mean);
+        visit("std", &Statistics::std);
+        visit("std_sample", &Statistics::std_sample);
+        visit("skewness", &Statistics::skewness);
+        visit("kurtosis", &Statistics::kurtosis);
+        visit("entropy", &Statistics::entropy);
+        visit("percentiles", &Statistics::percentiles);
+        visit("clipped_low", &Statistics::clipped_low);
+        visit("clipped_high", &Statistics::clipped_high);
+        visit("unique", &Statistics::unique);
+        visit("effective_bits", &Statistics::effective_bits);
+        visit("weight", &Statistics::weight);
+        visit("weighted_percentiles", &Statistics::weighted_percentiles);
+    }
+    friend bool operator==(const Statistics& a, const Statistics& b) {
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
+    }
 };
 
 /// Rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one. Bands stand before

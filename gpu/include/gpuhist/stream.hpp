@@ -43,6 +43,11 @@ struct ChannelResult {
     std::uint64_t nan = 0, infinite = 0, below = 0, above = 0;  ///< floats, as in ChannelAnalysis; else 0
     std::uint64_t nodata = 0;                                   ///< by the request's Validity
     std::uint64_t weight = 0;  ///< of all samples, where they have weights (AlphaRule::weight); else 0
+
+    /// Samples by class, of an image or a region of so many pixels.
+    SampleCounts by_class(std::uint64_t pixels) const {
+        return {pixels, pixels - samples - nodata - nan - infinite, nodata, nan, infinite};
+    }
 };
 
 /// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`

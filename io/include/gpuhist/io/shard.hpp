@@ -137,12 +137,11 @@ class ShardRows {
 };
 
 /// What rows of stats.csv and a summary both say of a channel of all images.
-struct ChannelFacts {
-    std::uint64_t images = 0, samples = 0, nan = 0, infinite = 0;
+struct ChannelFacts : SampleCounts {
+    std::uint64_t images = 0;
     std::optional<double> minimum, maximum;  ///< of the finite samples
     friend bool operator==(const ChannelFacts& a, const ChannelFacts& b) {
-        return a.images == b.images && a.samples == b.samples && a.nan == b.nan && a.infinite == b.infinite &&
-               a.minimum == b.minimum && a.maximum == b.maximum;
+        return a.by_class() == b.by_class() && a.images == b.images && a.minimum == b.minimum && a.maximum == b.maximum;
     }
 };
 using Facts = std::map<std::pair<Depth, Channel>, ChannelFacts>;
