@@ -4,7 +4,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <functional>
 #include <string>
 
 #include "convert.hpp"
@@ -24,7 +23,7 @@ void bind_files(nb::module_& module);
 void bind_summary(nb::module_& module);
 void bind_stream(nb::module_& module);
 
-/// Equality, and a hash that follows from the same bytes.
+/// Equality, and a hash that fits it.
 template <class T>
 void bind_equality(nb::class_<T>& type) {
     type.def(

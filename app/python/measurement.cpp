@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "gpuhist/dataset.hpp"
