@@ -64,6 +64,7 @@ TEST_P(StreamLargeTest, one_count_past_32_bits) {
 
         Expected truth;
         truth.analysis.depth = depth;
+        truth.analysis.white = traits_of(depth).highest;
         truth.analysis.range = {0, depth == Depth::u8 ? 256.0 : 65536.0};
         ChannelAnalysis gray;
         gray.pixels = pixels;
