@@ -16,7 +16,6 @@
 #include <mutex>
 #include <utility>
 
-#include "cli/build.hpp"
 #include "cli/command.hpp"
 #include "files.hpp"
 #include "fork.hpp"
@@ -26,6 +25,7 @@
 #include "gpuhist/io/pages.hpp"
 #include "gpuhist/io/plot.hpp"
 #include "gpuhist/io/report.hpp"
+#include "gpuhist/version.hpp"
 #include "images.hpp"
 #include "run/companions.hpp"
 #include "run/outcome.hpp"
@@ -892,7 +892,7 @@ NB_MODULE(_native, module) {
     define_measuring(module);
     define_summary(module);
     define_stream(module);
-    module.attr("version") = app::build::version;
+    module.attr("version") = version();
     module.def("columns", [](const std::optional<std::vector<double>>& percentiles, const std::string& file) {
         const auto kind = word_of<ColumnFile>(file,
                                               {{"stats", ColumnFile::stats_csv},
