@@ -77,7 +77,7 @@ std::string manual(Grammar& grammar) {
     for (const Grammar::Entry& command : grammar.commands) {
         text += ".br\n\\fBgpuhist " + escaped(command.name()) + "\\fR";
         for (const CLI::Option* option : command.app->get_options())
-            if (option->nonpositional() && option->get_group() != "" && is_settable(*option)) {
+            if (option->nonpositional() && !option->get_group().empty() && is_settable(*option)) {
                 text += " [\\fIOPTION\\fR]...";
                 break;
             }
