@@ -3,7 +3,6 @@
 
 namespace gpuhist::app::build {
 
-extern const char* const version;
 extern const char* const commit;  ///< empty where the sources came without git
 extern const char* const cuda;    ///< the toolkit and the GPUs compiled for; empty without
 

@@ -9,6 +9,7 @@
 #include "gpuhist/columns.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/io/versions.hpp"
+#include "gpuhist/version.hpp"
 
 namespace gpuhist::app {
 
@@ -66,7 +67,7 @@ std::string help_footer(const Grammar& grammar) {
 }
 
 std::string version() {
-    std::string text = "gpuhist " + std::string(build::version);
+    std::string text = "gpuhist " + std::string(gpuhist::version());
     if (*build::commit) text += std::string(" (commit ") + build::commit + ")";
     const auto line = [&](const std::string& name, const std::string& value) {
         text += "\n" + name + std::string(name.size() < 17 ? 17 - name.size() : 1, ' ') + value;

@@ -1,9 +1,9 @@
 // The manual page, in the macros of man(7): options from the grammar, columns from their table.
 #include <sstream>
 
-#include "cli/build.hpp"
 #include "cli/grammar.hpp"
 #include "gpuhist/columns.hpp"
+#include "gpuhist/version.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -70,13 +70,14 @@ std::string paragraphs(const std::string& text) {
 
 std::string manual(Grammar& grammar) {
     CLI::App& run = grammar.run;
-    std::string text = ".\\\" Made by `gpuhist manual`.\n.TH GPUHIST 1 \"\" \"gpuhist " + std::string(build::version) +
+    std::string text = ".\\\" Made by `gpuhist manual`.\n.TH GPUHIST 1 \"\" \"gpuhist " +
+                       std::string(gpuhist::version()) +
                        "\" \"User Commands\"\n.SH NAME\ngpuhist \\- measure images: histograms, statistics, "
                        "normalised copies\n.SH SYNOPSIS\n\\fBgpuhist\\fR [\\fIOPTION\\fR]... \\fIINPUT\\fR...\n";
     for (const Grammar::Entry& command : grammar.commands) {
         text += ".br\n\\fBgpuhist " + escaped(command.name()) + "\\fR";
         for (const CLI::Option* option : command.app->get_options())
-            if (option->nonpositional() && option->get_group() != "" && is_settable(*option)) {
+            if (option->nonpositional() && !option->get_group().empty() && is_settable(*option)) {
                 text += " [\\fIOPTION\\fR]...";
                 break;
             }

@@ -1,6 +1,6 @@
 #include "cli/words.hpp"
 
-#include <CLI/CLI.hpp>
+#include <CLI/Error.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "bind.hpp"
-#include "cli/build.hpp"
 #include "cli/command.hpp"
 #include "fork.hpp"
 #include "gpuhist/engine.hpp"
+#include "gpuhist/version.hpp"
 #include "run/outcome.hpp"
 
 namespace gpuhist::python {
@@ -60,7 +60,7 @@ NB_MODULE(_native, module) {
     bind_files(module);
     bind_summary(module);
     bind_stream(module);
-    module.attr("version") = app::build::version;
+    module.attr("version") = version();
     module.def("columns", [](const std::optional<std::vector<double>>& percentiles, const std::string& file) {
         const auto kind = word_of<ColumnFile>(file,
                                               {{"stats", ColumnFile::stats_csv},

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gpuhist/io/report.hpp"
+#include "gpuhist/version.hpp"
 
 namespace gpuhist::app {
 namespace {

@@ -96,13 +96,12 @@ class Merge : public testing::Test {
             input.path = input.group + "/" + std::to_string(i) + (i % 3 ? ".png" : ", \"x\"\n.png");
             std::vector<float> samples(4 * 12);
             for (float& sample : samples) sample = static_cast<float>(random() % 1000) / 1000;
-            ImageView image;
-            image.data = samples.data();
-            image.width = 4;
-            image.height = 3;
-            image.channels = i % 4 == 0 ? 1 : i % 4 == 1 ? 4 : 3;
-            image.depth = std::array{Depth::u8, Depth::u16, Depth::f32}[static_cast<std::size_t>(i % 3)];
-            image.row_bytes = image.packed_row_bytes();
+            const ImageView image =
+                packed_view(samples.data(), 4, 3,
+                            i % 4 == 0   ? 1
+                            : i % 4 == 1 ? 4
+                                         : 3,
+                            std::array{Depth::u8, Depth::u16, Depth::f32}[static_cast<std::size_t>(i % 3)]);
             if (i % 5 != 3) {
                 input.images.push_back(engine->analyze(image));
                 if (image.depth == Depth::f32) input.values = count_frequencies(image);

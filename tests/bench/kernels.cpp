@@ -763,7 +763,7 @@ class Kernels {
         BENCH_CUDA(cudaMemcpy(found.data(), results.get(), layout.bytes, cudaMemcpyDeviceToHost));
         image.data = pixels.data();
         image.memory = Memory::host;
-        const ImageView labels{map.data(), image.width, image.height, 1, Depth::u32, image.width * 4};
+        const ImageView labels = packed_view(map.data(), image.width, image.height, 1, Depth::u32);
         const char* at = reinterpret_cast<const char*>(found.data()) + layout.first;
         std::uint64_t regions = 0;
         const Percentiles median({50});

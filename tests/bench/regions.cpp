@@ -171,8 +171,8 @@ void run(const Options& options) {
             pixels[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(value);
             map[static_cast<std::size_t>(i)] = static_cast<std::uint16_t>(label > most_labels ? 0 : label);
         }
-        const ImageView image{pixels.data(), side, side, 1, Depth::u16, side * 2},
-            labels{map.data(), side, side, 1, Depth::u16, side * 2};
+        const ImageView image = packed_view(pixels.data(), side, side, 1, Depth::u16),
+                        labels = packed_view(map.data(), side, side, 1, Depth::u16);
         const double bytes = 2.0 * static_cast<double>(image.height * image.row_bytes);
         const Percentiles median({50});
         std::vector<double> table;

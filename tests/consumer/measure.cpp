@@ -4,11 +4,8 @@
 
 int main() {
     const unsigned char pixels[] = {10, 20, 30, 40};
-    gpuhist::ImageView image;
-    image.data = pixels;
-    image.width = image.height = 2;
-    image.row_bytes = 2;
     try {
+        const auto image = gpuhist::packed_view(pixels, 2, 2, 1, gpuhist::Depth::u8);
         const auto rows = gpuhist::statistics(gpuhist::make_engine("auto")->analyze(image));
         std::printf("%s: mean %g, std %g\n", to_string(rows.at(0).channel), *rows.at(0).mean, *rows.at(0).std);
         return rows.size() == 1 && rows[0].mean == 25.0 && rows[0].max == 40.0 ? 0 : 1;

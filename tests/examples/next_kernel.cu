@@ -27,12 +27,8 @@ int main() {
     cudaMalloc(&pixels, count * sizeof(float));
     cudaMalloc(&result, analyzer.layout().bytes);  // more than an ImageResult: its histograms follow it
 
-    const gpuhist::ImageView image{.data = pixels,
-                                   .width = width,
-                                   .height = height,
-                                   .depth = gpuhist::Depth::f32,
-                                   .row_bytes = width * sizeof(float),
-                                   .memory = gpuhist::Memory::device};
+    gpuhist::ImageView image = gpuhist::packed_view(pixels, width, height, 1, gpuhist::Depth::f32);
+    image.memory = gpuhist::Memory::device;
     const gpuhist::AnalysisRequest request{.detail = gpuhist::Detail::brief};  // no percentiles, only mean and std
 
     make_ramp<<<blocks, 256, 0, stream>>>(pixels, count);

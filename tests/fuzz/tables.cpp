@@ -22,19 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         alignas(double) std::array<unsigned char, 64> pixels{};
         for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<unsigned char>(37 * i + size);
         std::array<double, 8> normalized{};
-        ImageView image;
-        image.data = pixels.data();
-        image.width = 2;
-        image.height = 1;
-        image.channels = tables.find(Channel::red) ? 3 : 1;
-        image.depth = tables.depth;
-        MutableImageView output;
-        output.data = normalized.data();
-        output.width = 2;
-        output.height = 1;
-        output.channels = image.channels;
-        output.depth = tables.copy_depth();
-        apply_luts(tables, image, output);
+        const int channels = tables.find(Channel::red) ? 3 : 1;
+        apply_luts(tables, packed_view(pixels.data(), 2, 1, channels, tables.depth),
+                   packed_view(normalized.data(), 2, 1, channels, tables.copy_depth()));
     }
     return 0;
 }

@@ -31,13 +31,8 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 ImageView view_of(const std::vector<float>& samples, int channels = 1) {
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size()) / channels;
-    image.height = 1;
-    image.channels = channels;
-    image.depth = Depth::f32;
-    return image;
+    const auto width = static_cast<std::int64_t>(samples.size()) / channels;
+    return packed_view(samples.data(), width, 1, channels, Depth::f32);
 }
 
 Analysis analyze(const ImageView& image, const AnalysisRequest& request = {}) {

@@ -19,11 +19,7 @@ class LargeTest : public EngineTest {
     }
 
     MutableImageView view(int channels) const {
-        MutableImageView view;
-        view.data = pixels_.get();
-        view.width = side / channels;
-        view.height = side;
-        view.channels = channels;
+        MutableImageView view = packed_view(pixels_.get(), side / channels, side, channels, Depth::u8);
         view.row_bytes = side;
         return view;
     }

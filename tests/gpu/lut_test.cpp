@@ -210,11 +210,7 @@ TEST_F(TablesTest, OfFloatsNormalizeASetAsOneImageOfAllPixels) {
 TEST_F(TablesTest, OfFloatsOfManyValuesAreExact) {
     std::vector<float> samples;
     for (int i = 0; i < 1 << 19; ++i) samples.push_back(1 + static_cast<float>(i) * 0x1p-19F);  // 1 to 2
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size());
-    image.height = 1;
-    image.depth = Depth::f32;
+    const ImageView image = packed_view(samples.data(), static_cast<std::int64_t>(samples.size()), 1, 1, Depth::f32);
     Summary pool;
     pool.add(engine->analyze(image), count_frequencies(image));
     const auto column = [&](NormalizeMode mode) { return make_luts(pool, Depth::f32, {mode, 25.0001, 75}).luts.at(0); };

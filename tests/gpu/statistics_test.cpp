@@ -21,15 +21,10 @@ namespace {
 
 template <class Sample>
 std::vector<Statistics> measure(const std::vector<Sample>& samples, int channels = 1, std::int64_t height = 1) {
-    ImageView image;
-    image.data = samples.data();
-    image.height = height;
-    image.channels = channels;
-    image.width = static_cast<std::int64_t>(samples.size()) / channels / height;
-    image.depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
-    image.row_bytes = image.packed_row_bytes();
-    image.order = ChannelOrder::rgb;
-    return statistics(make_engine("cpu")->analyze(image));
+    const Depth depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
+    const auto width = static_cast<std::int64_t>(samples.size()) / channels / height;
+    return statistics(
+        make_engine("cpu")->analyze(packed_view(samples.data(), width, height, channels, depth, ChannelOrder::rgb)));
 }
 
 template <class Sample>
@@ -303,8 +298,7 @@ TEST(EffectiveBits, NoSampleNoBits) {
 TEST(EffectiveBits, OfMergedImagesTogether) {
     const auto analyze = [](const std::vector<std::uint16_t>& samples) {
         const auto width = static_cast<std::int64_t>(samples.size());
-        return make_engine("cpu")->analyze(
-            {samples.data(), width, 1, 1, Depth::u16, width * 2, ChannelOrder::rgb, Memory::host});
+        return make_engine("cpu")->analyze(packed_view(samples.data(), width, 1, 1, Depth::u16, ChannelOrder::rgb));
     };
     Analysis both = analyze({0x0110, 0x0110});
     EXPECT_EQ(statistics(both).at(0).effective_bits, 0u);

@@ -28,10 +28,7 @@ struct Samples {
         }
     }
     ImageView view() const {
-        return {bytes.data(), shape.width,
-                shape.height, shape.channels,
-                shape.depth,  shape.width * shape.channels * static_cast<std::int64_t>(sample_bytes(shape.depth)),
-                shape.order};
+        return packed_view(bytes.data(), shape.width, shape.height, shape.channels, shape.depth, shape.order);
     }
     Shape shape;
     std::vector<unsigned char> bytes;

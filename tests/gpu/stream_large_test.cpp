@@ -22,9 +22,7 @@ class StreamLargeTest : public StreamTest {
     }
     static MutableImageView view(const DeviceMemory& memory, std::int64_t width, std::int64_t height, int channels,
                                  Depth depth) {
-        return {memory.data(),     width,         height,
-                channels,          depth,         width * channels * static_cast<std::int64_t>(sample_bytes(depth)),
-                ChannelOrder::bgr, Memory::device};
+        return packed_view(memory.data(), width, height, channels, depth, ChannelOrder::bgr, Memory::device);
     }
     /// One image again and again, as a tensor and as a list, so often that pieces of work pass 2^32.
     void check_many(Depth depth, int channels, std::int64_t width, std::int64_t height, std::size_t count,
@@ -64,6 +62,7 @@ TEST_P(StreamLargeTest, one_count_past_32_bits) {
 
         Expected truth;
         truth.analysis.depth = depth;
+        truth.analysis.white = traits_of(depth).highest;
         truth.analysis.range = {0, depth == Depth::u8 ? 256.0 : 65536.0};
         ChannelAnalysis gray;
         gray.pixels = pixels;

@@ -210,7 +210,7 @@ TEST(Weights, OfRegionsAreThoseOfTheirPixels) {
         const Raster image = with_alpha(depth, Samples::color, 7), plain = raster(depth, 3, Fill::bits, 67, 31);
         std::vector<std::uint8_t> labels(static_cast<std::size_t>(image.width * image.height));
         for (std::size_t p = 0; p < labels.size(); ++p) labels[p] = static_cast<std::uint8_t>(scramble(p) % 4);
-        const ImageView view{labels.data(), image.width, image.height, 1, Depth::u8, image.width};
+        const ImageView view = packed_view(labels.data(), image.width, image.height, 1, Depth::u8);
         for (const Raster* one : {&image, &plain}) {
             RegionOptions options;
             options.label_zero = true;

@@ -46,13 +46,8 @@ Names keys(const nlohmann::ordered_json& object) {
 }
 
 Analysis analyze(const std::vector<std::uint8_t>& samples, int channels = 1) {
-    ImageView image;
-    image.data = samples.data();
-    image.channels = channels;
-    image.width = static_cast<std::int64_t>(samples.size()) / channels;
-    image.height = 1;
-    image.row_bytes = image.packed_row_bytes();
-    return make_engine("cpu", {.threads = 1})->analyze(image);
+    const auto width = static_cast<std::int64_t>(samples.size()) / channels;
+    return make_engine("cpu", {.threads = 1})->analyze(packed_view(samples.data(), width, 1, channels, Depth::u8));
 }
 
 TEST(Columns, AreToldInFull) {

@@ -27,11 +27,8 @@ Summary random_image(std::mt19937& random, const std::shared_ptr<FrequencyFile>&
     for (Sample& sample : samples)
         sample = std::is_floating_point_v<Sample> ? static_cast<Sample>(static_cast<double>(random()) * 1e-9)
                                                   : static_cast<Sample>(random());
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size());
-    image.height = 1;
-    image.depth = sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
+    const ImageView image = packed_view(samples.data(), static_cast<std::int64_t>(samples.size()), 1, 1,
+                                        sizeof(Sample) == 2 ? Depth::u16 : Depth::f32);
     Summary summary;
     summary.add(engine->analyze(image),
                 image.depth == Depth::f32 ? count_frequencies(image, storage) : std::vector<FrequencyTable>());

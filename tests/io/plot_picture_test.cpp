@@ -47,14 +47,8 @@ std::vector<Sample> bells(std::size_t pixels, const std::vector<std::pair<double
 }
 
 std::vector<FrequencyTable> values_of(const std::vector<float>& samples, int channels = 1) {
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size()) / channels;
-    image.height = 1;
-    image.channels = channels;
-    image.depth = Depth::f32;
-    image.order = ChannelOrder::rgb;
-    return count_frequencies(image);
+    const auto width = static_cast<std::int64_t>(samples.size()) / channels;
+    return count_frequencies(packed_view(samples.data(), width, 1, channels, Depth::f32, ChannelOrder::rgb));
 }
 
 template <class Sample>

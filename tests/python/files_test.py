@@ -210,7 +210,7 @@ def test_a_fork_while_files_are_measured(photos):
 
 
 def test_the_command(command, data, tmp_path):
-    assert command("--version").startswith("gpuhist 0.2.0")
+    assert command("--version").startswith(f"gpuhist {gh.__version__}")
     text = command("--format", "csv", "--write", "none", data / "chelsea.png")
     rows = list(csv.DictReader(io.StringIO(text)))
     found = gh.measure(data / "chelsea.png")

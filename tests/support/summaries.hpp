@@ -15,23 +15,14 @@ namespace gpuhist::test {
 template <class Sample>
 Analysis analyze(const std::vector<Sample>& samples, int channels = 1, const AnalysisRequest& request = {}) {
     static const auto engine = make_engine("cpu", {.threads = 1});
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size()) / channels;
-    image.height = 1;
-    image.channels = channels;
-    image.depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
-    image.order = ChannelOrder::rgb;
-    return engine->analyze(image, request);
+    const Depth depth = sizeof(Sample) == 1 ? Depth::u8 : sizeof(Sample) == 2 ? Depth::u16 : Depth::f32;
+    const auto width = static_cast<std::int64_t>(samples.size()) / channels;
+    return engine->analyze(packed_view(samples.data(), width, 1, channels, depth, ChannelOrder::rgb), request);
 }
 
 inline void add_counted(Summary& pool, const std::vector<float>& samples, const AnalysisRequest& request = {}) {
-    ImageView image;
-    image.data = samples.data();
-    image.width = static_cast<std::int64_t>(samples.size());
-    image.height = 1;
-    image.depth = Depth::f32;
-    pool.add(analyze(samples, 1, request), count_frequencies(image));
+    const auto width = static_cast<std::int64_t>(samples.size());
+    pool.add(analyze(samples, 1, request), count_frequencies(packed_view(samples.data(), width, 1, 1, Depth::f32)));
 }
 
 inline Summary small_pool() {

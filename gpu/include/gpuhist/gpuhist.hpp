@@ -18,3 +18,4 @@
 #include "gpuhist/statistics.hpp"
 #include "gpuhist/stream.hpp"
 #include "gpuhist/stream_regions.hpp"
+#include "gpuhist/version.hpp"

@@ -146,8 +146,10 @@ struct BasicImageView {
     const std::uint8_t* mask = nullptr;
     std::int64_t mask_row_bytes = 0;  ///< bytes from one row of the mask to the next, at least `width`
 
-    std::int64_t pixels() const { return width * height; }
-    std::int64_t packed_row_bytes() const { return width * channels * static_cast<std::int64_t>(sample_bytes(depth)); }
+    constexpr std::int64_t pixels() const { return width * height; }
+    constexpr std::int64_t packed_row_bytes() const {
+        return width * channels * static_cast<std::int64_t>(sample_bytes(depth));
+    }
     /// A view to write to is also a view to read.
     template <class Other, class = std::enable_if_t<std::is_same_v<Other, const Void> && !std::is_same_v<Other, Void>>>
     operator BasicImageView<Other>() const {
@@ -157,5 +159,19 @@ struct BasicImageView {
 
 using ImageView = BasicImageView<const void>;
 using MutableImageView = BasicImageView<void>;
+
+/// View of packed rows, without gaps between them.
+constexpr MutableImageView packed_view(void* data, std::int64_t width, std::int64_t height, int channels, Depth depth,
+                                       ChannelOrder order = ChannelOrder::bgr, Memory memory = Memory::host) {
+    MutableImageView view{data, width, height, channels, depth, 0, order, memory};
+    view.row_bytes = view.packed_row_bytes();
+    return view;
+}
+constexpr ImageView packed_view(const void* data, std::int64_t width, std::int64_t height, int channels, Depth depth,
+                                ChannelOrder order = ChannelOrder::bgr, Memory memory = Memory::host) {
+    ImageView view{data, width, height, channels, depth, 0, order, memory};
+    view.row_bytes = view.packed_row_bytes();
+    return view;
+}
 
 }  // namespace gpuhist

@@ -169,8 +169,9 @@ class Ladder {
         };
         const auto view_at = [&](int turn) {
             const Image image = image_at(pixels, rotation, bytes_, turn);
-            return ImageView{image.device, image.width, image.height,      1,
-                             Depth::u8,    image.width, ChannelOrder::bgr, Memory::device};
+            ImageView view = packed_view(image.device, image.width, image.height, 1, Depth::u8);
+            view.memory = Memory::device;
+            return view;
         };
 
         StreamPlan plan;
