@@ -320,7 +320,7 @@ void define_measurement(nb::module_& module) {
         .def(
             "table",
             [](const Measurement& one) {
-                const std::vector<Column> list = columns(one.percentiles, ColumnFile::stats_csv);
+                const std::vector<Column> list = columns(one.percentiles, ColumnFile::stats);
                 nb::list rows;
                 for (const Row& row : one.rows) rows.append(values_of(list, columns_of(one, row)));
                 return rows;
@@ -551,7 +551,7 @@ void define_measuring(nb::module_& module) {
         .def(
             "table",
             [](const Regions& regions) {
-                const std::vector<Column> list = columns(regions.percentiles, ColumnFile::regions_csv);
+                const std::vector<Column> list = columns(regions.percentiles, ColumnFile::regions);
                 nb::list rows;
                 for (std::size_t i = 0; i < regions.found.size(); ++i) {
                     const Region& region = regions.found[i];
@@ -689,7 +689,7 @@ void define_summary(nb::module_& module) {
             "table",
             [](const SharedSummary& self, const std::optional<std::vector<double>>& percentiles) {
                 const Percentiles asked = percentiles ? Percentiles(*percentiles) : Percentiles();
-                const std::vector<Column> list = columns(asked, ColumnFile::dataset_csv);
+                const std::vector<Column> list = columns(asked, ColumnFile::dataset);
                 nb::list table;
                 for (const Row& row : rows_of(self.copy().statistics(asked)))
                     table.append(values_of(list, row.columns()));
@@ -894,11 +894,9 @@ NB_MODULE(_native, module) {
     define_stream(module);
     module.attr("version") = app::build::version;
     module.def("columns", [](const std::optional<std::vector<double>>& percentiles, const std::string& file) {
-        const auto kind = word_of<ColumnFile>(file,
-                                              {{"stats", ColumnFile::stats_csv},
-                                               {"dataset", ColumnFile::dataset_csv},
-                                               {"regions", ColumnFile::regions_csv}},
-                                              "file");
+        const auto kind = word_of<ColumnFile>(
+            file, {{"stats", ColumnFile::stats}, {"dataset", ColumnFile::dataset}, {"regions", ColumnFile::regions}},
+            "file");
         std::vector<std::tuple<std::string, std::string, std::string>> list;
         for (const Column& column : columns(percentiles ? Percentiles(*percentiles) : Percentiles(), kind))
             list.emplace_back(column.name, to_string(column.type), column.definition);
