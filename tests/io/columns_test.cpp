@@ -16,6 +16,7 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace {
 
