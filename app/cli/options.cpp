@@ -6,7 +6,7 @@
 
 #include "cli/grammar.hpp"
 #include "cli/words.hpp"
-#include "gpuhist/io/report.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace gpuhist::app {
 namespace {

@@ -16,6 +16,7 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/frequency_file.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "gpuhist/io/sink.hpp"
 #include "run/exit_code.hpp"
 #include "run/output_directory.hpp"
 #include "run/written.hpp"
@@ -48,37 +49,37 @@ void allow_many_files() {
     static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-/// Writes the files, complete but for their names.
-void write_rows(const io::ShardSet& shards, io::NewFile& stats, io::NewFile& regions, io::NewFile& errors) {
-    const auto append = [](io::NewFile& file, std::string& rows, std::size_t most) {
-        if (rows.size() <= most) return;
-        output([&] { file.write(rows); });
-        rows.clear();
-    };
-    const Percentiles& percentiles = shards.files.front().shard.percentiles;
-    std::string stats_rows = io::stats_csv_header(percentiles);
-    std::string region_rows = io::RegionRows(percentiles).csv_header();
-    std::string error_rows = io::errors_csv_header();
-    constexpr std::size_t many = std::size_t{1} << 18;
-    io::merge_rows(shards, [&](const io::ShardRow& row) {
-        switch (row.of) {
-            case io::ShardRows::Of::stats:
-                return append(stats, stats_rows += row.row, many);
-            case io::ShardRows::Of::regions:
-                return append(regions, region_rows += row.row, many);
-            case io::ShardRows::Of::errors:
-                return append(errors, error_rows += row.row, many);
-        }
-    });
-    append(stats, stats_rows, 0);
-    append(regions, region_rows, 0);
-    append(errors, error_rows, 0);
-}
+/// Bytes after which rows are written.
+constexpr std::size_t many = std::size_t{1} << 18;
+
+/// CSV of a table, complete but for its name.
+class RowsFile {
+  public:
+    RowsFile(const fs::path& directory, const char* name, ColumnFile table, const Percentiles& percentiles)
+        : name_(name), rows_(io::make_sink("csv", {io::Table(table, percentiles)})->begin()) {
+        output([&] { file_.emplace(directory / name_); });
+    }
+    void add(std::string_view row) {
+        rows_ += row;
+        if (rows_.size() > many) flush();
+    }
+    void flush() {
+        output([&] { file_->write(rows_); });
+        rows_.clear();
+    }
+    const char* name() const { return name_; }
+    io::NewFile take() { return std::move(*file_); }
+
+  private:
+    const char* name_;
+    std::string rows_;
+    std::optional<io::NewFile> file_;
+};
 
 /// Writes the rows file of a shard made of these, complete but for its name. Returns its checksums.
 io::FileChecksums write_records(const io::ShardSet& shards, io::NewFile& file) {
     io::BlockChecksums sums;
-    std::string records = io::shard_rows_header(shards.files.front().shard.percentiles);
+    std::string records = io::make_shard_sink(shards.files.front().shard.percentiles)->begin();
     const auto write = [&] {
         sums.add(records.data(), records.size());
         output([&] { file.write(records); });
@@ -86,7 +87,7 @@ io::FileChecksums write_records(const io::ShardSet& shards, io::NewFile& file) {
     };
     io::merge_rows(shards, [&](const io::ShardRow& row) {
         records += row.record;
-        if (records.size() > std::size_t{1} << 18) write();
+        if (records.size() > many) write();
     });
     write();
     return sums.all();
@@ -151,13 +152,15 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
                                                    io::FrequencyFile::temporary(options.output));
     const io::Shard& first = shards.files.front().shard;
-    const auto new_file = [&](const char* name) {
-        std::optional<io::NewFile> file;
-        output([&] { file.emplace(options.output / name); });
-        return std::move(*file);
+    const auto file_of = [&](const char* name, ColumnFile table) {
+        return RowsFile(options.output, name, table, first.percentiles);
     };
-    io::NewFile stats = new_file("stats.csv"), regions = new_file("regions.csv"), errors = new_file("errors.csv");
-    write_rows(shards, stats, regions, errors);
+    RowsFile stats = file_of("stats.csv", ColumnFile::stats), regions = file_of("regions.csv", ColumnFile::regions),
+             errors = file_of("errors.csv", ColumnFile::errors);
+    io::merge_rows(shards, [&](const io::ShardRow& row) {
+        (row.table == ColumnFile::errors ? errors : row.table == ColumnFile::regions ? regions : stats).add(row.row);
+    });
+    for (RowsFile* file : {&stats, &regions, &errors}) file->flush();
     const std::uint64_t failed = total(shards, &io::Shard::errors), rows = total(shards, &io::Shard::rows);
     const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
@@ -174,15 +177,15 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
                                   directory.stage(name, pieces);
                               });
         directory.remove_former(io::is_group_plot);
-        const auto keep = [&](const char* name, io::NewFile& file, std::uint64_t count) {
+        const auto keep = [&](RowsFile& file, std::uint64_t count) {
             if (count == 0) return;
-            stale.erase(name);
-            written.emplace_back(name);
-            directory.stage(name, std::move(file));
+            stale.erase(file.name());
+            written.emplace_back(file.name());
+            directory.stage(file.name(), file.take());
         };
-        keep("errors.csv", errors, failed);
-        if (first.regions) keep("regions.csv", regions, rows);
-        keep("stats.csv", stats, rows);  // last: with it all is there
+        keep(errors, failed);
+        if (first.regions) keep(regions, rows);
+        keep(stats, rows);  // last: with it all is there
         for (const std::string& name : stale) directory.remove(name);
         directory.commit();
     });

@@ -53,7 +53,7 @@ void bind_measurement(nb::module_& module) {
         .def(
             "table",
             [](const Measurement& one) {
-                const std::vector<Column> list = columns(one.percentiles, ColumnFile::stats_csv);
+                const std::vector<Column> list = columns(one.percentiles, ColumnFile::stats);
                 nb::list rows;
                 for (const Row& row : one.rows) rows.append(values_of(list, one.columns(row)));
                 return rows;

@@ -44,7 +44,7 @@ void bind_regions(nb::module_& module) {
         .def(
             "table",
             [](const Regions& regions) {
-                const std::vector<Column> list = columns(regions.percentiles, ColumnFile::regions_csv);
+                const std::vector<Column> list = columns(regions.percentiles, ColumnFile::regions);
                 nb::list rows;
                 for (std::size_t i = 0; i < regions.found.size(); ++i) {
                     const Region& region = regions.found[i];

@@ -90,7 +90,7 @@ void bind_summary(nb::module_& module) {
             "table",
             [](const SharedSummary& self, const std::optional<std::vector<double>>& percentiles) {
                 const Percentiles asked = percentiles_of(percentiles);
-                const std::vector<Column> list = columns(asked, ColumnFile::dataset_csv);
+                const std::vector<Column> list = columns(asked, ColumnFile::dataset);
                 nb::list table;
                 for (const Row& row : rows_of(self.copy().statistics(asked)))
                     table.append(values_of(list, row.columns()));

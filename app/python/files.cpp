@@ -20,7 +20,7 @@
 #include "gpuhist/error.hpp"
 #include "run/engine_pool.hpp"
 #include "run/image_task.hpp"
-#include "run/inputs.hpp"
+#include "run/input_stream.hpp"
 #include "run/memory_budget.hpp"
 #include "run/options.hpp"
 #include "run/output_directory.hpp"

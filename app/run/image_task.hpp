@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
+#include "gpuhist/dataset.hpp"
 #include "gpuhist/io/decode.hpp"
 #include "gpuhist/io/image.hpp"
 #include "gpuhist/io/pinned.hpp"
@@ -26,6 +27,29 @@
 
 namespace gpuhist::app {
 
+/// Memory of an analysis beside pixels and counts: of samples that are sorted, and of parts of an image, up to three
+/// channels and their copy, where it has other than 1, 3 or 4; and of which samples are valid.
+std::uint64_t analysis_bytes(const ImageView& view, const Options& options);
+
+/// Bytes of small images that wait, and of sums of groups in memory.
+inline constexpr std::uint64_t most_held = std::uint64_t{1} << 22;
+
+/// Findings in a region that wait for their group of the set.
+struct PooledRegion {
+    std::string name;
+    Analysis analysis;
+    std::vector<FrequencyTable> values;
+
+    std::uint64_t memory_bytes() const {
+        std::uint64_t bytes = sizeof *this;
+        for (const ChannelAnalysis& one : analysis.channels)
+            bytes += sizeof one + one.counts.capacity() * sizeof one.counts[0] + one.values.memory_bytes();
+        for (const FrequencyTable& one : values) bytes += sizeof one + one.memory_bytes();
+        return bytes;
+    }
+};
+
+/// Measurer of images.
 class Measurer {
   public:
     Measurer(const Options& options, OutputDirectory& output, EnginePool& engines, MemoryBudget& budget,
@@ -54,9 +78,10 @@ class Measurer {
     void measure(Batch& batch);
 
   private:
-    struct Image;
-    class Images;
-    class InStrips;
+    struct Image;    // below
+    class Images;    // run/image_batch.hpp
+    class InStrips;  // run/image_strips.hpp
+    class Regions;   // run/image_regions.cpp
 
     void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
     std::uint64_t whole_bytes(Depth depth) const;
@@ -71,6 +96,7 @@ class Measurer {
     std::shared_ptr<const Validity> validity_of(Image& image) const;
     Writes writes_of(Outcome& outcome) const;
     Task task_of(Image& image) const;
+    void ask_for_copy(Image& image, Job& job) const;
     const LutSet& luts_for(Depth depth) const;
     void apply_luts(Image& image) const;
     void apply_luts(const ImageView& view, Samples samples, const AnalysisRequest& request,
@@ -87,7 +113,6 @@ class Measurer {
     const ImageFiles files_;
     const Companions masks_, labels_;
     const std::map<std::string, std::vector<Rectangle>> rectangles_;  ///< of images by their path
-    const io::RegionRows region_rows_;
     EnginePool& engines_;
     MemoryBudget& budget_;
     const Sinks& sinks_;
@@ -103,6 +128,39 @@ class Measurer {
     std::unique_ptr<PinnedPool> pixel_memory_;  ///< of a run over many images
     std::unique_ptr<io::PinnedAllocator> allocator_;
     std::atomic<int> in_flight_{0};  ///< batches being measured
+};
+
+/// An image from reading to writing.
+struct Measurer::Image {
+    Outcome* outcome;
+    Writes writes;
+    io::Image file{};  ///< what was read
+    ImageView view{};  ///< of its pixels
+    Copy copy{};
+    AnalysisRequest request{};
+    Analysis analysis{};
+    std::vector<FrequencyTable> values{};  ///< for a summary, of f32 for a picture too
+    std::vector<std::uint8_t> mask{};      ///< of its pixels, where there is one
+    std::vector<PooledRegion> regions{};   ///< for a set by regions: those that are in memory
+    std::vector<std::pair<std::string, io::StoredSummary>> stored_regions{};  ///< and the others
+    bool in_strips = false;  ///< it came so: all that is done with pixels is done
+
+    /// Bytes of its pixels and counts: those of a small image of 16 bits are the larger part.
+    std::uint64_t bytes(const Options& options) const {
+        const std::uint32_t bins = options.histogram.bins;
+        const DepthTraits& depth = traits_of(view.depth);
+        const std::uint64_t counts = depth.counting == Counting::bins ? bins : depth.values;
+        const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
+        return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8 +
+               analysis_bytes(view, options) + mask.size();
+    }
+    /// Puts the mask in a view of rows from this one on.
+    ImageView masked(ImageView rows, std::uint64_t first) const {
+        if (mask.empty()) return rows;
+        rows.mask = mask.data() + first * static_cast<std::uint64_t>(view.width);
+        rows.mask_row_bytes = view.width;
+        return rows;
+    }
 };
 
 }  // namespace gpuhist::app

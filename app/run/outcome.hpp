@@ -1,8 +1,9 @@
 /// Outcome of an input, on its way from the thread that measures it to the one that records it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/report.hpp"
 #include "run/inputs.hpp"
+#include "run/sinks.hpp"
 
 namespace gpuhist::app {
 
@@ -34,12 +36,6 @@ struct Remark {
     std::string text;     ///< what follows the path
 };
 
-/// Sinks that take the results; null where nobody wants them.
-struct Sinks {
-    std::unique_ptr<io::Sink> rows;     ///< of stats.csv, or of a shard's rows
-    std::unique_ptr<io::Sink> printed;  ///< of standard output
-};
-
 /// Whose the names of an input's files are: its own, or those of the same file before it, or of another.
 enum class Names { own, same_file, taken };
 
@@ -60,14 +56,13 @@ struct Outcome {
     io::ImageResult result;
     Analysis analysis;                   ///< where analyses are kept
     std::vector<FrequencyTable> values;  ///< f32: with it, where values are
-    std::string rows;                    ///< the result as `Sinks::rows` formats it
-    std::string regions;                 ///< lines of regions.csv, of a shard's rows file
+    Formatted formatted;                 ///< the result, and behind it its regions
     std::uint64_t region_rows = 0;       ///< of these
-    std::string printed_regions;         ///< lines that `printed` has behind those of the image
-    std::string printed;                 ///< as `Sinks::printed` does, or as a table
+    std::string table;                   ///< of the result, for standard output
     std::vector<std::string> files;      ///< written about it in this pass, by what their names end in
     std::vector<Failure> not_written;    ///< files that could not be
     std::vector<Remark> remarks;
+    void add(std::vector<Remark> more) { std::move(more.begin(), more.end(), std::back_inserter(remarks)); }
     /// Sums of this image and of those before it in its batch that have none, where they are wanted. Images after a
     /// failure are apart, so that a run can end there.
     std::vector<io::Group> summaries;

@@ -26,6 +26,7 @@
 #include "gpuhist/io/lut_file.hpp"
 #include "run/dry_run.hpp"
 #include "run/image_task.hpp"
+#include "run/input_stream.hpp"
 #include "run/interruption.hpp"
 #include "run/one_table.hpp"
 #include "run/output_directory.hpp"

@@ -34,16 +34,6 @@ std::string rows_name(const Options& options) {
 
 }  // namespace
 
-Sinks make_sinks(const Options& options) {
-    Sinks sinks;
-    if (!options.write || options.write->stats)
-        sinks.rows =
-            options.shard ? io::make_shard_sink(options.percentiles) : io::make_sink("csv", options.percentiles);
-    if (options.format != "none" && options.format != "table")
-        sinks.printed = io::make_sink(options.format, options.percentiles);
-    return sinks;
-}
-
 Results::Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single,
                  std::uint64_t group_bytes)
     : options_(options),
@@ -253,15 +243,14 @@ void Results::begin_files() {
         save_checkpoint(checkpoint_path_, checkpoint_, *values_);
         checkpoint_saved_ = true;
     }
-    if (stats_wanted_) {
-        if (journaled_) rows_.begin();
-        rows_.append(sinks_.rows->begin());
-        if (regions_wanted()) {
-            if (journaled_) regions_.begin();
-            regions_.append(io::RegionRows(options_.percentiles).csv_header());
-        }
-        if (journaled_ && !sharded_) errors_.append(io::errors_csv_header());
+    if (!stats_wanted_) return;
+    if (journaled_) rows_.begin();
+    rows_.append(sinks_.rows->begin());
+    if (regions_wanted()) {
+        if (journaled_) regions_.begin();
+        regions_.append(sinks_.regions->begin());
     }
+    if (journaled_ && !sharded_) errors_.append(sinks_.errors->begin());
 }
 
 void Results::add_error(const Input& input, const Failure& failure) {
@@ -273,8 +262,8 @@ void Results::add_error(const Input& input, const Failure& failure) {
     const std::string cause =
         failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
     const io::Failure row{input.path, failure.kind, cause};
-    rows_.append(sinks_.rows->append_failure(input.index, row));
-    if (!sharded_) errors_.append(io::errors_csv_row(row));
+    io::Sink& sink = sharded_ ? *sinks_.rows : *sinks_.errors;
+    (sharded_ ? rows_ : errors_).append(sink.append(sink.format(io::record_of(input.index, row))));
 }
 
 /// Place in standard output from which on a run that goes on from here may find lines of this one.
@@ -323,13 +312,10 @@ void Results::add_image(Outcome& outcome) {
     if (checkpoint_.pass == 2) return;
     remark(outcome);
     if (sinks_.rows) {
-        rows_.append(sinks_.rows->append(outcome.result, std::move(outcome.rows)));
+        rows_.append(sinks_.rows->append(std::move(outcome.formatted.rows)));
+        if (sinks_.regions) regions_.append(sinks_.regions->append(std::move(outcome.formatted.regions)));
         checkpoint_.shard.rows += outcome.result.rows.size();
-        if (regions_wanted()) regions_.append(outcome.regions);
-        if (checkpoint_.shard.regions) {
-            rows_.append(outcome.regions);
-            *checkpoint_.shard.regions += outcome.region_rows;
-        }
+        if (checkpoint_.shard.regions) *checkpoint_.shard.regions += outcome.region_rows;
     }
     for (io::Group& group : outcome.summaries) summary_.add(group);
     for (auto& [group, images] : outcome.stored) checkpoint_.shard.stored.add(group, std::move(images));
@@ -337,7 +323,7 @@ void Results::add_image(Outcome& outcome) {
     ++checkpoint_.images;
     ++images_;
     pixels_ += outcome.pixels;
-    print(sinks_.printed ? sinks_.printed->append(outcome.result, std::move(outcome.printed)) : outcome.printed);
+    print(sinks_.printed ? sinks_.printed->append(std::move(outcome.formatted.printed)) : outcome.table);
 }
 
 void Results::record(Outcome& outcome) {
@@ -512,6 +498,8 @@ void Results::finish() {
         ++checkpoint_.errors["other"];
     }
     if (sinks_.rows && !complete_) rows_.append(sinks_.rows->end());
+    if (sinks_.regions && !complete_) regions_.append(sinks_.regions->end());
+    if (journaled_ && sinks_.errors && !complete_) errors_.append(sinks_.errors->end());
     if (journaled_ && !complete_) {
         checkpoint_.complete = true;
         checkpoint();

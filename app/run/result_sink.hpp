@@ -26,9 +26,7 @@
 
 namespace gpuhist::app {
 
-/// Sinks that a run needs. Throws InvalidArgument for a format that is not known.
-Sinks make_sinks(const Options& options);
-
+/// Recorder of outcomes.
 class Results {
   public:
     /// Groups' summaries take up to `group_bytes` of memory.
@@ -85,7 +83,7 @@ class Results {
 
   private:
     std::vector<std::string> working_names() const;
-    bool regions_wanted() const { return stats_wanted_ && !sharded_ && options_.regions_asked(); }
+    bool regions_wanted() const { return sinks_.regions != nullptr; }
     io::FileWriter writer();
     void keep_values();
     void begin_files();

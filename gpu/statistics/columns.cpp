@@ -40,7 +40,7 @@ ColumnValue weighted_percentile(const ColumnRow& row, const Column& column) {
     return {};
 }
 
-constexpr std::uint8_t of_image = 1 | 2 | 16, of_set = 4 | 8, everywhere = 31, of_region = 16;  // bits of ColumnFile
+constexpr std::uint8_t of_region = 2, of_image = 1 | 2, of_set = 4, of_failure = 8, everywhere = 7;  // of ColumnFile
 constexpr const char *every = "all", *regions = "regions", *finite = "finite samples", *varied = "varied samples",
                      *one_white = "sets of one white", *weighted = "weighted images";
 
@@ -68,8 +68,8 @@ using Type = ColumnType;
 // The table: a column is a line. A new one goes to the end, so that those who read by place are not misled.
 
 const Column before_percentiles[] = {
-    {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "images", of_image,
-     false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
+    {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "images",
+     of_image | of_failure, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
     {"region", "none", Type::text, "Label, or name of a rectangle.", "gpuhist", regions, of_region, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return row.region; }},
     {"x", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false, 0,
@@ -167,6 +167,14 @@ const Column after_percentiles[] = {
      statistic<&Statistics::weight>},
 };
 
+/// Columns that errors alone have.
+const Column of_failures[] = {
+    {"kind", "none", Type::text, "Kind of failure.", "gpuhist", "failures", of_failure, false, 0,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.kind; }},
+    {"message", "none", Type::text, "Cause.", "gpuhist", "failures", of_failure, false, 0,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.message; }},
+};
+
 const Column any_weighted_percentile = {
     "",        "sample value",     Type::number, "Lowest v with cum(v) >= q / 100 weight.",
     "gpuhist", weighted,           everywhere,   true,
@@ -192,6 +200,7 @@ std::vector<Column> columns(const Percentiles& percentiles) {
 
 std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file) {
     std::vector<Column> list = columns(percentiles);
+    list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
     const auto other = [&](const Column& column) { return (column.files & static_cast<std::uint8_t>(file)) == 0; };
     list.erase(std::remove_if(list.begin(), list.end(), other), list.end());
     return list;

@@ -84,7 +84,7 @@ std::string difference(const Facts& found, const Facts& wanted) {
 RowFacts::RowFacts(const Percentiles& percentiles) {
     constexpr std::array<std::string_view, fields> names{"depth", "channel", "pixels", "nan",   "inf",
                                                          "min",   "max",     "masked", "nodata"};
-    for (const Column& column : columns(percentiles, ColumnFile::stats_csv)) {
+    for (const Column& column : columns(percentiles, ColumnFile::stats)) {
         const auto known = std::find(names.begin(), names.end(), column.name);
         columns_.push_back(known == names.end() ? std::nullopt
                                                 : std::optional(static_cast<Field>(known - names.begin())));

@@ -315,9 +315,9 @@ struct CheckedRows {
         check();
     }
     void advance() {
-        const ShardRows::Of of = rows.of();
-        ++(of == ShardRows::Of::errors ? errors : of == ShardRows::Of::regions ? regions : stats);
-        if (of == ShardRows::Of::stats && !facts.add(rows.row(), rows.channel()))
+        const ColumnFile table = rows.table();
+        ++(table == ColumnFile::errors ? errors : table == ColumnFile::regions ? regions : stats);
+        if (table == ColumnFile::stats && !facts.add(rows.row(), rows.channel()))
             rows.refuse("this is no row of stats.csv");
         const std::uint64_t last = rows.index();
         more = rows.next();
@@ -521,7 +521,7 @@ void merge_rows(const ShardSet& shards, const std::function<void(const ShardRow&
         if (!shard.more || rows.index() != index)
             rows.refuse("input " + std::to_string(index) + " has neither a row of stats nor one of errors");
         for (; shard.more && rows.index() == index; shard.advance())
-            write({index, rows.of(), rows.row(), rows.record()});
+            write({index, rows.table(), rows.row(), rows.record()});
     };
     const Shard& first = shards.files.front().shard;
     if (first.id.lines) {

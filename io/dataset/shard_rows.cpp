@@ -1,5 +1,6 @@
 #include <fcntl.h>
 
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -8,7 +9,7 @@
 #include "files/regular_file.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/shard.hpp"
-#include "report/csv.hpp"
+#include "report/formats.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -17,60 +18,48 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t longest_row = std::size_t{1} << 24;
 
-std::string start_of_row(std::uint64_t index, ShardRows::Of of) {
-    const char* const name = of == ShardRows::Of::errors    ? ",errors,"
-                             : of == ShardRows::Of::regions ? ",regions,"
-                                                            : ",stats,";
-    return std::to_string(index) + name;
+constexpr std::array tables{ColumnFile::stats, ColumnFile::regions, ColumnFile::errors};
+
+/// Word of the column `file`.
+const char* file_of(ColumnFile table) {
+    return table == ColumnFile::errors ? "errors" : table == ColumnFile::regions ? "regions" : "stats";
 }
 
-class ShardSink final : public Sink {
-  public:
-    explicit ShardSink(const Percentiles& percentiles)
-        : rows_(ColumnFile::stats_csv, percentiles), header_(shard_rows_header(percentiles)) {}
+/// The word of stats where bands have names of their own, per channel.
+const std::vector<std::string>& files_of_bands() {
+    static const std::vector<std::string> words = [] {
+        std::vector<std::string> all;
+        for (int i = 0; i < channel_names; ++i)
+            all.push_back(std::string("stats ") + to_string(static_cast<Channel>(i)));
+        return all;
+    }();
+    return words;
+}
 
-    std::string begin() override { return header_; }
-    std::string format(const ImageResult& image) const override {
-        std::string lines;
-        if (image.info.bands.empty()) {
-            rows_.append(lines, image.info, image.rows, start_of_row(image.index, ShardRows::Of::stats));
-            return lines;
-        }
-        for (const Statistics& row : image.rows)
-            rows_.append(lines, image.info, {row},
-                         std::to_string(image.index) + ",stats " + to_string(row.channel) + ",");
-        return lines;
-    }
-    std::string append_failure(std::uint64_t index, const Failure& failure) override {
-        return shard_error_row(index, failure);
-    }
-
-  private:
-    CsvRows rows_;
-    std::string header_;
-};
+/// Columns that stand before those of a table.
+std::vector<Column> first_columns(ColumnFile table) {
+    const auto bit = static_cast<std::uint8_t>(table);
+    return {{"index", "1", ColumnType::integer, "The input's index.", "gpuhist", "shards", bit, false, 0,
+             [](const ColumnRow& row, const Column&) -> ColumnValue { return row.index; }},
+            {"file", "none", ColumnType::text, "The row's table.", "gpuhist", "shards", bit, false, 0,
+             [](const ColumnRow& row, const Column& column) -> ColumnValue {
+                 const auto of = static_cast<ColumnFile>(column.files);
+                 if (of == ColumnFile::stats && !row.bands->empty())
+                     return files_of_bands()[static_cast<std::size_t>(row.statistics->channel)];
+                 return file_of(of);
+             }}};
+}
 
 }  // namespace
 
-std::string shard_rows_header(const Percentiles& percentiles) {
-    return "index,file," + stats_csv_header(percentiles);
-}
-
-std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
-                             const Percentiles& percentiles) {
-    return ShardSink(percentiles).format({index, image, rows});
-}
-
-std::string shard_error_row(std::uint64_t index, const Failure& failure) {
-    return start_of_row(index, ShardRows::Of::errors) + errors_csv_row(failure);
-}
-
-std::string shard_region_start(std::uint64_t index) {
-    return start_of_row(index, ShardRows::Of::regions);
-}
-
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
-    return std::make_unique<ShardSink>(percentiles);
+    std::vector<Table> all;
+    for (const ColumnFile name : tables) {
+        std::vector<Column>& columns = all.emplace_back(name, percentiles).columns;
+        const std::vector<Column> first = first_columns(name);
+        columns.insert(columns.begin(), first.begin(), first.end());
+    }
+    return make_csv_sink(std::move(all));
 }
 
 /// Bytes of a file, each block checked before any of it is handed out.
@@ -116,7 +105,8 @@ class ShardRows::Blocks {
 
 ShardRows::ShardRows(const fs::path& path, FileChecksums checksums, const Percentiles& percentiles)
     : name_(path.string()), blocks_(std::make_unique<Blocks>(path, std::move(checksums))) {
-    if (!read_record() || row_ != shard_rows_header(percentiles)) refuse("this is not the header of a shard's rows");
+    if (!read_record() || row_ != make_shard_sink(percentiles)->begin())
+        refuse("this is not the header of a shard's rows");
 }
 ShardRows::~ShardRows() = default;
 ShardRows::ShardRows(ShardRows&&) noexcept = default;
@@ -125,19 +115,21 @@ ShardRows& ShardRows::operator=(ShardRows&&) noexcept = default;
 bool ShardRows::next() {
     if (!read_record()) return false;
     std::from_chars(row_.data(), row_.data() + row_.size(), index_);  // what is no index starts no row
-    const auto take = [&](const std::string& start) {
+    const auto take = [&](const std::string& file) {
+        const std::string start = std::to_string(index_) + ',' + file + ',';
         if (row_.compare(0, start.size(), start) != 0) return false;
         start_ = start.size();
         return true;
     };
     channel_.reset();
-    for (const Of of : {Of::errors, Of::regions, Of::stats}) {
-        of_ = of;
-        if (take(start_of_row(index_, of))) return true;
+    for (const ColumnFile table : tables) {
+        table_ = table;
+        if (take(file_of(table))) return true;
     }
+    table_ = ColumnFile::stats;
     for (int i = 0; i < channel_names; ++i) {
         channel_ = static_cast<Channel>(i);
-        if (take(std::to_string(index_) + ",stats " + to_string(*channel_) + ",")) return true;
+        if (take(files_of_bands()[static_cast<std::size_t>(i)])) return true;
     }
     refuse("the row does not start with the input's index and 'stats', 'regions' or 'errors'");
 }

@@ -1,9 +1,7 @@
-#include "report/csv.hpp"
-
 #include <array>
 #include <charconv>
+#include <utility>
 
-#include "report/dataset.hpp"
 #include "report/formats.hpp"
 
 namespace gpuhist::io {
@@ -54,92 +52,83 @@ struct AppendValue {
 
 class CsvSink final : public Sink {
   public:
-    explicit CsvSink(const Percentiles& percentiles) : rows_(ColumnFile::stats_csv, percentiles) {}
-    std::string begin() override { return rows_.header(); }
-    std::string format(const ImageResult& image) const override {
-        std::string lines;
-        rows_.append(lines, image.info, image.rows);
-        return lines;
+    explicit CsvSink(std::vector<Table> tables) {
+        for (Table& table : tables) {
+            Lines& lines = tables_.emplace_back(Lines{table.name, {}, false});
+            for (Column& column : table.columns) {
+                const bool is_name = column.name == "path" || column.name == "group" || column.name == "region";
+                lines.of_channels = lines.of_channels || column.of_channel;
+                lines.fields.push_back({std::move(column), is_name ? Text::name : Text::other});
+            }
+        }
+    }
+
+    std::string begin() override {
+        std::string line;
+        for (const Field& field : tables_.front().fields)
+            line.append(line.empty() ? "" : ",").append(field.column.name);
+        return line + '\n';
+    }
+    std::string format(const Record& record) const override {
+        std::string text;
+        for (const Lines& lines : tables_) {
+            if (lines.table != record.table) continue;
+            if (!lines.of_channels) append_line(text, lines, record.about);
+            for (const ColumnRow& row : record.rows) append_line(text, lines, row);
+        }
+        return text;
     }
 
   private:
-    CsvRows rows_;
-};
+    struct Field {
+        Column column;
+        Text kind;
+    };
+    /// Lines of a table.
+    struct Lines {
+        ColumnFile table;
+        std::vector<Field> fields;
+        bool of_channels;  ///< one each; else one per record
+    };
 
-class DatasetCsv final : public DatasetText {
-  public:
-    explicit DatasetCsv(const Percentiles& percentiles) : rows_(ColumnFile::dataset_csv, percentiles) {}
-    std::string begin() const override { return rows_.header(); }
-    std::string group(const GroupNumbers& numbers) override {
-        std::string lines;
-        for (const SummaryRow& found : numbers.found.rows) rows_.append(lines, row_of(numbers, found));
-        return lines;
+    static void append_line(std::string& text, const Lines& lines, const ColumnRow& row) {
+        for (const Field& field : lines.fields) {
+            if (&field != &lines.fields.front()) text += ',';
+            std::visit(AppendValue{text, field.kind}, field.column.value(row));
+        }
+        text += '\n';
     }
-    std::string end() const override { return {}; }
 
-  private:
-    CsvRows rows_;
+    std::vector<Lines> tables_;
 };
+
+/// Sink of one table, which the header is of.
+std::unique_ptr<Sink> make_csv_sink_of_one(std::vector<Table> tables) {
+    tables.erase(tables.begin() + 1, tables.end());
+    return make_csv_sink(std::move(tables));
+}
 
 }  // namespace
 
-const SinkFormat csv_sink{"csv", make_sink_of<CsvSink>};
+const SinkFormat csv_sink{"csv", make_csv_sink_of_one};
 
-std::string CsvRows::header() const {
-    std::string line;
-    for (const Column& column : columns_) line.append(line.empty() ? "" : ",").append(column.name);
-    return line + '\n';
-}
-
-void CsvRows::append(std::string& lines, const ColumnRow& row) const {
-    for (const Column& column : columns_) {
-        if (&column != &columns_.front()) lines += ',';
-        const bool is_name = column.name == "path" || column.name == "group" || column.name == "region";
-        std::visit(AppendValue{lines, is_name ? Text::name : Text::other}, column.value(row));
-    }
-    lines += '\n';
-}
-
-void CsvRows::append(std::string& lines, const ImageInfo& image, const std::vector<Statistics>& rows,
-                     std::string_view start) const {
-    ColumnRow row = row_of(image);
-    for (const Statistics& statistics : rows) {
-        row.statistics = &statistics;
-        append(lines += start, row);
-    }
+std::unique_ptr<Sink> make_csv_sink(std::vector<Table> tables) {
+    return std::make_unique<CsvSink>(std::move(tables));
 }
 
 std::string stats_csv_header(const Percentiles& percentiles) {
-    return CsvRows(ColumnFile::stats_csv, percentiles).header();
+    return CsvSink({Table(ColumnFile::stats, percentiles)}).begin();
 }
 
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
                            const Percentiles& percentiles) {
-    std::string lines;
-    CsvRows(ColumnFile::stats_csv, percentiles).append(lines, image, rows);
-    return lines;
-}
-
-std::unique_ptr<DatasetText> dataset_csv_text(const Percentiles& percentiles) {
-    return std::make_unique<DatasetCsv>(percentiles);
+    return CsvSink({Table(ColumnFile::stats, percentiles)}).format(record_of({0, image, rows}));
 }
 
 std::string shortest(double value) {
     std::array<char, 32> buffer;
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
     return {buffer.data(), end};
-}
-
-std::string errors_csv_header() {
-    return "path,kind,message\n";
-}
-
-std::string errors_csv_row(const Failure& failure) {
-    std::string line;
-    append_field(line, failure.path, Text::name);
-    append_field(line += ',', failure.kind, Text::other);
-    append_field(line += ',', failure.message, Text::other);
-    return line + '\n';
 }
 
 std::string histogram_csv(const Histogram& histogram) {

@@ -11,8 +11,7 @@
 #include "gpuhist/io/files.hpp"
 #include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/plot.hpp"
-#include "gpuhist/io/report.hpp"
-#include "report/dataset.hpp"
+#include "report/formats.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -55,13 +54,57 @@ std::vector<const Group*> in_order(const std::vector<Group>& groups) {
     return all;
 }
 
-std::string text_of(DatasetText& file, const std::vector<Group>& groups, const HistogramOptions& options,
+/// Text of the sets' table in one format.
+std::string text_of(const SinkFormat& format, const std::vector<Group>& groups, const HistogramOptions& options,
                     const Percentiles& percentiles) {
-    std::string text = file.begin();
-    for (const Group* group : in_order(groups))
-        text += file.group({&group->name, &group->summary, set_numbers(group->summary, options, percentiles)});
-    return text + file.end();
+    const std::unique_ptr<Sink> sink = format.make({Table(ColumnFile::dataset, percentiles)});
+    std::string text = sink->begin();
+    for (const Group* group : in_order(groups)) {
+        const SetNumbers numbers = set_numbers(group->summary, options, percentiles);
+        for (const Record& record : records_of(group->name, group->summary, numbers))
+            text += sink->append(sink->format(record));
+    }
+    return text + sink->end();
 }
+
+/// Writer of the table's files in all formats of sets, group by group.
+class SetFiles {
+  public:
+    SetFiles(const std::filesystem::path& directory, const Percentiles& percentiles, const FileWriter& write)
+        : directory_(directory), write_(write) {
+        for (const SinkFormat* format : set_sinks)
+            sinks_.push_back(format->make({Table(ColumnFile::dataset, percentiles)}));
+    }
+    void add(const Record& record) {
+        each([&](Sink& sink) { return sink.append(sink.format(record)); });
+    }
+    /// Writes all files at once, since groups are read but once: `fill` adds the records.
+    void write(const std::function<void()>& fill) {
+        if (takes_.size() < sinks_.size())
+            return write_(directory_ / file_name(*set_sinks[takes_.size()]), [&](const auto& take) {
+                takes_.push_back(take);
+                write(fill);
+            });
+        each([](Sink& sink) { return sink.begin(); });
+        fill();
+        each([](Sink& sink) { return sink.end(); });
+    }
+    static std::string file_name(const SinkFormat& format) { return std::string("dataset.") + format.name; }
+
+  private:
+    template <class Give>
+    void each(const Give& give) {
+        for (std::size_t i = 0; i < sinks_.size(); ++i) {
+            const std::string text = give(*sinks_[i]);
+            takes_[i](text.data(), text.size());
+        }
+    }
+
+    const std::filesystem::path& directory_;
+    const FileWriter& write_;
+    std::vector<std::unique_ptr<Sink>> sinks_;
+    std::vector<std::function<void(const void*, std::size_t)>> takes_;
+};
 
 /// Name of a group's picture: in a directory of the group's name, of the directory above all by a word.
 std::string plot_name(const std::string& group, PlotFormat format) {
@@ -96,41 +139,6 @@ TrainingNumbers training_numbers(const Summary& summary, const DepthSummary& par
 
 }  // namespace
 
-ColumnRow row_of(const GroupNumbers& group, const SummaryRow& row) {
-    ColumnRow source;
-    source.statistics = &row.statistics;
-    source.depth = row.depth;
-    source.group = *group.name;
-    source.images = row.images;
-    source.white = row.white;
-    return source;
-}
-
-ColumnRow row_of(const ImageInfo& image) {
-    ColumnRow row;
-    row.depth = image.depth;
-    row.path = image.path;
-    row.width = image.width;
-    row.height = image.height;
-    row.white = image.white > 0 ? image.white : traits_of(image.depth).highest;
-    row.alpha = image.alpha;
-    row.damage = image.damage;
-    row.bands = &image.bands;
-    row.pages = image.pages;
-    return row;
-}
-
-ColumnRow row_of(const ImageInfo& image, const RegionInfo& region) {
-    ColumnRow row = row_of(image);
-    row.region = region.name;
-    row.x = region.x;
-    row.y = region.y;
-    row.width = region.width;
-    row.height = region.height;
-    row.area = region.area;
-    return row;
-}
-
 SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, const Percentiles& percentiles) {
     SetNumbers all;
     for (const DepthSummary& part : summary.depths()) {
@@ -142,13 +150,33 @@ SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options, 
     return all;
 }
 
+std::vector<Record> records_of(const std::string& group, const Summary& summary, const SetNumbers& numbers) {
+    std::vector<Record> records;
+    for (std::size_t i = 0; i < summary.depths().size(); ++i) {
+        const DepthSummary& part = summary.depths()[i];
+        Record& record = records.emplace_back(Record{ColumnFile::dataset});
+        record.about.group = group;
+        record.about.depth = part.depth;
+        record.about.white = part.white;
+        for (const SummaryRow& row : numbers.rows) {
+            if (row.depth != part.depth) continue;
+            ColumnRow& channel = record.rows.emplace_back(record.about);
+            channel.statistics = &row.statistics;
+            channel.images = row.images;
+        }
+        record.training = &numbers.training[i];
+        record.histogram = numbers.histograms[i] ? &*numbers.histograms[i] : nullptr;
+    }
+    return records;
+}
+
 std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& percentiles) {
-    return text_of(*dataset_csv_text(percentiles), groups, {}, percentiles);
+    return text_of(csv_sink, groups, {}, percentiles);
 }
 
 std::string dataset_json(const std::vector<Group>& groups, const HistogramOptions& options,
                          const Percentiles& percentiles) {
-    return text_of(*dataset_json_text(percentiles), groups, options, percentiles);
+    return text_of(json_sink, groups, options, percentiles);
 }
 
 DepthRows rows_of(const std::vector<SummaryRow>& all, Depth depth) {
@@ -180,7 +208,8 @@ Plot dataset_plot(const Summary& summary, const std::vector<SummaryRow>& rows, c
 }
 
 std::vector<std::string> dataset_file_names() {
-    std::vector<std::string> names{"dataset.csv", "dataset.json"};
+    std::vector<std::string> names;
+    for (const SinkFormat* format : set_sinks) names.push_back(SetFiles::file_name(*format));
     for (const PlotFormat format : {PlotFormat::png, PlotFormat::svg})
         for (const char* group : {"", "."}) names.push_back(plot_name(group, format));
     // Names that versions before 0.3 gave to the pictures of further depths.
@@ -253,7 +282,7 @@ std::vector<std::string> dataset_notes(const Summary& summary, const Notes& note
 SetNumbers write_dataset(const std::filesystem::path& directory, const std::vector<Group>& groups,
                          const StoredGroups& more, const HistogramOptions& options, const PlotRequest& plots,
                          const Percentiles& percentiles, const FileWriter& write, const LookAtGroup& look) {
-    const auto csv = dataset_csv_text(percentiles), json = dataset_json_text(percentiles);
+    SetFiles files(directory, percentiles, write);
     SetNumbers whole;
     std::set<std::string> drawn;
     const auto draw = [&](const Group& group, const std::vector<SummaryRow>& rows) {
@@ -267,25 +296,16 @@ SetNumbers write_dataset(const std::filesystem::path& directory, const std::vect
             write(directory / name, [&](const auto& take) { take(bytes.data(), bytes.size()); });
         }
     };
-    const auto write_both = [&](const auto& take_csv, const auto& take_json) {
-        const auto put = [](const auto& take, const std::string& text) { take(text.data(), text.size()); };
-        const auto add = [&](const Group& group) {
-            GroupNumbers numbers{&group.name, &group.summary, set_numbers(group.summary, options, percentiles)};
-            put(take_csv, csv->group(numbers));
-            put(take_json, json->group(numbers));
-            if (look) look(group.name, numbers.found);
-            draw(group, numbers.found.rows);
-            if (group.name.empty()) whole = std::move(numbers.found);
-        };
-        put(take_csv, csv->begin());
-        put(take_json, json->begin());
+    const auto add = [&](const Group& group) {
+        SetNumbers numbers = set_numbers(group.summary, options, percentiles);
+        for (const Record& record : records_of(group.name, group.summary, numbers)) files.add(record);
+        if (look) look(group.name, numbers);
+        draw(group, numbers.rows);
+        if (group.name.empty()) whole = std::move(numbers);
+    };
+    files.write([&] {
         for (const Group* group : in_order(groups)) add(*group);
         more.each(add);
-        put(take_csv, csv->end());
-        put(take_json, json->end());
-    };
-    write(directory / "dataset.csv", [&](const auto& take_csv) {  // both at once: groups are read but once
-        write(directory / "dataset.json", [&](const auto& take_json) { write_both(take_csv, take_json); });
     });
     return whole;
 }

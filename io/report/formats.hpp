@@ -1,27 +1,27 @@
-// Formats of the results of many images: each is a file of this room, and an entry of the list below.
+// Formats of tables: each is a file of this room, and an entry of the list below.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <vector>
 
-#include "gpuhist/io/report.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace gpuhist::io {
 
 /// Format: its word, and what makes its sinks.
 struct SinkFormat {
     const char* name;
-    std::unique_ptr<Sink> (*make)(const Percentiles& percentiles);
+    std::unique_ptr<Sink> (*make)(std::vector<Table> tables);
 };
-
-/// Maker for a class of sinks.
-template <class OneSink>
-std::unique_ptr<Sink> make_sink_of(const Percentiles& percentiles) {
-    return std::make_unique<OneSink>(percentiles);
-}
 
 extern const SinkFormat csv_sink, json_sink;
 
 inline constexpr std::array all_sinks{&csv_sink, &json_sink};
+/// Formats that the table of a set is written in: dataset.csv, dataset.json.
+inline constexpr std::array set_sinks{&csv_sink, &json_sink};
+
+/// Sink of CSV whose tables differ in columns, under the header of the first.
+std::unique_ptr<Sink> make_csv_sink(std::vector<Table> tables);
 
 }  // namespace gpuhist::io

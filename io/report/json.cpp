@@ -1,12 +1,10 @@
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "dataset/json.hpp"
-#include "report/csv.hpp"
-#include "report/dataset.hpp"
+#include "gpuhist/io/dataset.hpp"
 #include "report/formats.hpp"
 
 namespace gpuhist::io {
@@ -21,15 +19,6 @@ struct ToJson {
         return value;
     }
 };
-
-/// Columns of a file: those of a channel, or the others.
-std::vector<Column> columns_of(ColumnFile file, bool of_channel, const Percentiles& percentiles) {
-    std::vector<Column> list = columns(percentiles, file);
-    list.erase(
-        std::remove_if(list.begin(), list.end(), [&](const Column& one) { return one.of_channel != of_channel; }),
-        list.end());
-    return list;
-}
 
 /// Bytes in the alphabet of RFC 4648, padded.
 std::string base64(std::string_view bytes) {
@@ -75,35 +64,6 @@ std::string text_of(const Json& value) {
     return safe;
 }
 
-/// Line with the columns' values of a row, and an object a channel.
-std::string line_of(ColumnRow row, const std::vector<Statistics>& rows, const std::vector<Column>& of_all,
-                    const std::vector<Column>& of_channel) {
-    Json object{{"schema", schema}}, channels = Json::array();
-    add_columns(object, of_all, row);
-    for (const Statistics& statistics : rows) {
-        row.statistics = &statistics;
-        if (statistics.channel == Channel::luma) object["luma"] = luma_formula(row.depth);
-        add_columns(channels.emplace_back(Json::object()), of_channel, row);
-    }
-    object["channels"] = std::move(channels);
-    return text_of(object) + '\n';
-}
-
-class JsonSink final : public Sink {
-  public:
-    explicit JsonSink(const Percentiles& percentiles)
-        : of_image_(columns_of(ColumnFile::stats_json, false, percentiles)),
-          of_channel_(columns_of(ColumnFile::stats_json, true, percentiles)) {}
-
-    std::string format(const ImageResult& image) const override { return line(image.info, image.rows); }
-    std::string line(const ImageInfo& image, const std::vector<Statistics>& rows) const {
-        return line_of(row_of(image), rows, of_image_, of_channel_);
-    }
-
-  private:
-    std::vector<Column> of_image_, of_channel_;
-};
-
 Json histogram_value(const Histogram& histogram) {
     Json value{{"range", {histogram.range.lower, histogram.range.upper}}, {"channels", Json::array()}};
     if (histogram.weighted) value["weighted"] = true;
@@ -130,93 +90,70 @@ Json normalize_value(const std::optional<Normalizers>& numbers) {
     return Json{{"mean", list(numbers->mean)}, {"std", list(numbers->std)}};
 }
 
-class DatasetJson final : public DatasetText {
+/// An object per record, and in it one per channel. A set is an array of these, a line each; others are lines alone.
+class JsonSink final : public Sink {
   public:
-    explicit DatasetJson(const Percentiles& percentiles)
-        : of_depth_(columns_of(ColumnFile::dataset_json, false, percentiles)),
-          of_channel_(columns_of(ColumnFile::dataset_json, true, percentiles)) {}
-
-    std::string begin() const override { return "[\n"; }
-    std::string group(const GroupNumbers& numbers) override {
-        std::string lines;
-        for (std::size_t at = 0; at < numbers.found.histograms.size(); ++at) {
-            if (!std::exchange(first_, false)) lines += ",\n";
-            lines += text_of(depth_value(numbers, at));
+    explicit JsonSink(std::vector<Table> tables) : array_(tables.front().name == ColumnFile::dataset) {
+        for (Table& table : tables) {
+            Keys& keys = tables_.emplace_back(Keys{table.name, {}, {}});
+            for (Column& column : table.columns)
+                (column.of_channel ? keys.of_channel : keys.of_record).push_back(std::move(column));
         }
-        return lines;
     }
-    std::string end() const override { return "\n]\n"; }
+
+    std::string begin() override { return array_ ? "[\n" : ""; }
+    std::string format(const Record& record) const override {
+        std::string text;
+        for (const Keys& keys : tables_)
+            if (keys.table == record.table)
+                text = array_ ? between + text_of(value_of(record, keys)) : text_of(value_of(record, keys)) + '\n';
+        return text;
+    }
+    std::string append(std::string formatted) override {
+        if (array_ && !formatted.empty() && std::exchange(first_, false)) formatted.erase(0, between.size());
+        return formatted;
+    }
+    std::string end() override { return array_ ? "\n]\n" : ""; }
 
   private:
-    Json depth_value(const GroupNumbers& group, std::size_t at) const {
-        const DepthSummary& summary = group.summary->depths()[at];
-        const std::vector<SummaryRow>& rows = group.found.rows;
-        const bool colors = summary.find(Channel::red), gray = summary.find(Channel::gray);
-        ColumnRow source;
-        source.depth = summary.depth;
-        source.group = *group.name;
-        source.white = summary.white;
+    struct Keys {
+        ColumnFile table;
+        std::vector<Column> of_record, of_channel;
+    };
+    inline static const std::string between = ",\n";
+
+    static Json value_of(const Record& record, const Keys& keys) {
         Json value{{"schema", schema}}, channels = Json::array();
-        add_columns(value, of_depth_, source);
-        for (const SummaryRow& row : rows) {
-            if (row.depth != summary.depth) continue;
-            if (row.statistics.channel == Channel::luma) value["luma"] = luma_formula(row.depth);
-            add_columns(channels.emplace_back(Json::object()), of_channel_, row_of(group, row));
+        add_columns(value, keys.of_record, record.about);
+        bool colors = false, gray = false;
+        for (const ColumnRow& row : record.rows) {
+            const Channel channel = row.statistics->channel;
+            if (channel == Channel::luma) value["luma"] = luma_formula(row.depth);
+            colors = colors || channel == Channel::red;
+            gray = gray || channel == Channel::gray;
+            add_columns(channels.emplace_back(Json::object()), keys.of_channel, row);
         }
-        const TrainingNumbers& training = group.found.training[at];
-        if (colors) value["normalize"] = normalize_value(training.colors);
-        if (gray) value[colors ? "normalize_gray" : "normalize"] = normalize_value(training.gray);
-        value["channels"] = std::move(channels);
-        const auto& histogram = group.found.histograms[at];
-        value["histogram"] = histogram ? histogram_value(*histogram) : Json(nullptr);
+        if (record.training && colors) value["normalize"] = normalize_value(record.training->colors);
+        if (record.training && gray)
+            value[colors ? "normalize_gray" : "normalize"] = normalize_value(record.training->gray);
+        if (!keys.of_channel.empty()) value["channels"] = std::move(channels);
+        if (record.training) value["histogram"] = record.histogram ? histogram_value(*record.histogram) : Json(nullptr);
         return value;
     }
 
-    std::vector<Column> of_depth_, of_channel_;
+    std::vector<Keys> tables_;
+    const bool array_;
     bool first_ = true;
 };
 
 }  // namespace
 
-const SinkFormat json_sink{"json", make_sink_of<JsonSink>};
+const SinkFormat json_sink{"json", [](std::vector<Table> tables) -> std::unique_ptr<Sink> {
+                               return std::make_unique<JsonSink>(std::move(tables));
+                           }};
 
 std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows, const Percentiles& percentiles) {
-    return JsonSink(percentiles).line(image, rows);
-}
-
-struct RegionRows::Columns {
-    CsvRows csv;
-    std::vector<Column> of_region, of_channel;
-};
-
-RegionRows::RegionRows(const Percentiles& percentiles)
-    : columns_(new Columns{CsvRows(ColumnFile::regions_csv, percentiles),
-                           columns_of(ColumnFile::regions_csv, false, percentiles),
-                           columns_of(ColumnFile::regions_csv, true, percentiles)}) {}
-
-RegionRows::~RegionRows() = default;
-
-std::string RegionRows::csv_header() const {
-    return columns_->csv.header();
-}
-
-void RegionRows::append_csv(std::string& lines, const ImageInfo& image, const RegionInfo& region,
-                            const std::vector<Statistics>& rows, std::string_view start) const {
-    ColumnRow row = row_of(image, region);
-    for (const Statistics& statistics : rows) {
-        row.statistics = &statistics;
-        lines += start;
-        columns_->csv.append(lines, row);
-    }
-}
-
-void RegionRows::append_json(std::string& lines, const ImageInfo& image, const RegionInfo& region,
-                             const std::vector<Statistics>& rows) const {
-    lines += line_of(row_of(image, region), rows, columns_->of_region, columns_->of_channel);
-}
-
-std::unique_ptr<DatasetText> dataset_json_text(const Percentiles& percentiles) {
-    return std::make_unique<DatasetJson>(percentiles);
+    return JsonSink({Table(ColumnFile::stats, percentiles)}).format(record_of({0, image, rows}));
 }
 
 }  // namespace gpuhist::io

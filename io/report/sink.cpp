@@ -1,7 +1,61 @@
+#include "gpuhist/io/sink.hpp"
+
+#include <utility>
+
 #include "gpuhist/error.hpp"
 #include "report/formats.hpp"
 
 namespace gpuhist::io {
+namespace {
+
+Record record_of(ColumnFile table, const ColumnRow& about, const std::vector<Statistics>& rows) {
+    Record record{table, about};
+    record.rows.assign(rows.size(), about);
+    for (std::size_t i = 0; i < rows.size(); ++i) record.rows[i].statistics = &rows[i];
+    return record;
+}
+
+ColumnRow row_of(const ImageResult& image) {
+    const ImageInfo& info = image.info;
+    ColumnRow row;
+    row.index = image.index;
+    row.depth = info.depth;
+    row.path = info.path;
+    row.width = info.width;
+    row.height = info.height;
+    row.white = info.white > 0 ? info.white : traits_of(info.depth).highest;
+    row.alpha = info.alpha;
+    row.damage = info.damage;
+    row.bands = &info.bands;
+    row.pages = info.pages;
+    return row;
+}
+
+}  // namespace
+
+Record record_of(const ImageResult& image) {
+    return record_of(ColumnFile::stats, row_of(image), image.rows);
+}
+
+Record record_of(const ImageResult& image, const RegionInfo& region, const std::vector<Statistics>& rows) {
+    ColumnRow row = row_of(image);
+    row.region = region.name;
+    row.x = region.x;
+    row.y = region.y;
+    row.width = region.width;
+    row.height = region.height;
+    row.area = region.area;
+    return record_of(ColumnFile::regions, row, rows);
+}
+
+Record record_of(std::uint64_t index, const Failure& failure) {
+    Record record{ColumnFile::errors};
+    record.about.index = index;
+    record.about.path = failure.path;
+    record.about.kind = failure.kind;
+    record.about.message = failure.message;
+    return record;
+}
 
 std::vector<std::string> sink_formats() {
     std::vector<std::string> names;
@@ -9,10 +63,10 @@ std::vector<std::string> sink_formats() {
     return names;
 }
 
-std::unique_ptr<Sink> make_sink(std::string_view format, const Percentiles& percentiles) {
+std::unique_ptr<Sink> make_sink(std::string_view format, std::vector<Table> tables) {
     std::string names;
     for (const SinkFormat* known : all_sinks) {
-        if (format == known->name) return known->make(percentiles);
+        if (format == known->name) return known->make(std::move(tables));
         names.append(names.empty() ? "" : ", ").append(known->name);
     }
     throw InvalidArgument("format '" + std::string(format) + "' is none of " + names);

@@ -8,7 +8,7 @@
 #include <opencv2/imgproc.hpp>
 #include <sstream>
 
-#include "gpuhist/io/report.hpp"
+#include "gpuhist/io/sink.hpp"
 #include "support/golden.hpp"
 #include "support/modes.hpp"
 

@@ -137,7 +137,7 @@ TEST_F(Directory, TheSetIsMeasuredAsOneImageOfAllPixels) {
         const auto set = table(read_text(at("set/dataset.csv"))), one = table(read_text(at("one/stats.csv")));
         ASSERT_EQ(set.size(), one.size());
         for (std::size_t i = 0; i < set.size(); ++i)
-            for (const gpuhist::Column& column : gpuhist::columns({}, gpuhist::ColumnFile::stats_csv))
+            for (const gpuhist::Column& column : gpuhist::columns({}, gpuhist::ColumnFile::stats))
                 if (column.of_channel) {
                     EXPECT_EQ(set[i].at(column.name), one[i].at(column.name)) << column.name;
                 }

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "run/inputs.hpp"
+#include "run/input_stream.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace {

@@ -133,13 +133,14 @@ class Merge : public testing::Test {
     void write_shard(const std::vector<Measured>& inputs, std::uint64_t number, std::uint64_t parts,
                      const std::string& directory) const {
         io::Shard part = empty_shard(inputs.size(), number, parts);
-        std::string rows = io::shard_rows_header();
+        const auto sink = io::make_shard_sink();
+        std::string rows = sink->begin();
         std::map<std::string, Summary> pools{{"", {}}};
         for (std::size_t i = number - 1; i < inputs.size(); i += parts) {
-            for (const io::Failure& failure : inputs[i].failures) rows += io::shard_error_row(i, failure);
+            for (const io::Failure& failure : inputs[i].failures) rows += sink->format(io::record_of(i, failure));
             part.errors += inputs[i].failures.size();
             if (inputs[i].images.empty()) continue;
-            rows += io::shard_stats_rows(i, info_of(inputs[i]), rows_of(inputs[i]));
+            rows += sink->format(io::record_of({i, info_of(inputs[i]), rows_of(inputs[i])}));
             part.rows += rows_of(inputs[i]).size();
             pools[""].add(inputs[i].images[0], inputs[i].values);
             pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
@@ -153,10 +154,12 @@ class Merge : public testing::Test {
 
     /// What a single run writes, made from the inputs without any part.
     void expect_single_run(const std::vector<Measured>& inputs, const std::string& directory) const {
-        std::string rows = io::stats_csv_header(), errors = io::errors_csv_header();
+        const auto errors_csv = io::make_sink("csv", {io::Table(ColumnFile::errors)});
+        std::string rows = io::stats_csv_header(), errors = errors_csv->begin();
         std::map<std::string, Summary> pools{{"", {}}};
         for (std::size_t i = 0; i < inputs.size(); ++i) {
-            for (const io::Failure& failure : inputs[i].failures) errors += io::errors_csv_row(failure);
+            for (const io::Failure& failure : inputs[i].failures)
+                errors += errors_csv->format(io::record_of(i, failure));
             if (inputs[i].images.empty()) continue;
             rows += io::stats_csv_rows(info_of(inputs[i]), rows_of(inputs[i]));
             pools[""].add(inputs[i].images[0], inputs[i].values);

@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuhist;
     static const MemoryFile file;
-    static const std::string header = io::shard_rows_header();
+    static const std::string header = io::make_shard_sink()->begin();
     const std::string written = header + std::string(reinterpret_cast<const char*>(data), size);
     file.put(written.data(), written.size());
     std::string text = header;
@@ -20,9 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (io::ShardRows rows(file.path(), test::checksums_of(written)); rows.next();) {
             const std::string channel = rows.channel() ? " " + std::string(to_string(*rows.channel())) : "";
             text += std::to_string(rows.index()) +
-                    (rows.of() == io::ShardRows::Of::errors    ? ",errors,"
-                     : rows.of() == io::ShardRows::Of::regions ? ",regions,"
-                                                               : ",stats" + channel + ",") +
+                    (rows.table() == ColumnFile::errors    ? ",errors,"
+                     : rows.table() == ColumnFile::regions ? ",regions,"
+                                                           : ",stats" + channel + ",") +
                     std::string(rows.row());
         }
     } catch (const IoError&) {

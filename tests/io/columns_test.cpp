@@ -16,6 +16,7 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/report.hpp"
 #include "gpuhist/io/shard.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace {
 
@@ -72,10 +73,10 @@ TEST(Columns, KeepTheirPlaces) {
     const auto expect_first = [](ColumnFile file, const std::string& known) {
         EXPECT_EQ((joined(names_of(columns({}, file))) + ',').substr(0, known.size() + 1), known + ',');
     };
-    expect_first(ColumnFile::stats_csv, "path,width,height,depth,channel," + numbers + ",white,alpha,damage,pages");
-    expect_first(ColumnFile::stats_json, "path,width,height,depth,channel," + numbers + ",white,alpha,damage,pages");
-    for (const ColumnFile file : {ColumnFile::dataset_csv, ColumnFile::dataset_json})
-        expect_first(file, "group,depth,channel,images," + numbers + ",mean_01,std_01,white");
+    expect_first(ColumnFile::stats, "path,width,height,depth,channel," + numbers + ",white,alpha,damage,pages");
+    expect_first(ColumnFile::dataset, "group,depth,channel,images," + numbers + ",mean_01,std_01,white");
+    expect_first(ColumnFile::regions, "path,region,x,y,width,height,area,depth,channel," + numbers);
+    expect_first(ColumnFile::errors, "path,kind,message");
 }
 
 TEST(Columns, ShowEveryFieldOfStatistics) {
@@ -123,15 +124,14 @@ TEST(Columns, MakeEveryFile) {
     io::Group group{"a", {}}, whole;
     group.summary.add(analysis);
     whole.summary.add(analysis);
-    EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats_csv))));
+    EXPECT_EQ(first_line(io::stats_csv_header(list)), joined(names_of(columns(list, ColumnFile::stats))));
     const auto line = nlohmann::ordered_json::parse(io::stats_json({"x", 2, 1, Depth::u8}, rows, list));
     EXPECT_EQ(joined(keys(line)), "schema,path,width,height,depth,white,alpha,damage,pages,luma,channels");
-    EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats_json), true));
-    EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)),
-              joined(names_of(columns(list, ColumnFile::dataset_csv))));
+    EXPECT_EQ(keys(line["channels"][0]), names_of(columns(list, ColumnFile::stats), true));
+    EXPECT_EQ(first_line(io::dataset_csv({whole, group}, list)), joined(names_of(columns(list, ColumnFile::dataset))));
     const auto set = nlohmann::ordered_json::parse(io::dataset_json({whole, group}, {}, list));
     EXPECT_EQ(joined(keys(set[0])), "schema,group,depth,white,luma,normalize,channels,histogram");
-    EXPECT_EQ(keys(set[0]["channels"][0]), names_of(columns(list, ColumnFile::dataset_json), true));
+    EXPECT_EQ(keys(set[0]["channels"][0]), names_of(columns(list, ColumnFile::dataset), true));
     EXPECT_EQ(set[1]["group"], "a");
     EXPECT_EQ(set[1]["channels"][0]["median"], 4.5);  // red, last of B, G, R: 3 and 6
 }
@@ -190,23 +190,30 @@ TEST(Columns, OfAnImageTellWhiteAlphaDamageAndPages) {
 
 TEST(Sinks, GiveTheLinesOfTheirFormats) {
     const Percentiles list({50});
-    io::ImageResult image;
-    image.index = 3;
-    image.info = {"a,b", 2, 1, Depth::u8};
-    image.rows = statistics(analyze({1, 2}), list);
+    const io::Table stats(ColumnFile::stats, list), regions(ColumnFile::regions, list), errors(ColumnFile::errors);
+    const io::ImageResult image{3, {"a,b", 2, 1, Depth::u8}, statistics(analyze({1, 2}), list)};
+    const io::RegionInfo part{"left", 0, 0, 1, 1, 1};
     const io::Failure failure{"bad", "decode", "why"};
-    const auto csv = io::make_sink("csv", list), json = io::make_sink("json", list), shard = io::make_shard_sink(list);
+    const io::Record whole = io::record_of(image), region = io::record_of(image, part, image.rows),
+                     failed = io::record_of(4, failure);
+    const auto csv = io::make_sink("csv", {stats, regions}), json = io::make_sink("json", {stats, regions, errors}),
+               shard = io::make_shard_sink(list);
     EXPECT_EQ(csv->begin(), io::stats_csv_header(list));
-    EXPECT_EQ(csv->append(image, csv->format(image)), io::stats_csv_rows(image.info, image.rows, list));
-    EXPECT_EQ(csv->append_failure(3, failure), "");
-    EXPECT_EQ(json->begin() + json->append(image, json->format(image)) + json->end(),
+    EXPECT_EQ(csv->append(csv->format(whole)), io::stats_csv_rows(image.info, image.rows, list));
+    EXPECT_EQ(csv->format(region) + csv->format(failed) + csv->end(), "");
+    EXPECT_EQ(json->begin() + json->append(json->format(whole)) + json->end(),
               io::stats_json(image.info, image.rows, list));
+    EXPECT_EQ(json->format(failed), "{\"schema\":1,\"path\":\"bad\",\"kind\":\"decode\",\"message\":\"why\"}\n");
+    const auto object = nlohmann::ordered_json::parse(json->format(region));
+    EXPECT_EQ(object["region"], "left");
+    EXPECT_EQ(keys(object["channels"][0]), names_of(regions.columns, true));
     EXPECT_EQ(shard->begin(), "index,file," + io::stats_csv_header(list));
-    EXPECT_EQ(shard->append(image, shard->format(image)), "3,stats," + csv->format(image));
-    EXPECT_EQ(shard->append_failure(4, failure), "4,errors,bad,decode,why\n");
-    for (const std::string& format : io::sink_formats()) EXPECT_TRUE(io::make_sink(format)) << format;
+    EXPECT_EQ(shard->append(shard->format(whole)), "3,stats," + csv->format(whole));
+    EXPECT_EQ(shard->format(region), "3,regions," + io::make_sink("csv", {regions})->format(region));
+    EXPECT_EQ(shard->format(failed), "4,errors,bad,decode,why\n");
+    for (const std::string& format : io::sink_formats()) EXPECT_TRUE(io::make_sink(format, {stats})) << format;
     try {
-        io::make_sink("xml");
+        io::make_sink("xml", {stats});
         ADD_FAILURE();
     } catch (const InvalidArgument& error) {
         EXPECT_EQ(error.what(), "format 'xml' is none of " + joined(io::sink_formats(), ", "));

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "gpuhist/columns.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace {
 
@@ -42,7 +43,7 @@ Statistics full_row() {
 }
 
 std::size_t number_of_columns() {
-    return columns({}, ColumnFile::stats_csv).size();
+    return columns({}, ColumnFile::stats).size();
 }
 
 /// The fields of a text of RFC 4180, record by record.
@@ -100,9 +101,11 @@ TEST(Report, PathsAreQuoted) {
 }
 
 TEST(Report, FailuresAreQuotedWhereverTheyNeedIt) {
-    EXPECT_EQ(errors_csv_header(), "path,kind,message\n");
-    EXPECT_EQ(errors_csv_row({"x.png", "missing", "no such file"}), "x.png,missing,no such file\n");
-    EXPECT_EQ(errors_csv_row({"\xfe,\n", "decode", "\"quoted\"\r"}), "\"\xfe,\n\",decode,\"\"\"quoted\"\"\r\"\n");
+    const auto errors_csv = make_sink("csv", {Table(ColumnFile::errors)});
+    EXPECT_EQ(errors_csv->begin(), "path,kind,message\n");
+    EXPECT_EQ(errors_csv->format(record_of(0, {"x.png", "missing", "no such file"})), "x.png,missing,no such file\n");
+    EXPECT_EQ(errors_csv->format(record_of(0, {"\xfe,\n", "decode", "\"quoted\"\r"})),
+              "\"\xfe,\n\",decode,\"\"\"quoted\"\"\r\"\n");
 }
 
 TEST(Report, NumbersReadBack) {
@@ -200,6 +203,7 @@ TEST(Report, JsonEscapesEveryControlCharacter) {
 }
 
 TEST(Report, NoFieldIsAFormula) {
+    const auto errors_csv = make_sink("csv", {Table(ColumnFile::errors)});
     ImageInfo image{"@x.png", 1, 1, Depth::f32};
     image.bands = {"=1+1", "-2"};
     Statistics band;
@@ -210,7 +214,7 @@ TEST(Report, NoFieldIsAFormula) {
     EXPECT_EQ(fields[4], "'=1+1");
     EXPECT_EQ(std::count(fields.begin(), fields.end(), "-3.5"), 1);
     EXPECT_EQ(parse_csv(stats_csv_rows({"-", 1, 1, Depth::u8}, {band})).at(0).at(0), "-");
-    EXPECT_EQ(errors_csv_row({"+", "other", "=2,3"}), "./+,other,\"'=2,3\"\n");
+    EXPECT_EQ(errors_csv->format(record_of(0, {"+", "other", "=2,3"})), "./+,other,\"'=2,3\"\n");
 }
 
 }  // namespace

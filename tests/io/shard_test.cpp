@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -128,6 +129,14 @@ TEST(ShardFile, ManyOptionsTakeTimeWithTheirNumberAlone) {
 
 class ShardRowsTest : public testing::Test {
   protected:
+    const std::unique_ptr<Sink> sink_ = make_shard_sink();
+    const std::string header_ = sink_->begin();
+    std::string stats(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows) const {
+        return sink_->format(record_of({index, image, rows}));
+    }
+    std::string error(std::uint64_t index, const Failure& failure) const {
+        return sink_->format(record_of(index, failure));
+    }
     struct Row {
         std::uint64_t index;
         bool is_error;
@@ -140,7 +149,7 @@ class ShardRowsTest : public testing::Test {
         write_text(path, text);
         std::vector<Row> found;
         for (ShardRows rows(path, checksums); rows.next();)
-            found.push_back({rows.index(), rows.of() == ShardRows::Of::errors, std::string(rows.row())});
+            found.push_back({rows.index(), rows.table() == ColumnFile::errors, std::string(rows.row())});
         return found;
     }
     std::string failure(const std::string& text) {
@@ -159,48 +168,46 @@ TEST_F(ShardRowsTest, RowsComeBackAsThoseOfTheirFiles) {
     const Failure bad{"\xfe,\r\n\"", "decode", "\"quoted\"\n3,stats,"};
     const auto first = statistics(analyze<std::uint8_t>({0, 255, 10, 20, 1, 2}, 3));
     const auto second = statistics(analyze<std::uint8_t>({255, 255}));
-    const auto rows = read(shard_rows_header() + shard_stats_rows(1, odd, first) + shard_error_row(3, bad) +
-                           shard_stats_rows(12345678901, plain, second));
+    const auto rows = read(header_ + stats(1, odd, first) + error(3, bad) + stats(12345678901, plain, second));
     ASSERT_EQ(rows.size(), first.size() + 2);
-    std::string stats, errors;
-    for (const Row& row : rows) (row.is_error ? errors : stats) += row.text;
-    EXPECT_EQ(stats, stats_csv_rows(odd, first) + stats_csv_rows(plain, second));
-    EXPECT_EQ(errors, errors_csv_row(bad));
+    std::string of_images, errors;
+    for (const Row& row : rows) (row.is_error ? errors : of_images) += row.text;
+    EXPECT_EQ(of_images, stats_csv_rows(odd, first) + stats_csv_rows(plain, second));
+    EXPECT_EQ(errors, make_sink("csv", {Table(ColumnFile::errors)})->format(record_of(3, bad)));
     EXPECT_EQ(rows.front().index, 1U);
     EXPECT_EQ(rows[first.size()].index, 3U);
     EXPECT_EQ(rows.back().index, 12345678901U);
-    EXPECT_TRUE(read(shard_rows_header()).empty());
+    EXPECT_TRUE(read(header_).empty());
 }
 
 TEST_F(ShardRowsTest, DamageIsNamedWithItsLine) {
-    const std::string header = shard_rows_header();
     EXPECT_EQ(failure(""), "r.csv: line 1: this is not the header of a shard's rows");
     EXPECT_EQ(failure(stats_csv_header()), "r.csv: line 1: this is not the header of a shard's rows");
-    EXPECT_EQ(failure(header + "1,stats,\"a\nb\",2\nx\n"),
+    EXPECT_EQ(failure(header_ + "1,stats,\"a\nb\",2\nx\n"),
               "r.csv: line 4: the row does not start with the input's index and 'stats', 'regions' or 'errors'");
     for (const char* row : {"01,stats,a\n", "-1,stats,a\n", ",stats,a\n", "1,a\n", "1,error,a\n", "1,stats\n", "1\n",
                             "\n", "18446744073709551616,stats,a\n"})
-        EXPECT_EQ(failure(header + row),
+        EXPECT_EQ(failure(header_ + row),
                   "r.csv: line 2: the row does not start with the input's index and 'stats', 'regions' or 'errors'")
             << row;
-    EXPECT_EQ(failure(header + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
-    EXPECT_EQ(failure(header + "1,stats,\"" + std::string(17'000'000, 'a')),
+    EXPECT_EQ(failure(header_ + "1,errors,a"), "r.csv: line 2: the last row has no end: the file is truncated");
+    EXPECT_EQ(failure(header_ + "1,stats,\"" + std::string(17'000'000, 'a')),
               "r.csv: line 2: a row of 16 MiB or more: a quote is missing");
     EXPECT_NE(failure_of([&] { ShardRows(directory_ / "none.csv", {}); }).find("cannot be read"), std::string::npos);
 }
 
 TEST_F(ShardRowsTest, EachBlockIsCheckedBeforeItIsUsed) {
     const auto rows = statistics(analyze<std::uint8_t>({0, 255, 10, 20, 1, 2}, 3));
-    std::string good = shard_rows_header();
+    std::string good = header_;
     for (int i = 0; good.size() < 3 * BlockChecksums::block_bytes; ++i)
-        good += shard_stats_rows(static_cast<std::uint64_t>(i), {"a.png", 2, 1, Depth::u8}, rows);
+        good += stats(static_cast<std::uint64_t>(i), {"a.png", 2, 1, Depth::u8}, rows);
     const FileChecksums checksums = test::checksums_of(good);
     EXPECT_EQ(checksums.blocks.size(), 4 * checksum_digits);
     EXPECT_FALSE(read(good, checksums).empty());
     std::mt19937 random(2);
     for (int round = 0; round < 300; ++round)
         EXPECT_THROW(read(test::damaged(good, random), checksums), IoError) << round;
-    EXPECT_THROW(read(good + shard_error_row(1'000'000, {"a", "b", "c"}), checksums), IoError);
+    EXPECT_THROW(read(good + error(1'000'000, {"a", "b", "c"}), checksums), IoError);
     EXPECT_THROW(read(good.substr(0, 2 * BlockChecksums::block_bytes), checksums), IoError);
 }
 
@@ -209,7 +216,7 @@ TEST_F(ShardRowsTest, BandsWithNamesSayWhichTheyAre) {
     name_channels(bands, Samples::bands);
     ImageInfo info{"x.exr", 2, 1, Depth::u8};
     info.bands = {"red", "a,b", "all"};
-    const std::string text = shard_rows_header() + shard_stats_rows(4, info, statistics(bands));
+    const std::string text = header_ + stats(4, info, statistics(bands));
     write_text(directory_ / "r.csv", text);
     std::string channels, lines;
     for (ShardRows rows(directory_ / "r.csv", test::checksums_of(text)); rows.next(); lines += rows.row())

@@ -14,15 +14,18 @@
 
 namespace gpuhist {
 
-/// Row of results, as columns read it: numbers, and the image or the set that they are about.
+/// Row of results, as columns read it: numbers, and the image, the set or the failure that they are about.
 struct ColumnRow {
-    const Statistics* statistics = nullptr;  ///< never null where a column is read
+    const Statistics* statistics = nullptr;  ///< never null where a column of a channel is read
     Depth depth = Depth::u8;
 
     std::optional<double> white{};  ///< that numbers refer to; absent: images of several are together
 
-    // An image, or a region of one.
+    // An image, a region of one, or a failure.
+    std::uint64_t index = 0;  ///< of the input, counted from 0
     std::string_view path{};
+
+    // An image, or a region of one.
     std::int64_t width = 0, height = 0;               ///< of a region: of its box
     std::string_view alpha{}, damage{};               ///< empty: none
     const std::vector<std::string>* bands = nullptr;  ///< their names by place, where the file has such
@@ -36,6 +39,9 @@ struct ColumnRow {
     // A set.
     std::string_view group{};
     std::uint64_t images = 0;
+
+    // A failure.
+    std::string_view kind{}, message{};
 };
 
 /// Value in a column; nothing where the number is undefined. Text is not copied: it is the row's.
@@ -44,13 +50,12 @@ using ColumnValue = std::variant<std::monostate, std::uint64_t, double, std::str
 /// Type of a column's values.
 enum class ColumnType : std::uint8_t { text, integer, number };
 
-/// File that has columns.
+/// Table that has columns: a file of that name, in each format.
 enum class ColumnFile : std::uint8_t {
-    stats_csv = 1,     ///< a row a channel of each image
-    stats_json = 2,    ///< an object an image
-    dataset_csv = 4,   ///< a row a channel of each group and depth
-    dataset_json = 8,  ///< an object a group and depth
-    regions_csv = 16,  ///< a row a channel of each region of an image
+    stats = 1,    ///< images: a row per channel
+    regions = 2,  ///< regions of images: a row per channel
+    dataset = 4,  ///< groups and depths: a row per channel
+    errors = 8,   ///< failures, a row each
 };
 
 /// Column of results: one row of the table.

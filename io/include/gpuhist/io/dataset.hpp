@@ -15,6 +15,7 @@
 #include "gpuhist/io/encode.hpp"
 #include "gpuhist/io/notes.hpp"
 #include "gpuhist/io/plot.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace gpuhist::io {
 
@@ -28,7 +29,7 @@ struct Group {
 
 class StoredGroups;  // gpuhist/io/groups.hpp
 
-/// dataset.csv: the columns of ColumnFile::dataset_csv. Groups in byte order of their names.
+/// dataset.csv: the columns of ColumnFile::dataset. Groups in byte order of their names.
 std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& percentiles = {});
 
 /// dataset.json: an array with an object, and a line, a group and depth: `schema`, which is 1; `luma`, the formula,
@@ -80,6 +81,9 @@ struct SetNumbers {
 };
 SetNumbers set_numbers(const Summary& summary, const HistogramOptions& options = {},
                        const Percentiles& percentiles = {});
+
+/// Records of a group for the table `dataset`: one per depth. `numbers` are those of its summary.
+std::vector<Record> records_of(const std::string& group, const Summary& summary, const SetNumbers& numbers);
 
 /// Subject in `Notes` of the images of a depth whose first channel is this one.
 std::string kind_subject(Depth depth, Channel first);

@@ -16,7 +16,7 @@
 #include "gpuhist/io/dataset.hpp"
 #include "gpuhist/io/groups.hpp"
 #include "gpuhist/io/notes.hpp"
-#include "gpuhist/io/report.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace gpuhist::io {
 
@@ -83,26 +83,15 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
 std::vector<std::string> write_shard(const std::filesystem::path& directory, const Shard& shard,
                                      const FileWriter& write = whole_file_writer());
 
-/// Lines of a shard's rows file: those of stats.csv, regions.csv and errors.csv, in the order of the inputs, after the
-/// columns `index`, of the input, and `file`, which is `stats`, `regions` or `errors`; where bands have names of their
-/// own in the row, the channel is added: `stats c0`. The header is that of stats.csv.
-std::string shard_rows_header(const Percentiles& percentiles = {});
-std::string shard_stats_rows(std::uint64_t index, const ImageInfo& image, const std::vector<Statistics>& rows,
-                             const Percentiles& percentiles = {});
-std::string shard_error_row(std::uint64_t index, const Failure& failure);
-/// What stands before a line of regions.csv.
-std::string shard_region_start(std::uint64_t index);
-
-/// Sink that gives these lines.
+/// Sink of a shard's rows file: CSV of the tables stats, regions and errors, row after row in the order of the inputs,
+/// behind the columns `index`, of the input, and `file`, which is `stats`, `regions` or `errors`; where bands have
+/// names of their own in the row, the channel is added: `stats c0`. The header is that of stats.csv.
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
 
 /// Reader of a shard's rows file, row by row, whose quoted fields may hold line ends. Each block of the file is checked
 /// before it is used.
 class ShardRows {
   public:
-    /// Files that rows are of.
-    enum class Of : std::uint8_t { stats, regions, errors };
-
     /// Opens the file. Throws IoError where it cannot, or where the header is another.
     ShardRows(const std::filesystem::path& path, FileChecksums checksums, const Percentiles& percentiles = {});
     ~ShardRows();
@@ -113,8 +102,8 @@ class ShardRows {
     /// or without end and one of more than 16 MiB; for a file of another length or checksum; and where reading fails.
     bool next();
     std::uint64_t index() const { return index_; }
-    Of of() const { return of_; }
-    /// Row of that file, with its LF.
+    ColumnFile table() const { return table_; }  ///< stats, regions or errors
+    /// Row of that table, with its LF.
     std::string_view row() const { return std::string_view(row_).substr(start_); }
     const std::string& record() const { return row_; }  ///< as it stands in this file
     /// Channel of a row of stats.csv, where its name does not tell.
@@ -130,7 +119,7 @@ class ShardRows {
     std::unique_ptr<Blocks> blocks_;
     std::uint64_t line_ = 0, next_line_ = 1;
     std::uint64_t index_ = 0;
-    Of of_ = Of::stats;
+    ColumnFile table_ = ColumnFile::stats;
     std::optional<Channel> channel_;
     std::string row_;
     std::size_t start_ = 0;  ///< of the row in it
@@ -172,8 +161,8 @@ ShardSet collect_shards(const std::vector<std::filesystem::path>& directories,
 /// Row of a shard, as its rows file has it.
 struct ShardRow {
     std::uint64_t index = 0;
-    ShardRows::Of of = ShardRows::Of::stats;
-    std::string_view row, record;  ///< of that file; with what is before it in the rows file
+    ColumnFile table = ColumnFile::stats;
+    std::string_view row, record;  ///< of that table; with what is before it in the rows file
 };
 
 /// Hands out the rows of all shards, in the order of the inputs, without headers. The rows files of a manifest's shards

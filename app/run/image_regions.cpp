@@ -1,0 +1,183 @@
+// Regions of images: those of a label image, and rectangles.
+#include <oneapi/tbb/parallel_for.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gpuhist/error.hpp"
+#include "gpuhist/regions.hpp"
+#include "run/image_task.hpp"
+
+namespace gpuhist::app {
+
+/// Regions of an image that are being measured.
+class Measurer::Regions {
+  public:
+    Regions(Measurer& measurer, Image& image, MemoryBudget::Share& share, StageClock& clock)
+        : measurer_(measurer),
+          options_(measurer.options_),
+          image_(image),
+          share_(share),
+          clock_(clock),
+          about_{image.outcome->input.index, measurer.info_of(image), {}},
+          pooled_(measurer.summed_ && options_.group_by == GroupBy::region) {}
+
+    void measure_labels();
+    void measure_rectangles();
+
+  private:
+    static constexpr std::size_t most_at_once = 32;  ///< rectangles whose results are held
+
+    struct Rows {
+        Formatted text;
+        std::uint64_t count = 0;
+    };
+    /// Rows of a region. Safe to call from several threads.
+    Rows rows_of(const io::RegionInfo& region, Analysis& analysis) const;
+    void add(const Rows& rows);
+    void add_labels(std::vector<Region>& regions);
+    std::vector<Rectangle> rectangles() const;
+    void measure(const Rectangle* first, std::size_t count);
+    void pool(const std::string& name, Analysis& analysis, std::vector<FrequencyTable> values);
+
+    Measurer& measurer_;
+    const Options& options_;
+    Image& image_;
+    MemoryBudget::Share& share_;
+    StageClock& clock_;
+    const io::ImageResult about_;
+    const bool pooled_;  ///< by names, over all images
+    std::uint64_t pooled_bytes_ = 0;
+};
+
+Measurer::Regions::Rows Measurer::Regions::rows_of(const io::RegionInfo& region, Analysis& analysis) const {
+    name_channels(analysis, image_.file.samples);
+    analysis.white = options_.white.value_or(image_.file.white);
+    const std::vector<Statistics> rows = statistics(analysis, options_.percentiles);
+    return {measurer_.sinks_.format(io::record_of(about_, region, rows)), rows.size()};
+}
+
+void Measurer::Regions::add(const Rows& rows) {
+    image_.outcome->formatted += rows.text;
+    image_.outcome->region_rows += rows.count;
+}
+
+/// Takes note of a region for its group, and brings what is too much for memory to the file of values.
+void Measurer::Regions::pool(const std::string& name, Analysis& analysis, std::vector<FrequencyTable> values) {
+    image_.regions.push_back({name, std::move(analysis), std::move(values)});
+    pooled_bytes_ += image_.regions.back().memory_bytes();
+    if (pooled_bytes_ <= most_held) return;
+    try {
+        for (const PooledRegion& one : image_.regions) {
+            Summary sum;
+            sum.add(one.analysis, one.values);
+            image_.stored_regions.emplace_back(one.name, io::store(sum, *measurer_.values_));
+        }
+    } catch (const IoError& error) {
+        image_.outcome->end = failure_of(error);  // of the file of values, which others need as well
+    }
+    image_.regions.clear();
+    pooled_bytes_ = 0;
+}
+
+void Measurer::Regions::add_labels(std::vector<Region>& regions) {
+    std::vector<Rows> rows(regions.size());
+    const auto work = [&](std::size_t i) {
+        Region& region = regions[i];
+        rows[i] = rows_of({std::to_string(region.label), region.x, region.y, region.width, region.height, region.area},
+                          region.analysis);
+    };
+    if (measurer_.threads_of_copy_ > 1)
+        tbb::parallel_for(std::size_t{0}, regions.size(), work);
+    else
+        for (std::size_t i = 0; i < regions.size(); ++i) work(i);
+    for (const Rows& one : rows) add(one);
+    if (pooled_)
+        for (Region& region : regions) pool(std::to_string(region.label), region.analysis, std::move(region.values));
+}
+
+void Measurer::Regions::measure_labels() {
+    const Companions& labels = measurer_.labels_;
+    if (!labels.any()) return;
+    clock_.enter(Stage::decode);
+    const std::uint64_t held = share_.bytes();
+    io::DecodeOptions decode = options_.decode;
+    decode.admit = [&](std::uint64_t file_bytes, std::uint64_t pixel_bytes) {
+        share_.require(held + file_bytes + pixel_bytes);
+    };
+    const Input& input = image_.outcome->input;
+    const io::Image companion = labels.read(input, image_.view.width, image_.view.height, image_.file.pages, decode);
+    validate_labels(companion, input);
+    clock_.enter(Stage::analyze);
+    RegionOptions regions;
+    regions.label_zero = options_.label_zero;
+    regions.threads = measurer_.threads_of_copy_;
+    if (pooled_) regions.count_values = image_.file.samples;
+    regions.memory = std::max<std::uint64_t>(measurer_.budget_.limit() / 4, 1 << 20);
+    const auto pixels = static_cast<std::uint64_t>(image_.view.packed_row_bytes() * image_.view.height);
+    share_.require(share_.bytes() + std::min(regions.memory, pixels));
+    analyze_regions(
+        image_.view, io::view(companion), image_.request, [this](std::vector<Region>& found) { add_labels(found); },
+        regions);
+    share_.require(held);
+}
+
+/// Rectangles of every image, then those of this one.
+std::vector<Rectangle> Measurer::Regions::rectangles() const {
+    std::vector<Rectangle> all = options_.rectangles;
+    const auto own = measurer_.rectangles_.find(image_.outcome->input.path);
+    if (own == measurer_.rectangles_.end()) return all;
+    for (const Rectangle& one : own->second) {
+        for (const Rectangle& other : options_.rectangles)
+            if (other.name == one.name)
+                throw InvalidArgument("two rectangles are called '" + one.name + "', of --roi and of --rois");
+        all.push_back(one);
+    }
+    return all;
+}
+
+void Measurer::Regions::measure_rectangles() {
+    const std::vector<Rectangle> all = rectangles();
+    for (std::size_t begin = 0; begin < all.size(); begin += most_at_once)
+        measure(&all[begin], std::min(all.size() - begin, most_at_once));
+}
+
+void Measurer::Regions::measure(const Rectangle* first, std::size_t count) {
+    const ImageView& view = image_.view;
+    std::vector<Task> tasks(count);
+    std::vector<Analysis> found(count);
+    std::vector<Rectangle> inside;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Rectangle& one = inside.emplace_back(within(first[i], view.width, view.height, options_.clip_rectangles));
+        Job& job = tasks[i].job;
+        job.request = image_.request;
+        job.result = &found[i];
+        job.image = view;
+        job.image.width = one.width;
+        job.image.height = one.height;
+        const auto pixel = static_cast<std::int64_t>(sample_bytes(view.depth)) * view.channels;
+        job.image.data = static_cast<const std::byte*>(view.data) + one.y * view.row_bytes + one.x * pixel;
+        if (job.image.mask) job.image.mask += one.y * view.mask_row_bytes + one.x;
+    }
+    measurer_.engines_.run(tasks, measurer_.in_flight_ == 1, clock_);
+    for (std::size_t i = 0; i < count; ++i) {
+        if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
+        const Rectangle& one = inside[i];
+        const auto area = static_cast<std::uint64_t>(one.width * one.height);
+        add(rows_of({one.name, one.x, one.y, one.width, one.height, area}, found[i]));
+        const bool counted = pooled_ && traits_of(view.depth).counting == Counting::bins;
+        if (pooled_)
+            pool(one.name, found[i],
+                 counted ? count_frequencies(tasks[i].job.image, nullptr, image_.request, image_.file.samples)
+                         : std::vector<FrequencyTable>());
+    }
+}
+
+/// Measures the regions of an image, whose rows follow each other as labels ascend; then rectangles.
+void Measurer::measure_regions(Image& image, MemoryBudget::Share& share, StageClock& clock) {
+    Regions regions(*this, image, share, clock);
+    regions.measure_labels();
+    regions.measure_rectangles();
+}
+
+}  // namespace gpuhist::app
