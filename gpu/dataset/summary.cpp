@@ -16,12 +16,12 @@
 #include "core/analysis.hpp"
 #include "core/bins.hpp"
 #include "core/codes.hpp"
-#include "core/power_sums.hpp"
 #include "core/validate.hpp"
 #include "dataset/frequency_table.hpp"
 #include "dataset/summary.hpp"
 #include "gpuhist/error.hpp"
 #include "statistics/percentiles.hpp"
+#include "statistics/power_sums.hpp"
 #include "statistics/statistics.hpp"
 
 namespace gpuhist {

@@ -7,13 +7,13 @@
 
 #include "core/analysis.hpp"
 #include "core/bins.hpp"
-#include "core/power_sums.hpp"
 #include "core/validate.hpp"
 #include "dataset/frequency_table.hpp"
 #include "dataset/summary.hpp"
 #include "gpuhist/error.hpp"
 #include "statistics/counted_samples.hpp"
 #include "statistics/moments.hpp"
+#include "statistics/power_sums.hpp"
 
 namespace gpuhist {
 namespace core {

@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "core/bins.hpp"
-#include "core/float_details.hpp"
 #include "cuda/block/shared_memory.cuh"
 #include "cuda/float/samples.cuh"
 #include "cuda/host/launcher.cuh"
 #include "cuda/tuning.hpp"
+#include "plan/float_details.hpp"
 #include "statistics/float_analysis.hpp"
 
 namespace gpuhist::cuda {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/codes.hpp"
-#include "core/float_details.hpp"
 #include "core/validate.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
 #include "cuda/normalize/valid_copy.hpp"
 #include "cuda/rules/weights.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/float_details.hpp"
 #include "plan/plan.hpp"
 #include "plan/refusal.hpp"
 #include "rules/rules.hpp"

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "core/channels.hpp"
-#include "core/result.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/sorted_analysis.hpp"
 #include "cuda/pixels/parts.hpp"
 #include "gpuhist/error.hpp"
 #include "plan/executor.hpp"
+#include "plan/result.hpp"
 #include "rules/rules.hpp"
 
 namespace gpuhist::cuda {

@@ -1,4 +1,4 @@
-#include "core/power_sums.hpp"
+#include "statistics/power_sums.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "core/result.hpp"
+#include "plan/result.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include "core/analysis.hpp"
-#include "core/float_details.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/float_details.hpp"
 
 namespace gpuhist {
 namespace core {
