@@ -131,15 +131,19 @@ bool Walk::end_pass() {
 /// Makes the result of what the passes found.
 void Walk::finish() {
     if (plan_.parts()) result_ = plan::assemble(plan_, image_, found_);
-    const bool floats = traits_of(image_.depth).counting == Counting::bins;
-    if (copy_ && floats) decides_ = result_;  // without what becomes of excluded samples
-    const bool weighted = plan_.main().accumulator == plan::Accumulator::weights;
-    if (!weighted && !rules::all_valid(image_, plan_.request))
-        plan::exclude(plan_, image_, counts_, plan_.luma_apart() ? &found_.front() : nullptr, result_);
-    if (copy_ && !floats) {
-        decides_ = result_;
-        if (plan_.luma_of_copy) plan::drop_luma(result_);
-    }
+    const bool floats = traits_of(image_.depth).counting == Counting::bins,
+               excludes =
+                   plan_.main().accumulator != plan::Accumulator::weights && !rules::all_valid(image_, plan_.request);
+    // Copies of f32 are made of the findings in what was counted, others of the valid samples. Between strips and their
+    // copies the result is the caller's.
+    const auto decide = [&](bool result_changes) {
+        if (copy_ && (result_changes || rows_ == plan::Rows::strips)) decides_ = result_;
+    };
+    if (floats) decide(excludes);
+    if (excludes) plan::exclude(plan_, image_, counts_, plan_.luma_apart() ? &found_.front() : nullptr, result_);
+    if (floats) return;
+    decide(plan_.luma_of_copy || plan_.weight > 0);
+    if (copy_ && plan_.luma_of_copy) plan::drop_luma(result_);
     if (plan_.weight > 0) plan::weigh(result_, plan_.weight);
 }
 
@@ -149,7 +153,8 @@ void Walk::copy(const ImageView& strip, const MutableImageView& output) {
     core::validate_output(strip, normalized_depth(strip.depth, *copy_), output);
     const bool counts_again =
         traits_of(copy_->mode).needs == NormalizeNeeds::counts && traits_of(strip.depth).counting == Counting::bins;
-    workshop_.copy(strip, counts_again ? pixels_of(plan_.main(), strip) : strip, decides_, *copy_, output);
+    workshop_.copy(strip, counts_again ? pixels_of(plan_.main(), strip) : strip, decides_ ? *decides_ : result_, *copy_,
+                   output);
     if (!rules::all_valid(strip, plan_.request))
         cpu::settle(workshop_.workers(), strip, plan_.rules, copy_->valid_only, output);
 }

@@ -107,7 +107,7 @@ class Walk final : public StripAnalysis {
     std::optional<std::pair<plan::Pixels, rules::PixelsOf>> viewed_;
     ImageView view_, taken_;
     bool parts_taken_ = false;
-    Analysis decides_;  ///< about the copy
+    std::optional<Analysis> decides_;  ///< about the copy; absent: the result does
 };
 
 }  // namespace gpuhist::front
