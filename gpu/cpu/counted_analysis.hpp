@@ -13,14 +13,14 @@
 
 namespace gpuhist::cpu {
 
-/// Analyser of images whose values are counted one by one. Owns its workspace and reuses it.
+/// Analyzer of images whose values are counted one by one. Owns its workspace and reuses it.
 class CountedAnalyzer {
   public:
     /// Counts an image as a request wants it.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);
 
     /// Analysis of an image that comes in strips, in one pass: begins it, takes rows, and completes the result. What
-    /// was begun and not completed leaves counts behind, so that the analyser is of no more use.
+    /// was begun and not completed leaves counts behind, so that the analyzer is of no more use.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result);
     void take(Workers& workers, const ImageView& strip);
     /// Returns that there is no other pass.

@@ -13,10 +13,10 @@
 
 namespace gpuhist::cpu {
 
-/// Analyser of images with alpha, which has no row. Owns its memory and reuses it.
+/// Analyzer of images with alpha, which has no row. Owns its memory and reuses it.
 class WeightedAnalyzer {
   public:
-    /// Analyses an image of 8 or 16 bits without sign, gray or colors with alpha, by rules under which pixels of alpha
+    /// Analyzes an image of 8 or 16 bits without sign, gray or colors with alpha, by rules under which pixels of alpha
     /// 0 are masked.
     void analyze(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
                  const AnalysisRequest& request, Analysis& result);

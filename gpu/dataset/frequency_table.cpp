@@ -276,7 +276,7 @@ std::uint64_t FrequencyRun::place() const {
 
 // ----------------------------------------------------------------------------------------------------- FrequencyReader
 
-/// Counts of neighbouring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
+/// Counts of neighboring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
 /// for each key would take several times as long. Keys of 64 bits lie so far apart that a window would hold one: of
 /// these runs are a heap, and so is a single run.
 struct FrequencyReader::Window {

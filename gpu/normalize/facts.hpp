@@ -1,4 +1,4 @@
-// Facts about the samples that decide a normalisation: what a mode's table and formula follow from.
+// Facts about the samples that decide a normalization: what a mode's table and formula follow from.
 //
 // A mode is one file: its formulas, and a struct with
 //

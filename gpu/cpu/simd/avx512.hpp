@@ -23,7 +23,7 @@ struct Scratch {
 bool supported();
 
 /// Splits `pixels` interleaved ones into planes from `first` on: channels in the image's order, and luma in plane 4
-/// where there are colours. first + pixels ≤ gathered_pixels.
+/// where there are colors. first + pixels ≤ gathered_pixels.
 void split(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, Scratch& scratch, int first);
 
 /// Adds the first `samples` of a plane to 256 counts. Meanwhile as many bytes from `ahead` on, which are only hinted at

@@ -47,7 +47,7 @@ struct ClassOutput {
     std::uint8_t nodata = 0;  ///< byte of the mask for those
 };
 
-/// Enqueues that an image's samples are sorted into classes. Throws CudaError; does not synchronise.
+/// Enqueues that an image's samples are sorted into classes. Throws CudaError; does not synchronize.
 void launch_classes(const Image& image, Depth depth, const Mask& mask, const ClassRules& rules, const ClassOutput& to,
                     const Launch& launch);
 
@@ -66,7 +66,7 @@ struct ValidParameters {
 
 /// Enqueues the writing of a result from those of counting launches before it: nodata of integers are taken out by
 /// value, NaN that stand for other samples are not NaN. One that is to have tables is not `ready` yet. Throws
-/// CudaError; does not synchronise.
+/// CudaError; does not synchronize.
 void launch_valid_result(const ValidParameters& parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda

@@ -23,7 +23,7 @@ struct WeightParameters {
 };
 
 /// Enqueues that samples are weighed, of integers of 8 or 16 bits, and the writing of the result. Throws CudaError;
-/// does not synchronise.
+/// does not synchronize.
 void launch_weights(const WeightParameters& parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda

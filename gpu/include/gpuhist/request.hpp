@@ -21,9 +21,9 @@ struct Range {
     friend bool operator==(const Range& a, const Range& b) { return a.lower == b.lower && a.upper == b.upper; }
 };
 
-/// Detail in which f32 images are analysed. `brief` leaves out what costs most: order statistics (median and
+/// Detail in which f32 images are analyzed. `brief` leaves out what costs most: order statistics (median and
 /// percentiles) and the third and fourth moments (skewness and kurtosis). Of other depths all follow from the counts.
-/// A stretch between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full
+/// A stretch between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyzes in full
 /// whatever is asked.
 enum class Detail : std::uint8_t { brief, full };
 

@@ -78,7 +78,7 @@ struct Statistics : SampleCounts {
 };
 
 /// Rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one. Bands stand before
-/// `all`, which there is where colours and bands are more than one. Without a luma histogram the luma row is left out.
+/// `all`, which there is where colors and bands are more than one. Without a luma histogram the luma row is left out.
 /// Throws InvalidArgument where an f32 analysis in full was not asked for these percentiles.
 std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles = {});
 

@@ -1,5 +1,5 @@
 /// Regions of images in device memory, enqueued on a CUDA stream: the numbers of the pixels of each label, without an
-/// allocation, a synchronisation or a copy.
+/// allocation, a synchronization or a copy.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gpuhist {
 
-/// Plan of what an analyser of regions must be ready for.
+/// Plan of what an analyzer of regions must be ready for.
 struct RegionPlan {
     Depth depth = Depth::u8;          ///< of images
     int channels = 1;                 ///< 1, 3 or 4
@@ -54,22 +54,22 @@ struct RegionLayout {
     std::size_t percentiles_offset = 0;  ///< from the start of a result
 };
 
-/// Analyser of regions of images in device memory. Made once, with its workspace; `enqueue` then only puts kernels on a
+/// Analyzer of regions of images in device memory. Made once, with its workspace; `enqueue` then only puts kernels on a
 /// stream, so that it can be captured in a graph and replayed on new pixels and labels. Keys of label and value are
 /// sorted (CUB's radix sort), a row of the results after the other: so the number of labels does not matter. Two keys a
 /// pixel need memory, of 4, 8 or 16 bytes as labels and values ask. Of 8 bits up to 64 labels, by the plan, are counted
 /// in shared memory instead, in less time and memory. Results are in the order of image and label, and hold the bits
 /// that `analyze_regions` and `statistics` find.
 ///
-/// Calls of one analyser take turns: on one stream, or on several where the second waits for the first. Throws
+/// Calls of one analyzer take turns: on one stream, or on several where the second waits for the first. Throws
 /// InvalidArgument for views that break their rules or the plan, UnsupportedDepth, CudaError where CUDA fails.
 class StreamRegionAnalyzer {
   public:
-    /// Bytes of device memory that an analyser needs, without making one.
+    /// Bytes of device memory that an analyzer needs, without making one.
     static std::size_t workspace_bytes(const RegionPlan& plan);
 
     /// Takes its workspace from CUDA, or uses `workspace`: workspace_bytes(plan) of device memory, aligned to 256
-    /// bytes, the caller's, which must outlive the analyser. Synchronises. Throws EngineUnavailable where the GPU
+    /// bytes, the caller's, which must outlive the analyzer. Synchronizes. Throws EngineUnavailable where the GPU
     /// cannot be used, OutOfMemory.
     explicit StreamRegionAnalyzer(const RegionPlan& plan, void* workspace = nullptr);
     ~StreamRegionAnalyzer();
