@@ -34,8 +34,8 @@ std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& per
 
 /// dataset.json: an array with an object, and a line, a group and depth: `schema`, which is 1; `luma`, the formula,
 /// where there is such a row; `"normalize": {"mean": [red, green, blue],
-/// "std": [...]}` on the 0–1 scale, ready to paste into training code, grey images among colours counted as R = G = B,
-/// bands and alpha left out (of grey images one number each, under `normalize_gray` where there are colours too; null
+/// "std": [...]}` on the 0–1 scale, ready to paste into training code, gray images among colors counted as R = G = B,
+/// bands and alpha left out (of gray images one number each, under `normalize_gray` where there are colors too; null
 /// where the images have several whites); the rows of dataset.csv;
 /// and the histogram in the bins of `options`, null where there is none: 8 and 16 bits take a range of whole numbers
 /// only, else that of the type; f32 that was counted over a given range stays in those bins. Bytes of names that are
