@@ -155,7 +155,7 @@ std::vector<TableColumn> number_columns(const std::vector<Statistics>& rows) {
     return columns;
 }
 
-/// Neighbouring bins added up, or bins drawn several columns wide, so that every column stands for equally many values.
+/// Neighboring bins added up, or bins drawn several columns wide, so that every column stands for equally many values.
 std::vector<std::uint64_t> resample(const std::vector<std::uint64_t>& counts) {
     std::vector<std::uint64_t> columns;
     const std::size_t merged = (counts.size() + plot_columns - 1) / plot_columns;

@@ -37,10 +37,10 @@ struct Options {
     GroupBy group_by = GroupBy::none;
     Normalization normalization;
     bool normalize = false;             ///< was asked for by more than --write: of what a directory or list holds too
-    bool linked = false;                ///< all images are normalised by one table, that of the whole set
+    bool linked = false;                ///< all images are normalized by one table, that of the whole set
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
-    std::int64_t copy_size = 0;         ///< longest side of normalised copies; 0: they are as large as their images
+    std::int64_t copy_size = 0;         ///< longest side of normalized copies; 0: they are as large as their images
     Percentiles percentiles;            ///< that have a column
     std::optional<double> white;        ///< value that stands for white in every image; absent: the image's own
     Validity validity;                  ///< which samples count

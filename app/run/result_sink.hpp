@@ -44,7 +44,7 @@ class Results {
     void begin_second_pass();
     /// Tells whether the first pass failed at this input. To be asked in the order of the inputs.
     bool is_bad(const Input& input);
-    /// LUTs that normalise the whole set. Throws InvalidArgument.
+    /// LUTs that normalize the whole set. Throws InvalidArgument.
     std::vector<LutSet> luts() const;
     /// Takes note of an input that was done before. Throws UsageError, at the last of them, where they are others now,
     /// or files were replaced.

@@ -54,9 +54,9 @@ def measure(
         GPU nothing is, and what does not lie pixel beside pixel is refused.
     layout
         Axes of an array: HW, HWC or CHW. Without it HW or HWC, whose last axis is 1 to 4; HWC with a layout up to 64.
-        1 is gray, 3 the colours, 4 the colours and alpha, others are bands c0, c1, ...
+        1 is gray, 3 the colors, 4 the colors and alpha, others are bands c0, c1, ...
     order
-        Order of the colours in an array: RGB or BGR.
+        Order of the colors in an array: RGB or BGR.
     mask
         Array of shape (height, width), bool or u8: pixels where it is 0 do not count. For a path also a path: that of
         a mask, or of a directory of such, whose samples are read as they are stored. It lies over the image as that
@@ -68,7 +68,7 @@ def measure(
         Lowest and highest value that counts; samples outside do not.
     nodata_any
         A pixel counts in no channel where one of its samples is nodata. Otherwise each channel is on its own, and
-        luma needs all colours.
+        luma needs all colors.
     alpha
         row: alpha has a row of its own; mask: pixels of alpha 0 do not count; ignore: there is no row. weight: of
         integers of 8 and 16 bits each sample counts as often as its pixel's alpha says, without alpha as white does:

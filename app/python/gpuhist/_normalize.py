@@ -1,4 +1,4 @@
-"""Normalised copies of arrays, on the host and on a GPU."""
+"""Normalized copies of arrays, on the host and on a GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._native import Alpha, NormalizeMode
     from ._validity import Nodata, Valid
 
-# Analysers, and memory for a result, that one stream uses: what it is given is done in order.
+# Analyzers, and memory for a result, that one stream uses: what it is given is done in order.
 _normalizers: dict[tuple[str, int, int, int, str, int], tuple[_native.StreamAnalyzer, Any]] = {}
 _normalizers_lock = threading.Lock()
 
@@ -41,13 +41,13 @@ def normalize(
     stream: Any = None,
     out: Any = None,
 ) -> Any:
-    """The normalised copy of an array: of the same library, on the same device, in the same layout.
+    """The normalized copy of an array: of the same library, on the same device, in the same layout.
 
     mode
         A mode of the command's --normalize, such as minmax, percentile (between the two percentiles), equalize or
         zscore.
     channels
-        joint: one table for all colours, which keep their hue; separate: one a channel. Alpha stays as it is.
+        joint: one table for all colors, which keep their hue; separate: one a channel. Alpha stays as it is.
     depth
         Of the copy: u8, u16, f32, ...; without it that of the image, of zscore f32 (f64 of u32, s32 and f64). On a GPU
         only these.
@@ -141,7 +141,7 @@ def _enqueue(
     gpu = found.array.gpu
     assert gpu is not None
     request = asked_of(engine="cuda", gpu=gpu, rules=rules)
-    # Rules ask for memory by the number of pixels. It is rounded up, so that images of many sizes share few analysers.
+    # Rules ask for memory by the number of pixels. It is rounded up, so that images of many sizes share few analyzers.
     pixels = 0 if rules == Rules() else 1 << (found.width * found.height - 1).bit_length()
     key = (found.depth, found.channels, gpu, stream, asked.name, pixels)
     with _normalizers_lock:

@@ -180,7 +180,7 @@ def regions(
             "cupy.asnumpy(x) does"
         )
     source.check(rules)
-    over = source.labelled(labels, max_pixels)
+    over = source.labeled(labels, max_pixels)
     seen = source.masked(mask, max_pixels)
     warn_of_pages(source.picture, page)
     return Regions(_native.Regions(seen.view, over.view, label_zero, asked, source.picture), source.path)

@@ -1,4 +1,4 @@
-"""What is asked for: of a measurement, and of a normalised copy, as the native module takes it."""
+"""What is asked for: of a measurement, and of a normalized copy, as the native module takes it."""
 
 from __future__ import annotations
 

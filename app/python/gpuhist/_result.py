@@ -59,7 +59,7 @@ def histogram_from(native: tuple[float, float, list[tuple[str, Counts, int, int,
 class Result(Mapping[str, Statistics]):
     """What was found in one image: a mapping of channels, by name, to their Statistics. It does not change.
 
-    The channels are gray; or red, green, blue, luma, all (the colours as one population), then alpha where there is
+    The channels are gray; or red, green, blue, luma, all (the colors as one population), then alpha where there is
     one; bands c0, c1, ... or as the file names them. ``r["red"].mean`` and ``r.red.mean`` are the same. Of an input
     that failed ``error`` says why, and there are no channels.
     """

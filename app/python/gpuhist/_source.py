@@ -57,7 +57,7 @@ class Source(NamedTuple):
         array = self._plane(mask, "mask", MASK_TYPES)
         return Plane(self.view.masked(array.pointer, row_bytes_of(array)), array)
 
-    def labelled(self, labels: Any, max_pixels: int | None = None) -> Plane:
+    def labeled(self, labels: Any, max_pixels: int | None = None) -> Plane:
         """The labels of the image's pixels."""
         if self.path and is_path(labels):
             assert self.picture is not None

@@ -99,7 +99,7 @@ class Summary:
         """Mean and standard deviation, float64[3] each, red, green, blue, on the scale from 0 to 1, as training code
         takes them. Gray images count as R = G = B.
 
-        ValueError where the images have several values that stand for white, where there are neither colours nor gray
+        ValueError where the images have several values that stand for white, where there are neither colors nor gray
         images, and where images of several depths were added and none is named.
         """
         import numpy as np
@@ -112,7 +112,7 @@ class Summary:
             )
         numbers = self._native.training(depth)
         if numbers is None:
-            raise InvalidArgument(f"mean_std: the {depth} images have bands alone, neither colours nor gray")
+            raise InvalidArgument(f"mean_std: the {depth} images have bands alone, neither colors nor gray")
         mean, std = (np.array([np.nan if one is None else one for one in list_]) for list_ in numbers)
         return mean, std
 
