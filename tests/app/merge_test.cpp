@@ -85,7 +85,7 @@ class Merge : public testing::Test {
                 read_text(directory_ / ".err")};
     }
 
-    /// Inputs of every kind: depths, colours, names that need quotes, and some that fail.
+    /// Inputs of every kind: depths, colors, names that need quotes, and some that fail.
     static std::vector<Measured> made_inputs(std::size_t count) {
         const auto engine = make_engine("cpu", {.threads = 1});
         std::mt19937 random(static_cast<unsigned>(count));

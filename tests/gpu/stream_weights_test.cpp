@@ -119,7 +119,7 @@ TEST_P(StreamWeightsTest, of_images_that_an_engine_takes_apart) {
         }
 }
 
-// Equal and different neighbours, few and many blocks, rows with gaps and without, at every address.
+// Equal and different neighbors, few and many blocks, rows with gaps and without, at every address.
 TEST_P(StreamWeightsTest, of_images_of_any_content_and_size) {
     constexpr Content contents[] = {Content::constant, Content::two_values, Content::random, Content::natural};
     for (const Depth depth : {Depth::u8, Depth::u16})
