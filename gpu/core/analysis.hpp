@@ -49,7 +49,7 @@ void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bi
 /// Takes NaN and ±Inf out of the counts of f16 codes, into fields of their own.
 void set_apart_non_finite(ChannelAnalysis& channel);
 
-/// Sets the numbers of samples of every channel: an image's pixels, and how many of them count.
+/// Sets the numbers of samples of every channel: an image's pixels, and how many of them are unmasked.
 void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
 
 /// Sums and extremes of a channel's codes, of 8 or 16 bits.

@@ -65,7 +65,7 @@ void in_order(std::vector<OrderStatistic>& order) {
 
 /// Findings of one thread.
 struct FloatAnalyzer::Worker {
-    std::uint64_t pixels = 0;  ///< sweep 1: that count
+    std::uint64_t pixels = 0;  ///< sweep 1: unmasked
     /// Sweep 1: by high digit, `digit_values` a row, of one row several copies; all zero between calls.
     std::vector<std::uint32_t> high;
     Extremes extremes[color_rows];

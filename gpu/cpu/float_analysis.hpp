@@ -83,7 +83,7 @@ class FloatAnalyzer {
     std::int64_t came_ = 0;  ///< pixels that came in the first sweep
     int rows_ = 0;           ///< 1, 4 or 5
     bool brief_ = false;
-    std::uint64_t pixels_ = 0;   ///< of the image, that count
+    std::uint64_t pixels_ = 0;   ///< of the image, unmasked
     std::vector<float> voters_;  ///< samples from all over the image
     struct Plan;
     std::unique_ptr<Plan> plan_;  ///< of the sweeps after the first

@@ -422,7 +422,7 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
         throw InvalidArgument("there is no lookup table for bands");
     core::validate_swept(image);
     if (samples == Samples::gray_alpha) {
-        if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples a pixel");
+        if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples per pixel");
         return apply_luts(gray_for_colors(tables), image, output, threads);
     }
     core::validate_output(image, tables.copy_depth(), output);

@@ -19,7 +19,7 @@ inline int row_of_color(ChannelOrder order, int c) {
     return c == at.red ? red_row : c == at.green ? green_row : blue_row;
 }
 
-/// Block of an f32 image, a plane a row.
+/// Block of an f32 image, one plane per row.
 struct Planes {
     alignas(64) float values[color_rows][block_pixels];
 };

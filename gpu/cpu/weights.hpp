@@ -1,4 +1,4 @@
-// Weights: samples that count as often as the alpha of their pixel says.
+// Weights: each sample is counted as often as the alpha of its pixel says.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class WeightedAnalyzer {
     template <class Sample>
     void gather(const ImageView& image, bool sparse, Analysis& result);
 
-    /// A worker's sums, a table a row, zero where nothing is counted between analyses, and where they are not zero.
+    /// A worker's sums, one table per row, zero where nothing is counted between analyses, and where they are not zero.
     struct Sums {
         std::vector<std::uint64_t> weights;
         std::vector<std::uint32_t> lowest, highest;

@@ -309,7 +309,7 @@ void Analyzer::launch(const Images& images, const ImageView& like, const Analysi
 
 void Analyzer::load_kernels() {
     // Which kernel is launched follows from the number of images, whether each is one row or has a mask, and from what
-    // is asked. Copies of images of which not all samples count are the work of kernels of their own.
+    // is asked. Copies of images with excluded samples are the work of kernels of their own.
     const Image row{workspace_, 64, 1, 0}, rows{workspace_, 64, 2, 0};
     ImageView masked;
     masked.mask = static_cast<const std::uint8_t*>(workspace_);

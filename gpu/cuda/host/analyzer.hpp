@@ -45,7 +45,7 @@ class Analyzer {
 
   private:
     /// Enqueues what several launches do of one valid view: its analysis by a request that has a Validity; or a copy,
-    /// too, where by that or a mask not all samples count. Null: no copy.
+    /// too, where that or a mask excludes samples. Null: no copy.
     void enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
     /// Enqueues the same by a request that weighs samples.

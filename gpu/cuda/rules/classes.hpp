@@ -1,4 +1,4 @@
-// Classes of samples on the GPU: which of them count by the rules of a request. Plain C++.
+// Classes of samples on the GPU: which of them are valid by the rules of a request. Plain C++.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ struct ClassRules {
 
 /// What is made of an image; the sums are added to.
 struct ClassOutput {
-    void* copy;           ///< floats: packed samples, NaN where they do not count; or null
+    void* copy;           ///< floats: packed samples, NaN for excluded ones; or null
     std::int32_t copied;  ///< channels of it: those that are kept, or all, of which the others are NaN
-    std::uint8_t* mask;   ///< packed, a byte a pixel, 1 where it is not masked; or null
-    std::uint64_t also;   ///< a bit a position in the pixel: nor nodata there
+    std::uint8_t* mask;   ///< packed, one byte per pixel, 1 where it is not masked; or null
+    std::uint64_t also;   ///< one bit per position in the pixel: nor nodata there
     rules::ClassCounts* sums;
     std::uint8_t nodata = 0;  ///< byte of the mask for those
 };
@@ -58,7 +58,7 @@ struct ValidParameters {
     std::int32_t channels;
     bool substituted;                ///< of a copy with NaN, of which the sums tell how many stand for others
     bool without_alpha;              ///< which has no row
-    const char* found;               ///< what was found of the pixels that count
+    const char* found;               ///< what was found of the unmasked pixels
     const char* found_luma;          ///< of those of which no color is nodata, for luma; or null: it is in `found`
     const rules::ClassCounts* sums;  ///< of what was made; null where nothing was
     std::uint32_t* arrived;          ///< zero before and after

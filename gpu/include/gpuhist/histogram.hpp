@@ -18,7 +18,7 @@ struct HistogramOptions {
                                  ///< the last bin
 };
 
-/// Histogram of equal bins over one range, a column a channel.
+/// Histogram of equal bins over one range, one column per channel.
 struct Histogram {
     struct Column : SampleCounts {
         Channel channel = Channel::gray;

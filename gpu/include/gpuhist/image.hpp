@@ -141,8 +141,8 @@ struct BasicImageView {
     /// Meaning of other than 1, 3 or 4 channels, and of a fourth that is a band, without which f32 has no order
     /// statistics of all, and copies take it for alpha.
     Samples samples = Samples::color;
-    /// Mask, in the same memory: a byte a pixel, of which 0 says that the pixel does not count. Null: all count. Of an
-    /// output it means nothing.
+    /// Mask, in the same memory: one byte per pixel, 0 where it is masked. Null: no pixel is. Of an output it means
+    /// nothing.
     const std::uint8_t* mask = nullptr;
     std::int64_t mask_row_bytes = 0;  ///< bytes from one row of the mask to the next, at least `width`
 

@@ -84,14 +84,14 @@ struct Normalization {
     NormalizeMode mode = NormalizeMode::minmax;
     double low = 1;  ///< percentile: in percent, 0 ≤ low < high ≤ 100, resolved to 1e-6 percent
     double high = 99;
-    bool joint = true;  ///< one table for all color channels, so that colors keep their hue; false: one a channel
+    bool joint = true;  ///< one table for all color channels, so that colors keep their hue; false: one per channel
     std::optional<Depth> depth{};  ///< of the copy; absent: the mode's. zscore: floats
-    /// Samples that do not count (request.hpp) stay as they are; else the table that the others make maps them too. In
-    /// a copy of another depth, where this may not be asked, they are 0, and the alpha of their pixels too.
+    /// Excluded samples (request.hpp) stay as they are; else the table that the valid ones make maps them too. In a
+    /// copy of another depth, where this may not be asked, they are 0, and the alpha of their pixels too.
     bool valid_only = false;
 };
 
-/// Writes in a copy of an image what becomes of its samples that do not count, both in host memory: as
+/// Writes in a copy of an image what becomes of its excluded samples, both in host memory: as
 /// Normalization::valid_only says. `Engine::normalize` has done so; copies by LUTs have not. Throws InvalidArgument for
 /// views that do not fit together.
 void settle_copy(const ImageView& image, const AnalysisRequest& request, bool valid_only,

@@ -20,7 +20,7 @@ Sides reduced_sides(const Sides& sides, std::int64_t longest);
 /// Weights of the pixels beside the area of them that an output pixel covers.
 enum class ReduceWeight : std::uint8_t {
     area,   ///< none
-    alpha,  ///< alpha, for the colors of 4 channels: what cannot be seen does not count. As for straight alpha
+    alpha,  ///< alpha, for the colors of 4 channels: what cannot be seen has no weight. As for straight alpha
 };
 
 /// Writes an image made smaller: each output pixel is the average of the area that it covers, pixels in part by their

@@ -17,7 +17,7 @@ namespace gpuhist {
 struct Region {
     std::uint64_t label = 0;
     std::int64_t x = 0, y = 0, width = 0, height = 0;  ///< the smallest box that holds all of its pixels
-    std::uint64_t area = 0;                            ///< pixels, whether they count or not
+    std::uint64_t area = 0;                            ///< pixels, excluded ones included
     /// Findings in its pixels as in an image of their own: the same numbers, bit for bit. Of 8 and 16 bits it is
     /// `sparse`.
     Analysis analysis;

@@ -34,7 +34,7 @@ using MutableBatchView = BasicBatchView<void>;
 /// Channel in an ImageResult: plain data, for kernels to read. Where that is weighted, mean, std and the sums take each
 /// sample as often as the alpha of its pixel says: their n is `weight`. The others are of samples.
 struct ChannelResult {
-    std::uint64_t samples = 0;  ///< that the numbers below are of: of the pixels that count, of floats the finite ones
+    std::uint64_t samples = 0;        ///< valid ones, which the numbers below are of
     double minimum = 0, maximum = 0;  ///< 0 where there is no sample
     double mean = 0, std = 0;  ///< of the population, the same bits as in Statistics; 0 where there is no sample, of
                                ///< f16 NaN: they follow from the counts
@@ -93,7 +93,7 @@ struct StreamPlan {
     bool normalize = false;    ///< whether enqueue_normalized may be called: u8, u16 and f32
     int gpu = 0;
     /// Pixels of the largest image for which a request may have a Validity: there is memory for its mask, or of floats
-    /// for a copy. Else 0. Weights take no memory a pixel: for AlphaRule::weight any number but 0 does.
+    /// for a copy. Else 0. Weights take no memory per pixel: for AlphaRule::weight any number but 0 does.
     std::int64_t classified_pixels = 0;
 };
 
@@ -133,7 +133,7 @@ class StreamAnalyzer {
     /// other. What it held before does not matter. Images may have masks, in device memory as well; each of these is a
     /// launch of its own. Where the request has a Validity each image takes a few, and memory that the plan asks for
     /// (StreamPlan::classified_pixels): in one sweep more a mask is made, or of floats a copy in which NaN stands for
-    /// what does not count. By AlphaRule::weight samples are added up in a sweep of their own, of integers of 8 and
+    /// excluded samples. By AlphaRule::weight samples are added up in a sweep of their own, of integers of 8 and
     /// 16 bits as by an engine; of 16 bits up to 2^30 pixels, for which the numbers of a ChannelResult are exact.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
@@ -141,9 +141,9 @@ class StreamAnalyzer {
                  cudaStream_t stream);
 
     /// Analyzes images and writes a normalized copy of each, by its own table: outputs as in Engine::normalize, of the
-    /// mode's depth and no other. `results` should be device memory, since tables are read back from it. Where not all
-    /// samples count, by a mask or a Validity, the table is made of those that do, and Normalization::valid_only says
-    /// what becomes of the others; each such image takes several launches, of which the last writes the copy.
+    /// mode's depth and no other. `results` should be device memory, since tables are read back from it. Where a mask
+    /// or a Validity excludes samples, the table is made of the valid ones, and Normalization::valid_only says what
+    /// becomes of the others; each such image takes several launches, of which the last writes the copy.
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
     void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,

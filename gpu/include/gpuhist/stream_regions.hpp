@@ -22,8 +22,8 @@ struct RegionPlan {
     std::int64_t images = 1;          ///< the most in a batch
     std::int64_t regions = 0;         ///< the most whose results there is room for: 1 to 2^28
     bool masks = false;               ///< whether images may have masks
-    /// Rules for samples, as in AnalysisRequest; null: all of pixels that count. Alpha keeps its row, but where it is
-    /// the weight (AlphaRule::weight).
+    /// Rules for samples, as in AnalysisRequest; null: all of unmasked pixels are valid. Alpha keeps its row, but where
+    /// it is the weight (AlphaRule::weight).
     std::shared_ptr<const Validity> validity{};
     Percentiles percentiles{{50}};  ///< that are found for each region and channel
     int gpu = 0;
@@ -36,14 +36,14 @@ struct RegionsFound {
 };
 
 /// Result of a region, at the start of `RegionLayout::stride` bytes. Behind it lie, at `percentiles_offset`, the
-/// percentiles: double[rows][percentiles], of rows as in ImageResult; NaN where no sample counts. Channels are as in
+/// percentiles: double[rows][percentiles], of rows as in ImageResult; NaN where no sample is valid. Channels are as in
 /// ImageResult but that f16 has a mean and a std, u32 and s32 have sums, and that nothing lies `below` or `above`.
 /// Where samples have weights the percentiles are weighted: see Statistics::weighted_percentiles.
 struct RegionResult {
     std::uint64_t label;
     std::int64_t image;                ///< of a batch, from 0
     std::int64_t x, y, width, height;  ///< the smallest box that holds all of its pixels
-    std::uint64_t area;                ///< pixels, whether they count or not
+    std::uint64_t area;                ///< pixels, excluded ones included
     ChannelResult channels[5];         ///< gray; or red, green, blue, luma, and alpha where it has a row
 };
 
