@@ -61,7 +61,7 @@ std::vector<std::string> dataset_file_names();
 /// Tells whether this is the name of a group's picture, `GROUP/dataset.histogram.png`.
 bool is_group_plot(const std::string& name);
 
-/// Numbers that training code subtracts and divides by, on the 0–1 scale: one a channel, or one of gray images.
+/// Numbers that training code subtracts and divides by, on the 0–1 scale: one per channel, or one of gray images.
 struct Normalizers {
     std::vector<std::optional<double>> mean, std;
 };
