@@ -189,10 +189,9 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
 }
 
 void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Which pixels count");
+    app.option_defaults()->group("Valid pixels");
     app.add_option("--mask", options.masks,
-                   "Only pixels count where this image is not 0; of a directory\nthe image of the input's name, in "
-                   "any format")
+                   "Exclude pixels where this image is 0; of a directory\nthe image of the input's name, in any format")
         ->type_name("FILE|DIR");
     const auto add_each = [&](const char* name, const std::function<void(const std::string&)>& take,
                               const char* description, const char* type) {
@@ -209,14 +208,14 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
             for (const auto& value : parse_nodata(text, options.nodata_of_file))
                 options.validity.nodata.push_back(value);
         },
-        "Samples of these values do not count: V, nan, or tag, that\nwhich a GeoTIFF names; C:V of channel C alone; "
+        "Exclude samples of these values: V, nan, or tag, that\nwhich a GeoTIFF names; C:V of channel C alone; "
         "repeatable",
         "V[,V...]");
     add_each(
         "--valid", [&](const std::string& text) { options.validity.valid.push_back(parse_valid(text)); },
-        "Samples outside do not count; C:LO,HI of channel C;\nrepeatable", "LO,HI");
+        "Exclude samples outside; C:LO,HI of channel C;\nrepeatable", "LO,HI");
     app.add_flag("--nodata-any", options.validity.nodata_any,
-                 "A pixel counts in no channel where one of its samples is\nnodata [each channel for itself; luma "
+                 "Exclude a pixel in all channels where one of its samples\nis nodata [each channel for itself; luma "
                  "needs all colors]");
     app.add_option(
            "--labels", options.labels,
@@ -242,7 +241,7 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
                 {"mask", AlphaRule::mask},
                 {"weight", AlphaRule::weight},
                 {"ignore", AlphaRule::ignore}},
-               "row [default]: a row of its own; mask: pixels of alpha 0 do\nnot count; weight: samples count as "
+               "row [default]: a row of its own; mask: exclude pixels of\nalpha 0; weight: samples count as "
                "alpha says, integers of\n8 and 16 bits; ignore: no row",
                "RULE");
 }

@@ -66,7 +66,7 @@ struct TableColumn {
     }
 };
 
-/// Lines of a table: titles, and a row a label. Labels and their title are as wide as each other.
+/// Lines of a table: titles, and one row per label. Labels and their title are as wide as each other.
 std::string lay_out(std::string titles, const std::vector<std::string>& labels, const std::vector<TableColumn>& columns,
                     const Painter& paint) {
     for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());

@@ -24,7 +24,7 @@ class Analyzer:
 
     channels are 1, 3 or 4; depth is u8, s8, u16, s16, f16 or f32, and u8, u16 or f32 where copies are made; bins and
     range are those of f32 histograms; normalize says whether copies will be made, by which mode, and apply_to what
-    becomes of samples that do not count (see gpuhist.normalize). nodata, valid, nodata_any and alpha are those of
+    becomes of excluded samples (see gpuhist.normalize). nodata, valid, nodata_any and alpha are those of
     gpuhist.measure; for them pixels is the most in an image: there is memory for its mask, or of floats for a copy; for
     alpha="weight" any number but 0 will do. Launches of one analyzer share its memory: they must follow each other, in
     one stream or by events.
@@ -80,9 +80,9 @@ class Analyzer:
     ) -> None:
         """Puts the analysis of an image, H x W x C, or of N of them, N x H x W x C, on a stream; nothing is waited for.
 
-        out receives a result of layout.bytes an image: contiguous uint8 on the GPU. copy, where the analyzer was made
-        with normalize=, receives the normalized images. mask, H x W or N x H x W of bool or u8, is 0 where pixels do
-        not count. All are borrowed until the stream has passed. stream is by default the current one of the images'
+        out receives a result of layout.bytes per image: contiguous uint8 on the GPU. copy, where the analyzer was made
+        with normalize=, receives the normalized images. mask, H x W or N x H x W of bool or u8, is 0 at excluded
+        pixels. All are borrowed until the stream has passed. stream is by default the current one of the images'
         library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
@@ -213,8 +213,8 @@ class RegionAnalyzer:
         """Puts the analysis of an image's regions on a stream, or of those of N images, N x H x W x C, whose labels are
         N x H x W; nothing is waited for.
 
-        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W or N x H x W of bool or u8, is 0 where pixels
-        do not count; their regions have them in the area alone. All are borrowed until the stream has passed.
+        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W or N x H x W of bool or u8, is 0 at excluded
+        pixels; their regions have them in the area alone. All are borrowed until the stream has passed.
         stream is by default the current one of the images' library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream, _arrays.ALL_DEPTHS)
@@ -275,7 +275,7 @@ def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_nativ
 def _over(
     found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any
 ) -> tuple[_arrays.Array, int]:
-    """The planes of one value a pixel, one for each image, and bytes from one to the next."""
+    """The planes of one value per pixel, one for each image, and bytes from one to the next."""
     pixels = (found.height, found.width)
     wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
     array = planes_over(given, what, types, found.array.gpu, wanted, found.given, stream)

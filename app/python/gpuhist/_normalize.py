@@ -47,14 +47,14 @@ def normalize(
         A mode of the command's --normalize, such as minmax, percentile (between the two percentiles), equalize or
         zscore.
     channels
-        joint: one table for all colors, which keep their hue; separate: one a channel. Alpha stays as it is.
+        joint: one table for all colors, which keep their hue; separate: one per channel. Alpha stays as it is.
     depth
         Of the copy: u8, u16, f32, ...; without it that of the image, of zscore f32 (f64 of u32, s32 and f64). On a GPU
         only these.
     mask, nodata, valid, nodata_any, alpha
-        Samples that do not count, as in measure(): the table is made from the others. Alpha itself is copied.
+        Rules for excluded samples, as in measure(): the table is made from the valid ones. Alpha itself is copied.
     apply_to
-        all: the table maps every sample; valid: samples that do not count stay as they are, in a copy of the image's
+        all: the table maps every sample; valid: excluded samples stay as they are, in a copy of the image's
         depth. In a copy of another depth these are 0, and so is the alpha of their pixels.
     out
         Array for the copy; it may be the image where the depth stays.
@@ -65,7 +65,7 @@ def normalize(
     rules = rules_of(nodata, valid, nodata_any, alpha)
     if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha not in ("mask", "weight"):
         raise InvalidArgument(
-            'apply_to: "valid" is about samples that do not count: give mask, nodata, valid or alpha="mask" or "weight"'
+            'apply_to: "valid" is about excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
         )
     request = asked_of(engine=engine, gpu=gpu, rules=rules)
     asked = normalization_of(mode, percentiles, apply_to, channels, depth)

@@ -18,7 +18,7 @@ Range = tuple[float, float]
 
 
 def bins_of(bins: int | str) -> int:
-    """Bins as the native module takes them: 0 is one a value."""
+    """Bins as the native module takes them: 0 is one per value."""
     if bins == "full":
         return 0
     if isinstance(bins, str) or not 1 <= bins <= 1 << 24:

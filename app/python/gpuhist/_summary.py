@@ -117,7 +117,7 @@ class Summary:
         return mean, std
 
     def to_pandas(self, *, percentile_columns: Sequence[float] | None = None) -> pd.DataFrame:
-        """A pandas.DataFrame with the columns of the command's dataset.csv: a row a depth and channel."""
+        """A pandas.DataFrame with the columns of the command's dataset.csv: one row per depth and channel."""
         import pandas as pd
 
         percentiles = percents_of(percentile_columns)
