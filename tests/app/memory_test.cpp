@@ -58,7 +58,7 @@ TEST_F(Directory, LargeNumbersOfFloatValuesTakeNoMoreMemory) {
         const auto some = measure("some"), many = measure("many");
         const auto little = measure("many", {"--memory", "1M"});  // of which no pixels are kept for the next image
         std::printf(
-            "%d threads, 3.2 million values a channel: %.1f MB, 12.8 million: %.1f MB, with --memory 1M %.1f MB\n",
+            "%d threads, 3.2 million values per channel: %.1f MB, 12.8 million: %.1f MB, with --memory 1M %.1f MB\n",
             threads, some * 1e-6, many * 1e-6, little * 1e-6);
         // How many images are in flight at worst is luck where threads meet: 5 MB each.
         EXPECT_LT(many, some + threads * (16 << 20));

@@ -183,7 +183,7 @@ class Merge : public testing::Test {
         EXPECT_EQ(names.size() + 1, files_of(at(directory)).size());  // and .gpuhist
     }
 
-    /// Three parts of seven inputs, one a directory.
+    /// Three parts of seven inputs, one per directory.
     void write_three() const {
         const auto inputs = made_inputs(7);
         for (std::uint64_t part = 1; part <= 3; ++part) write_shard(inputs, part, 3, std::to_string(part));

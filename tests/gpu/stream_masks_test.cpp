@@ -1,4 +1,4 @@
-// Masks in the stream-level API: the pixels that count, copies by what is found of them, and what is refused.
+// Masks in the stream-level API: the unmasked pixels, copies by what is found of them, and what is refused.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -39,7 +39,7 @@ class StreamWeightsTest : public StreamTest {
         StreamPlan plan;
         plan.depth = depth;
         plan.channels = channels;
-        plan.classified_pixels = 1;  // weights take no memory a pixel
+        plan.classified_pixels = 1;  // weights take no memory per pixel
         return plan;
     }
     static AnalysisRequest weighted(std::uint32_t opaque = 0) {

@@ -22,7 +22,7 @@ def coordinates(height, width):
 
 
 def write(name, array):
-    """OpenCV writes what it reads: 16 bits a sample, colors as B, G, R."""
+    """OpenCV writes what it reads: 16 bits per sample, colors as B, G, R."""
     assert cv2.imwrite(str(folder / name), array, [cv2.IMWRITE_PNG_COMPRESSION, 9])
 
 
@@ -65,7 +65,7 @@ alpha = np.clip(1.6 - 3.2 * np.hypot(x - 0.5, y - 0.5), 0, 1)
 rgba = np.stack([x * 255, y * 255, (1 - x) * 200, alpha * 255], axis=-1)
 Image.fromarray(np.rint(rgba).astype(np.uint8)).save(folder / "rgba.png", optimize=True)
 
-# 16 colors in 4 bits a pixel: decoders expand them.
+# 16 colors in 4 bits per pixel: decoders expand them.
 x, y = coordinates(64, 80)
 indices = np.clip((x * 3.999).astype(np.uint8) + 4 * (y * 3.999).astype(np.uint8), 0, 15)
 palette = Image.fromarray(indices)
@@ -73,6 +73,6 @@ palette = palette.convert("P") if palette.mode != "P" else palette
 palette.putpalette([int(v) for i in range(16) for v in (i * 17, 255 - i * 11, (i * i) % 256)])
 palette.save(folder / "palette.png", bits=4, optimize=False)
 
-# 1 bit a pixel: 0 and 1 are expanded to 0 and 255.
+# 1 bit per pixel: 0 and 1 are expanded to 0 and 255.
 x, y = coordinates(50, 70)
 Image.fromarray((np.sin(40 * x * y) > 0.2)).save(folder / "bilevel.png")

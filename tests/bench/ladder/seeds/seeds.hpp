@@ -124,7 +124,7 @@ SpinModel explore_spin(int blocks, int threads, bool after_clearing);
 class GpuGroup {
   public:
     enum class Meeting {
-        mapped,  ///< host memory: a flag a GPU, written by its own and read by all
+        mapped,  ///< host memory: one flag per GPU, written by its own and read by all
         peer     ///< memory of the first GPU: one counter, atomics over the link between the GPUs
     };
     /// Throws Refused, with the reason, where `obstacle` has one.
