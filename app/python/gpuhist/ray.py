@@ -377,7 +377,7 @@ def measure(
         if max_errors is not None and state.errors >= max_errors:
             raise TooManyErrors(f"{state.errors} inputs failed in {done} of {shards} parts")
 
-    here, of_all = os.getcwd(), ray.put(index)  # which is long where there are many inputs: once a node
+    here, of_all = os.getcwd(), ray.put(index)  # which is long where there are many inputs: once per node
     calls = {shard: (manifest, of_all, parts, shard, shards, words, here, temporary_bytes) for shard in todo}
     _run_all(task(_measure_shard, num_cpus=num_cpus, num_gpus=num_gpus), calls, report)
     if given_up:

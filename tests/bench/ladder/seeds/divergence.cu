@@ -134,8 +134,8 @@ class BlockDecision {
 static_assert(!std::is_constructible_v<BlockDecision, bool> && !std::is_default_constructible_v<BlockDecision>);
 
 /// Stretches of 256 pixels with a bright one add up their brightest pixels: the tree for that, with its barriers,
-/// lies in the branch. Beside it how many pixels are bright, and in how many stretches all are. Launch: a thread a
-/// pixel.
+/// lies in the branch. Beside it how many pixels are bright, and in how many stretches all are. Launch: one thread
+/// per pixel.
 __global__ void __launch_bounds__(bright_stretch)
     bright_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     __shared__ unsigned values[bright_stretch];
