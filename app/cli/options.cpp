@@ -72,7 +72,7 @@ std::function<void(const std::string&)> parse_columns(Percentiles& percentiles) 
 void add_list_options(CLI::App& app, InputOptions& inputs, const char* null) {
     add_text(
         app, "--files-from", [&](const std::string& path) { inputs.files_from = path; },
-        "Read the names of the inputs from a file, or from\nstandard input: -; a line each", "FILE");
+        "Read the names of the inputs from a file, or from\nstandard input: -; one line each", "FILE");
     app.add_flag("-0,--null", inputs.zero_separated, null);
 }
 

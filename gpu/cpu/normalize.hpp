@@ -34,7 +34,7 @@ class Normalizer {
     void fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
                            FloatAnalyzer& floats, const float* (&tables)[3], Range& range);
 
-    std::vector<std::uint64_t> counts_;  ///< of the colors together; f32: over equal bins, a row each
+    std::vector<std::uint64_t> counts_;  ///< of the colors together; f32: over equal bins, one row each
     std::vector<std::byte> tables_;      ///< values of the output's type, a table for each interleaved channel
 };
 

@@ -55,7 +55,7 @@ enum class ColumnFile : std::uint8_t {
     stats = 1,    ///< images: a row per channel
     regions = 2,  ///< regions of images: a row per channel
     dataset = 4,  ///< groups and depths: a row per channel
-    errors = 8,   ///< failures, a row each
+    errors = 8,   ///< failures, one row each
 };
 
 /// Column of results: one row of the table.

@@ -28,7 +28,7 @@ class FrequencyStorage {
     virtual void give_back(std::uint64_t place, std::uint64_t bytes) noexcept = 0;
 };
 
-/// Run of values in ascending order, with a count each. It never changes; copies share the bytes, and the last one
+/// Run of values in ascending order, with one count each. It never changes; copies share the bytes, and the last one
 /// gives them back.
 ///
 /// Encoding: each value is two numbers of 7 bits per byte, the lowest first, 128 being added where more follow:

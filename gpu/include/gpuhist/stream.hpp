@@ -129,7 +129,7 @@ class StreamAnalyzer {
     /// Layout of each image's result. With a normalization: of enqueue_normalized.
     ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
 
-    /// Analyzes images; `results` is memory that the GPU can write, aligned to 16 bytes: a result each, one after the
+    /// Analyzes images; `results` is memory that the GPU can write, aligned to 16 bytes: one result each, one after the
     /// other. What it held before does not matter. Images may have masks, in device memory as well; each of these is a
     /// launch of its own. Where the request has a Validity each image takes a few, and memory that the plan asks for
     /// (StreamPlan::classified_pixels): in one sweep more a mask is made, or of floats a copy in which NaN stands for

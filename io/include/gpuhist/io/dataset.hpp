@@ -94,7 +94,7 @@ int spare_bits(Depth depth, double lowest, double highest);
 /// Words about them.
 std::string spare_bits_text(int bits);
 
-/// Remarks on a set, a line each: depths whose images have several whites, and so no numbers that refer to it; gray
+/// Remarks on a set, one line each: depths whose images have several whites, and so no numbers that refer to it; gray
 /// images that count as colors in `normalize`, and bands that do not. `notes` know the first of these.
 std::vector<std::string> dataset_notes(const Summary& summary, const Notes& notes = {});
 

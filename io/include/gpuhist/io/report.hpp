@@ -50,7 +50,7 @@ struct Failure {
 /// Header line of stats.csv, with its LF: the columns of `columns(percentiles, ColumnFile::stats)`.
 std::string stats_csv_header(const Percentiles& percentiles = {});
 
-/// Lines of an image, a row each. What is undefined is empty; a name like a formula (= + - @) begins with ./ instead.
+/// Lines of an image, one row each. What is undefined is empty; a name like a formula (= + - @) begins with ./ instead.
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
                            const Percentiles& percentiles = {});
 

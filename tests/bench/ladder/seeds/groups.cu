@@ -45,7 +45,7 @@ __device__ void for_each_plane(const cg::thread_block& block, const std::uint8_t
 
 template <int Words>
 __device__ void add_up(const Word (&sums)[Words], Word* answer) {
-    // reduce_block is of blocks in one dimension, as the trees here are: a warp's sum, and an atomic each.
+    // reduce_block is of blocks in one dimension, as the trees here are: a warp's sum, and one atomic each.
 #pragma unroll
     for (int k = 0; k < Words; ++k) {
         const Word sum = reduce_warp(sums[k], Sum{});

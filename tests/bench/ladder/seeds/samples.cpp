@@ -84,7 +84,7 @@ void warp_tree() {
 
 void utilization(std::int64_t numbers) {
     title("Article 4", "threads that add in a step, of all that could");
-    std::printf("tree of 128, a number each: %.4f; 1/7 is %.4f\n", thread_utilization(numbers, false), 1.0 / 7);
+    std::printf("tree of 128, one number each: %.4f; 1/7 is %.4f\n", thread_utilization(numbers, false), 1.0 / 7);
     std::printf("after a loop over %lld numbers: %.4f\n", static_cast<long long>(numbers),
                 thread_utilization(numbers, true));
 }
