@@ -1,6 +1,6 @@
 # gpuhist_bundle(TARGET COMPONENT TEXTS [LIBRARIES]): installs the shared libraries that a program or module loads and that not every Linux has
-# into the folder LIBRARIES, where the program finds them, and the licences of these and of the slim OpenCV into the folder TEXTS. Without LIBRARIES
-# the texts alone: in wheels auditwheel puts the libraries. Licences are those that Debian's packages hold.
+# into the folder LIBRARIES, where the program finds them, and the licenses of these and of the slim OpenCV into the folder TEXTS. Without LIBRARIES
+# the texts alone: in wheels auditwheel puts the libraries. Licenses are those that Debian's packages hold.
 function(gpuhist_bundle target component texts)
   set(libraries ${ARGN})
   if(libraries)

@@ -43,7 +43,7 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libgpuhist-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "the command
-gpuhist measures images: exact histograms, statistics and normalised copies,
+gpuhist measures images: exact histograms, statistics and normalized copies,
 of one image or of any number of them, on a GPU or the CPU.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "static libraries, headers and CMake files of gpuhist
 The libraries gpuhist::gpuhist, which measures pixels in memory, and
@@ -51,7 +51,7 @@ gpuhist::io, which reads and writes files, with the parts of OpenCV in it.")
 string(JOIN ", " CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS libtbb-dev zlib1g-dev libjpeg-dev libtiff-dev libpng-dev libzstd-dev liblzma-dev
   libdeflate-dev libopenexr-dev libopenjp2-7-dev libwebp-dev)
 
-# Debian wants licences, of what is linked statically too, and changes in files of its own.
+# Debian wants licenses, of what is linked statically too, and changes in files of its own.
 set(copyright "${PROJECT_BINARY_DIR}/debian/copyright")
 file(WRITE "${copyright}" "")
 set(texts LICENSE io/report/fonts/LICENSE app/licenses/stb_truetype.txt app/licenses/cli11.txt app/licenses/json.txt app/licenses/cub.txt)

@@ -68,7 +68,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
                             alpha == AlphaRule::weight;
     if (options.normalization.valid_only && !leaves_out)
         throw Contradiction({"--apply-to"},
-                            "--apply-to valid is about samples that do not count: give --mask, --nodata, --valid or "
+                            "--apply-to valid is about excluded samples: give --mask, --nodata, --valid or "
                             "--alpha mask or weight");
     if (given("--nodata-any") && !given("--nodata") && !given("--valid"))
         throw Contradiction({"--nodata-any"}, "--nodata-any is about --nodata and --valid");

@@ -46,7 +46,7 @@ Variables and files: any option can stand in a variable, GPUHIST_ and its name (
 GPUHIST_RESUME=1; of a command GPUHIST_MERGE_OUTPUT=DIR), and in a file that --config names, a line
 each (max-errors = 5, resume = true, merge.output = DIR; # begins a comment). The line goes before the
 environment, that before the file; what has no effect from there is passed over, what is unknown in the
-file is an error. Options that are repeatable have a line each in a variable, too.
+file is an error. Options that are repeatable have one line each in a variable, too.
 
 Exit codes: 0 all done, 1 some inputs failed, 2 usage, 3 engine or GPU, 4 output could not be
 written, 75 another process is writing it: try again later, 130 interrupted)";

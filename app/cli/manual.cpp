@@ -73,7 +73,7 @@ std::string manual(Grammar& grammar) {
     std::string text = ".\\\" Made by `gpuhist manual`.\n.TH GPUHIST 1 \"\" \"gpuhist " +
                        std::string(gpuhist::version()) +
                        "\" \"User Commands\"\n.SH NAME\ngpuhist \\- measure images: histograms, statistics, "
-                       "normalised copies\n.SH SYNOPSIS\n\\fBgpuhist\\fR [\\fIOPTION\\fR]... \\fIINPUT\\fR...\n";
+                       "normalized copies\n.SH SYNOPSIS\n\\fBgpuhist\\fR [\\fIOPTION\\fR]... \\fIINPUT\\fR...\n";
     for (const Grammar::Entry& command : grammar.commands) {
         text += ".br\n\\fBgpuhist " + escaped(command.name()) + "\\fR";
         for (const CLI::Option* option : command.app->get_options())

@@ -72,7 +72,7 @@ std::function<void(const std::string&)> parse_columns(Percentiles& percentiles) 
 void add_list_options(CLI::App& app, InputOptions& inputs, const char* null) {
     add_text(
         app, "--files-from", [&](const std::string& path) { inputs.files_from = path; },
-        "Read the names of the inputs from a file, or from\nstandard input: -; a line each", "FILE");
+        "Read the names of the inputs from a file, or from\nstandard input: -; one line each", "FILE");
     app.add_flag("-0,--null", inputs.zero_separated, null);
 }
 
@@ -93,7 +93,7 @@ void add_input_options(Grammar& grammar, CLI::App& app, Options& options) {
                      "The names end with zero bytes: find ... -print0; so do those\nthat --dry-run prints");
     add_text(
         app, "--manifest", [&](const std::string& path) { options.inputs.manifest_path = path; },
-        "Take the inputs of a file that 'gpuhist manifest' made; of\nthese --shard takes neighbours, of as many bytes "
+        "Take the inputs of a file that 'gpuhist manifest' made; of\nthese --shard takes neighbors, of as many bytes "
         "as others do",
         "FILE");
     app.add_flag("--dry-run", options.dry_run, "Only list the inputs, and say what is left out of directories");
@@ -130,7 +130,7 @@ void add_output_options(Grammar& grammar, CLI::App& app, Options& options) {
     add_text(
         app, "--write", [&](const std::string& list) { options.write = parse_writes(list); },
         "Any of stats,histogram,plot,normalized, or none\n[all of a file; of what a directory holds stats,\nand "
-        "normalized where a normalisation is asked for]",
+        "normalized where a normalization is asked for]",
         "LIST");
     Choices<std::string> formats{{"table", "table"}};
     for (const std::string& format : io::sink_formats()) formats.emplace_back(format, format);
@@ -189,10 +189,9 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
 }
 
 void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Which pixels count");
+    app.option_defaults()->group("Valid pixels");
     app.add_option("--mask", options.masks,
-                   "Only pixels count where this image is not 0; of a directory\nthe image of the input's name, in "
-                   "any format")
+                   "Exclude pixels where this image is 0; of a directory\nthe image of the input's name, in any format")
         ->type_name("FILE|DIR");
     const auto add_each = [&](const char* name, const std::function<void(const std::string&)>& take,
                               const char* description, const char* type) {
@@ -209,15 +208,15 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
             for (const auto& value : parse_nodata(text, options.nodata_of_file))
                 options.validity.nodata.push_back(value);
         },
-        "Samples of these values do not count: V, nan, or tag, that\nwhich a GeoTIFF names; C:V of channel C alone; "
+        "Exclude samples of these values: V, nan, or tag, that\nwhich a GeoTIFF names; C:V of channel C alone; "
         "repeatable",
         "V[,V...]");
     add_each(
         "--valid", [&](const std::string& text) { options.validity.valid.push_back(parse_valid(text)); },
-        "Samples outside do not count; C:LO,HI of channel C;\nrepeatable", "LO,HI");
+        "Exclude samples outside; C:LO,HI of channel C;\nrepeatable", "LO,HI");
     app.add_flag("--nodata-any", options.validity.nodata_any,
-                 "A pixel counts in no channel where one of its samples is\nnodata [each channel for itself; luma "
-                 "needs all colours]");
+                 "Exclude a pixel in all channels where one of its samples\nis nodata [each channel for itself; luma "
+                 "needs all colors]");
     app.add_option(
            "--labels", options.labels,
            "Measure the pixels of each label of this image too: rows\nof regions.csv; of a directory as --mask. "
@@ -242,13 +241,13 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
                 {"mask", AlphaRule::mask},
                 {"weight", AlphaRule::weight},
                 {"ignore", AlphaRule::ignore}},
-               "row [default]: a row of its own; mask: pixels of alpha 0 do\nnot count; weight: samples count as "
+               "row [default]: a row of its own; mask: exclude pixels of\nalpha 0; weight: samples count as "
                "alpha says, integers of\n8 and 16 bits; ignore: no row",
                "RULE");
 }
 
 void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {
-    app.option_defaults()->group("Normalisation");
+    app.option_defaults()->group("Normalization");
     const auto parse_percentiles = [&](const std::string& text) {
         std::tie(options.normalization.low, options.normalization.high) = parse_pair("--percentiles", text);
         if (options.normalization.low < 0 || options.normalization.high > 100 ||
@@ -260,7 +259,7 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
     add_choice(grammar, app, "--normalize", options.normalization.mode, modes, listed(modes, " [default]"), "MODE");
     add_text(app, "--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
     add_choice(grammar, app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
-               "Normalise the colours joint [default] or separate", "HOW");
+               "Normalize the colors joint [default] or separate", "HOW");
     Choices<std::optional<Depth>> depths;
     for (const DepthTraits& traits : all_depths) depths.emplace_back(traits.name, traits.depth);
     add_choice(grammar, app, "--depth", options.normalization.depth, depths,
@@ -274,8 +273,8 @@ void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options
                "PIXELS");
     add_choice(grammar, app, "--link", options.linked, {{"dataset", true}},
                "dataset: one table for all, from the whole set", "WHAT");
-    app.add_option("--lut-out", options.tables_to, "Keep the table that normalises the whole set")->type_name("FILE");
-    app.add_option("--lut-in", options.tables_from, "Normalise by a table that was kept")->type_name("FILE");
+    app.add_option("--lut-out", options.tables_to, "Keep the table that normalizes the whole set")->type_name("FILE");
+    app.add_option("--lut-in", options.tables_from, "Normalize by a table that was kept")->type_name("FILE");
 }
 
 void add_engine_options(Grammar& grammar, CLI::App& app, Options& options) {
@@ -323,7 +322,7 @@ void add_help(CLI::App& app) {
 }  // namespace
 
 Grammar::Grammar(CommandLine& line)
-    : run("Measures images: exact statistics, histograms, plots and normalised copies, on the GPU or the CPU.",
+    : run("Measures images: exact statistics, histograms, plots and normalized copies, on the GPU or the CPU.",
           "gpuhist") {
     const auto add_command = [this](Command command, const char* name, const char* description) -> CLI::App& {
         CLI::App& app = *commands.emplace_back(Entry{command, std::make_unique<CLI::App>(description, name)}).app;
@@ -426,7 +425,7 @@ Grammar::Grammar(CommandLine& line)
     add_help(shells);
 
     add_help(add_command(Command::manual, "manual", "Print the manual page: gpuhist manual | man -l -"));
-    add_help(add_command(Command::licenses, "licenses", "Print the licences of gpuhist and of what it is made of"));
+    add_help(add_command(Command::licenses, "licenses", "Print the licenses of gpuhist and of what it is made of"));
 }
 
 CLI::App& Grammar::app_of(Command command) {

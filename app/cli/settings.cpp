@@ -21,7 +21,7 @@ std::string trimmed(const std::string& text) {
     return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
-/// The value of a variable; of a repeatable option, a line each. An empty one is as none.
+/// The value of a variable; of a repeatable option, one line each. An empty one is as none.
 Setting from_environment(const std::string& variable, const CLI::Option& option) {
     const char* text = std::getenv(variable.c_str());
     Setting setting{variable, {}};

@@ -20,8 +20,8 @@ struct Setting {
     std::vector<std::string> values;
 };
 
-/// Reads a configuration file: a line each `key = value`, where white space around both does not count, empty lines
-/// and those that begin with # nothing. A key is given once, but for options that are repeatable. Throws
+/// Reads a configuration file, one `key = value` per line. White space around both is ignored, as are empty lines and
+/// those that begin with #. A key is given once, but for options that are repeatable. Throws
 /// CLI::FileError where it cannot be read and CLI::ConfigError for a line or key that is not understood.
 std::map<std::string, Setting> read_configuration(const std::string& path, Grammar& grammar);
 

@@ -66,7 +66,7 @@ struct TableColumn {
     }
 };
 
-/// Lines of a table: titles, and a row a label. Labels and their title are as wide as each other.
+/// Lines of a table: titles, and one row per label. Labels and their title are as wide as each other.
 std::string lay_out(std::string titles, const std::vector<std::string>& labels, const std::vector<TableColumn>& columns,
                     const Painter& paint) {
     for (const TableColumn& column : columns) titles += "  " + pad_left(column.title, column.width());
@@ -155,7 +155,7 @@ std::vector<TableColumn> number_columns(const std::vector<Statistics>& rows) {
     return columns;
 }
 
-/// Neighbouring bins added up, or bins drawn several columns wide, so that every column stands for equally many values.
+/// Neighboring bins added up, or bins drawn several columns wide, so that every column stands for equally many values.
 std::vector<std::uint64_t> resample(const std::vector<std::uint64_t>& counts) {
     std::vector<std::uint64_t> columns;
     const std::size_t merged = (counts.size() + plot_columns - 1) / plot_columns;

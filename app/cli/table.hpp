@@ -27,7 +27,7 @@ struct TableHeading {
 };
 TableHeading heading_of(const io::ImageResult& result, const TableStyle& style);
 
-/// Block of text: heading, a row a channel, the histograms, each with the axis of its values, and the files
+/// Block of text: heading, one row per channel, the histograms, each with the axis of its values, and the files
 /// written, if any. Lines have at most 100 columns but for long paths.
 std::string format_table(const TableHeading& heading, const std::vector<Statistics>& rows,
                          const std::vector<io::PlotPanel>& panels, std::string_view written, const TableStyle& style);
@@ -35,7 +35,7 @@ std::string format_table(const TableHeading& heading, const std::vector<Statisti
 /// Lines with the mean and std that training code takes; empty where there are none.
 std::string format_training(const io::TrainingNumbers& numbers, const TableStyle& style);
 
-/// Block of text: a line a row of a set's groups, each with the name of its group, under a heading.
+/// Block of text: one line per row of a set's groups, each with the name of its group, under a heading.
 std::string format_groups(const std::vector<std::pair<std::string, SummaryRow>>& rows, const TableStyle& style);
 
 /// The text with control characters, which could steer a terminal, and bytes that are no UTF-8 replaced by `?`.

@@ -3,7 +3,7 @@
 
 namespace gpuhist::app {
 
-/// Prints the licences of gpuhist and of what is compiled into it, in full, and the names of those of the libraries
+/// Prints the licenses of gpuhist and of what is compiled into it, in full, and the names of those of the libraries
 /// that it loads. Returns an ExitCode.
 int show_licenses();
 

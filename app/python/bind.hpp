@@ -1,5 +1,5 @@
-/// Bindings: the parts of the module gpuhist._native, a file each. Arguments are checked by the package; docstrings for
-/// people are there too, but for those of Statistics, which come from the table of columns.
+/// Bindings: the parts of the module gpuhist._native, one file each. Arguments are checked by the package; docstrings
+/// for people are there too, but for those of Statistics, which come from the table of columns.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -118,7 +118,7 @@ void bind_images(nb::module_& module) {
                 const auto mask = app::mask_of(picture.image);
                 return nb::bytes(mask.data(), mask.size());
             },
-            "A byte a pixel, 1 where a sample of this picture is not 0.");
+            "One byte per pixel, 1 where a sample of this picture is not 0.");
     module.def(
         "measure",
         [](const ImageView& view, const Asked& asked, const Picture* picture) { return measure(view, asked, picture); },

@@ -1,4 +1,4 @@
-/// What is asked for: of a measurement, and of a normalised copy.
+/// What is asked for: of a measurement, and of a normalized copy.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-/// Analysers on a GPU's stream: of images, and of regions.
+/// Analyzers on a GPU's stream: of images, and of regions.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -71,7 +71,7 @@ void bind_stream(nb::module_& module) {
         .def_ro("bytes", &ResultLayout::bytes, "Bytes of one image's result; the next one's starts there.")
         .def_ro("counts_offset", &ResultLayout::counts_offset, "Bytes to the counts, uint64[rows][bins].")
         .def_ro("tables_offset", &ResultLayout::tables_offset,
-                "Bytes to the lookup tables of a normalised u8 or u16 image; else 0.")
+                "Bytes to the lookup tables of a normalized u8 or u16 image; else 0.")
         .def_ro("details_offset", &ResultLayout::details_offset,
                 "f32: bytes to what only Analyzer.read needs; else 0.");
     nb::class_<StreamAnalyzer>(module, "StreamAnalyzer")

@@ -1,4 +1,4 @@
-/// Images in memory: read, measured and normalised by engines that are kept for the next call.
+/// Images in memory: read, measured and normalized by engines that are kept for the next call.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Asked {
     std::optional<double> white;
     std::string engine = "auto";
     int gpu = 0;
-    Validity validity;            ///< which samples count
+    Validity validity;            ///< rules for valid samples
     bool nodata_of_file = false;  ///< beside its values that which a file says stands for no data
 
     /// Request for an engine; `picture` is that of the image, where there is one, and says what its file does. Throws
@@ -99,7 +99,7 @@ struct Picture {
 
 /// Measures an image in host memory, of a picture where there is one.
 std::shared_ptr<Measurement> measure(const ImageView& image, const Asked& asked, const Picture* picture);
-/// Writes the normalised copy of an image in host memory; of `asked` the samples that count, and the engine.
+/// Writes the normalized copy of an image in host memory; of `asked` the valid samples, and the engine.
 void normalize(const ImageView& image, const MutableImageView& output, const Normalization& normalization,
                const Asked& asked);
 

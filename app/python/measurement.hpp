@@ -49,7 +49,7 @@ struct Measurement {
     /// Value of any percentile, in percent, of the channel of a row that is there; absent where it is undefined. Throws
     /// InvalidArgument for an f32 image that was not asked for it.
     std::optional<double> percentile(const Row& row, double percent) const;
-    /// Counts of the channel of a row, one a value; of `all`, those of colours and bands together. Throws
+    /// Counts of the channel of a row, one per value; of `all`, those of colors and bands together. Throws
     /// InvalidArgument for depths that are not counted by value.
     std::vector<std::uint64_t> counts(const Row& row) const;
     /// Analysis with a count for each value that the type has, where samples are counted so; that of a region has

@@ -16,7 +16,7 @@
 namespace gpuhist::python {
 namespace {
 
-/// Analyser, and memory for one result, that serve one call at a time.
+/// Analyzer, and memory for one result, that serve one call at a time.
 struct Lane {
     StreamPlan plan;
     StreamAnalyzer analyzer;
@@ -24,14 +24,14 @@ struct Lane {
     std::size_t bytes = 0;  ///< of it
 };
 
-/// Verdict on a plan: whether an analyser that was planned as `made` serves it.
+/// Verdict on a plan: whether an analyzer that was planned as `made` serves it.
 bool serves(const StreamPlan& made, const StreamPlan& plan) {
     return std::tie(made.depth, made.channels, made.bins, made.normalize, made.gpu) ==
                std::tie(plan.depth, plan.channels, plan.bins, plan.normalize, plan.gpu) &&
            made.classified_pixels >= plan.classified_pixels;
 }
 
-/// Lanes that nobody uses at present. An analyser loads kernels and takes memory, so that it is kept.
+/// Lanes that nobody uses at present. An analyzer loads kernels and takes memory, so that it is kept.
 class Lanes {
   public:
     static Lanes& all() {
@@ -76,7 +76,7 @@ void wait_for(int gpu, std::uintptr_t stream) {
     check(status, "cudaStreamSynchronize");
 }
 #else
-void wait_for(int, std::uintptr_t) {}  // there is no analyser without CUDA
+void wait_for(int, std::uintptr_t) {}  // there is no analyzer without CUDA
 #endif
 
 std::shared_ptr<Measurement> measurement_of(Analysis analysis, const Asked& asked, std::int64_t width,

@@ -16,7 +16,7 @@ namespace gpuhist::app {
 
 /// State of a run between two inputs.
 struct Checkpoint {
-    int pass = 1;                            ///< 2: images are normalised by the tables of the whole set
+    int pass = 1;                            ///< 2: images are normalized by the tables of the whole set
     bool complete = false;                   ///< nothing is left to do but to give files their names
     std::uint64_t inputs = 0;                ///< done in this pass, of all that are listed
     std::string paths_hash;                  ///< of these

@@ -60,7 +60,7 @@ class EnginePool {
 
     class StripTask;
     /// Begins the analysis of an image that comes in strips, as Engine::analyze_strips, on an engine of its own. What
-    /// the GPU does not count so goes to the CPU if the choice of an engine is ours. Throws as make_engine too.
+    /// the GPU cannot count so goes to the CPU if the choice of an engine is ours. Throws as make_engine too.
     StripTask analyze_strips(const ImageView& image, const AnalysisRequest& request, Analysis& result,
                              const Normalization* copies, bool alone);
     /// Takes note that the GPU failed amid an image. Returns whether the CPU does the rest: the choice is ours.

@@ -11,7 +11,7 @@
 namespace gpuhist::app {
 namespace {
 
-/// Reason why the engine makes no normalised copy of an image, or nothing: bands have no luma.
+/// Reason why the engine makes no normalized copy of an image, or nothing: bands have no luma.
 std::string no_copy(const io::Image& file, const Normalization& normalization) {
     const bool bands = file.samples == Samples::bands || file.samples == Samples::color_bands;
     if (bands && file.pixels.channels() > 1 && normalization.joint && traits_of(normalization.mode).joint_by_luma)
@@ -76,7 +76,7 @@ void Measurer::apply_luts(const ImageView& view, Samples samples, const Analysis
     settle_copy(view, request, options_.normalization.valid_only, output, threads_of_copy_);
 }
 
-/// Normalisation of an image.
+/// Normalization of an image.
 Normalization Measurer::normalization_of(const io::Image& file) const {
     Normalization normalization = options_.normalization;
     if (file.samples == Samples::gray_alpha) normalization.joint = false;  // gray is all that there is
@@ -87,7 +87,7 @@ Normalization Measurer::normalization_of(const io::Image& file) const {
 void Measurer::ask_for_copy(Image& image, Job& job) const {
     if (const std::string why = no_copy(image.file, options_.normalization); !why.empty()) {
         image.outcome->not_written.push_back(
-            {"output", image.outcome->input.path + ": no normalised copy " + why + " is made"});
+            {"output", image.outcome->input.path + ": no normalized copy " + why + " is made"});
         image.writes.normalized = false;
         return;
     }

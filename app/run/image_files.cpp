@@ -78,7 +78,7 @@ std::vector<std::string> ImageFiles::write(Outcome& outcome, const Writes& write
             outcome.not_written.push_back(*failure);
         return true;
     };
-    // The files of an image that is alone have a thread each but the last, which has this one: encoding takes longer
+    // The files of an image that is alone have one thread each but the last, which has this one: encoding takes longer
     // than all else.
     std::vector<std::pair<std::string, std::future<std::optional<Failure>>>> pending;
     for (auto& [suffix, writer] : files) {

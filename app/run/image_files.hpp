@@ -17,7 +17,7 @@
 
 namespace gpuhist::app {
 
-/// Normalised copy of an image: its pixels, or the file into which they were written already.
+/// Normalized copy of an image: its pixels, or the file into which they were written already.
 struct Copy {
     cv::Mat pixels{};
     Depth depth{};
@@ -36,7 +36,7 @@ class ImageFiles {
     /// of those that were.
     std::vector<std::string> write(Outcome& outcome, const Writes& writes, const Histogram& histogram,
                                    const io::PlotPanel& panel, Copy& copy, Samples samples) const;
-    /// Begins the file of a normalised copy. Throws IoError.
+    /// Begins the file of a normalized copy. Throws IoError.
     io::NewFile open_copy(const Input& input, Depth depth, Samples samples) const;
 
   private:

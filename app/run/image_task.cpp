@@ -122,7 +122,7 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
     if (options_.regions_asked()) return "its regions are measured";
     if (masks_.any() && facts.turned) return "its mask lies as it is shown, and it is stored otherwise";
     if (!copied) return {};
-    const std::string copy = "a normalised copy is made of it, and ";
+    const std::string copy = "a normalized copy is made of it, and ";
     if (facts.turned) return copy + "it is to be turned";
     if (facts.bands) return copy + "it has bands";
     if (options_.copy_size > 0) return copy + "that is to be made smaller";
@@ -146,7 +146,7 @@ bool Measurer::needs_values(const Image& image) const {
     return summed_ || values_kept_ || (drawn && io::plot_needs_values(image.analysis, options_.plots.range));
 }
 
-/// Facts about an image that was analysed.
+/// Facts about an image that was analyzed.
 io::ImageInfo Measurer::info_of(const Image& image) const {
     return {image.outcome->input.path,
             image.view.width,
@@ -217,7 +217,7 @@ std::shared_ptr<const Validity> Measurer::validity_of(Image& image) const {
     return std::make_shared<const Validity>(std::move(validity));
 }
 
-/// The engine's task: to analyse the image, and to normalise it where that is asked.
+/// The engine's task: to analyze the image, and to normalize it where that is asked.
 Task Measurer::task_of(Image& image) const {
     Task task;
     Job& job = task.job;

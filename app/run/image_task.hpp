@@ -68,12 +68,12 @@ class Measurer {
         detail_ = detail;
         values_kept_ = values;
     }
-    /// Images are normalised by these LUTs from now on.
+    /// Images are normalized by these LUTs from now on.
     void use_luts(std::vector<LutSet> luts) { luts_ = std::move(luts); }
-    /// Images are normalised from now on, and nothing else is done.
+    /// Images are normalized from now on, and nothing else is done.
     void begin_second_pass() { pass_ = 2; }
 
-    /// Reads and analyses each input and writes the files about it, up to one that ends the run. Throws nothing. Safe
+    /// Reads and analyzes each input and writes the files about it, up to one that ends the run. Throws nothing. Safe
     /// to call from several threads.
     void measure(Batch& batch);
 
@@ -104,7 +104,7 @@ class Measurer {
     Normalization normalization_of(const io::Image& file) const;
     /// Memory for a copy.
     cv::Mat copy_of(const io::Image& file, Depth depth) const;
-    /// Makes a normalised copy as small as it is wanted.
+    /// Makes a normalized copy as small as it is wanted.
     void reduce(cv::Mat& copy, Depth depth, const io::Image& file) const;
     std::uint64_t most_copies() const;
     void write_results(Image& image, StageClock& clock) const;

@@ -37,17 +37,17 @@ struct Options {
     GroupBy group_by = GroupBy::none;
     Normalization normalization;
     bool normalize = false;             ///< was asked for by more than --write: of what a directory or list holds too
-    bool linked = false;                ///< all images are normalised by one table, that of the whole set
+    bool linked = false;                ///< all images are normalized by one table, that of the whole set
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
-    std::int64_t copy_size = 0;         ///< longest side of normalised copies; 0: they are as large as their images
+    std::int64_t copy_size = 0;         ///< longest side of normalized copies; 0: they are as large as their images
     Percentiles percentiles;            ///< that have a column
     std::optional<double> white;        ///< value that stands for white in every image; absent: the image's own
-    Validity validity;                  ///< which samples count
+    Validity validity;                  ///< rules for valid samples
     bool nodata_of_file = false;        ///< beside its values that which a file says stands for no data
-    std::string masks;        ///< an image, or a directory of such, of which 0 says that a pixel does not count
-    std::string labels;       ///< a label image, or a directory of such: regions
-    bool label_zero = false;  ///< label 0 is a region too
+    std::string masks;                  ///< an image, or a directory of such, that is 0 at masked pixels
+    std::string labels;                 ///< a label image, or a directory of such: regions
+    bool label_zero = false;            ///< label 0 is a region too
     std::vector<Rectangle> rectangles;  ///< regions of every image
     std::string rectangles_from;        ///< a file that has others, of some images
     bool clip_rectangles = false;       ///< to the image; else one that leaves it is an error

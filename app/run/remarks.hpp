@@ -22,7 +22,7 @@ std::vector<Remark> remarks_on(const io::Image& file);
 /// Remarks on the numbers of an image, which refer to its white, or to the one that was asked for.
 std::vector<Remark> remarks_on(const io::ImageResult& image, const std::optional<double>& asked_white);
 
-/// Remarks on a normalised copy that differs from the image in nothing, or not in some channels. That an image fills
+/// Remarks on a normalized copy that differs from the image in nothing, or not in some channels. That an image fills
 /// its range already is worth one only where a copy was asked for.
 std::vector<Remark> remarks_on_copy(const Analysis& image, const Normalization& normalization, bool asked);
 

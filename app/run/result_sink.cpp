@@ -490,7 +490,7 @@ void Results::finish() {
     if (!begun_ && sharded_ && options_.inputs.manifest) begin_files();  // a shard may have no lines
     if (!begun_) return;
     if (checkpoint_.pass == 2 && !complete_ && files_hash_.text() != checkpoint_.shard.inputs_hash) {
-        console_.say("other images were there in the second pass than in the first: some may not be normalised");
+        console_.say("other images were there in the second pass than in the first: some may not be normalized");
         ++checkpoint_.errors["other"];
     } else if (checkpoint_.pass == 2 && !complete_ && stamps_.text() != checkpoint_.first_stamps) {
         console_.say(

@@ -44,7 +44,7 @@ class Results {
     void begin_second_pass();
     /// Tells whether the first pass failed at this input. To be asked in the order of the inputs.
     bool is_bad(const Input& input);
-    /// LUTs that normalise the whole set. Throws InvalidArgument.
+    /// LUTs that normalize the whole set. Throws InvalidArgument.
     std::vector<LutSet> luts() const;
     /// Takes note of an input that was done before. Throws UsageError, at the last of them, where they are others now,
     /// or files were replaced.
@@ -115,7 +115,7 @@ class Results {
     RowFile rows_;     ///< stats.csv, or all rows of a shard
     RowFile regions_;  ///< regions.csv
     RowFile errors_;   ///< errors.csv, which a shard has none of
-    RowFile bad_;      ///< index and page of inputs that a second pass leaves out, a line each
+    RowFile bad_;      ///< index and page of inputs that a second pass leaves out, one line each
     std::ifstream bad_lines_;
     std::optional<std::pair<std::uint64_t, std::uint64_t>> next_bad_;  ///< index and page
     const std::shared_ptr<io::FrequencyFile> values_;

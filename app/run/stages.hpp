@@ -13,7 +13,7 @@ namespace gpuhist::app {
 /// all.
 enum class Stage : std::uint8_t { list, memory, read, decode, engine, analyze, write, rows };
 inline constexpr std::array<const char*, 8> stage_names{
-    "list", "wait for memory", "read", "decode", "wait for an engine", "analyse", "write", "rows"};
+    "list", "wait for memory", "read", "decode", "wait for an engine", "analyze", "write", "rows"};
 
 /// Time that all threads together have spent on each stage.
 class StageTimes {

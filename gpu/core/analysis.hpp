@@ -1,4 +1,4 @@
-// Rows of an analysis: which there are, how they are laid out, and what colours are together.
+// Rows of an analysis: which there are, how they are laid out, and what colors are together.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace gpuhist::core {
 
-/// Colours that joint normalisations take together.
+/// Colors that joint normalizations take together.
 inline constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue};
 
-/// Verdict on a channel: whether it is in `all`, a colour or a band.
+/// Verdict on a channel: whether it is in `all`, a color or a band.
 constexpr bool is_pooled(Channel channel) {
     return is_color(channel) || is_band(channel);
 }
@@ -27,7 +27,7 @@ bool has_pooled(const Channels& channels) {
     return pooled > 1;
 }
 
-/// Rows of an image of 1, 3 or 4 channels: where there are colours, luma is one more.
+/// Rows of an image of 1, 3 or 4 channels: where there are colors, luma is one more.
 constexpr int rows_of_channels(int channels) {
     return channels == 1 ? 1 : channels + 1;
 }
@@ -49,16 +49,16 @@ void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bi
 /// Takes NaN and ±Inf out of the counts of f16 codes, into fields of their own.
 void set_apart_non_finite(ChannelAnalysis& channel);
 
-/// Sets the numbers of samples of every channel: an image's pixels, and how many of them count.
+/// Sets the numbers of samples of every channel: an image's pixels, and how many of them are unmasked.
 void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
 
 /// Sums and extremes of a channel's codes, of 8 or 16 bits.
 Brightness brightness_of(const ChannelAnalysis& channel);
 
-/// Counts of colours and bands, those there are, added up; `sum` is overwritten.
+/// Counts of colors and bands, those there are, added up; `sum` is overwritten.
 void sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum);
 
-/// Sorted samples of colours and bands, those there are.
+/// Sorted samples of colors and bands, those there are.
 FrequencyTable values_of_pooled(const Analysis& analysis);
 
 }  // namespace gpuhist::core

@@ -21,7 +21,7 @@ inline double any_bin_edge(const Range& range, std::uint32_t bins, std::uint32_t
 }
 
 /// Bins of f32 samples: bin i holds v when edge(i) ≤ v < edge(i + 1), with the edges that are written beside the
-/// counts. The division estimates the bin, its neighbours' edges decide: as numpy.histogram in float64.
+/// counts. The division estimates the bin, its neighbors' edges decide: as numpy.histogram in float64.
 struct FloatBins {
     double lower = 0, upper = 1, scale = 1;
     std::uint32_t bins = 1;

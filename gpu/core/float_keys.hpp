@@ -23,7 +23,7 @@ GPUHIST_HD inline float key_float(std::uint32_t key) {
     return value;
 }
 
-/// Digits of a key are two of 16 bits. Values that share the high one are neighbours.
+/// Digits of a key are two of 16 bits. Values that share the high one are neighbors.
 inline constexpr std::uint32_t digit_values = 65536;
 GPUHIST_HD constexpr std::uint16_t high_digit(std::uint32_t key) {
     return static_cast<std::uint16_t>(key >> 16);

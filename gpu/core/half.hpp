@@ -11,7 +11,7 @@
 
 namespace gpuhist::core {
 
-/// Float of the same value. A loop over it is vectorised.
+/// Float of the same value. A loop over it is vectorized.
 GPUHIST_HD inline float to_float(Half half) {
     const std::uint32_t magnitude = half.bits & 0x7FFFu, sign = std::uint32_t{half.bits} << 16 & 0x80000000u;
     // Digits and exponent as those of a float that is too small by 2^112: a product, which is exact, mends subnormal
@@ -54,7 +54,7 @@ inline Half to_half(double value) {
     const double rounded = single;
     if (rounded == value || value != value) return to_half(single);
     auto bits = std::bit_cast<std::uint32_t>(single);
-    if (std::fabs(rounded) > std::fabs(value)) --bits;  // towards zero
+    if (std::fabs(rounded) > std::fabs(value)) --bits;  // toward zero
     return to_half(std::bit_cast<float>(bits | 1));
 }
 

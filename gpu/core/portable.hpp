@@ -1,5 +1,5 @@
 // Functions marked GPUHIST_HD are compiled for the host and, in CUDA files, for the device: one formula, both engines.
-// GPUHIST_HD_CALLED: not inlined there, since fetching the instructions takes longest of what runs once a launch.
+// GPUHIST_HD_CALLED: not inlined there, since fetching the instructions takes longest of what runs once per launch.
 #pragma once
 
 #ifdef __CUDACC__

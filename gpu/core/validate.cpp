@@ -87,7 +87,7 @@ void validate_kept(const ImageView& image, const Normalization& normalization) {
     const Depth depth = normalized_depth(image.depth, normalization);
     if (normalization.valid_only && depth != image.depth)
         refuse(std::string("copy in ") + to_string(depth) + " of an image of " + to_string(image.depth) +
-               ": samples that do not count cannot stay as they are");
+               ": excluded samples cannot stay as they are");
 }
 
 void validate_output(const ImageView& image, Depth depth, const MutableImageView& output) {

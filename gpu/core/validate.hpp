@@ -20,7 +20,7 @@ void validate(const ImageView& image, const AnalysisRequest& request);
 void validate_labels(const ImageView& image, const ImageView& labels);
 void validate(const Normalization& normalization);
 void validate(const Range& range);
-/// A copy of `image`, of which not all samples count, may leave these as they are: in its own depth alone.
+/// A copy of `image` may leave excluded samples as they are: in its own depth alone.
 void validate_kept(const ImageView& image, const Normalization& normalization);
 /// `output` must be a copy of `image` of this depth.
 void validate_output(const ImageView& image, Depth depth, const MutableImageView& output);

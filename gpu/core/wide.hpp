@@ -92,7 +92,7 @@ class Wide {
     }
     friend bool operator==(const Wide& a, const Wide& b) { return a.words_ == b.words_; }
 
-    /// value / divisor, towards zero, and whether that left a remainder.
+    /// value / divisor, toward zero, and whether that left a remainder.
     std::pair<Wide, bool> divided_by(std::uint64_t divisor) const {
         Wide quotient = magnitude();
         std::uint64_t remainder = 0;

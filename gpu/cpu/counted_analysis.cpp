@@ -92,8 +92,8 @@ GPUHIST_SIMD void sum_block(const std::uint16_t* luma, int pixels, Sums& sums) {
 
 // ---- counting -----------------------------------------------------------------------------------------------------
 
-/// Tables of one worker. 8 bits: several copies each, taken in turn by neighbouring pixels, so that equal
-/// neighbours do not wait for each other's store; they fit the innermost cache.
+/// Tables of one worker. 8 bits: several copies each, taken in turn by neighboring pixels, so that equal
+/// neighbors do not wait for each other's store; they fit the innermost cache.
 template <class Sample>
 struct Table {
     static constexpr int values = 1 << 8 * sizeof(Sample), copies = sizeof(Sample) == 1 ? 4 : 1;

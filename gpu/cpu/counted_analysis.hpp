@@ -13,14 +13,14 @@
 
 namespace gpuhist::cpu {
 
-/// Analyser of images whose values are counted one by one. Owns its workspace and reuses it.
+/// Analyzer of images whose values are counted one by one. Owns its workspace and reuses it.
 class CountedAnalyzer {
   public:
     /// Counts an image as a request wants it.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request, Analysis& result);
 
     /// Analysis of an image that comes in strips, in one pass: begins it, takes rows, and completes the result. What
-    /// was begun and not completed leaves counts behind, so that the analyser is of no more use.
+    /// was begun and not completed leaves counts behind, so that the analyzer is of no more use.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result);
     void take(Workers& workers, const ImageView& strip);
     /// Returns that there is no other pass.
@@ -31,7 +31,7 @@ class CountedAnalyzer {
 
     /// Sums within a round of pixels; a cache line of its own for each worker.
     struct alignas(64) Sums {
-        std::uint64_t pixels = 0;  ///< that count
+        std::uint64_t pixels = 0;  ///< unmasked
         std::uint64_t sum = 0, squares = 0;
         std::uint32_t minimum = ~0u, maximum = 0;
     };
@@ -48,7 +48,7 @@ class CountedAnalyzer {
     bool luma_ = false;
     /// Counts to which each table goes; null for those that are not counted.
     std::array<std::uint64_t*, max_tables> totals_{};
-    std::uint64_t rows_pixels_ = 0, pixels_ = 0;  ///< that came, and of them those that count
+    std::uint64_t rows_pixels_ = 0, pixels_ = 0;  ///< that came, and the unmasked of them
     core::u128 squares_ = 0;
     Brightness brightness_;
     std::int64_t round_ = 0;  ///< pixels that came since counters were gathered

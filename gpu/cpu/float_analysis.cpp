@@ -47,7 +47,7 @@ GPUHIST_SIMD void brief_moments_loop(const float* values, int samples, const cor
     add_terms<2>(values, samples, terms, sums);
 }
 
-/// Counts each row's high digits: neighbours of one row may be equal, so the rows take turns.
+/// Counts each row's high digits: neighbors of one row may be equal, so the rows take turns.
 template <int rows>
 void count_high_digits(const std::uint16_t (&high)[color_rows][block_pixels], int pixels, std::uint32_t* counts) {
     for (int i = 0; i < pixels; ++i)
@@ -65,7 +65,7 @@ void in_order(std::vector<OrderStatistic>& order) {
 
 /// Findings of one thread.
 struct FloatAnalyzer::Worker {
-    std::uint64_t pixels = 0;  ///< sweep 1: that count
+    std::uint64_t pixels = 0;  ///< sweep 1: unmasked
     /// Sweep 1: by high digit, `digit_values` a row, of one row several copies; all zero between calls.
     std::vector<std::uint32_t> high;
     Extremes extremes[color_rows];
@@ -207,7 +207,7 @@ void FloatAnalyzer::end_extremes() {
     }
 }
 
-/// Adds up what colours are together, and chooses the pivots.
+/// Adds up what colors are together, and chooses the pivots.
 void FloatAnalyzer::prepare_full() {
     RowState& pooled = *states_[core::pooled_row];
     if (rows_ > 1)

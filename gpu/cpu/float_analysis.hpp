@@ -17,18 +17,18 @@
 
 namespace gpuhist::cpu {
 
-/// Analyser of f32 images. Owns its workspace and reuses it.
+/// Analyzer of f32 images. Owns its workspace and reuses it.
 class FloatAnalyzer {
   public:
     FloatAnalyzer();
     ~FloatAnalyzer();
 
-    /// Analyses an f32 image; with `stretch` in full, and the order statistics hold its nearest ranks too.
+    /// Analyzes an f32 image; with `stretch` in full, and the order statistics hold its nearest ranks too.
     void analyze(Workers& workers, const ImageView& image, const AnalysisRequest& request,
                  const std::optional<plan::Stretch>& stretch, Analysis& result);
 
     /// Analysis of an image that comes in strips, once for each sweep: begins it, and takes the rows of a pass. What
-    /// was begun and not finished leaves counts behind, so that the analyser is of no more use.
+    /// was begun and not finished leaves counts behind, so that the analyzer is of no more use.
     void begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
                const std::optional<plan::Stretch>& stretch = std::nullopt);
     void take(Workers& workers, const ImageView& strip);
@@ -83,7 +83,7 @@ class FloatAnalyzer {
     std::int64_t came_ = 0;  ///< pixels that came in the first sweep
     int rows_ = 0;           ///< 1, 4 or 5
     bool brief_ = false;
-    std::uint64_t pixels_ = 0;   ///< of the image, that count
+    std::uint64_t pixels_ = 0;   ///< of the image, unmasked
     std::vector<float> voters_;  ///< samples from all over the image
     struct Plan;
     std::unique_ptr<Plan> plan_;  ///< of the sweeps after the first

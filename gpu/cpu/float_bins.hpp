@@ -12,7 +12,7 @@
 
 namespace gpuhist::cpu {
 
-/// Small tables are kept several times, taken in turn by neighbouring samples, so that equal neighbours do not wait for
+/// Small tables are kept several times, taken in turn by neighboring samples, so that equal neighbors do not wait for
 /// each other's store. Of few bins all copies fit the innermost cache.
 inline constexpr int most_copies = 4;
 inline constexpr std::uint32_t few_bins = 1024;

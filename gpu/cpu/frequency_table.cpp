@@ -139,7 +139,7 @@ std::vector<FrequencyTable> count_frequencies(const ImageView& image, const std:
     core::validate(image, request);
     if (traits_of(image.depth).counting != Counting::bins) throw InvalidArgument("counts of values are for f32 images");
     if (samples == Samples::gray_alpha && image.channels != 4)
-        throw InvalidArgument("gray and alpha are four samples a pixel");
+        throw InvalidArgument("gray and alpha are four samples per pixel");
     if (image.memory != Memory::host) throw InvalidArgument("counts of values: the image lies in device memory");
     if (request.validity || (image.mask && !core::is_swept(image))) {
         cpu::Workers workers(1);

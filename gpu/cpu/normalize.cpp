@@ -311,7 +311,7 @@ void Normalizer::apply_sorted(Workers& workers, const ImageView& image, const An
     });
 }
 
-/// Counts over equal bins from the extremes of colours and luma, and the table of each colour; null: samples stay as
+/// Counts over equal bins from the extremes of colors and luma, and the table of each color; null: samples stay as
 /// they are.
 void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
                                    FloatAnalyzer& floats, const float* (&tables)[3], Range& range) {
@@ -403,10 +403,10 @@ namespace gpuhist {
 
 namespace {
 
-/// Tables that take the one for gray for each colour.
+/// Tables that take the one for gray for each color.
 LutSet gray_for_colors(const LutSet& tables) {
     const LutSet::Lut* gray = tables.find(Channel::gray);
-    if (!gray) throw InvalidArgument("tables without one for gray: the image has no colours");
+    if (!gray) throw InvalidArgument("tables without one for gray: the image has no colors");
     LutSet three{tables.depth, tables.mode, false, {}, tables.copies};
     for (const Channel color : core::colors) three.luts.emplace_back(*gray).channel = color;
     return three;
@@ -422,7 +422,7 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
         throw InvalidArgument("there is no lookup table for bands");
     core::validate_swept(image);
     if (samples == Samples::gray_alpha) {
-        if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples a pixel");
+        if (image.channels != 4) throw InvalidArgument("gray and alpha are four samples per pixel");
         return apply_luts(gray_for_colors(tables), image, output, threads);
     }
     core::validate_output(image, tables.copy_depth(), output);
@@ -431,8 +431,8 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
         throw InvalidArgument(std::string("tables of ") + to_string(tables.depth) + " do not fit an image of " +
                               to_string(image.depth));
     if (!tables.find(image.channels == 1 ? Channel::gray : Channel::red))
-        throw InvalidArgument(image.channels == 1 ? "tables without one for gray: the image has no colours"
-                                                  : "tables without one for colours: the image has them");
+        throw InvalidArgument(image.channels == 1 ? "tables without one for gray: the image has no colors"
+                                                  : "tables without one for colors: the image has them");
     if (threads < 1) throw InvalidArgument("tables: " + std::to_string(threads) + " threads: at least 1");
     cpu::Workers workers(threads);
     switch (traits_of(image.depth).counting) {

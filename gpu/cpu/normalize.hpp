@@ -1,4 +1,4 @@
-// Normalised copies, once the image is analysed.
+// Normalized copies, once the image is analyzed.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace gpuhist::cpu {
 
-/// Writer of normalised copies. Owns its tables and reuses them.
+/// Writer of normalized copies. Owns its tables and reuses them.
 class Normalizer {
   public:
     /// Writes the copy of an image that is not f32, of the output's depth. `analysis` has luma where that decides.
@@ -21,7 +21,7 @@ class Normalizer {
                      const Normalization& normalization, const MutableImageView& output);
 
     /// Writes the copy of an f32 image; the analysis holds the nearest ranks where the mode needs them, and `floats`
-    /// counts `counted` again where it needs counts: the image that was analysed.
+    /// counts `counted` again where it needs counts: the image that was analyzed.
     void apply_floats(Workers& workers, const ImageView& image, const ImageView& counted, const Analysis& analysis,
                       const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
 
@@ -34,7 +34,7 @@ class Normalizer {
     void fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
                            FloatAnalyzer& floats, const float* (&tables)[3], Range& range);
 
-    std::vector<std::uint64_t> counts_;  ///< of the colours together; f32: over equal bins, a row each
+    std::vector<std::uint64_t> counts_;  ///< of the colors together; f32: over equal bins, one row each
     std::vector<std::byte> tables_;      ///< values of the output's type, a table for each interleaved channel
 };
 

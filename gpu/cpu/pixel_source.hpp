@@ -1,5 +1,5 @@
-// Pixel sources: a view, and which of its pixels count. Accumulators are shown samples that count, and know neither
-// where these lay nor why others are left out.
+// Pixel sources: a view, and its unmasked pixels. Accumulators are shown samples of these, and know neither where they
+// lay nor why others are left out.
 #pragma once
 
 #include <algorithm>
@@ -45,12 +45,12 @@ void for_pieces(const BasicImageView<Void>& image, std::int64_t begin, std::int6
     }
 }
 
-/// Validity of which every pixel counts: the question compiles to nothing.
+/// Validity that masks no pixel: the question compiles to nothing.
 struct EveryPixel {
     static constexpr bool every = true;
 };
 
-/// Validity by a mask: a byte a pixel, 0 where it does not count.
+/// Validity by a mask: one byte per pixel, 0 where it is masked.
 struct MaskedPixels {
     static constexpr bool every = false;
     const std::uint8_t* mask;
@@ -84,7 +84,7 @@ GPUHIST_SIMD inline int count_set(const std::uint8_t* bytes, int count) {
 }
 
 /// Copies the pixels whose bytes are not 0. Returns how many. There is room for 16 bytes behind all pixels. The loop
-/// has no branch to be mispredicted: every pixel is copied, and the next one over it where it does not count.
+/// has no branch to be mispredicted: every pixel is copied, and the next one over it where it is masked.
 template <int channels, class Sample>
 int gather_set(const Sample* samples, const std::uint8_t* bytes, int pixels, Sample* to) {
     static const bool wide = avx2::supported();
@@ -99,14 +99,14 @@ int gather_set(const Sample* samples, const std::uint8_t* bytes, int pixels, Sam
     return filled;
 }
 
-/// Pixels of a view that count.
+/// Unmasked pixels of a view.
 template <class Validity>
 struct PixelSource {
     ImageView image;
     Validity counts;
 };
 
-/// Choice of the pixels that count, made in this place alone: calls `use` with the source of an image.
+/// Choice of the unmasked pixels, made in this place alone: calls `use` with the source of an image.
 template <class Use>
 decltype(auto) with_pixel_source(const ImageView& image, const Use& use) {
     if (!image.mask) return use(PixelSource<EveryPixel>{image, {}});
@@ -114,8 +114,8 @@ decltype(auto) with_pixel_source(const ImageView& image, const Use& use) {
         image, {image.mask, image.height == 1 ? image.width : image.mask_row_bytes, image.width}});
 }
 
-/// Walk over those of the pixels [begin, end) that count: pieces are parts of rows in which all do or, at most
-/// `block_pixels`, copies without the others.
+/// Walk over the unmasked ones of the pixels [begin, end): pieces are parts of rows without masked pixels or, at most
+/// `block_pixels`, copies without them.
 template <class Sample, class Validity, class Piece>
 void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Piece& piece) {
     if constexpr (Validity::every) {
@@ -130,7 +130,7 @@ void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::in
                                             : &gather_set<4, Sample>;
         std::int64_t number = begin;
         for_pieces<const Sample>(source.image, begin, end, [&](const Sample* samples, std::int64_t pixels) {
-            std::int64_t whole = 0;  // pixels before the block that all count, and are not yet shown
+            std::int64_t whole = 0;  // unmasked pixels before the block that are not yet shown
             for (std::int64_t done = 0; done < pixels; done += block_pixels) {
                 const int part = static_cast<int>(std::min(block_pixels, pixels - done));
                 const std::uint8_t* const bytes = source.counts.bytes(number, part, storage);
@@ -151,7 +151,7 @@ void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::in
     }
 }
 
-/// Walk over those of the pixels [begin, end) that count, in blocks of at most `block_pixels`.
+/// Walk over the unmasked ones of the pixels [begin, end), in blocks of at most `block_pixels`.
 template <class Sample, class Validity, class Block>
 void for_blocks(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Block& block) {
     for_pieces<Sample>(source, begin, end, [&](const Sample* samples, std::int64_t pixels) {

@@ -10,16 +10,16 @@
 
 namespace gpuhist::cpu {
 
-/// Rows of an f32 image: as the channels of its Analysis; grey is row 0 alone.
+/// Rows of an f32 image: as the channels of its Analysis; gray is row 0 alone.
 enum Row { red_row, green_row, blue_row, luma_row, alpha_row, color_rows };
 
-/// Row of colour c < 3, by position in the pixel.
+/// Row of color c < 3, by position in the pixel.
 inline int row_of_color(ChannelOrder order, int c) {
     const Positions at(order);
     return c == at.red ? red_row : c == at.green ? green_row : blue_row;
 }
 
-/// Block of an f32 image, a plane a row.
+/// Block of an f32 image, one plane per row.
 struct Planes {
     alignas(64) float values[color_rows][block_pixels];
 };

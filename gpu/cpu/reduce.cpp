@@ -108,7 +108,7 @@ class Areas {
     std::vector<std::uint64_t> sums_;
 };
 
-/// Reducer of integers whose colours are weighted by alpha, the fourth channel.
+/// Reducer of integers whose colors are weighted by alpha, the fourth channel.
 template <class Sample>
 class AlphaAreas {
   public:

@@ -31,7 +31,7 @@ struct ChosenDigits {
     std::uint16_t high[most], usual[most];  ///< `usual`: the low digit of that value's key
 };
 
-/// Ranks of one row, or of the colours together.
+/// Ranks of one row, or of the colors together.
 class RankFinder {
   public:
     /// Low digits that a worker has kept, by the slot of their high digit.

@@ -25,7 +25,7 @@ constexpr std::size_t least_radix = 64;
 template <class Sample>
 using Key = std::conditional_t<sizeof(Sample) == 8, std::uint64_t, std::uint32_t>;
 
-/// Codes of one row of a part, as many as pixels count.
+/// Codes of one row of a part, one per unmasked pixel.
 template <class Sample, class Source>
 std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t end, Channel row, Key<Sample>* codes) {
     const int channels = source.image.channels;

@@ -10,7 +10,7 @@
 
 namespace gpuhist::cpu {
 
-/// Analyser of images whose samples are sorted: those of Counting::sorted, and of 8 and 16 bits where that is asked.
+/// Analyzer of images whose samples are sorted: those of Counting::sorted, and of 8 and 16 bits where that is asked.
 /// Owns its workspace and reuses it.
 class SortedAnalyzer {
   public:

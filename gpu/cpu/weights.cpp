@@ -95,7 +95,7 @@ void WeightedAnalyzer::gather(const ImageView& image, bool sparse, Analysis& res
             lowest = std::min(lowest, sums.lowest[row]);
             highest = std::max(highest, sums.highest[row]);
         }
-        if (lowest > highest) continue;  // nothing counts
+        if (lowest > highest) continue;  // no valid sample
         if (sparse) together_.assign(highest - lowest + 1, 0);
         std::uint64_t* const to = sparse ? together_.data() : channel.counts.data() + lowest;
         for (Sums& sums : workers_) {

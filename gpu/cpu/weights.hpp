@@ -1,4 +1,4 @@
-// Weights: samples that count as often as the alpha of their pixel says.
+// Weights: each sample is counted as often as the alpha of its pixel says.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace gpuhist::cpu {
 
-/// Analyser of images with alpha, which has no row. Owns its memory and reuses it.
+/// Analyzer of images with alpha, which has no row. Owns its memory and reuses it.
 class WeightedAnalyzer {
   public:
-    /// Analyses an image of 8 or 16 bits without sign, gray or colors with alpha, by rules under which pixels of alpha
+    /// Analyzes an image of 8 or 16 bits without sign, gray or colors with alpha, by rules under which pixels of alpha
     /// 0 are masked.
     void analyze(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
                  const AnalysisRequest& request, Analysis& result);
@@ -27,7 +27,7 @@ class WeightedAnalyzer {
     template <class Sample>
     void gather(const ImageView& image, bool sparse, Analysis& result);
 
-    /// A worker's sums, a table a row, zero where nothing is counted between analyses, and where they are not zero.
+    /// A worker's sums, one table per row, zero where nothing is counted between analyses, and where they are not zero.
     struct Sums {
         std::vector<std::uint64_t> weights;
         std::vector<std::uint32_t> lowest, highest;

@@ -276,7 +276,7 @@ std::uint64_t FrequencyRun::place() const {
 
 // ----------------------------------------------------------------------------------------------------- FrequencyReader
 
-/// Counts of neighbouring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
+/// Counts of neighboring keys, of all runs together. Keys are taken in by windows: to find the least of many runs
 /// for each key would take several times as long. Keys of 64 bits lie so far apart that a window would hold one: of
 /// these runs are a heap, and so is a single run.
 struct FrequencyReader::Window {
@@ -451,7 +451,7 @@ namespace core {
 template <class Key>
 FrequencyRun sorted_run(Depth depth, Key first, const Key* distances, std::size_t n,
                         const std::shared_ptr<FrequencyStorage>& storage) {
-    // A step of 33 bits and more, or of 65; as many bytes a sample hold its count too.
+    // A step of 33 bits and more, or of 65; as many bytes per sample hold its count too.
     FrequencyRunWriter writer(depth, storage, (sizeof(Key) > 4 ? 10 : 5) * n);
     for (std::size_t i = 0; i < n;) {
         const std::size_t start = i;

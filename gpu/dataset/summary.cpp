@@ -84,7 +84,7 @@ std::optional<Range> whole_range(const DepthTraits& traits) {
 }
 
 /// Findings that are about to be added. The counts stay where they are, those in `summary` are not looked at: an
-/// image's may be megabytes a channel.
+/// image's may be megabytes per channel.
 struct Findings {
     const DepthSummary& summary;
     std::vector<const Counts*> counts;  ///< a channel each

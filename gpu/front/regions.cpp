@@ -16,7 +16,7 @@
 namespace gpuhist {
 namespace {
 
-/// Regions that are analysed before they are handed over, so that no more results are held.
+/// Regions that are analyzed before they are handed over, so that no more results are held.
 constexpr std::size_t held_regions = 1024;
 
 }  // namespace

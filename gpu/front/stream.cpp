@@ -1,4 +1,4 @@
-// Stream analyser: the stream-level API over the analyser; validates what callers hand over.
+// Stream analyzer: the stream-level API over the analyzer; validates what callers hand over.
 
 #include "gpuhist/stream.hpp"
 
@@ -23,7 +23,7 @@ void require(const StreamPlan& plan) {
     request.bins = plan.bins;
     core::validate(request);
     const std::string why = cuda::why_unavailable(plan.gpu);
-    if (!why.empty()) throw EngineUnavailable("stream analyser: " + why);
+    if (!why.empty()) throw EngineUnavailable("stream analyzer: " + why);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ void require(const RegionPlan& plan) {
     require_range("images", plan.images, plan.pixels);
     require_range("regions", plan.regions, most_regions);
     const std::string why = cuda::why_unavailable(plan.gpu);
-    if (!why.empty()) throw EngineUnavailable("stream analyser of regions: " + why);
+    if (!why.empty()) throw EngineUnavailable("stream analyzer of regions: " + why);
 }
 
 }  // namespace
@@ -59,24 +59,24 @@ class StreamRegionAnalyzer::Implementation : public cuda::RegionAnalyzer {
         core::validate(labels.first);
         if (image.depth != plan.depth || image.channels != plan.channels)
             throw InvalidArgument("image of " + std::to_string(image.channels) + " channels " + to_string(image.depth) +
-                                  ": the analyser was planned for " + std::to_string(plan.channels) + " channels " +
+                                  ": the analyzer was planned for " + std::to_string(plan.channels) + " channels " +
                                   to_string(plan.depth));
         if (labels.first.depth != plan.labels)
             throw InvalidArgument(std::string("labels of ") + to_string(labels.first.depth) +
-                                  ": the analyser was planned for " + to_string(plan.labels));
+                                  ": the analyzer was planned for " + to_string(plan.labels));
         core::validate_labels(image, labels.first);
         if (labels.images != images.images)
             throw InvalidArgument("batch of " + std::to_string(labels.images) + " label maps for " +
                                   std::to_string(images.images) + " images");
         if (image.memory != Memory::device || labels.first.memory != Memory::device)
-            throw InvalidArgument("image or labels in host memory: a stream-level analyser reads device memory");
+            throw InvalidArgument("image or labels in host memory: a stream-level analyzer reads device memory");
         if (images.images > plan.images)
             throw InvalidArgument("batch of " + std::to_string(images.images) +
-                                  " images: the analyser was planned for " + std::to_string(plan.images));
+                                  " images: the analyzer was planned for " + std::to_string(plan.images));
         if (image.pixels() > plan.pixels / images.images)
             throw InvalidArgument(std::to_string(images.images) + " images of " + std::to_string(image.pixels()) +
-                                  " pixels: the analyser was planned for " + std::to_string(plan.pixels) + " in all");
-        if (image.mask && !plan.masks) throw InvalidArgument("image with a mask: the analyser was not planned for any");
+                                  " pixels: the analyzer was planned for " + std::to_string(plan.pixels) + " in all");
+        if (image.mask && !plan.masks) throw InvalidArgument("image with a mask: the analyzer was not planned for any");
         if (!results) throw InvalidArgument("results: a null pointer");
         if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
             throw InvalidArgument("results are not aligned to 16 bytes");

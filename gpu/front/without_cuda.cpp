@@ -26,7 +26,7 @@ std::unique_ptr<plan::Executor> make_executor(const EngineOptions&) {
 
 namespace {
 [[noreturn]] void throw_without_cuda() {
-    throw EngineUnavailable("stream analyser: " + cuda::info().description);
+    throw EngineUnavailable("stream analyzer: " + cuda::info().description);
 }
 }  // namespace
 
@@ -40,7 +40,7 @@ StreamAnalyzer::StreamAnalyzer(const StreamPlan&, void*) {
 StreamAnalyzer::~StreamAnalyzer() = default;
 StreamAnalyzer::StreamAnalyzer(StreamAnalyzer&&) noexcept = default;
 StreamAnalyzer& StreamAnalyzer::operator=(StreamAnalyzer&&) noexcept = default;
-// Members that cannot be called without an analyser.
+// Members that cannot be called without an analyzer.
 const StreamPlan& StreamAnalyzer::plan() const {
     throw_without_cuda();
 }

@@ -85,7 +85,7 @@ struct EqualizeMode {
 
     struct FloatMap {
         FloatBins bins;
-        const float* table = nullptr;  ///< a value a bin
+        const float* table = nullptr;  ///< one value per bin
         GPUHIST_HD explicit FloatMap(const FloatFacts& facts)
             : bins(facts.low, facts.high, equalize_float_bins, true), table(facts.table) {}
         GPUHIST_HD static bool keeps(const FloatFacts& facts) {

@@ -1,4 +1,4 @@
-// Facts about the samples that decide a normalisation: what a mode's table and formula follow from.
+// Facts about the samples that decide a normalization: what a mode's table and formula follow from.
 //
 // A mode is one file: its formulas, and a struct with
 //
@@ -51,7 +51,7 @@ struct FloatFacts {
     double low = 0, high = 0;  ///< the extremes; `ranks`: the values at the two nearest ranks; `counts`: the ends
                                ///< of the bins
     double mean = 0, std = 1;
-    const float* table = nullptr;  ///< `counts`: a value a bin; null: samples stay as they are
+    const float* table = nullptr;  ///< `counts`: one value per bin; null: samples stay as they are
 };
 
 /// Facts about finite samples counted by value, at least one.

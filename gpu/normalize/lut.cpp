@@ -346,7 +346,7 @@ bool fills_range(const Analysis& image, const std::vector<const ChannelAnalysis*
 }
 
 /// Channels of which a verdict on the samples that decide about them is true: each about itself, or of a joint
-/// normalisation all about `all`.
+/// normalization all about `all`.
 template <class Verdict>
 std::vector<Channel> channels_that(const Analysis& image, const Normalization& normalization, Verdict verdict) {
     core::validate(normalization);
@@ -397,8 +397,8 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
         throw InvalidArgument(these + "gray images among colors have no place in separate tables");
     if (colors && !luma && (floating || joint_by_luma))
         throw InvalidArgument(these + to_string(normalization.mode) +
-                              " needs luma beside the colours, which this summary does not have");
-    ChannelSummary extremes;  // of colours, luma and gray
+                              " needs luma beside the colors, which this summary does not have");
+    ChannelSummary extremes;  // of colors, luma and gray
     for (const ChannelSummary& channel : found->channels)
         if (is_color(channel.channel) || channel.channel == Channel::luma || channel.channel == Channel::gray)
             core::add_samples(extremes, channel);

@@ -18,10 +18,10 @@
 
 namespace gpuhist::core {
 
-/// Facts that a normalisation needs of counted integers of 8 or 16 bits, at least one.
+/// Facts that a normalization needs of counted integers of 8 or 16 bits, at least one.
 IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, const Normalization& normalization);
 
-/// Facts that a normalisation needs of other samples counted by value, at least one.
+/// Facts that a normalization needs of other samples counted by value, at least one.
 RealFacts facts_of(const RealSamples& samples, const Normalization& normalization);
 /// Facts of integers, in codes.
 IntegerFacts codes_of(const RealFacts& facts, Depth depth);
@@ -102,7 +102,7 @@ void identity(NormalizeMode mode, Out* table) {
         *table++ = kept<Out>(mode, sample_at<Sample>(static_cast<Code<Sample>>(place)));
 }
 
-/// Table of a normalisation from the counts of all values of a sample: a value for each, as it is where nothing was
+/// Table of a normalization from the counts of all values of a sample: a value for each, as it is where nothing was
 /// counted. `Out` is what the mode writes, or any other type that can hold it.
 template <class Sample, class Out>
 void fill_table(const std::vector<std::uint64_t>& counts, const Normalization& normalization, Out* table) {

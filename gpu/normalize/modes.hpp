@@ -1,4 +1,4 @@
-// Modes of normalisation, each from its file.
+// Modes of normalization, each from its file.
 #pragma once
 
 #include "core/portable.hpp"

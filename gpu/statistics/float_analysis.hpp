@@ -19,7 +19,7 @@
 
 namespace gpuhist::core {
 
-inline constexpr int float_rows = 6;  ///< red, green, blue, luma, alpha (grey: row 0 alone) and the colours together
+inline constexpr int float_rows = 6;  ///< red, green, blue, luma, alpha (gray: row 0 alone) and the colors together
 inline constexpr int pooled_row = 5;
 
 }  // namespace gpuhist::core

@@ -99,7 +99,7 @@ std::optional<Range> extremes_of(const Analysis& analysis) {
 }
 
 void validate_whole(const DepthTraits& traits, const Range& range) {
-    const double limit = 0x1p53;  // whole doubles beyond may stand for their neighbours
+    const double limit = 0x1p53;  // whole doubles beyond may stand for their neighbors
     if (range.lower != std::floor(range.lower) || range.upper != std::floor(range.upper) ||
         std::abs(range.lower) > limit || std::abs(range.upper) > limit)
         throw InvalidArgument(std::string("range for ") + traits.name + " samples: the bounds must be whole numbers");
@@ -164,7 +164,7 @@ Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
         for (const ChannelAnalysis& channel : analysis.channels) {
             if (options.bins != channel.counts.size() || (options.range && !(*options.range == analysis.range)))
                 throw InvalidArgument(std::string(traits.name) +
-                                      " samples were counted in other bins than those asked for: analyse them again");
+                                      " samples were counted in other bins than those asked for: analyze them again");
             result.columns.push_back(column_of(channel));
             result.columns.back().counts = channel.counts;
         }

@@ -243,7 +243,7 @@ GPUHIST_HD inline CentralMoments combine(const CentralMoments* parts, int count)
     return all;
 }
 
-/// Moments of colours and bands together.
+/// Moments of colors and bands together.
 CentralMoments moments_of_pooled(const Analysis& analysis);
 
 /// Verdict on a pivot: whether it is so far from the mean, in units of the std, that cancellation costs digits: the

@@ -121,7 +121,7 @@ std::string JsonReader::bytes() const {
         unsigned byte = 0;
         const std::size_t pair = std::min<std::size_t>(2, hex.size() - i);
         const auto [end, status] = std::from_chars(hex.data() + i, hex.data() + i + pair, byte, 16);
-        if (status != std::errc() || end != hex.data() + i + 2) refuse("two hexadecimal digits a byte are wanted");
+        if (status != std::errc() || end != hex.data() + i + 2) refuse("two hexadecimal digits per byte are wanted");
         bytes += static_cast<char>(byte);
     }
     if (is_utf8(bytes)) refuse("bytes that are UTF-8 are written as a string");

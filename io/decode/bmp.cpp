@@ -91,14 +91,14 @@ std::string unsupported(const Header& header) {
         return with("of compression " + std::to_string(header.compression) + (os2 ? " of OS/2" : ""));
     constexpr std::array depths{1, 2, 4, 8, 16, 24, 32};
     if (std::find(depths.begin(), depths.end(), header.bits) == depths.end())
-        return with("of " + std::to_string(header.bits) + " bits a pixel");
+        return with("of " + std::to_string(header.bits) + " bits per pixel");
     if (header.run_lengths() && header.top_down) return with("of run lengths with rows from the top down");
     if (header.run_lengths() && header.bits != (header.compression == rle8 ? 8 : 4))
-        return with("of run lengths and " + std::to_string(header.bits) + " bits a pixel");
+        return with("of run lengths and " + std::to_string(header.bits) + " bits per pixel");
     const bool fields = header.compression == bit_fields || header.compression == alpha_bit_fields;
     if (!fields) return {};
     if (header.bits != 16 && header.bits != 32)
-        return with("of bit fields and " + std::to_string(header.bits) + " bits a pixel");
+        return with("of bit fields and " + std::to_string(header.bits) + " bits per pixel");
     std::uint64_t taken = header.bits == 16 ? ~std::uint64_t{0xFFFF} : 0;
     for (std::size_t i = 0; i < 4; ++i) {
         const std::uint64_t mask = header.masks[i];
@@ -106,7 +106,7 @@ std::string unsupported(const Header& header) {
         const int bits = std::popcount(mask);
         const bool joined = mask != 0 && mask >> std::countr_zero(mask) == (std::uint64_t{1} << bits) - 1;
         if (!joined || (mask & taken) != 0) return with("of bit fields that are empty, in pieces or on each other");
-        if (bits > 8) return with("of " + std::to_string(bits) + " bits a color");
+        if (bits > 8) return with("of " + std::to_string(bits) + " bits per color");
         taken |= mask;
     }
     return {};

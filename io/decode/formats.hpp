@@ -79,7 +79,7 @@ struct ImageFormat {
     bool (*matches)(const Bytes& file);
     /// Reads the header of a file that matches, without memory in proportion to the image.
     void (*inspect)(const Bytes& file, Probe& probe);
-    /// Makes the image: 8U, 16U or 32F with 1, 3 or 4 samples a pixel. Throws IoError.
+    /// Makes the image: 8U, 16U or 32F with 1, 3 or 4 samples per pixel. Throws IoError.
     Image (*decode)(const EncodedImage& file);
     FormatWords words;
     /// Finds the pages of a file that matches, which may be a window; null: a file has one. Never throws.

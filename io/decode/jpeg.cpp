@@ -299,7 +299,7 @@ struct Decoder {
     int scan;                     ///< where it was
     JDIMENSION row;
     bool started;     ///< to decompress
-    JSAMPARRAY inks;  ///< of CMYK: rows that become colours
+    JSAMPARRAY inks;  ///< of CMYK: rows that become colors
 };
 
 Decoder& decoder_of(j_common_ptr info) {

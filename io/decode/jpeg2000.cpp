@@ -66,7 +66,7 @@ std::string unsupported_components(const Bytes& file, std::uint64_t codestream, 
         return std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000";
     const auto first = file.number(codestream + 42, 1, Endian::big).value_or(0);
     const std::uint64_t bits = (first & 127) + 1;
-    if (!palette && (bits < 8 || bits > 16)) return with("of " + std::to_string(bits) + " bits a sample");
+    if (!palette && (bits < 8 || bits > 16)) return with("of " + std::to_string(bits) + " bits per sample");
     for (std::uint64_t i = 0; i < count; ++i) {
         if (file.number(codestream + 42 + 3 * i, 1, Endian::big) != first)
             return with("whose samples are of several depths");

@@ -299,7 +299,7 @@ bool read_rows(Decoder& decoder, unsigned char* pixels, std::size_t step, std::u
     return true;
 }
 
-/// Makes colours of the indices of the rows from `first` on, with alpha where there is any.
+/// Makes colors of the indices of the rows from `first` on, with alpha where there is any.
 void color(const EncodedImage& file, const Decoder& decoder, const cv::Mat& indices, std::uint64_t first,
            cv::Mat& pixels, Image& image) {
     png_colorp colors = nullptr;

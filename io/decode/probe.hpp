@@ -40,7 +40,7 @@ Probe probe(const Bytes& file, std::uint64_t place = 0);
 
 /// Words about a header that claims more pixels than `holder`, the part of the file with the samples, has room for.
 std::string cannot_hold(const std::string& holder, std::uint64_t width, std::uint64_t height);
-/// Words about depths and numbers of samples a pixel that are not read.
+/// Words about depths and numbers of samples per pixel that are not read.
 std::string unsupported_depth(const std::string& depth);
 std::string unsupported_channels(std::uint64_t count);
 

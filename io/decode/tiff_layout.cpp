@@ -118,11 +118,11 @@ std::uint64_t expansion(std::uint64_t number, std::uint64_t row_bytes) {
         case compression::packbits:
             return 64;
         case compression::jpeg:
-            return 1536;  // a bit a block of 64 samples, of which subsampling makes three times as many
+            return 1536;  // one bit per block of 64 samples, of which subsampling makes three times as many
         case compression::ccitt_rle:
         case compression::ccitt_group3:
         case compression::ccitt_group4:
-            return saturating_product(8, row_bytes);  // a bit a row
+            return saturating_product(8, row_bytes);  // one bit per row
         case compression::sgi_log:
         case compression::sgi_log24:
             return 256;
@@ -221,7 +221,7 @@ void TiffLayout::read_type() {
             if (alpha_of(kinds[i]) != Alpha::none) return true;
         return false;
     };
-    const auto counted = [&] { return std::to_string(samples) + " samples a pixel"; };
+    const auto counted = [&] { return std::to_string(samples) + " samples per pixel"; };
     channels = samples;
     switch (photometric) {
         case photometric_white_is_zero:

@@ -33,10 +33,10 @@ class TiffSamples {
     std::vector<std::uint8_t> expanded_;  ///< of samples under 8 bits: what they stand for
 };
 
-/// What Finish asks for: YCbCr becomes colours as libtiff converts them, in place; LogLuv as `cv::imread` does.
+/// What Finish asks for: YCbCr becomes colors as libtiff converts them, in place; LogLuv as `cv::imread` does.
 void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels);
 void finish_log_luv(cv::Mat& pixels);
-/// Ink as `cv::imread` turns that of a JPEG into colours. `colors` has three channels.
+/// Ink as `cv::imread` turns that of a JPEG into colors. `colors` has three channels.
 void finish_cmyk(const cv::Mat& ink, cv::Mat& colors);
 
 }  // namespace gpuhist::io

@@ -228,7 +228,7 @@ void to_native(unsigned char* row, std::uint64_t count, Endian endian) {
     }
 }
 
-/// Sums up the differences of neighbours, `Step` samples apart: the sums stay in registers.
+/// Sums up the differences of neighbors, `Step` samples apart: the sums stay in registers.
 template <class Number, unsigned Step>
 void sum_up(unsigned char* row, std::uint64_t count) {
     std::array<Number, Step> sums{};

@@ -34,7 +34,7 @@ class Canvas {
     virtual void stroke(const std::vector<Segment>& segments, const Color& color, int width) = 0;
     virtual void text(std::string_view text, double x, double baseline, double size, const Color& color,
                       Anchor anchor = Anchor::left) = 0;
-    /// Text upwards, centred on `middle`, along the vertical baseline x = `baseline`.
+    /// Text upwards, centered on `middle`, along the vertical baseline x = `baseline`.
     virtual void text_upwards(std::string_view text, double baseline, double middle, double size,
                               const Color& color) = 0;
 

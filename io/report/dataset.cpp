@@ -34,7 +34,7 @@ HistogramOptions possible(const DepthSummary& found, HistogramOptions options) {
                                  options.range->upper != std::floor(options.range->upper))) {
         options.range.reset();
     }
-    if (traits.counting == Counting::sorted && options.bins == 0) {  // a bin a value is not for values far apart
+    if (traits.counting == Counting::sorted && options.bins == 0) {  // one bin per value is not for values far apart
         Range all = options.range.value_or(Range{0, 0});
         for (const ChannelSummary& channel : found.channels)
             if (const auto own = found.extremes(channel); own && !options.range)

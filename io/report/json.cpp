@@ -90,7 +90,7 @@ Json normalize_value(const std::optional<Normalizers>& numbers) {
     return Json{{"mean", list(numbers->mean)}, {"std", list(numbers->std)}};
 }
 
-/// An object per record, and in it one per channel. A set is an array of these, a line each; others are lines alone.
+/// An object per record, and in it one per channel. A set is an array of these, one line each; others are lines alone.
 class JsonSink final : public Sink {
   public:
     explicit JsonSink(std::vector<Table> tables) : array_(tables.front().name == ColumnFile::dataset) {

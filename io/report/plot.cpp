@@ -300,7 +300,7 @@ class PanelDrawing {
         return static_cast<int>(std::ceil(std::max(canvas_.width(text, small_size), 40.0))) + 40;
     }
 
-    /// Bars beside the drawing, a channel each.
+    /// Bars beside the drawing, one channel each.
     void draw_edges() {
         constexpr int most_width = 14;
         for (const bool above : {false, true}) {

@@ -235,7 +235,7 @@ PlotPanel value_panel(const Summary& set, const DepthSummary& part, Includes inc
         } else {
             values = {std::floor(values.lower), std::ceil(values.upper)};
         }
-        // Whole numbers have a bin each where they are few.
+        // Whole numbers have one bin each where they are few.
         const bool few = !type.floating && values.upper - values.lower < float_bins;
         const auto bins = few ? static_cast<std::uint32_t>(values.upper - values.lower) : float_bins;
         panel.histogram = *set.histogram(part.depth, {bins, values});

@@ -14,7 +14,7 @@ namespace gpuhist::io {
 
 using Color = cv::Vec3b;  ///< B, G, R
 
-/// pixel = pixel · (1 − coverage) + colour · coverage, coverage in [0, 1].
+/// pixel = pixel · (1 − coverage) + color · coverage, coverage in [0, 1].
 inline void blend(Color& pixel, const Color& color, float coverage) {
     for (int c = 0; c < 3; ++c)
         pixel[c] = static_cast<unsigned char>(static_cast<float>(pixel[c]) * (1 - coverage) +
@@ -43,7 +43,7 @@ class Typesetter {
     /// Draws along the baseline y = `baseline`; `x` is where `anchor` says. What lies outside the image is cut off.
     void draw(cv::Mat& image, std::string_view text, double x, double baseline, double size, const Color& color,
               Anchor anchor = Anchor::left);
-    /// Draws upwards, centred on `middle`, along the vertical baseline x = `baseline`.
+    /// Draws upwards, centered on `middle`, along the vertical baseline x = `baseline`.
     void draw_upwards(cv::Mat& image, std::string_view text, double baseline, double middle, double size,
                       const Color& color);
 

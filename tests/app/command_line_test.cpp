@@ -186,7 +186,7 @@ TEST_F(CommandLine, OneIsNoPlural) {
 TEST_F(CommandLine, HelpIsInGroups) {
     const Outcome help = run({"--help"});
     std::size_t last = 0;
-    for (const char* group : {"\nInput:\n", "\nOutput:\n", "\nStatistics:\n", "\nNormalisation:\n", "\nEngine:\n",
+    for (const char* group : {"\nInput:\n", "\nOutput:\n", "\nStatistics:\n", "\nNormalization:\n", "\nEngine:\n",
                               "\nRun:\n", "\nCommands,"}) {
         const std::size_t at = help.out.find(group);
         ASSERT_NE(at, help.out.npos) << group << help.out;

@@ -397,7 +397,7 @@ TEST_F(Command, JsonIsAnObjectALine) {
     }
 }
 
-// ---------------------------------------------------------------------------------------------- colours, streams
+// ---------------------------------------------------------------------------------------------- colors, streams
 
 TEST_F(Command, ColorsFollowTerminalEnvironmentAndOption) {
     save("x.png", make_image(16, 16, CV_8UC3));

@@ -525,7 +525,7 @@ TEST_F(FailingGpu, ThatIsSlowerGivesTheRestBack) {
 }
 
 TEST(EngineChoice, WantsTheGpuWhereEnoughWaits) {
-    // 16 threads; the CPU engine takes 0.16 s an image.
+    // 16 threads; the CPU engine takes 0.16 s per image.
     const auto after = [](std::uint64_t done, double elapsed, std::uint64_t waiting, bool more) {
         EngineChoice choice({0.4, 0.5, 0.1, 0.25}, 16);
         choice.did(false, done, 1e6 * static_cast<double>(done), 0.16 * static_cast<double>(done));

@@ -58,7 +58,7 @@ TEST_F(Directory, LargeNumbersOfFloatValuesTakeNoMoreMemory) {
         const auto some = measure("some"), many = measure("many");
         const auto little = measure("many", {"--memory", "1M"});  // of which no pixels are kept for the next image
         std::printf(
-            "%d threads, 3.2 million values a channel: %.1f MB, 12.8 million: %.1f MB, with --memory 1M %.1f MB\n",
+            "%d threads, 3.2 million values per channel: %.1f MB, 12.8 million: %.1f MB, with --memory 1M %.1f MB\n",
             threads, some * 1e-6, many * 1e-6, little * 1e-6);
         // How many images are in flight at worst is luck where threads meet: 5 MB each.
         EXPECT_LT(many, some + threads * (16 << 20));
@@ -353,7 +353,7 @@ TEST_F(Directory, WhatIsNotCopiedInStripsSaysWhy) {
         return outcome.err;
     };
     const std::string err = failure({"--normalize", "minmax", "--size", "100"});
-    EXPECT_NE(err.find("60000 x 60000 pixels, more than the 1073741824 allowed in one piece (a normalised copy is made "
+    EXPECT_NE(err.find("60000 x 60000 pixels, more than the 1073741824 allowed in one piece (a normalized copy is made "
                        "of it, and that is to be made smaller)"),
               err.npos)
         << err;

@@ -85,7 +85,7 @@ class Merge : public testing::Test {
                 read_text(directory_ / ".err")};
     }
 
-    /// Inputs of every kind: depths, colours, names that need quotes, and some that fail.
+    /// Inputs of every kind: depths, colors, names that need quotes, and some that fail.
     static std::vector<Measured> made_inputs(std::size_t count) {
         const auto engine = make_engine("cpu", {.threads = 1});
         std::mt19937 random(static_cast<unsigned>(count));
@@ -183,7 +183,7 @@ class Merge : public testing::Test {
         EXPECT_EQ(names.size() + 1, files_of(at(directory)).size());  // and .gpuhist
     }
 
-    /// Three parts of seven inputs, one a directory.
+    /// Three parts of seven inputs, one per directory.
     void write_three() const {
         const auto inputs = made_inputs(7);
         for (std::uint64_t part = 1; part <= 3; ++part) write_shard(inputs, part, 3, std::to_string(part));

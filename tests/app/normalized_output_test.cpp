@@ -1,4 +1,4 @@
-// Normalised copies that the command writes, against OpenCV.
+// Normalized copies that the command writes, against OpenCV.
 //
 // Environment: GPUHIST_PROGRAM, the program.
 #include <cmath>

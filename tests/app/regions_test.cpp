@@ -1,4 +1,4 @@
-// Runs in which not all pixels count, and over regions: masks, nodata, labels and rectangles.
+// Runs with excluded pixels, and over regions: masks, nodata, labels and rectangles.
 //
 // Environment: GPUHIST_PROGRAM, the program.
 #include <algorithm>

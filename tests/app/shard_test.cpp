@@ -102,7 +102,7 @@ TEST_F(Directory, APartThatRunsAgainHasNothingOfItsEarlierRun) {
 }
 
 TEST_F(Directory, APartThatIsKilledAtItsEndIsMissingOrWhole) {
-    save_floats("dir", 9, CV_32FC3);  // 360,000 values a channel: its part file takes a while
+    save_floats("dir", 9, CV_32FC3);  // 360,000 values per channel: its part file takes a while
     const Names arguments{"dir", "-q", "--shard", "1/1", "--write", "stats", "-o", "parts"};
     ASSERT_EQ(run(arguments).code, all_done);
     const std::string earlier = read_text(at("parts/part-1-of-1.json"));

@@ -243,7 +243,7 @@ void enqueue_read_meet_write(void* to, const void* from, std::size_t bytes, bool
     if (const std::size_t most = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
         kept_bytes > most)
         throw Unavailable("it needs " + std::to_string(kept_bytes) +
-                          " bytes of shared memory a block, of which there are " + std::to_string(most));
+                          " bytes of shared memory per block, of which there are " + std::to_string(most));
     BENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(kept_bytes)));
     void* arguments[] = {&source, &target, &words};
     BENCH_CUDA(cudaLaunchCooperativeKernel(kernel, multiprocessors(), 1024, arguments, kept_bytes, stream));

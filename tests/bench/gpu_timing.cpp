@@ -83,7 +83,7 @@ double GpuTimer::elapsed_ms(const std::function<void()>& enqueue, double host_ms
 
 Timing GpuTimer::sustained(int copies, const Enqueue& enqueue, bool graph) {
     warm_up(copies, enqueue);
-    // Between the events at least 2 ms, so that what they cost themselves does not count; of what is not a graph not
+    // Between the events at least 2 ms, so that their own cost hardly matters; of what is not a graph not
     // more than a stream can hold.
     constexpr double least_ms = 2;
     constexpr int most_launches = 256;

@@ -58,8 +58,8 @@ class GpuTimer {
     cudaStream_t stream() const { return stream_; }
 
     /// One run among many: so many one after the other that they take milliseconds, between two events, divided. A
-    /// multiple of `copies` runs. Where the stream can be captured they are one CUDA graph, and the host's launches do
-    /// not count; `graph` = false: they are launched one by one, behind work that keeps the GPU busy meanwhile.
+    /// multiple of `copies` runs. Where the stream can be captured they are one CUDA graph, without the host's
+    /// launches; `graph` = false: they are launched one by one, behind work that keeps the GPU busy meanwhile.
     Timing sustained(int copies, const Enqueue& enqueue, bool graph = true);
 
     /// One run alone between two events, enqueued while the GPU was busy: its own time and an event's, no host's.

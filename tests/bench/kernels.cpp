@@ -109,7 +109,7 @@ class Kernels {
         try {
             work();
         } catch (const Unavailable& reason) {
-            // Said once a case: it is the same for every content.
+            // Said once per case: it is the same for every content.
             if (said_.insert(place.group + place.name + tool + reason.what()).second)
                 report_.skip({place.group, place.name, place.content, tool, reason.what()});
         } catch (const std::exception& error) {
@@ -525,7 +525,7 @@ class Kernels {
             }
     }
 
-    /// K9: types that are counted one bin a value, beside the unsigned one of as many bytes, on the same bits.
+    /// K9: types that are counted one bin per value, beside the unsigned one of as many bytes, on the same bits.
     void other_types() {
         for (const Depth depth : {Depth::s8, Depth::s16, Depth::f16})
             for (const int channels : {1, 3})

@@ -7,9 +7,9 @@
     tests/bench/plot.py ladder.csv tests/bench/ladder/ladder.png --rungs
 
 Figures of one unit make a panel: GB/s first, with a line at the ceiling, then figures against another of the same run,
-then times. In it stand cases, in each of them contents, of each a bar a tool. With --rungs a case is a group, in it the
-rungs, of each a bar a content. A mark stands at a bar's target, red where that was missed. The picture's kind follows
-from its name: .png, .svg, .pdf.
+then times. In it stand cases, in each of them contents, of each one bar per tool. With --rungs a case is a group, in it
+the rungs, of each one bar per content. A mark stands at a bar's target, red where that was missed. The picture's kind
+follows from its name: .png, .svg, .pdf.
 """
 import argparse
 import csv

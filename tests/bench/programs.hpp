@@ -18,7 +18,7 @@ struct Peer {
     std::string missing;             ///< why it cannot run here, or empty
 };
 
-/// What people use where there is no gpuhist, each with one thread a process: ImageMagick's identify, OpenImageIO's
+/// What people use where there is no gpuhist, each with one thread per process: ImageMagick's identify, OpenImageIO's
 /// oiiotool and a loop in Python around OpenCV.
 std::vector<Peer> directory_peers();
 

@@ -38,7 +38,7 @@ struct Options {
 constexpr std::int64_t side = 4096, cell = 29, columns = (side + cell - 1) / cell, most_labels = 20'000;
 constexpr std::size_t numbers = 6;  ///< of each label
 
-/// Peer in Python: times, and a row a label of area, mean, std, min, max and median, in files.
+/// Peer in Python: times, and one row per label of area, mean, std, min, max and median, in files.
 constexpr char peer_script[] = R"(
 import sys, time, numpy as np
 image, labels = (np.fromfile(path, np.uint16).reshape(4096, 4096) for path in sys.argv[2:4])

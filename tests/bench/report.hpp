@@ -121,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> machine(int gpu = -1);
 /// Lines of `machine` as text.
 std::string machine_text(int gpu = -1);
 
-/// Throws unless the program was compiled with optimisation and without assertions.
+/// Throws unless the program was compiled with optimization and without assertions.
 void require_release();
 
 }  // namespace gpuhist::bench

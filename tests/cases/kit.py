@@ -1,6 +1,6 @@
 """What the cases share: pictures, rows of numbers that are right, and the folder that holds the files and their truth.
 
-A truth is a dictionary, and truth.json holds one a file:
+A truth is a dictionary, and truth.json holds one per file:
     rows        {channel: {pixels, min, max, mean}}, the exact rows of stats.csv, of the first page or frame
     width, height, depth, white, alpha   the columns, where the case says what they are
     error       kinds of error.csv of which one must come; says: a regular expression that the message must match

@@ -61,7 +61,7 @@ def zstd_with_checksum(data):
 
 
 def compress(method, rows, shape):
-    """`rows`: bytes of a strip or tile, (rows, bytes a row); `shape`: (rows, columns, samples) of 8-bit samples, for codecs of images."""
+    """`rows`: bytes of a strip or tile, (rows, bytes per row); `shape`: (rows, columns, samples) of 8-bit samples, for codecs of images."""
     data = rows.tobytes()
     if method == NONE:
         return data
@@ -130,7 +130,7 @@ def tiff(a, photometric=None, *, bits=None, form=None, planar=False, strip=None,
          offsets_type=None):
     """A TIFF of the samples `a` (height, width, channels).
 
-    strip: rows a strip; tile: (rows, columns); tags: (tag, type, values) more, or instead; without: tags left out; encode: makes
+    strip: rows per strip; tile: (rows, columns); tags: (tag, type, values) more, or instead; without: tags left out; encode: makes
     bytes of the samples of a strip or tile; pieces: those bytes themselves, in place of what `a` holds; pad: what tiles hold beyond
     the edges; form: SampleFormat, if it is to be said; offsets_type: that of
     offsets and lengths.

@@ -1,4 +1,4 @@
-// Uses the stream-level API without the CUDA toolkit: nothing of it is needed to compile. Exits 0 where the analyser is
+// Uses the stream-level API without the CUDA toolkit: nothing of it is needed to compile. Exits 0 where the analyzer is
 // made and refuses what it must, or where there is no GPU and it says so.
 #include <cstdio>
 #include <gpuhist/gpuhist.hpp>

@@ -1,4 +1,4 @@
-// A pipeline in a CUDA graph: a frame is uploaded, measured and equalised. Each launch works on new pixels.
+// A pipeline in a CUDA graph: a frame is uploaded, measured and equalized. Each launch works on new pixels.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -18,7 +18,7 @@ int main() {
     cudaMallocPitch(&pixels, &row_bytes, 3 * width, height);
     cudaMemset2DAsync(pixels, row_bytes, 100, 3 * width, height, stream);
 
-    // Made once: the analyser owns what it needs; the GPU writes the results to the host's memory.
+    // Made once: the analyzer owns what it needs; the GPU writes the results to the host's memory.
     gpuhist::StreamAnalyzer analyzer({.channels = 3});
     gpuhist::PinnedResults results(analyzer.layout());
 

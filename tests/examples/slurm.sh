@@ -1,5 +1,5 @@
 #!/bin/sh
-# A directory measured by a Slurm array, a part each, and one result made of the parts:
+# A directory measured by a Slurm array, one part each, and one result made of the parts:
 #
 #     array=$(sbatch --parsable --array=1-100 --gres=gpu:1 slurm.sh /data/images /data/results 100)
 #     sbatch --dependency=afterok:"$array" slurm.sh /data/images /data/results 100

@@ -216,7 +216,7 @@ TEST_F(Channels, OfEveryKindMakeOneSet) {
               (Names{Channel::gray, Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::c0,
                      Channel::c1, Channel::c2, Channel::c3, Channel::all, Channel::alpha}));
     EXPECT_EQ(counted, 6U);
-    EXPECT_EQ(pooled, 4U);  // two of colours, two of bands
+    EXPECT_EQ(pooled, 4U);  // two of colors, two of bands
     const std::uint64_t pixels = 13 * 5;
     EXPECT_EQ(row_of(rows, Channel::all).pixels, pixels * (3 + 4 + 4 + 1));
     EXPECT_EQ(row_of(rows, Channel::c3).pixels, pixels * 2);

@@ -334,7 +334,7 @@ TEST_P(Depths, HistogramsAreOfTheFormula) {
     EXPECT_THROW(histogram(analyze(raster(Depth::u32, 1, Fill::few)), {8, Range{0.5, 9}}), InvalidArgument);
 }
 
-// ---------------------------------------------------------------------------------------------------- normalisations
+// ---------------------------------------------------------------------------------------------------- normalizations
 
 /// Number that a copy should hold for a sample v, before it is rounded to floats, and as a fraction of the range.
 long double mapped(double v, const std::vector<double>& decide, const Normalization& of, bool whole) {

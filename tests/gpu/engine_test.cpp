@@ -216,7 +216,7 @@ TEST(EngineThreads, their_number_does_not_show) {
         }
 }
 
-// An engine a thread, all at the same time.
+// One engine per thread, all at the same time.
 TEST_P(EngineContract, small_engines_in_several_threads) {
     const Picture u8({301, 203, 3, Depth::u8}, layouts[1], Content::natural);
     const Picture f32({203, 101, 4, Depth::f32}, packed, Content::gaussian);

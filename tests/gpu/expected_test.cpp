@@ -30,7 +30,7 @@ fs::path data() {
     return folder;
 }
 
-/// Fields of a CSV file without quotes, a vector a line.
+/// Fields of a CSV file without quotes, one vector per line.
 std::vector<std::vector<std::string>> read_csv(const fs::path& path) {
     std::ifstream file(path);
     if (!file) throw std::runtime_error("cannot read " + path.string());

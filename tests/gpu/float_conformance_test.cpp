@@ -31,7 +31,7 @@ TEST_P(AnalysisTest, float_bins) {
     check(Picture({33, 9, 3, Depth::f32}, layouts[2], Content::specials), brief(bins_over(1u << 20)));
 }
 
-// Values on the edges of the bins, and the neighbours of the edges on both sides.
+// Values on the edges of the bins, and the neighbors of the edges on both sides.
 TEST_P(AnalysisTest, small_float_values_on_the_edges) {
     for (std::uint32_t bins : {1, 2, 3, 7, 10, 100, 255, 256, 1000})
         for (const Range& range : {Range{0, 1}, Range{-3, 5}, Range{0.1, 0.7}, Range{1e6, 1e6 + 100}}) {
@@ -70,7 +70,7 @@ TEST_P(AnalysisTest, small_float_far_from_zero_has_the_true_std) {
     }
 }
 
-// One channel, and with colours luma, without a finite sample; the others as they are, or of one value.
+// One channel, and with colors luma, without a finite sample; the others as they are, or of one value.
 TEST_P(AnalysisTest, small_float_rows_without_a_finite_sample) {
     for (int channels : {1, 3, 4})
         for (int empty = 0; empty < channels; ++empty)
@@ -116,7 +116,7 @@ TEST_P(AnalysisTest, float_moments) {
         {"log-uniform", [](std::uint64_t b, std::int64_t) { return std::pow(10.0, 20 * u(b) - 10); }},
         {"two distant clusters", [](std::uint64_t b, std::int64_t) { return (b & 1 ? 1000 : -1) + u(b); }},
         {"mostly zero", [](std::uint64_t b, std::int64_t i) { return i % 50 ? 0 : u(b); }},
-        {"two neighbours", [](std::uint64_t b, std::int64_t) { return b & 1 ? 16777216.0 : 16777218.0; }},
+        {"two neighbors", [](std::uint64_t b, std::int64_t) { return b & 1 ? 16777216.0 : 16777218.0; }},
         {"tiny", [](std::uint64_t b, std::int64_t) { return 1e-38 * u(b); }},
         {"huge", [](std::uint64_t b, std::int64_t) { return 3e38 * (2 * u(b) - 1); }},
     };

@@ -1,4 +1,4 @@
-// LUTs that outlive an image: the same bits as its normalised copy, and files that read back.
+// LUTs that outlive an image: the same bits as its normalized copy, and files that read back.
 #include "gpuhist/lut.hpp"
 
 #include <gtest/gtest.h>
@@ -254,7 +254,7 @@ TEST_F(TablesTest, FilesOfFloatsAreReadStrictly) {
     EXPECT_EQ(message(zscore), "no error");
     EXPECT_EQ(changed(zscore, "std,0", "std,-1"), "my.csv: line 4: a std is not below 0");
     EXPECT_EQ(changed(zscore, "-2.5", "inf"), "my.csv: line 3: 'inf' is no number in double precision");
-    const std::string equalize = csv(NormalizeMode::equalize);  // the colours are constant
+    const std::string equalize = csv(NormalizeMode::equalize);  // the colors are constant
     EXPECT_EQ(message(equalize), "no error");
     EXPECT_NE(equalize.find("\n65535,1,\n"), equalize.npos);
     EXPECT_EQ(changed(equalize, "\n65535,1,", "\n65535,1.5,"), "my.csv: line 65540: '1.5' is no number from 0 to 1");

@@ -1,4 +1,4 @@
-// Normalised copies of every engine: against the oracle, against OpenCV, and bit for bit against the CPU engine.
+// Normalized copies of every engine: against the oracle, against OpenCV, and bit for bit against the CPU engine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -146,7 +146,7 @@ TEST_P(NormalizationTest, small_without_luma_histogram) {
         }
 }
 
-// A stretch between percentiles of f32 needs order statistics: it is analysed in full. The others are as brief as
+// A stretch between percentiles of f32 needs order statistics: it is analyzed in full. The others are as brief as
 // asked.
 TEST_P(NormalizationTest, small_brief) {
     AnalysisRequest brief;

@@ -21,7 +21,7 @@
 namespace gpuhist::test {
 namespace {
 
-/// Label image, a value a pixel, with gaps between its rows.
+/// Label image, one value per pixel, with gaps between its rows.
 struct Labels {
     std::int64_t width, height, row;
     Depth depth;

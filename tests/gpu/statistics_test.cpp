@@ -235,7 +235,7 @@ TEST(EffectiveBits, ConstantChannelsHaveNone) {
 TEST(EffectiveBits, TwoValuesSpanTheBitsInWhichTheyDiffer) {
     expect_effective_bits<std::uint16_t>(1, {0x8000, 0x0000});
     expect_effective_bits<std::uint16_t>(16, {0x8001, 0x0000});
-    expect_effective_bits<std::uint16_t>(16, {0x7FFF, 0x8000});  // neighbours, all bits differ
+    expect_effective_bits<std::uint16_t>(16, {0x7FFF, 0x8000});  // neighbors, all bits differ
     expect_effective_bits<std::uint16_t>(5, {0x0110, 0x0000, 0x0110});
     expect_effective_bits<std::uint16_t>(5, {0xF11F, 0xF00F});
     expect_effective_bits<std::uint8_t>(8, {0, 255});

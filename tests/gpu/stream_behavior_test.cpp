@@ -13,8 +13,8 @@ INSTANTIATE_TEST_SUITE_P(Stream, StreamBehaviorTest, testing::ValuesIn(paths), l
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 
-// One analyser a type and one piece of memory for all results, in turn: nothing of the image before may show.
-TEST_P(StreamBehaviorTest, small_analyser_and_results_reused) {
+// One analyzer a type and one piece of memory for all results, in turn: nothing of the image before may show.
+TEST_P(StreamBehaviorTest, small_analyzer_and_results_reused) {
     const Normalization widest{NormalizeMode::zscore, 1, 99, false};
     DeviceResults memory(analyzer(Depth::u16, 4).layout({}, &widest), 1);
     for (std::uint64_t turn = 0; turn < 120; ++turn) {
@@ -61,7 +61,7 @@ TEST_P(StreamBehaviorTest, small_analyser_and_results_reused) {
     }
 }
 
-// The analyser's own workspace; dirty ones that the test gives are those of all other tests.
+// The analyzer's own workspace; dirty ones that the test gives are those of all other tests.
 TEST_P(StreamBehaviorTest, small_own_workspace) {
     for (Depth depth : depths)
         for (int channels : {1, 3, 4}) {
@@ -85,8 +85,8 @@ TEST_P(StreamBehaviorTest, small_own_workspace) {
         }
 }
 
-// An analyser that is not to normalise may have less workspace: exactly that, and it is enough.
-TEST_P(StreamBehaviorTest, small_workspace_of_an_analyser_that_does_not_normalize) {
+// An analyzer that is not to normalize may have less workspace: exactly that, and it is enough.
+TEST_P(StreamBehaviorTest, small_workspace_of_an_analyzer_that_does_not_normalize) {
     for (Depth depth : depths)
         for (int channels : {1, 3, 4}) {
             StreamPlan plan = plan_of(depth, channels);

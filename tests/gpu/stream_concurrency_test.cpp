@@ -69,7 +69,7 @@ TEST_P(StreamBehaviorTest, small_any_kind_of_stream) {
     }
 }
 
-// Calls come back while the stream is still busy with what was before them, the first of all too: the analyser has
+// Calls come back while the stream is still busy with what was before them, the first of all too: the analyzer has
 // loaded its kernels when it is made.
 TEST_P(StreamBehaviorTest, enqueue_does_not_wait_for_its_stream) {
     for (Depth depth : depths) {
@@ -132,7 +132,7 @@ TEST_P(StreamBehaviorTest, busy_default_stream_is_not_waited_for) {
     }
 }
 
-// One analyser's launches in two streams, each waiting for the one before by an event.
+// One analyzer's launches in two streams, each waiting for the one before by an event.
 TEST_P(StreamBehaviorTest, small_two_streams_in_turn_by_events) {
     const OwnStream other;
     cudaEvent_t event = nullptr;
@@ -162,7 +162,7 @@ TEST_P(StreamBehaviorTest, small_two_streams_in_turn_by_events) {
     check(cudaEventDestroy(event));
 }
 
-/// An analyser with a stream and work of its own.
+/// An analyzer with a stream and work of its own.
 class Lane {
   public:
     Lane(const StreamPlan& plan, const std::function<Expected(const ImageView&)>& find,

@@ -48,7 +48,7 @@ class StreamGraphTest : public StreamTest {
             images.upload();
             results.poison();
             graph.launch(round == 1 ? static_cast<cudaStream_t>(other) : stream);
-            if (round == 3) {  // among plain calls of the same analyser
+            if (round == 3) {  // among plain calls of the same analyzer
                 enqueue(subject, images, outputs, results.at());
                 graph.launch(stream);
                 graph.launch(stream);

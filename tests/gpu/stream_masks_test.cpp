@@ -1,4 +1,4 @@
-// Masks in the stream-level API: the pixels that count, copies by what is found of them, and what is refused.
+// Masks in the stream-level API: the unmasked pixels, copies by what is found of them, and what is refused.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -326,7 +326,7 @@ TEST_P(StreamMasksTest, copies_that_cannot_be_are_refused_by_name) {
         return "none";
     };
     EXPECT_EQ(refusal(true, images[0], {}), "none");
-    EXPECT_NE(refusal(false, images[0], {}).find("not planned to normalise"), std::string::npos);
+    EXPECT_NE(refusal(false, images[0], {}).find("not planned to normalize"), std::string::npos);
     EXPECT_NE(refusal(true, floats[0], {NormalizeMode::zscore}).find("copy in f32 of an image of u8"),
               std::string::npos);
 }

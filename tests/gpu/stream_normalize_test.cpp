@@ -1,4 +1,4 @@
-// Normalised copies through the stream-level API: single images, lists, batches, in place, against the CPU engine.
+// Normalized copies through the stream-level API: single images, lists, batches, in place, against the CPU engine.
 #include <optional>
 #include <utility>
 
@@ -84,7 +84,7 @@ TEST_P(StreamTest, normalized_that_is_kept) {
     check_normalized(more, {NormalizeMode::minmax, 1, 99, true});
 }
 
-// Images of u16, grey alone.
+// Images of u16, gray alone.
 TEST_P(StreamTest, normalized_words_that_are_kept) {
     for (int pixels : {7, 8, 1025, 300001, 5200008, 9000013})
         for (Content content : {Content::random, Content::natural, Content::constant})
@@ -100,7 +100,7 @@ TEST_P(StreamTest, normalized_words_that_are_kept) {
             }
 }
 
-/// Brief analyses of floats keep an image that blocks have room for as a whole, whether or not it is normalised.
+/// Brief analyses of floats keep an image that blocks have room for as a whole, whether or not it is normalized.
 class StreamKeptFloatsTest : public StreamTest {
   protected:
     void check(Picture picture, int offset, const std::vector<Normalization>& modes, const AnalysisRequest& request) {

@@ -1,4 +1,4 @@
-// Images and batches through the stream-level API: what it finds, against the CPU engine. Lists, normalised copies,
+// Images and batches through the stream-level API: what it finds, against the CPU engine. Lists, normalized copies,
 // speculation and the API's manners have files of their own: stream_*_test.cpp.
 //
 // `small` cases are few and tiny enough for compute-sanitizer: --gtest_filter='*small*'.

@@ -39,7 +39,7 @@ class StreamWeightsTest : public StreamTest {
         StreamPlan plan;
         plan.depth = depth;
         plan.channels = channels;
-        plan.classified_pixels = 1;  // weights take no memory a pixel
+        plan.classified_pixels = 1;  // weights take no memory per pixel
         return plan;
     }
     static AnalysisRequest weighted(std::uint32_t opaque = 0) {
@@ -119,7 +119,7 @@ TEST_P(StreamWeightsTest, of_images_that_an_engine_takes_apart) {
         }
 }
 
-// Equal and different neighbours, few and many blocks, rows with gaps and without, at every address.
+// Equal and different neighbors, few and many blocks, rows with gaps and without, at every address.
 TEST_P(StreamWeightsTest, of_images_of_any_content_and_size) {
     constexpr Content contents[] = {Content::constant, Content::two_values, Content::random, Content::natural};
     for (const Depth depth : {Depth::u8, Depth::u16})

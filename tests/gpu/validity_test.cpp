@@ -1,4 +1,4 @@
-// Samples that count: every number is that of the samples cut out as an image of their own, sorted into classes here.
+// Valid samples: every number is that of the samples cut out as an image of their own, sorted into classes here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -223,7 +223,7 @@ TEST_P(ValidityTest, CopiesFollowFromTheSamplesThatCount) {
                                 b = wanted[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)];
                             ASSERT_TRUE(a == b || (std::isnan(a) && std::isnan(b))) << a << " " << b << " " << c;
                         }
-                    // What does not count: 0 in another depth, and where it is asked as it was.
+                    // Excluded samples: 0 in another depth, and where it is asked as it was.
                     if (depth == traits.depth) {
                         Normalization only = normalization;
                         only.valid_only = true;

@@ -187,7 +187,7 @@ TEST(Bmp, AlphaIsWhatAMaskSays) {
     const std::vector<std::uint32_t> masks{0xFF0000, 0xFF00, 0xFF, 0xFF000000};
     for (const unsigned size : {12U, 40U, 108U, 124U})
         EXPECT_EQ(read({size, 32, 0, 2, 1, {}, data}), (Bytes{1, 2, 3, 5, 6, 7}));
-    EXPECT_EQ(read({124, 32, 0, 2, 1, {}, data, masks}), (Bytes{1, 2, 3, 5, 6, 7}));  // masks that do not count
+    EXPECT_EQ(read({124, 32, 0, 2, 1, {}, data, masks}), (Bytes{1, 2, 3, 5, 6, 7}));  // masks that are ignored
     for (const unsigned size : {56U, 108U, 124U}) {
         const Image image = decode_image(file_of({size, 32, 3, 2, 1, {}, data, masks}), "x");
         EXPECT_EQ(samples(image), data);
@@ -223,12 +223,13 @@ TEST(Bmp, WhatIsNotReadIsNamed) {
     EXPECT_TRUE(contains(says({64, 1, 3, 4, 2, palette(2, 4), data}), "a BMP of compression 3 of OS/2"));
     EXPECT_TRUE(contains(says({64, 24, 4, 4, 2, {}, data}), "a BMP of compression 4 of OS/2"));
     EXPECT_TRUE(contains(says({48, 24, 0, 4, 2, {}, data}), "a BMP with a header of 48 bytes"));
-    EXPECT_TRUE(contains(says({40, 64, 0, 2, 2, {}, data}), "a BMP of 64 bits a pixel"));
-    EXPECT_TRUE(contains(says({40, 3, 0, 2, 2, palette(8, 4), data}), "a BMP of 3 bits a pixel"));
-    EXPECT_TRUE(contains(says({40, 24, 1, 2, 2, {}, data}), "a BMP of run lengths and 24 bits a pixel"));
+    EXPECT_TRUE(contains(says({40, 64, 0, 2, 2, {}, data}), "a BMP of 64 bits per pixel"));
+    EXPECT_TRUE(contains(says({40, 3, 0, 2, 2, palette(8, 4), data}), "a BMP of 3 bits per pixel"));
+    EXPECT_TRUE(contains(says({40, 24, 1, 2, 2, {}, data}), "a BMP of run lengths and 24 bits per pixel"));
     EXPECT_TRUE(contains(says({40, 8, 1, 2, -2, palette(256, 4), data}), "rows from the top down"));
-    EXPECT_TRUE(contains(says({40, 24, 3, 2, 2, {}, data, {1, 2, 4}}), "a BMP of bit fields and 24 bits a pixel"));
-    EXPECT_TRUE(contains(says({40, 32, 3, 2, 2, {}, data, {0x3FF00000, 0xFFC00, 0x3FF}}), "a BMP of 10 bits a color"));
+    EXPECT_TRUE(contains(says({40, 24, 3, 2, 2, {}, data, {1, 2, 4}}), "a BMP of bit fields and 24 bits per pixel"));
+    EXPECT_TRUE(
+        contains(says({40, 32, 3, 2, 2, {}, data, {0x3FF00000, 0xFFC00, 0x3FF}}), "a BMP of 10 bits per color"));
     for (const std::vector<std::uint32_t>& masks :
          {std::vector<std::uint32_t>{0xF0F, 0xF0, 0xF000}, {0xF, 0, 0xF0}, {0xFF, 0xF0, 0xF00}})
         EXPECT_TRUE(contains(says({40, 16, 3, 2, 2, {}, data, masks}), "empty, in pieces or on each other"));

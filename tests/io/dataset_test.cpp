@@ -37,7 +37,7 @@ using test::add_counted, test::analyze, test::expect_golden, test::failure_of, t
     test::write_text;
 namespace fs = std::filesystem;
 
-/// Every depth, colours with and without alpha, floats counted in one range and in two.
+/// Every depth, colors with and without alpha, floats counted in one range and in two.
 std::vector<Group> mixed_groups() {
     Group cats{"cats", small_pool()}, dogs{"dogs, \"big\"", {}}, bytes{"\xff\n", {}};
     dogs.summary.add(analyze<std::uint16_t>({0, 65535, 4096, 7, 7, 7, 300, 301}, 4));

@@ -86,7 +86,7 @@ TEST_F(ImageFile, FewBitsAndPalettesAreExpanded) {
               (Bytes{3, 2, 1, 6, 5, 4, 9, 8, 7, 12, 11, 10}));
     const cv::Mat transparent = decode_image(make_png(4, 2, 2, 3, rows, {{"PLTE", palette}, {"tRNS", {50}}}), "x");
     EXPECT_EQ(row(transparent, 0), (Bytes{3, 2, 1, 50, 6, 5, 4, 255, 9, 8, 7, 255, 12, 11, 10, 255}));
-    // Grey with alpha comes as colour with alpha.
+    // Gray with alpha comes as color with alpha.
     EXPECT_EQ(row(decode_image(make_png(1, 1, 8, 4, {9, 200}), "x"), 0), (Bytes{9, 9, 9, 200}));
 
     EXPECT_EQ(row(decode_image(bytes_of("P1\n# a comment\n3 1\n101"), "x"), 0), (Bytes{0, 255, 0}));

@@ -183,7 +183,7 @@ TEST(Jpeg, ClaimsThatTheFileCannotHoldAreRefused) {
         jpeg.resize(jpeg.size() - 20);
         EXPECT_TRUE(contains(failure(jpeg, accept), "cannot hold the 32000 x 32000 pixels that its header claims"));
     }
-    // What is flat takes two bits a block.
+    // What is flat takes two bits per block.
     for (const auto stored : {JCS_YCbCr, JCS_RGB})
         EXPECT_EQ(failure(make_jpeg(cv::Mat(1000, 1000, CV_8UC3, cv::Scalar::all(128)), {JCS_RGB, stored, 1, 1})), "");
     EXPECT_EQ(failure(make_jpeg(cv::Mat(1000, 1000, CV_8UC3, cv::Scalar::all(128)), {JCS_RGB, JCS_YCbCr, 2, 2, true})),

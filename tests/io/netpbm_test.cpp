@@ -130,7 +130,7 @@ TEST(Netpbm, ImagesAreCounted) {
     EXPECT_EQ(read(pam + pam + "\n").pages, 2U);
     EXPECT_EQ(read(one + "P5 is no header").pages, 1U);
     EXPECT_EQ(read(one + "P5\n0 0\n255\n").pages, 1U);
-    EXPECT_EQ(read("P2 1 1 9 3\nP2 1 1 9 4").pages, 1U);  // in text there is one image a file
+    EXPECT_EQ(read("P2 1 1 9 3\nP2 1 1 9 4").pages, 1U);  // in text there is one image per file
 }
 
 std::string pam(const std::string& type, int channels, int highest, const std::string& data) {

@@ -217,7 +217,7 @@ TEST(Jpeg2000, WhatIsNotReadIsNamed) {
         return failure(changed);
     };
     EXPECT_TRUE(contains(with(siz + 42, 0x87), "whose samples are of several depths is not supported"));
-    EXPECT_TRUE(contains(with(siz + 42, 6), "of 7 bits a sample is not supported"));
+    EXPECT_TRUE(contains(with(siz + 42, 6), "of 7 bits per sample is not supported"));
     EXPECT_TRUE(contains(with(siz + 45, 11), "whose samples are of several depths is not supported"));
     EXPECT_TRUE(contains(with(siz + 46, 2), "of subsampled channels is not supported"));
     EXPECT_TRUE(contains(with(siz + 41, 5), "5 channels are not supported: gpuhist reads 1 to 4 of JPEG 2000"));

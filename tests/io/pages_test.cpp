@@ -261,7 +261,7 @@ void append_number(Bytes& bytes, std::uint32_t value, int count = 4, bool big = 
     for (int i = 0; i < count; ++i) bytes.push_back(static_cast<unsigned char>(value >> 8 * (big ? count - 1 - i : i)));
 }
 
-/// CIPA DC-007: an entry of 16 bytes a picture, whose place counts from behind the name of the data.
+/// CIPA DC-007: an entry of 16 bytes per picture, whose place counts from behind the name of the data.
 TEST_F(Pages, PicturesOfAnMpo) {
     const auto jpeg = [](int value) { return test::encode(".jpg", cv::Mat(8, 16, CV_8UC1, cv::Scalar(value))); };
     const Bytes first = jpeg(10), preview = jpeg(20), second = jpeg(30);
@@ -339,7 +339,7 @@ struct Frame {
     unsigned char dispose = 0, blend = 0;
 };
 
-/// APNG of 4 samples a pixel. `hidden`: a first picture that is no frame.
+/// APNG of 4 samples per pixel. `hidden`: a first picture that is no frame.
 Bytes apng(const cv::Size& size, const std::vector<Frame>& frames, const cv::Mat& hidden = {}) {
     Bytes png{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
     Bytes header = numbers({static_cast<unsigned>(size.width), static_cast<unsigned>(size.height)});

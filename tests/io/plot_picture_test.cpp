@@ -325,7 +325,7 @@ PlotPanel panel_of_counts(const std::vector<std::pair<Channel, std::vector<std::
 TEST(Svg, ABarThatRunsOffTheTopHasItsOwnCount) {
     std::vector<std::uint64_t> counts(256, 100);
     counts[3] = 1773000;
-    counts[4] = 900000;  // its neighbour runs off as well
+    counts[4] = 900000;  // its neighbor runs off as well
     counts[100] = 5000;
     counts[255] = 31415;
     const std::string svg = draw_plot_svg({"", {panel_of_counts({{Channel::gray, counts}})}});

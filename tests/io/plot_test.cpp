@@ -66,7 +66,7 @@ Histogram gray(std::vector<std::uint64_t> counts, Range range = {0, 256}) {
     return histogram;
 }
 
-/// Pixels of a part of the plot, given in fractions of it, where the wanted colour clearly leads.
+/// Pixels of a part of the plot, given in fractions of it, where the wanted color clearly leads.
 int count_leading(const cv::Mat& image, double left, double right, int channel) {
     int found = 0;
     for (int y = image.rows / 4; y < image.rows * 3 / 4; ++y)

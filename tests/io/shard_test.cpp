@@ -94,7 +94,7 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
               "p/errors: a whole number is wanted, in quotes from 2^53 on");
     EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "61f"; }),
-              "p/groups/1/group: two hexadecimal digits a byte are wanted");
+              "p/groups/1/group: two hexadecimal digits per byte are wanted");
     EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "41"; }),
               "p/groups/1/group: bytes that are UTF-8 are written as a string");
     EXPECT_EQ(changed([](auto& part) { part["groups"].erase(0); }),

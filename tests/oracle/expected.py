@@ -24,7 +24,7 @@ BINS = 256
 
 
 def decode(path):
-    """Height × width × channels, colours as R, G, B, A."""
+    """Height × width × channels, colors as R, G, B, A."""
     if path.suffix == ".tiff":
         pixels = tifffile.imread(path)
     else:

@@ -58,9 +58,9 @@ def row(channel, samples, dtype):
     finite = samples[np.isfinite(samples)]
     values = finite.astype(np.float64)
     # Central moments do not change when a whole number is taken away, which is exact here, and keep their digits.
-    centred = values - np.rint(values.mean())
-    numbers = [values.min(), values.max(), np.rint(values.mean()) + centred.mean(), centred.std(), centred.std(ddof=1),
-               scipy.stats.skew(centred), scipy.stats.kurtosis(centred)]
+    centered = values - np.rint(values.mean())
+    numbers = [values.min(), values.max(), np.rint(values.mean()) + centered.mean(), centered.std(),
+               centered.std(ddof=1), scipy.stats.skew(centered), scipy.stats.kurtosis(centered)]
     if dtype == np.float32:
         entropy = low = high = unique = bits = None
     else:

@@ -22,7 +22,7 @@ def coordinates(height, width):
 
 
 def write(name, array):
-    """OpenCV writes what it reads: 16 bits a sample, colours as B, G, R."""
+    """OpenCV writes what it reads: 16 bits per sample, colors as B, G, R."""
     assert cv2.imwrite(str(folder / name), array, [cv2.IMWRITE_PNG_COMPRESSION, 9])
 
 
@@ -36,10 +36,10 @@ x, y = coordinates(120, 160)
 electrons = 4600 * np.exp(-5 * ((x - 0.5) ** 2 + (y - 0.5) ** 2))
 write("gray-12bit.png", np.clip(random.poisson(electrons / 4) * 4 + 64, 0, 4095).astype(np.uint16))
 
-# 16-bit colour.
+# 16-bit color.
 x, y = coordinates(72, 96)
-colour = np.stack([x * 40000 + 500, (1 - y) * 65535, x * y * 30000 + 20000], axis=-1)
-write("rgb-16bit.png", np.clip(np.rint(colour + random.normal(0, 300, colour.shape)), 0, 65535).astype(np.uint16))
+color = np.stack([x * 40000 + 500, (1 - y) * 65535, x * y * 30000 + 20000], axis=-1)
+write("rgb-16bit.png", np.clip(np.rint(color + random.normal(0, 300, color.shape)), 0, 65535).astype(np.uint16))
 
 # Floats: below zero, far above one, a few NaN and infinities.
 x, y = coordinates(64, 96)
@@ -49,23 +49,23 @@ field[20, 30] = field[21, 30] = np.inf
 field[40, 50] = -np.inf
 tifffile.imwrite(folder / "float-gray.tiff", field, photometric="minisblack", metadata=None)
 
-# Float colour (R, G, B in the file): what is not finite lies in different pixels of each channel.
+# Float color (R, G, B in the file): what is not finite lies in different pixels of each channel.
 x, y = coordinates(48, 64)
-colour = np.stack([2 * x * y, 0.1 + 0.8 * y, 1.5 - x], axis=-1)
-colour = (colour + random.normal(0, 0.05, colour.shape)).astype(np.float32)
-colour[3, 4, 0] = np.nan
-colour[10, 20, 1] = np.inf
-colour[11, 21, 2] = -np.inf
-colour[30:32, 40, :] = np.nan
-tifffile.imwrite(folder / "float-rgb.tiff", colour, photometric="rgb", metadata=None)
+color = np.stack([2 * x * y, 0.1 + 0.8 * y, 1.5 - x], axis=-1)
+color = (color + random.normal(0, 0.05, color.shape)).astype(np.float32)
+color[3, 4, 0] = np.nan
+color[10, 20, 1] = np.inf
+color[11, 21, 2] = -np.inf
+color[30:32, 40, :] = np.nan
+tifffile.imwrite(folder / "float-rgb.tiff", color, photometric="rgb", metadata=None)
 
-# Colour under a soft round alpha.
+# Color under a soft round alpha.
 x, y = coordinates(96, 96)
 alpha = np.clip(1.6 - 3.2 * np.hypot(x - 0.5, y - 0.5), 0, 1)
 rgba = np.stack([x * 255, y * 255, (1 - x) * 200, alpha * 255], axis=-1)
 Image.fromarray(np.rint(rgba).astype(np.uint8)).save(folder / "rgba.png", optimize=True)
 
-# 16 colours in 4 bits a pixel: decoders expand them.
+# 16 colors in 4 bits per pixel: decoders expand them.
 x, y = coordinates(64, 80)
 indices = np.clip((x * 3.999).astype(np.uint8) + 4 * (y * 3.999).astype(np.uint8), 0, 15)
 palette = Image.fromarray(indices)
@@ -73,6 +73,6 @@ palette = palette.convert("P") if palette.mode != "P" else palette
 palette.putpalette([int(v) for i in range(16) for v in (i * 17, 255 - i * 11, (i * i) % 256)])
 palette.save(folder / "palette.png", bits=4, optimize=False)
 
-# 1 bit a pixel: 0 and 1 are expanded to 0 and 255.
+# 1 bit per pixel: 0 and 1 are expanded to 0 and 255.
 x, y = coordinates(50, 70)
 Image.fromarray((np.sin(40 * x * y) > 0.2)).save(folder / "bilevel.png")

@@ -1,4 +1,4 @@
-"""Normalised copies: numpy's formulas, in the array's own library and layout."""
+"""Normalized copies: numpy's formulas, in the array's own library and layout."""
 
 import numpy as np
 import pytest

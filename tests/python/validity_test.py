@@ -1,4 +1,4 @@
-"""Samples that count, in arrays and files: the numbers are numpy's of those that are left."""
+"""Valid samples, in arrays and files: the numbers are numpy's of those that are left."""
 
 import itertools
 import pickle
@@ -15,7 +15,7 @@ DEPTHS = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "flo
 
 
 def check(found: gh.Statistics, samples: np.ndarray, masked: int, nodata: int) -> None:
-    """Numbers against numpy's of the samples that count; NaN and infinite ones may be among them."""
+    """Numbers against numpy's of the valid samples; NaN and infinite ones may be among them."""
     finite = samples[np.isfinite(samples)].astype(np.float64)
     assert (found.masked, found.nodata, found.valid) == (masked, nodata, len(finite))
     assert (found.nan, found.inf) == (int(np.isnan(samples).sum()), int(np.isinf(samples).sum()))

@@ -236,7 +236,7 @@ inline Bytes png_chunk(const std::string& type, const Bytes& data) {
     return chunk;
 }
 
-/// A PNG of the given bits and colour type whose rows are given packed, without compression.
+/// A PNG of the given bits and color type whose rows are given packed, without compression.
 inline Bytes make_png(std::uint32_t width, std::uint32_t height, int bits, int color_type, const Bytes& rows,
                       const std::vector<std::pair<std::string, Bytes>>& before_data = {}) {
     Bytes header;

@@ -1,4 +1,4 @@
-// Modes of normalisation, all of them, for the tests that go through them.
+// Modes of normalization, all of them, for the tests that go through them.
 #pragma once
 
 #include <array>

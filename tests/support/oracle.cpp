@@ -14,7 +14,7 @@ namespace {
 __extension__ typedef __int128 i128;
 __extension__ typedef unsigned __int128 u128;
 
-/// Which of a pixel's samples holds a colour.
+/// Which of a pixel's samples holds a color.
 int position(const ImageView& image, Channel channel) {
     const bool bgr = image.order == ChannelOrder::bgr;
     switch (channel) {
@@ -356,7 +356,7 @@ std::vector<double> table_of(const std::vector<std::uint32_t>& population, const
 /// Mapping of f32 values, a function of the value.
 class FloatMapping {
   public:
-    /// `bins`: the extremes of the colours and luma, between which equalisation counts; the rest as for integers.
+    /// `bins`: the extremes of the colors and luma, between which equalization counts; the rest as for integers.
     FloatMapping(const std::vector<float>& population, const Normalization& normalization, Range bins, double mean,
                  double std)
         : mode_(normalization.mode), mean_(mean), std_(std) {

@@ -48,7 +48,7 @@ Moments moments_of(const std::vector<float>& values);
 template <class T>
 T nearest_rank(const std::vector<T>& ascending, double percent);
 
-/// The normalised copy. For f32 zscore, mean and std are those that `statistics()` reports of `analysis`: they have
+/// The normalized copy. For f32 zscore, mean and std are those that `statistics()` reports of `analysis`: they have
 /// tests of their own.
 Picture expected_normalized(const ImageView& image, const Normalization& normalization, const Analysis& analysis);
 

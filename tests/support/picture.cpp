@@ -92,7 +92,7 @@ float float_value(Content content, const Shape& shape, std::int64_t x, std::int6
         case Content::huge:
             return sign * static_cast<float>(uniform(more) * 3.4e38);
         case Content::far_from_zero:
-            return (x + y) & 1 ? 10000001.0f : 10000000.0f;  // neighbours: single precision has steps of 1 there
+            return (x + y) & 1 ? 10000001.0f : 10000000.0f;  // neighbors: single precision has steps of 1 there
         case Content::outliers:
             return static_cast<float>(bits % 499 ? 0.3 + 0.01 * normal(more) : sign * 1e5 * uniform(more));
         default:

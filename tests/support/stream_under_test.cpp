@@ -52,7 +52,7 @@ void StreamTest::check_batch(const std::vector<Picture>& pictures, const Placeme
 
 namespace {
 
-/// A normalised image's tables, applied on the host: where they do not give the output.
+/// A normalized image's tables, applied on the host: where they do not give the output.
 template <class T, class O>
 std::string table_difference(const ImageResult& got, const ImageView& input, const ImageView& output, bool joint) {
     constexpr std::size_t values = std::size_t{1} << 8 * sizeof(T);

@@ -314,7 +314,7 @@ inline std::vector<Normalization> normalizations(int channels) {
 
 // ---- the fixture ---------------------------------------------------------------------------------------------------
 
-/// How an analyser launches.
+/// How an analyzer launches.
 struct Path {
     const char* label;
     std::size_t shared_bytes;  ///< that a block may take; 0: all
@@ -325,7 +325,7 @@ inline std::string label_of_path(const testing::TestParamInfo<Path>& info) {
     return info.param.label;
 }
 
-/// An analyser of each type, whose workspace is the test's: as large as workspace_bytes() says, dirty, and guarded.
+/// An analyzer of each type, whose workspace is the test's: as large as workspace_bytes() says, dirty, and guarded.
 /// Streams do not wait for the default stream, nor it for them.
 class StreamTest : public testing::TestWithParam<Path> {
   protected:
@@ -366,7 +366,7 @@ class StreamTest : public testing::TestWithParam<Path> {
     StreamAnalyzer& analyzer(const Shape& shape) { return analyzer(shape.depth, shape.channels); }
     /// The next one will know nothing of the images before.
     void forget_analyzers() { subjects_.clear(); }
-    /// What the analyser of such images keeps between them.
+    /// What the analyzer of such images keeps between them.
     std::vector<char> kept(const Shape& shape) {
         analyzer(shape);
         const DeviceMemory& workspace = subjects_.at({shape.depth, shape.channels})->workspace;

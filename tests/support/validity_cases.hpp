@@ -1,4 +1,4 @@
-// Images of which not all samples count, of every depth, by masks and rules of every sort.
+// Images with excluded samples, of every depth, by masks and rules of every sort.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Cases of samples that do not count, in device memory.
+// Cases of excluded samples, in device memory.
 #pragma once
 
 #include "support/stream_under_test.hpp"

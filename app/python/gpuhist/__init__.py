@@ -1,4 +1,4 @@
-"""gpuhist measures images: exact histograms, statistics and normalised copies, on a GPU or the CPU.
+"""gpuhist measures images: exact histograms, statistics and normalized copies, on a GPU or the CPU.
 
 >>> import gpuhist as gh
 >>> r = gh.measure("photo.jpg")

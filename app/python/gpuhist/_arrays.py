@@ -166,7 +166,7 @@ def _from_dlpack(image: Any, stream: object) -> Array:
     borrowed = _native.borrow(capsule)
     code, bits, lanes = borrowed.type
     if lanes != 1:
-        raise InvalidArgument("samples are vectors: an image has one number a sample")
+        raise InvalidArgument("samples are vectors: an image has one number per sample")
     name = _DLPACK_CODES.get(code, "unknown")
     if name != "bool":
         name += str(bits)
@@ -185,7 +185,7 @@ def _from_host(image: Any) -> Array:
 
     if isinstance(image, np.ma.MaskedArray):
         raise InvalidArgument(
-            "numpy.ma arrays are not taken as they are, since their mask says what does not count: give array.data and "
+            "numpy.ma arrays are not taken as they are, since their mask marks excluded samples: give array.data and "
             "mask=~array.mask"
         )
     if library_of(image) == "torch":

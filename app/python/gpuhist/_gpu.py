@@ -1,4 +1,4 @@
-"""Images on a GPU, enqueued on a stream: no allocation, no synchronisation, no copy."""
+"""Images on a GPU, enqueued on a stream: no allocation, no synchronization, no copy."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Analyzer:
-    """Analyser of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a stream.
+    """Analyzer of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a stream.
 
     channels are 1, 3 or 4; depth is u8, s8, u16, s16, f16 or f32, and u8, u16 or f32 where copies are made; bins and
     range are those of f32 histograms; normalize says whether copies will be made, by which mode, and apply_to what
-    becomes of samples that do not count (see gpuhist.normalize). nodata, valid, nodata_any and alpha are those of
+    becomes of excluded samples (see gpuhist.normalize). nodata, valid, nodata_any and alpha are those of
     gpuhist.measure; for them pixels is the most in an image: there is memory for its mask, or of floats for a copy; for
-    alpha="weight" any number but 0 will do. Launches of one analyser share its memory: they must follow each other, in
+    alpha="weight" any number but 0 will do. Launches of one analyzer share its memory: they must follow each other, in
     one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
@@ -80,9 +80,9 @@ class Analyzer:
     ) -> None:
         """Puts the analysis of an image, H x W x C, or of N of them, N x H x W x C, on a stream; nothing is waited for.
 
-        out receives a result of layout.bytes an image: contiguous uint8 on the GPU. copy, where the analyser was made
-        with normalize=, receives the normalised images. mask, H x W or N x H x W of bool or u8, is 0 where pixels do
-        not count. All are borrowed until the stream has passed. stream is by default the current one of the images'
+        out receives a result of layout.bytes per image: contiguous uint8 on the GPU. copy, where the analyzer was made
+        with normalize=, receives the normalized images. mask, H x W or N x H x W of bool or u8, is 0 at excluded
+        pixels. All are borrowed until the stream has passed. stream is by default the current one of the images'
         library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream)
@@ -91,11 +91,11 @@ class Analyzer:
         handle = _arrays.current_stream(found.array, stream)
         if self._normalization is None:
             if copy is not None:
-                raise InvalidArgument("copy: the analyser was not made with normalize=")
+                raise InvalidArgument("copy: the analyzer was not made with normalize=")
             self._native.enqueue(view, found.images, found.image_bytes, mask_bytes, self._asked, memory, handle)
             return
         if copy is None:
-            raise InvalidArgument("copy: an analyser made with normalize= needs an array for the copies")
+            raise InvalidArgument("copy: an analyzer made with normalize= needs an array for the copies")
         target = _arrays.image_of(copy, layout, order, stream=stream, batch=True)
         if (target.array.gpu, target.images) != (found.array.gpu, found.images):
             raise InvalidArgument("copy: as many images as are measured, on the same GPU")
@@ -127,14 +127,14 @@ class Analyzer:
 
 
 class RegionAnalyzer:
-    """Analyser of the regions of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a
+    """Analyzer of the regions of images on a GPU, for loops and CUDA graphs: made once, it only puts kernels on a
     stream. Labels and values are sorted there, so that there may be any number of labels.
 
     channels are 1, 3 or 4; depth is that of gpuhist.measure; labels is u8, u16, u32, or s32 that is not negative. pixels
     is the most in a call, those of all images together; images the most of them; regions the most that there is room
     for. The smaller largest_label is, the less there is to sort. label_zero: pixels of label 0 are a region too. masks:
     there may be one. nodata, valid, nodata_any and alpha are those of gpuhist.measure; alpha that is no weight keeps its
-    row. percentiles, in percent, are found for each region. Calls of one analyser share its memory: they must follow
+    row. percentiles, in percent, are found for each region. Calls of one analyzer share its memory: they must follow
     each other, in one stream or by events.
 
     Raises EngineUnavailable where the GPU cannot be used, OutOfMemory.
@@ -213,8 +213,8 @@ class RegionAnalyzer:
         """Puts the analysis of an image's regions on a stream, or of those of N images, N x H x W x C, whose labels are
         N x H x W; nothing is waited for.
 
-        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W or N x H x W of bool or u8, is 0 where pixels
-        do not count; their regions have them in the area alone. All are borrowed until the stream has passed.
+        out receives layout.bytes: contiguous uint8 on the GPU. mask, H x W or N x H x W of bool or u8, is 0 at excluded
+        pixels; their regions have them in the area alone. All are borrowed until the stream has passed.
         stream is by default the current one of the images' library; it may be in capture.
         """
         found = _images_on(images, self._gpu, layout, order, stream, _arrays.ALL_DEPTHS)
@@ -254,7 +254,7 @@ def _images_on(
 ) -> _arrays.Image:
     found = _arrays.image_of(images, layout, order, stream=stream, batch=True, depths=depths)
     if found.array.gpu != gpu:
-        raise InvalidArgument(f"the images are on {_arrays.place_of(found.array.gpu)}, and the analyser is for GPU {gpu}")
+        raise InvalidArgument(f"the images are on {_arrays.place_of(found.array.gpu)}, and the analyzer is for GPU {gpu}")
     return found
 
 
@@ -275,7 +275,7 @@ def _labels_over(found: _arrays.Image, labels: Any, stream: Any) -> tuple[_nativ
 def _over(
     found: _arrays.Image, given: Any, what: str, types: tuple[str, ...], stream: Any
 ) -> tuple[_arrays.Array, int]:
-    """The planes of one value a pixel, one for each image, and bytes from one to the next."""
+    """The planes of one value per pixel, one for each image, and bytes from one to the next."""
     pixels = (found.height, found.width)
     wanted = (found.images, *pixels) if len(found.given) == 4 else pixels
     array = planes_over(given, what, types, found.array.gpu, wanted, found.given, stream)

@@ -54,23 +54,23 @@ def measure(
         GPU nothing is, and what does not lie pixel beside pixel is refused.
     layout
         Axes of an array: HW, HWC or CHW. Without it HW or HWC, whose last axis is 1 to 4; HWC with a layout up to 64.
-        1 is gray, 3 the colours, 4 the colours and alpha, others are bands c0, c1, ...
+        1 is gray, 3 the colors, 4 the colors and alpha, others are bands c0, c1, ...
     order
-        Order of the colours in an array: RGB or BGR.
+        Order of the colors in an array: RGB or BGR.
     mask
-        Array of shape (height, width), bool or u8: pixels where it is 0 do not count. For a path also a path: that of
+        Array of shape (height, width), bool or u8: pixels where it is 0 are excluded. For a path also a path: that of
         a mask, or of a directory of such, whose samples are read as they are stored. It lies over the image as that
         is shown.
     nodata
-        Value that stands for no data, or several: such samples do not count. numpy.nan is one; "tag" is what a
+        Value that stands for no data, or several: such samples are excluded. numpy.nan is one; "tag" is what a
         GeoTIFF says of itself. It is rounded to the samples' type.
     valid
-        Lowest and highest value that counts; samples outside do not.
+        Lowest and highest valid value; samples outside are excluded.
     nodata_any
-        A pixel counts in no channel where one of its samples is nodata. Otherwise each channel is on its own, and
-        luma needs all colours.
+        A pixel is excluded in all channels where one of its samples is nodata. Otherwise each channel is on its own,
+        and luma needs all colors.
     alpha
-        row: alpha has a row of its own; mask: pixels of alpha 0 do not count; ignore: there is no row. weight: of
+        row: alpha has a row of its own; mask: pixels of alpha 0 are excluded; ignore: there is no row. weight: of
         integers of 8 and 16 bits each sample counts as often as its pixel's alpha says, without alpha as white does:
         ``weight`` is their sum and ``wp01``, ``wp50``, ... the percentiles, counts are sums of weights.
     white
@@ -251,7 +251,7 @@ def _results(files: _native.Files) -> Iterator[Result]:
 def table(
     paths: Path | Iterable[Path], *, percentile_columns: Sequence[float] | None = None, **options: Any
 ) -> pa.Table:
-    """A pyarrow.Table of the images of files and directories: a row an image and channel, with the columns of the
+    """A pyarrow.Table of the images of files and directories: one row per image and channel, with the columns of the
     command's stats.csv, and ``error``: of an input that failed the kind and the message, in a row with its path and
     nothing else. Options are those of measure_many().
     """

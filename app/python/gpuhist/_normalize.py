@@ -1,4 +1,4 @@
-"""Normalised copies of arrays, on the host and on a GPU."""
+"""Normalized copies of arrays, on the host and on a GPU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._native import Alpha, NormalizeMode
     from ._validity import Nodata, Valid
 
-# Analysers, and memory for a result, that one stream uses: what it is given is done in order.
+# Analyzers, and memory for a result, that one stream uses: what it is given is done in order.
 _normalizers: dict[tuple[str, int, int, int, str, int], tuple[_native.StreamAnalyzer, Any]] = {}
 _normalizers_lock = threading.Lock()
 
@@ -41,20 +41,20 @@ def normalize(
     stream: Any = None,
     out: Any = None,
 ) -> Any:
-    """The normalised copy of an array: of the same library, on the same device, in the same layout.
+    """The normalized copy of an array: of the same library, on the same device, in the same layout.
 
     mode
         A mode of the command's --normalize, such as minmax, percentile (between the two percentiles), equalize or
         zscore.
     channels
-        joint: one table for all colours, which keep their hue; separate: one a channel. Alpha stays as it is.
+        joint: one table for all colors, which keep their hue; separate: one per channel. Alpha stays as it is.
     depth
         Of the copy: u8, u16, f32, ...; without it that of the image, of zscore f32 (f64 of u32, s32 and f64). On a GPU
         only these.
     mask, nodata, valid, nodata_any, alpha
-        Samples that do not count, as in measure(): the table is made from the others. Alpha itself is copied.
+        Rules for excluded samples, as in measure(): the table is made from the valid ones. Alpha itself is copied.
     apply_to
-        all: the table maps every sample; valid: samples that do not count stay as they are, in a copy of the image's
+        all: the table maps every sample; valid: excluded samples stay as they are, in a copy of the image's
         depth. In a copy of another depth these are 0, and so is the alpha of their pixels.
     out
         Array for the copy; it may be the image where the depth stays.
@@ -65,7 +65,7 @@ def normalize(
     rules = rules_of(nodata, valid, nodata_any, alpha)
     if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha not in ("mask", "weight"):
         raise InvalidArgument(
-            'apply_to: "valid" is about samples that do not count: give mask, nodata, valid or alpha="mask" or "weight"'
+            'apply_to: "valid" is about excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
         )
     request = asked_of(engine=engine, gpu=gpu, rules=rules)
     asked = normalization_of(mode, percentiles, apply_to, channels, depth)
@@ -141,7 +141,7 @@ def _enqueue(
     gpu = found.array.gpu
     assert gpu is not None
     request = asked_of(engine="cuda", gpu=gpu, rules=rules)
-    # Rules ask for memory by the number of pixels. It is rounded up, so that images of many sizes share few analysers.
+    # Rules ask for memory by the number of pixels. It is rounded up, so that images of many sizes share few analyzers.
     pixels = 0 if rules == Rules() else 1 << (found.width * found.height - 1).bit_length()
     key = (found.depth, found.channels, gpu, stream, asked.name, pixels)
     with _normalizers_lock:

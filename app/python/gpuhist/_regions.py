@@ -61,7 +61,7 @@ class Region(Result):
 
     @property
     def area(self) -> int:
-        """Pixels of the region, whether they count or not."""
+        """Pixels of the region, excluded ones included."""
         return self._area
 
     def __eq__(self, other: object) -> bool:
@@ -121,7 +121,7 @@ class Regions(Mapping[int, Region]):
         return {label: region.to_dict() for label, region in self.items()}
 
     def to_pandas(self) -> pd.DataFrame:
-        """A pandas.DataFrame: a row a region and channel, with the columns of the command's regions.csv but for the
+        """A pandas.DataFrame: one row per region and channel, with the columns of the command's regions.csv but for the
         path; ``region`` is the label as a number.
         """
         import pandas as pd
@@ -159,8 +159,8 @@ def regions(
     image
         A path, the bytes of a file, or an array on the host, as in measure().
     labels
-        Array of shape (height, width) of u8, u16, u32, or s32 that is not negative: a label a pixel. For a path also a
-        path: that of a label image, which is read as it is stored.
+        Array of shape (height, width) of u8, u16, u32, or s32 that is not negative: one label per pixel. For a path also
+        a path: that of a label image, which is read as it is stored.
     label_zero
         Pixels of label 0 are a region too; else they are outside of all.
 
@@ -180,7 +180,7 @@ def regions(
             "cupy.asnumpy(x) does"
         )
     source.check(rules)
-    over = source.labelled(labels, max_pixels)
+    over = source.labeled(labels, max_pixels)
     seen = source.masked(mask, max_pixels)
     warn_of_pages(source.picture, page)
     return Regions(_native.Regions(seen.view, over.view, label_zero, asked, source.picture), source.path)

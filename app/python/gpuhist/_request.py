@@ -1,4 +1,4 @@
-"""What is asked for: of a measurement, and of a normalised copy, as the native module takes it."""
+"""What is asked for: of a measurement, and of a normalized copy, as the native module takes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Range = tuple[float, float]
 
 
 def bins_of(bins: int | str) -> int:
-    """Bins as the native module takes them: 0 is one a value."""
+    """Bins as the native module takes them: 0 is one per value."""
     if bins == "full":
         return 0
     if isinstance(bins, str) or not 1 <= bins <= 1 << 24:

@@ -32,7 +32,7 @@ class Histogram(NamedTuple):
     """Samples at or over upper, +Inf included."""
     nan: dict[str, int]
     masked: dict[str, int]
-    """Samples of pixels that do not count."""
+    """Samples of masked pixels."""
     nodata: dict[str, int]
     """Samples that nodata and valid leave out."""
 
@@ -59,7 +59,7 @@ def histogram_from(native: tuple[float, float, list[tuple[str, Counts, int, int,
 class Result(Mapping[str, Statistics]):
     """What was found in one image: a mapping of channels, by name, to their Statistics. It does not change.
 
-    The channels are gray; or red, green, blue, luma, all (the colours as one population), then alpha where there is
+    The channels are gray; or red, green, blue, luma, all (the colors as one population), then alpha where there is
     one; bands c0, c1, ... or as the file names them. ``r["red"].mean`` and ``r.red.mean`` are the same. Of an input
     that failed ``error`` says why, and there are no channels.
     """
@@ -189,7 +189,7 @@ class Result(Mapping[str, Statistics]):
 
     def histogram(self, bins: int | str | None = None, range: Range | None = None) -> Histogram:
         """Histogram of equal bins, as asked for or as measured: 256 over the whole type, of floats from the finite
-        minimum to the maximum. bins="full" is one a value.
+        minimum to the maximum. bins="full" is one per value.
 
         Bounds of integers are whole numbers. An f32 image has the bins that it was measured in; others are a
         ValueError.
@@ -207,7 +207,7 @@ class Result(Mapping[str, Statistics]):
         return {name: self[name].to_dict() for name in self}
 
     def to_pandas(self) -> pd.DataFrame:
-        """A pandas.DataFrame: a row a channel, a column a number."""
+        """A pandas.DataFrame: one row per channel, one column per number."""
         import pandas as pd
 
         return pd.DataFrame.from_records(list(self.to_dict().values()), index="channel")

@@ -45,7 +45,7 @@ class Source(NamedTuple):
             refuse_tag(rules)
 
     def masked(self, mask: Any, max_pixels: int | None = None) -> Plane:
-        """The image, of which those pixels count where the mask is not 0."""
+        """The image, without the pixels where the mask is 0."""
         if mask is None:
             return Plane(self.view, None)
         if self.path and is_path(mask):
@@ -57,7 +57,7 @@ class Source(NamedTuple):
         array = self._plane(mask, "mask", MASK_TYPES)
         return Plane(self.view.masked(array.pointer, row_bytes_of(array)), array)
 
-    def labelled(self, labels: Any, max_pixels: int | None = None) -> Plane:
+    def labeled(self, labels: Any, max_pixels: int | None = None) -> Plane:
         """The labels of the image's pixels."""
         if self.path and is_path(labels):
             assert self.picture is not None
@@ -67,7 +67,7 @@ class Source(NamedTuple):
         return Plane(plane_view(array), array)
 
     def _plane(self, given: Any, what: str, types: tuple[str, ...]) -> _arrays.Array:
-        """The array of one value a pixel that lies over the image."""
+        """The array of one value per pixel that lies over the image."""
         if is_path(given):
             raise InvalidArgument(f"{what}: a path, which goes with the path of an image alone: give an array")
         return planes_over(given, what, types, self.gpu, (self.view.height, self.view.width), self.shape)
@@ -82,8 +82,8 @@ def planes_over(
     shape: tuple[int, ...],
     stream: object = None,
 ) -> _arrays.Array:
-    """The array of one value a pixel, of the shape that is wanted over an image, or several, of another shape; without
-    gaps between the values of a row.
+    """The array of one value per pixel, of the shape that is wanted over an image, or several, of another shape;
+    without gaps between the values of a row.
     """
     if not _arrays.is_array(given):
         raise InvalidArgument(f"{what}: a {type(given).__name__} is no array")
@@ -93,7 +93,7 @@ def planes_over(
         raise InvalidArgument(f"{what}: on {at}, and the image is on {image_at}: copy it there")
     if array.shape != wanted:
         raise InvalidArgument(
-            f"{what}: shape {array.shape}, and the image's is {shape}: a value a pixel is wanted, shape {wanted}"
+            f"{what}: shape {array.shape}, and the image's is {shape}: one value per pixel is wanted, shape {wanted}"
         )
     if array.type not in types:
         raise InvalidArgument(f"{what}: samples of type {array.type}, and not of {', '.join(types)}: convert them")

@@ -99,7 +99,7 @@ class Summary:
         """Mean and standard deviation, float64[3] each, red, green, blue, on the scale from 0 to 1, as training code
         takes them. Gray images count as R = G = B.
 
-        ValueError where the images have several values that stand for white, where there are neither colours nor gray
+        ValueError where the images have several values that stand for white, where there are neither colors nor gray
         images, and where images of several depths were added and none is named.
         """
         import numpy as np
@@ -112,12 +112,12 @@ class Summary:
             )
         numbers = self._native.training(depth)
         if numbers is None:
-            raise InvalidArgument(f"mean_std: the {depth} images have bands alone, neither colours nor gray")
+            raise InvalidArgument(f"mean_std: the {depth} images have bands alone, neither colors nor gray")
         mean, std = (np.array([np.nan if one is None else one for one in list_]) for list_ in numbers)
         return mean, std
 
     def to_pandas(self, *, percentile_columns: Sequence[float] | None = None) -> pd.DataFrame:
-        """A pandas.DataFrame with the columns of the command's dataset.csv: a row a depth and channel."""
+        """A pandas.DataFrame with the columns of the command's dataset.csv: one row per depth and channel."""
         import pandas as pd
 
         percentiles = percents_of(percentile_columns)

@@ -1,4 +1,4 @@
-"""Which samples count: the command's options, by the same names."""
+"""Rules for valid samples: the command's options, by the same names."""
 
 from __future__ import annotations
 

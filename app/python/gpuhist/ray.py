@@ -327,16 +327,16 @@ def measure(
     merged_at_once: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Measures the inputs of a manifest on the nodes of a Ray cluster, a task a shard, and merges their parts: the files
-    in ``output`` are byte for byte those of one run.
+    """Measures the inputs of a manifest on the nodes of a Ray cluster, one task per shard, and merges their parts: the
+    files in ``output`` are byte for byte those of one run.
 
     ``manifest`` and ``output`` are URLs that fsspec knows, or paths that are there on every node; so are the paths in
     the manifest, relative to the working directory, or URLs. These are brought to the node first, into a temporary
-    directory of up to about ``temporary_bytes`` a task. ``arguments`` are options of the command, as ``--group-by
+    directory of up to about ``temporary_bytes`` per task. ``arguments`` are options of the command, as ``--group-by
     dir``. A task takes ``num_cpus`` threads, and ``num_gpus`` of a node's GPUs. Where a node, a worker or the command
     dies, the shard is measured elsewhere, up to ``retries`` times more. Parts lie in ``output``/parts-… until all is
-    merged, and the same call goes on with those that are there. ``shards`` is 4 a task that the cluster runs at a time
-    where nothing is said, or as many as keep to ``temporary_bytes``. Where one machine would merge for ten minutes, or
+    merged, and the same call goes on with those that are there. ``shards`` is 4 per task that the cluster runs at a
+    time where nothing is said, or as many as keep to ``temporary_bytes``. Where one machine would merge for ten minutes, or
     there are more than ``merged_at_once`` parts, tasks join them to fewer before.
 
     Raises ShardsGivenUp; TooManyErrors, once ``max_errors`` inputs failed in the parts that are finished;
@@ -377,7 +377,7 @@ def measure(
         if max_errors is not None and state.errors >= max_errors:
             raise TooManyErrors(f"{state.errors} inputs failed in {done} of {shards} parts")
 
-    here, of_all = os.getcwd(), ray.put(index)  # which is long where there are many inputs: once a node
+    here, of_all = os.getcwd(), ray.put(index)  # which is long where there are many inputs: once per node
     calls = {shard: (manifest, of_all, parts, shard, shards, words, here, temporary_bytes) for shard in todo}
     _run_all(task(_measure_shard, num_cpus=num_cpus, num_gpus=num_gpus), calls, report)
     if given_up:

@@ -1,5 +1,5 @@
 // Loops on processors with AVX2: luma of bytes, of which compilers' code for samples that lie three apart took a third
-// of the time of all counting; and pixels that count, brought together.
+// of the time of all counting; and unmasked pixels, brought together.
 #pragma once
 
 #include <cstddef>

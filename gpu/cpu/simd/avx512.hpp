@@ -1,6 +1,6 @@
 // Counting bytes without a table in memory, on processors with AVX-512 VBMI2, BITALG and GFNI (Ice Lake, Zen 4 and
-// later). A counter in memory takes a store a sample, of which processors finish about one a clock; this takes a third
-// of that time (Zen 5), whatever the content.
+// later). A counter in memory takes one store per sample, of which processors finish about one per clock; this takes a
+// third of that time (Zen 5), whatever the content.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace gpuhist::cpu::avx512 {
 /// Pixels gathered before they are counted: their counts fit 16 bits, and the buffers the second cache.
 inline constexpr int gathered_pixels = 16384;
 
-/// Gathered samples, one plane a channel, and the samples of one plane by their two highest bits; with room for whole
+/// Gathered samples, one plane per channel, and the samples of one plane by their two highest bits; with room for whole
 /// registers stored at the end.
 struct Scratch {
     alignas(64) std::uint8_t planes[5][gathered_pixels + 64];
@@ -23,7 +23,7 @@ struct Scratch {
 bool supported();
 
 /// Splits `pixels` interleaved ones into planes from `first` on: channels in the image's order, and luma in plane 4
-/// where there are colours. first + pixels ≤ gathered_pixels.
+/// where there are colors. first + pixels ≤ gathered_pixels.
 void split(const std::uint8_t* samples, int pixels, int channels, ChannelOrder order, Scratch& scratch, int first);
 
 /// Adds the first `samples` of a plane to 256 counts. Meanwhile as many bytes from `ahead` on, which are only hinted at

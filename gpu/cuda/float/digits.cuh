@@ -17,7 +17,7 @@ __device__ inline std::uint32_t as_in_value(std::uint32_t prefix, int bits) {
     return prefix & sign ? prefix ^ sign : ~prefix & (2 * sign - 1);
 }
 
-/// Adds to the counts of digits (i: slot after slot) and of lines. By whole warps, a line each.
+/// Adds to the counts of digits (i: slot after slot) and of lines. By whole warps, one line each.
 template <int level>
 __device__ inline void add_digits(Word* counts, int i, std::uint32_t samples) {
     const std::uint32_t of_line = narrow_sum_over_warp(samples);

@@ -25,8 +25,9 @@ struct ImagePart {
 };
 
 /// Partition of a launch's pixels: one block's. A single image is dealt to all blocks in turn, so that they walk
-/// through memory side by side: 2 % faster than a stretch each. Several are laid end to end and cut into as many equal
-/// stretches as there are blocks, so that none waits for another: a block has whole images, and parts of two at most.
+/// through memory side by side: 2 % faster than one stretch each. Several are laid end to end and cut into as many
+/// equal stretches as there are blocks, so that none waits for another: a block has whole images, and parts of two at
+/// most.
 template <class Images>
 class BlockPartition {
   public:

@@ -111,7 +111,7 @@ bool makes_copies(const StreamPlan& plan) {
     return plan.normalize && plan::stream_abilities.copies.has(plan.depth);
 }
 
-/// Memory behind an analyser's workspace for what takes several launches: results that others are made of, where the
+/// Memory behind an analyzer's workspace for what takes several launches: results that others are made of, where the
 /// plan may need them, and images whose samples are sorted into classes.
 struct StepsMemory {
     std::uint32_t* arrived = nullptr;
@@ -233,13 +233,13 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
         const ImageView& image = views.images[i];
         if (image.depth != plan_.depth || image.channels != plan_.channels)
             throw InvalidArgument(std::string("image of ") + std::to_string(image.channels) + " channels " +
-                                  to_string(image.depth) + ": the analyser was planned for " +
+                                  to_string(image.depth) + ": the analyzer was planned for " +
                                   std::to_string(plan_.channels) + " channels " + to_string(plan_.depth));
         if (image.memory != Memory::device)
-            throw InvalidArgument("image in host memory: a stream-level analyser reads device memory");
+            throw InvalidArgument("image in host memory: a stream-level analyzer reads device memory");
         if (traits_of(plan_.depth).values == 0 && request.bins > plan_.bins)
             throw InvalidArgument("request for " + std::to_string(request.bins) +
-                                  " bins: the analyser was planned for " + std::to_string(plan_.bins));
+                                  " bins: the analyzer was planned for " + std::to_string(plan_.bins));
         // Counters of a block have 32 bits, and the blocks share the pixels evenly.
         if (image.pixels() / launch_.multiprocessors >= std::int64_t{1} << 31)
             throw InvalidArgument("image of " + std::to_string(image.pixels()) +
@@ -256,14 +256,14 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
                                       to_string(image.depth) + " in device memory at most 2^30 are weighted");
             if (plan_.classified_pixels == 0)
                 throw InvalidArgument(
-                    "samples weighted by alpha: the analyser was planned for no request that has a Validity "
+                    "samples weighted by alpha: the analyzer was planned for no request that has a Validity "
                     "(StreamPlan::classified_pixels)");
         } else if (request.validity && image.pixels() > plan_.classified_pixels) {
             throw InvalidArgument("image of " + std::to_string(image.pixels()) +
-                                  " pixels, for which a request has a Validity: the analyser was planned for " +
+                                  " pixels, for which a request has a Validity: the analyzer was planned for " +
                                   std::to_string(plan_.classified_pixels) + " such (StreamPlan::classified_pixels)");
         }
-        if (views.outputs && !plan_.normalize) throw InvalidArgument("the analyser was not planned to normalise");
+        if (views.outputs && !plan_.normalize) throw InvalidArgument("the analyzer was not planned to normalize");
     }
     if (views.count > 0 && !results) throw InvalidArgument("results: a null pointer");
     if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
@@ -309,7 +309,7 @@ void Analyzer::launch(const Images& images, const ImageView& like, const Analysi
 
 void Analyzer::load_kernels() {
     // Which kernel is launched follows from the number of images, whether each is one row or has a mask, and from what
-    // is asked. Copies of images of which not all samples count are the work of kernels of their own.
+    // is asked. Copies of images with excluded samples are the work of kernels of their own.
     const Image row{workspace_, 64, 1, 0}, rows{workspace_, 64, 2, 0};
     ImageView masked;
     masked.mask = static_cast<const std::uint8_t*>(workspace_);

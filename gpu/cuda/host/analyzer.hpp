@@ -1,4 +1,4 @@
-// Analyser: the host side of every launch, checks views against the plan and tells the kernels what is asked. The
+// Analyzer: the host side of every launch, checks views against the plan and tells the kernels what is asked. The
 // engine and the stream-level API both stand on it; they validate what they are handed.
 #pragma once
 
@@ -13,18 +13,18 @@ namespace gpuhist::cuda {
 /// Launch on a GPU, without a stream. Makes no context.
 Launch launch_on(int gpu);
 
-/// Bytes of an analyser's workspace. Throws UnsupportedDepth for a depth without kernels.
+/// Bytes of an analyzer's workspace. Throws UnsupportedDepth for a depth without kernels.
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch);
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization);
 
-/// Checks views: throws InvalidArgument. `outputs` matter where there is a normalisation.
+/// Checks views: throws InvalidArgument. `outputs` matter where there is a normalization.
 void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization);
 
 /// Checks how the images of a batch lie, the first of which is valid: throws InvalidArgument, naming `what` it is.
 void validate(const BatchView& batch, const char* what);
 
-/// Analyser of images of one type, with one workspace. The plan's GPU must be current in every call.
+/// Analyzer of images of one type, with one workspace. The plan's GPU must be current in every call.
 class Analyzer {
   public:
     explicit Analyzer(const StreamPlan& plan, void* workspace = nullptr);
@@ -45,7 +45,7 @@ class Analyzer {
 
   private:
     /// Enqueues what several launches do of one valid view: its analysis by a request that has a Validity; or a copy,
-    /// too, where by that or a mask not all samples count. Null: no copy.
+    /// too, where that or a mask excludes samples. Null: no copy.
     void enqueue_in_steps(const ImageView& image, const MutableImageView* output, const AnalysisRequest& request,
                           const Normalization* normalization, char* results, cudaStream_t stream) const;
     /// Enqueues the same by a request that weighs samples.

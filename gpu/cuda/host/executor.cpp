@@ -162,7 +162,7 @@ Analyzer& CudaExecutor::analyzer_for(const ImageView& image, const AnalysisReque
     return analyzers_.try_emplace(type, plan).first->second;
 }
 
-/// Does jobs that are asked the same. Pixels on the host go up, results and normalised copies come back: of one job
+/// Does jobs that are asked the same. Pixels on the host go up, results and normalized copies come back: of one job
 /// from and to the caller's memory, of several by way of pinned memory, in one piece. It is left, by an exception too,
 /// when no work is under way on memory of the caller's.
 void CudaExecutor::launch(std::span<Job* const> jobs) try {

@@ -37,7 +37,7 @@ std::uint32_t room_of(const RegionPlan& plan) {
     return static_cast<std::uint32_t>(std::min(plan.regions, plan.pixels));
 }
 
-/// Memory of an analyser, laid out behind `base`. Returns its bytes in `end`.
+/// Memory of an analyzer, laid out behind `base`. Returns its bytes in `end`.
 FewRegionsMemory lay_out_few(const RegionPlan& plan, char* base, std::size_t& end) {
     const auto numbers = static_cast<std::size_t>(numbers_of(plan).outside);
     FewRegionsMemory memory{};

@@ -13,14 +13,14 @@ namespace gpuhist::cuda {
 /// Row of an image's results, as it is read from its pixels.
 SortedRow sorted_row(const ImageView& image, Channel channel);
 
-/// Analyser of images in device memory whose samples are sorted. Owns its memory and reuses it.
+/// Analyzer of images in device memory whose samples are sorted. Owns its memory and reuses it.
 class SortedAnalyzer {
   public:
     /// Pixels whose codes are sorted at a time: so many that the GPU is busy, in a gigabyte.
     template <class Code>
     static constexpr std::int64_t part_pixels = (std::int64_t{1} << 28) / sizeof(Code);
 
-    /// Analyses a valid view of 1, 3 or 4 channels. Waits for the stream. Throws CudaError, OutOfMemory.
+    /// Analyzes a valid view of 1, 3 or 4 channels. Waits for the stream. Throws CudaError, OutOfMemory.
     void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result, cudaStream_t stream);
 
   private:

@@ -6,7 +6,7 @@
 
 namespace gpuhist::cuda {
 
-/// Bound on the shared memory that a block may take, of analysers made while it is set, at least 65536, which is what
+/// Bound on the shared memory that a block may take, of analyzers made while it is set, at least 65536, which is what
 /// the smallest GPUs have; 0: all that there is.
 inline std::atomic<std::size_t> shared_memory_bound{0};
 

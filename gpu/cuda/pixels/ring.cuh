@@ -86,7 +86,7 @@ struct Ring {
                     begin_copy(to + u * round_bytes, walk.place().at,
                                min(warp_lanes - lane, walk.side_by_side()) * G::bytes, barrier);
         };
-        std::uint32_t parities = 0;  // of the phases of the barriers, a bit each
+        std::uint32_t parities = 0;  // of the phases of the barriers, one bit each
 #pragma unroll
         for (int s = 0; s < Stages; ++s) parities |= parity_of(barriers + 8 * s) << s;
         __syncwarp();  // all lanes have seen them

@@ -57,8 +57,8 @@ __device__ inline void show_all(const Place (&place)[Count], const G (&group)[Co
     }
 }
 
-/// Validity of N neighboring pixels of one row: a byte each, ones where it is valid. `Aligned`: the mask's bytes begin
-/// at an address divisible by N.
+/// Validity of N neighboring pixels of one row: one byte each, ones where it is valid. `Aligned`: the mask's bytes
+/// begin at an address divisible by N.
 template <int N, bool Aligned = false>
 struct ValidBytes {
     static constexpr bool every = false;

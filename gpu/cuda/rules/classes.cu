@@ -13,7 +13,7 @@ namespace {
 
 constexpr int threads = 256;
 
-/// NaN that stands for samples that do not count, as host code rounds it.
+/// NaN that stands for excluded samples, as host code rounds it.
 template <class Sample>
 __device__ inline Sample substitute() {
     if constexpr (std::is_same_v<Sample, Half>)
@@ -22,8 +22,8 @@ __device__ inline Sample substitute() {
         return static_cast<Sample>(__longlong_as_double(0x7FF8000000000000));
 }
 
-/// Kernel of the classes of an image: a thread a pixel. Launch: any grid. Bytes: each pixel is read once, and written
-/// once where there is a copy. Limit: fewer than 2^32 pixels a block.
+/// Kernel of the classes of an image: one thread per pixel. Launch: any grid. Bytes: each pixel is read once, and
+/// written once where there is a copy. Limit: fewer than 2^32 pixels per block.
 template <class Sample>
 __global__ void __launch_bounds__(threads)
     class_kernel(const __grid_constant__ Image image, const __grid_constant__ Mask mask,

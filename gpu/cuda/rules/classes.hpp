@@ -1,4 +1,4 @@
-// Classes of samples on the GPU: which of them count by the rules of a request. Plain C++.
+// Classes of samples on the GPU: which of them are valid by the rules of a request. Plain C++.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +39,15 @@ struct ClassRules {
 
 /// What is made of an image; the sums are added to.
 struct ClassOutput {
-    void* copy;           ///< floats: packed samples, NaN where they do not count; or null
+    void* copy;           ///< floats: packed samples, NaN for excluded ones; or null
     std::int32_t copied;  ///< channels of it: those that are kept, or all, of which the others are NaN
-    std::uint8_t* mask;   ///< packed, a byte a pixel, 1 where it is not masked; or null
-    std::uint64_t also;   ///< a bit a position in the pixel: nor nodata there
+    std::uint8_t* mask;   ///< packed, one byte per pixel, 1 where it is not masked; or null
+    std::uint64_t also;   ///< one bit per position in the pixel: nor nodata there
     rules::ClassCounts* sums;
     std::uint8_t nodata = 0;  ///< byte of the mask for those
 };
 
-/// Enqueues that an image's samples are sorted into classes. Throws CudaError; does not synchronise.
+/// Enqueues that an image's samples are sorted into classes. Throws CudaError; does not synchronize.
 void launch_classes(const Image& image, Depth depth, const Mask& mask, const ClassRules& rules, const ClassOutput& to,
                     const Launch& launch);
 
@@ -58,7 +58,7 @@ struct ValidParameters {
     std::int32_t channels;
     bool substituted;                ///< of a copy with NaN, of which the sums tell how many stand for others
     bool without_alpha;              ///< which has no row
-    const char* found;               ///< what was found of the pixels that count
+    const char* found;               ///< what was found of the unmasked pixels
     const char* found_luma;          ///< of those of which no color is nodata, for luma; or null: it is in `found`
     const rules::ClassCounts* sums;  ///< of what was made; null where nothing was
     std::uint32_t* arrived;          ///< zero before and after
@@ -66,7 +66,7 @@ struct ValidParameters {
 
 /// Enqueues the writing of a result from those of counting launches before it: nodata of integers are taken out by
 /// value, NaN that stand for other samples are not NaN. One that is to have tables is not `ready` yet. Throws
-/// CudaError; does not synchronise.
+/// CudaError; does not synchronize.
 void launch_valid_result(const ValidParameters& parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda

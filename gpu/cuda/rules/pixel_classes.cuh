@@ -13,7 +13,7 @@ namespace gpuhist::cuda {
 /// Classes of a pixel's samples.
 struct PixelClasses {
     bool unmasked;         ///< the pixel is not masked
-    std::uint64_t nodata;  ///< a bit a sample, of a pixel that is not
+    std::uint64_t nodata;  ///< one bit per sample, of a pixel that is not
 
     /// `kept`: by the image's own mask; else nothing is read.
     template <class Sample>
@@ -43,7 +43,7 @@ struct BlockClassSums {
         if (threadIdx.x == 0) unmasked = color_nodata = 0;
         if (threadIdx.x < most_channels) nodata[threadIdx.x] = 0;
     }
-    /// By all of a warp. `colors`: a bit a position in the pixel, one of which is nodata where a color is.
+    /// By all of a warp. `colors`: one bit per position in the pixel, one of which is nodata where a color is.
     __device__ void add(const PixelClasses& of, int channels, std::uint64_t colors) {
         count_lanes(&unmasked, of.unmasked);
         if (!__any_sync(0xFFFFFFFFu, of.nodata != 0)) return;

@@ -1,4 +1,4 @@
-// Results of requests with rules: put together of those of the counting kernels, a block a row.
+// Results of requests with rules: put together of those of the counting kernels, one block per row.
 
 #include <algorithm>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr int threads = row_threads;
 
-/// Kernel of one image's result. Launch: a block a row, and as many more as the counts of floats are worth; blocks of a
-/// row copy a part of these. The last to end publishes the result, but for tables that it lacks.
+/// Kernel of one image's result. Launch: one block per row, and as many more as the counts of floats are worth; blocks
+/// of a row copy a part of these. The last to end publishes the result, but for tables that it lacks.
 __global__ void __launch_bounds__(threads)
     valid_result_kernel(const __grid_constant__ ValidParameters p, int rows, int parts) {
     __shared__ bool last;

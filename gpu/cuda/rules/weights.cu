@@ -22,7 +22,7 @@ template <class Sample>
 constexpr int threads = in_shared<Sample> ? block_threads : 256;
 
 constexpr int values_of_byte = 256;
-/// Rounds of a block, a pixel a thread, after which its sums of 32 bits go to those of 64.
+/// Rounds of a block, one pixel per thread, after which its sums of 32 bits go to those of 64.
 constexpr int rounds_of_sums = (1 << 24) / threads<std::uint8_t>;
 static_assert(std::uint64_t{rounds_of_sums} * threads<std::uint8_t> * 255 < std::uint64_t{1} << 32);
 
@@ -41,7 +41,7 @@ __device__ inline void move_sums(std::uint32_t* sums, int count, int columns_log
     }
 }
 
-/// Adds samples of 16 bits to a row's sums in device memory, by all of a warp: at once where those that count are
+/// Adds samples of 16 bits to a row's sums in device memory, by all of a warp: at once where the valid ones are
 /// equal, since one sum takes one addition after the other.
 __device__ inline void add_weights(Word* sums, bool counts, std::uint32_t code, std::uint32_t weight) {
     const unsigned lanes = __ballot_sync(0xFFFFFFFFu, counts);
@@ -56,9 +56,9 @@ __device__ inline void add_weights(Word* sums, bool counts, std::uint32_t code, 
     }
 }
 
-/// Kernel of the sums of weights: a thread a pixel. Launch: any grid; of 8 bits with shared memory for `1 <<
+/// Kernel of the sums of weights: one thread per pixel. Launch: any grid; of 8 bits with shared memory for `1 <<
 /// columns_log2` columns of sums, one of which a lane adds to. Bytes: each pixel is read once. Limit: fewer than 2^32
-/// pixels a block.
+/// pixels per block.
 template <class Sample, int C>
 __global__ void __launch_bounds__(threads<Sample>)
     weight_kernel(const __grid_constant__ WeightParameters p, int columns_log2) {
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(threads<Sample>)
     classes.add_to(p.sums);
 }
 
-/// Kernel of the result. Launch: a block a row; the last to end publishes it.
+/// Kernel of the result. Launch: one block per row; the last to end publishes it.
 __global__ void __launch_bounds__(row_threads) weighted_result_kernel(const __grid_constant__ WeightParameters p) {
     __shared__ bool last;
     const Common& common = p.common;

@@ -1,4 +1,4 @@
-// Weights on the GPU: samples that count as often as the alpha of their pixel says. Plain C++.
+// Weights on the GPU: each sample is counted as often as the alpha of its pixel says. Plain C++.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct WeightParameters {
     Image image;
     Mask mask;
     ClassRules rules;
-    std::uint64_t luma_bits;   ///< a bit a position in the pixel: luma counts where none of these is nodata
+    std::uint64_t luma_bits;   ///< one bit per position in the pixel: luma is valid where none of these is nodata
     std::uint32_t opaque;      ///< what each sample weighs; 0: the alpha of its pixel
     std::int32_t rows;         ///< of the result: 1, or 4; 5 where a fourth sample is not the weight
     Word* counts;              ///< in device memory, for sums of weights: rows in memory order, with luma as luma_row;
@@ -23,7 +23,7 @@ struct WeightParameters {
 };
 
 /// Enqueues that samples are weighed, of integers of 8 or 16 bits, and the writing of the result. Throws CudaError;
-/// does not synchronise.
+/// does not synchronize.
 void launch_weights(const WeightParameters& parameters, const Launch& launch);
 
 }  // namespace gpuhist::cuda

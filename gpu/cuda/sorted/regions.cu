@@ -18,7 +18,7 @@
 namespace gpuhist::cuda {
 namespace {
 
-constexpr int block_rows = threads / warp_lanes;  ///< of pixels that a block takes at once, a warp each
+constexpr int block_rows = threads / warp_lanes;  ///< of pixels that a block takes at once, one warp each
 constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
 /// Number of the label that a pixel bears.

@@ -1,4 +1,4 @@
-// Sorting on the GPU: samples that are counted by sorting become a frequency table, values with a count each. Plain
+// Sorting on the GPU: samples that are counted by sorting become a frequency table, values with one count each. Plain
 // C++.
 #pragma once
 

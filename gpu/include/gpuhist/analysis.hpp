@@ -12,8 +12,8 @@
 
 namespace gpuhist {
 
-/// Channel of the results. `luma` is the brightness computed per pixel; `all` is colours and bands together (not gray,
-/// luma, alpha) as one population and is derived by `statistics()`, never counted. Bands, samples that are no colours,
+/// Channel of the results. `luma` is the brightness computed per pixel; `all` is colors and bands together (not gray,
+/// luma, alpha) as one population and is derived by `statistics()`, never counted. Bands, samples that are no colors,
 /// are `c0 c1 …` by place up to c63, of which `band` gives each, and stay the last.
 enum class Channel : std::uint8_t { gray, red, green, blue, luma, alpha, all, c0, c1, c2, c3, c63 = c0 + 63 };
 
@@ -145,7 +145,7 @@ struct ChannelAnalysis : SampleCounts {
     }
 };
 
-/// Range of the counts of a depth whose samples are counted one bin a value: all finite values; of others none.
+/// Range of the counts of a depth whose samples are counted one bin per value: all finite values; of others none.
 constexpr Range counted_range(const DepthTraits& traits) {
     if (traits.counting != Counting::values) return {};
     if (traits.floating) return {-65536, 65536};
@@ -164,10 +164,10 @@ struct Analysis {
     Range range;                   ///< that `counts` cover: all values, or the f32 range; [0, 0) where there are none
     bool upper_closed = false;     ///< f32, range found rather than given: upper itself is in the last bin
     Detail detail = Detail::full;  ///< f32: how much was found out; others: full
-    /// Counts, and `values`, are sums of weights instead (AlphaRule::weight): each sample that counts adds its pixel's
-    /// alpha. Numbers of pixels and of samples that do not count stay what they are; there is no brightness.
+    /// Counts, and `values`, are sums of weights instead (AlphaRule::weight): each valid sample adds its pixel's
+    /// alpha. Numbers of pixels and of excluded samples stay what they are; there is no brightness.
     bool weighted = false;
-    std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colours: of `all`, ascending ranks
+    std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colors: of `all`, ascending ranks
 
     /// Findings in a channel, or null.
     const ChannelAnalysis* find(Channel channel) const;

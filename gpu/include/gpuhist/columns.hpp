@@ -55,7 +55,7 @@ enum class ColumnFile : std::uint8_t {
     stats = 1,    ///< images: a row per channel
     regions = 2,  ///< regions of images: a row per channel
     dataset = 4,  ///< groups and depths: a row per channel
-    errors = 8,   ///< failures, a row each
+    errors = 8,   ///< failures, one row each
 };
 
 /// Column of results: one row of the table.
@@ -67,7 +67,7 @@ struct Column {
     const char* source;      ///< the tool or formula whose value it equals, or `gpuhist`
     const char* images;      ///< the images, or sets, that have a value
     std::uint8_t files;      ///< the files that have it: bits of ColumnFile
-    bool of_channel;         ///< a value a channel; else one an image, or a group and depth
+    bool of_channel;         ///< one value per channel; else one per image, or a group and depth
     std::uint32_t micro;     ///< percentiles: in units of 1e-6 percent
     ColumnValue (*read)(const ColumnRow& row, const Column& column);
 

@@ -48,7 +48,7 @@ struct ChannelSummary : SampleCounts {
     }
 };
 
-/// Images of one depth, summed up: grey ones feed `gray`, colour ones `red green blue luma` and `alpha`, bands their
+/// Images of one depth, summed up: gray ones feed `gray`, color ones `red green blue luma` and `alpha`, bands their
 /// own.
 struct DepthSummary {
     Depth depth = Depth::u8;
@@ -115,7 +115,7 @@ class Summary {
     /// Memory that it takes, about.
     std::uint64_t memory_bytes() const;
 
-    /// Rows of each depth: `gray red green blue luma c0 c1 … all alpha`, those there are; `all` is the depth's colours
+    /// Rows of each depth: `gray red green blue luma c0 c1 … all alpha`, those there are; `all` is the depth's colors
     /// and bands together, where they are more than one. Without a white for all, `clipped_high` is absent. But of f32
     /// every number is that of one image of all these pixels, bit for bit. f32: mean, std, skewness and kurtosis come
     /// from the exact power sums; percentiles, those of one image of all pixels, bit for bit, and `unique` from the

@@ -20,7 +20,7 @@ namespace gpuhist {
 struct Job {
     ImageView image;
     AnalysisRequest request;
-    std::optional<Normalization> normalization;  ///< set: a normalised copy is written to `output`
+    std::optional<Normalization> normalization;  ///< set: a normalized copy is written to `output`
     MutableImageView output;
     Analysis* result = nullptr;  ///< its storage is reused
     std::exception_ptr error;    ///< set by Engine::run: why there is no result
@@ -38,7 +38,7 @@ class StripAnalysis {
     /// Ends a pass. Returns whether the image must come once more, from its top on: the same pixels, the strips need
     /// not be the same. Else the result is complete.
     virtual bool end_pass() = 0;
-    /// Writes the normalised copy of some rows, which are in host memory, once the result is complete; the output as
+    /// Writes the normalized copy of some rows, which are in host memory, once the result is complete; the output as
     /// for Engine::normalize. Throws InvalidArgument where no copies were asked for.
     virtual void copy(const ImageView& strip, const MutableImageView& output);
 
@@ -46,7 +46,7 @@ class StripAnalysis {
     StripAnalysis() = default;
 };
 
-/// Engine that analyses and normalises images. Every one gives the same bits. An engine owns its workspace and reuses
+/// Engine that analyzes and normalizes images. Every one gives the same bits. An engine owns its workspace and reuses
 /// it: after the first image of a size there is no allocation beyond the result's. One engine serves one thread at a
 /// time.
 class Engine {
@@ -65,7 +65,7 @@ class Engine {
     /// but destructible.
     virtual void analyze(const ImageView& image, const AnalysisRequest& request, Analysis& result) = 0;
 
-    /// Counts an image and writes its normalised copy: `output` has the input's width, height, channels and order, and
+    /// Counts an image and writes its normalized copy: `output` has the input's width, height, channels and order, and
     /// depth `normalized_depth(...)`; it may be the input itself where the depth stays. Otherwise as `analyze`; bytes
     /// between rows are left alone. A copy of another depth than the mode's is made on the CPU, of pixels in host
     /// memory only: others are an InvalidArgument.
@@ -74,7 +74,7 @@ class Engine {
 
     /// Begins to count an image that comes in strips, with the bits of `analyze`. `image` has its sides and what a
     /// strip has too; its data are null. The engine must outlive the analysis, and may be asked for others meanwhile,
-    /// by the same thread at a time; `result` is complete after the last pass. `copies`: normalised copies of the
+    /// by the same thread at a time; `result` is complete after the last pass. `copies`: normalized copies of the
     /// strips are wanted afterwards, on the CPU, with the bits of `normalize`. Throws InvalidArgument as `analyze` and
     /// `normalize`, for copies of what is sorted or of bands, and of f32 by equalize, whose pixels are counted again;
     /// and UnsupportedDepth for f32 where the engine counts it whole alone.

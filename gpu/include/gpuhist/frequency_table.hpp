@@ -28,10 +28,10 @@ class FrequencyStorage {
     virtual void give_back(std::uint64_t place, std::uint64_t bytes) noexcept = 0;
 };
 
-/// Run of values in ascending order, with a count each. It never changes; copies share the bytes, and the last one
+/// Run of values in ascending order, with one count each. It never changes; copies share the bytes, and the last one
 /// gives them back.
 ///
-/// Encoding: each value is two numbers of 7 bits a byte, the lowest first, 128 being added where more follow:
+/// Encoding: each value is two numbers of 7 bits per byte, the lowest first, 128 being added where more follow:
 /// 2 · (its key − the least that it can be) + (1 where it occurs more than once), and then, if it does, how often less
 /// 2. Keys are the places of values among all of the type in their order: of a float with the bits b, b with the
 /// highest bit set, of a negative one ~b; −0 counts as +0; of an integer its distance from the lowest.
@@ -69,7 +69,7 @@ class FrequencyRun {
 };
 
 /// Frequency table of one channel, NaN left out: a count for each value that occurs, in runs that came together, all of
-/// one depth. With a storage, runs of 64 KiB and more lie there; without, all are in memory: 1 to 5 bytes a value, of
+/// one depth. With a storage, runs of 64 KiB and more lie there; without, all are in memory: 1 to 5 bytes per value, of
 /// f64 to 10, and more where it occurs often. A value type: copies share the runs.
 class FrequencyTable {
   public:

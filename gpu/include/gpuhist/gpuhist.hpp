@@ -1,4 +1,4 @@
-/// gpuhist measures images: histograms, statistics, normalised copies. This header brings the whole library.
+/// gpuhist measures images: histograms, statistics, normalized copies. This header brings the whole library.
 #pragma once
 
 #include "gpuhist/analysis.hpp"

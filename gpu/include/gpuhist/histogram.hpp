@@ -13,12 +13,12 @@ namespace gpuhist {
 /// Bins that a written histogram shows.
 struct HistogramOptions {
     std::uint32_t bins = 256;    ///< equal bins over the range; 0: one per value (integers)
-    std::optional<Range> range;  ///< absent: 8- and 16-bit integers: all values of the type; f32: the one analysed;
+    std::optional<Range> range;  ///< absent: 8- and 16-bit integers: all values of the type; f32: the one analyzed;
                                  ///< others: from the lowest to the highest finite sample of all channels, which is in
                                  ///< the last bin
 };
 
-/// Histogram of equal bins over one range, a column a channel.
+/// Histogram of equal bins over one range, one column per channel.
 struct Histogram {
     struct Column : SampleCounts {
         Channel channel = Channel::gray;

@@ -24,16 +24,16 @@ enum class Counting : std::uint8_t {
     sorted   ///< by sorting: a count for each value that occurs
 };
 
-/// Order of the colours in a 3- or 4-channel pixel; alpha, where there is one, is last.
+/// Order of the colors in a 3- or 4-channel pixel; alpha, where there is one, is last.
 enum class ChannelOrder : std::uint8_t { bgr, rgb };
 
 /// Meaning of a pixel's samples. Engines measure 1, 3 and 4 of them as `color`, and `name_channels` gives the channels
-/// their names; other numbers are bands, or the colours and bands where the view says so, and have their names at once.
+/// their names; other numbers are bands, or the colors and bands where the view says so, and have their names at once.
 enum class Samples : std::uint8_t {
-    color,       ///< 1: gray; 3: the colours; 4: the colours and alpha
+    color,       ///< 1: gray; 3: the colors; 4: the colors and alpha
     gray_alpha,  ///< 4: blue = green = red = gray, and alpha
-    bands,       ///< 1 to 64 that are no colours, by place, of 3 and 4 in ChannelOrder::rgb
-    color_bands  ///< 4 to 64: the colours, and bands that are no alpha
+    bands,       ///< 1 to 64 that are no colors, by place, of 3 and 4 in ChannelOrder::rgb
+    color_bands  ///< 4 to 64: the colors, and bands that are no alpha
 };
 
 /// Memory in which the pixels lie. Device memory is that of the GPU an engine was made for; the cpu engine refuses it.
@@ -133,7 +133,7 @@ struct BasicImageView {
     Void* data = nullptr;        ///< first sample; aligned to the sample's size
     std::int64_t width = 0;      ///< pixels in a row, at least 1
     std::int64_t height = 0;     ///< rows, at least 1
-    int channels = 1;            ///< 1 (grey), 3 (colour), 4 (colour and alpha), or up to 64 bands
+    int channels = 1;            ///< 1 (gray), 3 (color), 4 (color and alpha), or up to 64 bands
     Depth depth = Depth::u8;     ///< type of a sample
     std::int64_t row_bytes = 0;  ///< bytes from one row to the next, at least a row's samples, a multiple of a sample
     ChannelOrder order = ChannelOrder::bgr;
@@ -141,8 +141,8 @@ struct BasicImageView {
     /// Meaning of other than 1, 3 or 4 channels, and of a fourth that is a band, without which f32 has no order
     /// statistics of all, and copies take it for alpha.
     Samples samples = Samples::color;
-    /// Mask, in the same memory: a byte a pixel, of which 0 says that the pixel does not count. Null: all count. Of an
-    /// output it means nothing.
+    /// Mask, in the same memory: one byte per pixel, 0 where it is masked. Null: no pixel is. Of an output it means
+    /// nothing.
     const std::uint8_t* mask = nullptr;
     std::int64_t mask_row_bytes = 0;  ///< bytes from one row of the mask to the next, at least `width`
 

@@ -1,4 +1,4 @@
-/// Normalised copies: which table maps the stored values to the written ones.
+/// Normalized copies: which table maps the stored values to the written ones.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gpuhist {
 
-/// Modes of normalisation. With lo and hi the chosen extremes, top the type's highest value (1 for floats), n the
+/// Modes of normalization. With lo and hi the chosen extremes, top the type's highest value (1 for floats), n the
 /// number of samples; what is said of v and top holds for signed integers of their distances from the lowest value:
 ///   minmax      (v − lo) · top / (hi − lo), lo and hi the smallest and largest value; integers exact, halves rounded
 ///   up;
@@ -18,8 +18,8 @@ namespace gpuhist {
 ///   percentile  the minmax formula between two nearest-rank percentiles (smallest v with cum(v) ≥ ceil(q n), at least
 ///               1), clamped; where the two are equal the image is left as it is.
 ///   equalize    i0 the first non-empty bin, scale = top / (n − h[i0]) in float,
-///               rint(float(Σ h[i0+1..v]) · scale); bit for bit cv::equalizeHist on 8-bit grey. Joint: the table of the
-///               luma histogram on every channel. f32: 65536 equal bins over the finite range of colours and luma,
+///               rint(float(Σ h[i0+1..v]) · scale); bit for bit cv::equalizeHist on 8-bit gray. Joint: the table of the
+///               luma histogram on every channel. f32: 65536 equal bins over the finite range of colors and luma,
 ///               result in [0, 1]; a population within one bin is left as it is. u32, s32: Σ · top / (n − h[i0]) in
 ///               whole numbers, halves rounded up; f16, f64: Σ / (n − h[i0]) in double.
 ///   zscore      (v − mean) / std in double, rounded to f32, of u32, s32 and f64 not at all; std is the population's.
@@ -40,7 +40,7 @@ enum class NormalizeMode : std::uint8_t { minmax, percentile, equalize, zscore }
 enum class NormalizeNeeds : std::uint8_t {
     nothing,   ///< the table is the same for all images
     extremes,  ///< the smallest and the largest value
-    ranks,     ///< the values at the two nearest ranks; f32 is then analysed in full
+    ranks,     ///< the values at the two nearest ranks; f32 is then analyzed in full
     mean_std,  ///< mean and population std
     counts,    ///< all counts; f32: over equal bins
 };
@@ -51,7 +51,7 @@ struct NormalizeTraits {
     NormalizeMode mode;
     const char* name;  ///< in files and options
     NormalizeNeeds needs;
-    bool joint_by_luma;  ///< joint: the luma row decides for all colours; else the colours together, as one population
+    bool joint_by_luma;  ///< joint: the luma row decides for all colors; else the colors together, as one population
     bool real;           ///< the copy holds real numbers, of depth DepthTraits::real; else the depth stays
 };
 
@@ -79,31 +79,31 @@ constexpr std::optional<NormalizeMode> normalize_mode(std::string_view name) {
     return std::nullopt;
 }
 
-/// Normalisation that is asked for.
+/// Normalization that is asked for.
 struct Normalization {
     NormalizeMode mode = NormalizeMode::minmax;
     double low = 1;  ///< percentile: in percent, 0 ≤ low < high ≤ 100, resolved to 1e-6 percent
     double high = 99;
-    bool joint = true;  ///< one table for all colour channels, so that colours keep their hue; false: one a channel
+    bool joint = true;  ///< one table for all color channels, so that colors keep their hue; false: one per channel
     std::optional<Depth> depth{};  ///< of the copy; absent: the mode's. zscore: floats
-    /// Samples that do not count (request.hpp) stay as they are; else the table that the others make maps them too. In
-    /// a copy of another depth, where this may not be asked, they are 0, and the alpha of their pixels too.
+    /// Excluded samples (request.hpp) stay as they are; else the table that the valid ones make maps them too. In a
+    /// copy of another depth, where this may not be asked, they are 0, and the alpha of their pixels too.
     bool valid_only = false;
 };
 
-/// Writes in a copy of an image what becomes of its samples that do not count, both in host memory: as
+/// Writes in a copy of an image what becomes of its excluded samples, both in host memory: as
 /// Normalization::valid_only says. `Engine::normalize` has done so; copies by LUTs have not. Throws InvalidArgument for
 /// views that do not fit together.
 void settle_copy(const ImageView& image, const AnalysisRequest& request, bool valid_only,
                  const MutableImageView& output, int threads = 1);
 
-/// Depth of the normalised image where none is asked for: that of the input; for zscore f32, of u32, s32 and f64 f64.
+/// Depth of the normalized image where none is asked for: that of the input; for zscore f32, of u32, s32 and f64 f64.
 /// Alpha is then copied (zscore: converted).
 constexpr Depth normalized_depth(Depth input, NormalizeMode mode) {
     return traits_of(mode).real ? traits_of(input).real : input;
 }
 
-/// Depth of the normalised image.
+/// Depth of the normalized image.
 constexpr Depth normalized_depth(Depth input, const Normalization& normalization) {
     return normalization.depth.value_or(normalized_depth(input, normalization.mode));
 }

@@ -21,9 +21,9 @@ struct Range {
     friend bool operator==(const Range& a, const Range& b) { return a.lower == b.lower && a.upper == b.upper; }
 };
 
-/// Detail in which f32 images are analysed. `brief` leaves out what costs most: order statistics (median and
+/// Detail in which f32 images are analyzed. `brief` leaves out what costs most: order statistics (median and
 /// percentiles) and the third and fourth moments (skewness and kurtosis). Of other depths all follow from the counts.
-/// A stretch between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyses in full
+/// A stretch between percentiles (NormalizeMode::percentile) of f32 needs order statistics, and analyzes in full
 /// whatever is asked.
 enum class Detail : std::uint8_t { brief, full };
 
@@ -57,15 +57,15 @@ class Percentiles {
 /// Rules for straight and premultiplied alpha.
 enum class AlphaRule : std::uint8_t {
     row,     ///< a row of its own, which decides nothing
-    mask,    ///< pixels of alpha 0 do not count, in its own row neither
+    mask,    ///< pixels of alpha 0 are excluded, in its own row too
     ignore,  ///< no row
     weight,  ///< samples count as often as the alpha of their pixel says, which has no row: Analysis::weighted; in
              ///< device memory of 16 bits up to 2^30 pixels
 };
 
-/// Validity: which samples of an image count, beside the view's mask. A sample is, by the first that applies to it,
-/// masked (its pixel does not count), nodata, NaN, infinite, or valid; of luma the first that applies to one of its
-/// colors. Every number is of valid samples. Values and intervals for no channel are for all but alpha.
+/// Validity: rules for the valid samples of an image, beside the view's mask. A sample is, by the first that applies to
+/// it, masked (by its pixel), nodata, NaN, infinite, or valid; of luma the first that applies to one of its colors.
+/// Every number is of valid samples. Values and intervals for no channel are for all but alpha.
 struct Validity {
     /// Value that stands for no data; NaN: NaN does. It is rounded to the samples' type (`nodata_in`).
     struct Value {
@@ -85,8 +85,7 @@ struct Validity {
     };
     std::vector<Value> nodata;
     std::vector<Interval> valid;
-    bool nodata_any =
-        false;  ///< a pixel of which one sample is nodata counts in no channel: all its samples are nodata
+    bool nodata_any = false;  ///< a pixel with a nodata sample is excluded in all channels: all its samples are nodata
     AlphaRule alpha = AlphaRule::row;
     std::uint32_t opaque = 0;  ///< AlphaRule::weight: what samples of an image without alpha weigh, at most the depth's
                                ///< highest value, which 0 stands for
@@ -115,7 +114,7 @@ struct AnalysisRequest {
     /// Samples of 8 and 16 bits are sorted: those values that occur, in `ChannelAnalysis::values`, in place of a count
     /// for each. Less work for images of few pixels; f32 ignores it.
     bool sparse = false;
-    std::shared_ptr<const Validity> validity{};  ///< null: every sample of a pixel that counts
+    std::shared_ptr<const Validity> validity{};  ///< null: every sample of an unmasked pixel
 
     friend bool operator==(const AnalysisRequest& a, const AnalysisRequest& b) {
         const bool same = a.validity == b.validity || (a.validity && b.validity && *a.validity == *b.validity);

@@ -39,7 +39,7 @@ struct Statistics : SampleCounts {
     std::optional<std::uint64_t> unique;  ///< different values that occur
     /// Distance from the lowest to the highest bit that varies, inclusive. With `or` the bits ever set and `and` those
     /// always set over the values that occur, the bits that vary are `or & ~and`; of a constant channel none does: 0.
-    /// So 12-bit data in 16 bits gives 12, low (0 … 4095) or shifted left, and a bit that is always set does not count.
+    /// So 12-bit data in 16 bits gives 12, low (0 … 4095) or shifted left, and a bit that is always set adds nothing.
     std::optional<std::uint64_t> effective_bits;
     // Weights, of an analysis by alpha alone: its numbers are weighted, and it has neither std_sample nor percentiles.
     std::optional<std::uint64_t> weight;           ///< Σα of the valid samples, n of the formulas
@@ -78,7 +78,7 @@ struct Statistics : SampleCounts {
 };
 
 /// Rows of an analysis: `gray`; or `red green blue luma all`, then `alpha` where there is one. Bands stand before
-/// `all`, which there is where colours and bands are more than one. Without a luma histogram the luma row is left out.
+/// `all`, which there is where colors and bands are more than one. Without a luma histogram the luma row is left out.
 /// Throws InvalidArgument where an f32 analysis in full was not asked for these percentiles.
 std::vector<Statistics> statistics(const Analysis& analysis, const Percentiles& percentiles = {});
 

@@ -1,5 +1,5 @@
 /// Analysis enqueued on a CUDA stream, for vision pipelines whose images already lie on the GPU: no allocation, no
-/// synchronisation, no copy; results stay on the GPU until somebody asks for them.
+/// synchronization, no copy; results stay on the GPU until somebody asks for them.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ using MutableBatchView = BasicBatchView<void>;
 /// Channel in an ImageResult: plain data, for kernels to read. Where that is weighted, mean, std and the sums take each
 /// sample as often as the alpha of its pixel says: their n is `weight`. The others are of samples.
 struct ChannelResult {
-    std::uint64_t samples = 0;  ///< that the numbers below are of: of the pixels that count, of floats the finite ones
+    std::uint64_t samples = 0;        ///< valid ones, which the numbers below are of
     double minimum = 0, maximum = 0;  ///< 0 where there is no sample
     double mean = 0, std = 0;  ///< of the population, the same bits as in Statistics; 0 where there is no sample, of
                                ///< f16 NaN: they follow from the counts
@@ -50,13 +50,13 @@ struct ChannelResult {
     }
 };
 
-/// Result that an analyser leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
+/// Result that an analyzer leaves for each image, at the start of `ResultLayout::bytes` of memory. Rows, in `channels`
 /// and in the counts, are gray; or red, green, blue, luma, and alpha where there is one that is no weight, whatever the
 /// order in the pixel. Gray with alpha (Samples::gray_alpha) has one row, gray, where alpha is the weight and no copy
 /// is made.
 struct ImageResult {
     std::uint32_t ready;  ///< set to 1 after all of the result is written and visible to host and GPU: clear it to
-                          ///< poll. Of a normalised copy it says nothing: that is complete when the stream's work is
+                          ///< poll. Of a normalized copy it says nothing: that is complete when the stream's work is
     Depth depth;
     Detail detail;
     bool luma_counted;   ///< false: row luma of the counts means nothing
@@ -68,8 +68,8 @@ struct ImageResult {
     Range range;                   ///< that the counts cover
     std::uint64_t counts_offset;   ///< bytes from here to std::uint64_t[rows][bins]; of f16 NaN and ±Inf are among
                                    ///< them, at the ends
-    std::uint64_t tables_offset;   ///< bytes from here to the lookup tables of a normalised u8 or u16 image, a value of
-                                   ///< the output's type for each of the input's: one for all colours, or one each in
+    std::uint64_t tables_offset;   ///< bytes from here to the lookup tables of a normalized u8 or u16 image, a value of
+                                   ///< the output's type for each of the input's: one for all colors, or one each in
                                    ///< the order of the pixel's channels; else 0
     std::uint64_t details_offset;  ///< f32: bytes from here to what only read_result() needs; else 0
     ChannelResult channels[5];
@@ -85,7 +85,7 @@ struct ResultLayout {
 /// Throws InvalidArgument where it is not `ready`.
 Analysis read_result(const void* result);
 
-/// Plan of what an analyser must be ready for.
+/// Plan of what an analyzer must be ready for.
 struct StreamPlan {
     Depth depth = Depth::u8;  ///< not u32, s32 or f64, whose samples are sorted: an engine measures them
     int channels = 1;
@@ -93,16 +93,16 @@ struct StreamPlan {
     bool normalize = false;    ///< whether enqueue_normalized may be called: u8, u16 and f32
     int gpu = 0;
     /// Pixels of the largest image for which a request may have a Validity: there is memory for its mask, or of floats
-    /// for a copy. Else 0. Weights take no memory a pixel: for AlphaRule::weight any number but 0 does.
+    /// for a copy. Else 0. Weights take no memory per pixel: for AlphaRule::weight any number but 0 does.
     std::int64_t classified_pixels = 0;
 };
 
-/// Analyser of images in device memory. Made once, with its kernels loaded; `enqueue` then only puts one kernel launch
+/// Analyzer of images in device memory. Made once, with its kernels loaded; `enqueue` then only puts one kernel launch
 /// on a stream (one for every `list_images` views of a list, and where their channel order changes; of f32 in full one
 /// for every seven percentiles), so that it can be captured in a graph, which may be replayed on new pixels.
 ///
-/// Pixels, results and the analyser must stay until the work is done. The launches of one analyser share its workspace:
-/// they must follow each other, in one stream or by events. Different analysers do not meet: each may run on a stream
+/// Pixels, results and the analyzer must stay until the work is done. The launches of one analyzer share its workspace:
+/// they must follow each other, in one stream or by events. Different analyzers do not meet: each may run on a stream
 /// of its own, from a thread of its own.
 ///
 /// The GPU of the plan need not be the current one, and the current one is the same after every call. All members throw
@@ -113,11 +113,11 @@ class StreamAnalyzer {
     /// Views that one launch takes where they are not a tensor.
     static constexpr int list_images = 256;
 
-    /// Bytes of device memory that an analyser needs, without making one.
+    /// Bytes of device memory that an analyzer needs, without making one.
     static std::size_t workspace_bytes(const StreamPlan& plan);
 
     /// Takes its workspace from CUDA, or uses `workspace`: workspace_bytes(plan) of device memory, aligned to 256
-    /// bytes, the caller's, which must outlive the analyser. Synchronises. Throws EngineUnavailable where the GPU
+    /// bytes, the caller's, which must outlive the analyzer. Synchronizes. Throws EngineUnavailable where the GPU
     /// cannot be used, OutOfMemory.
     explicit StreamAnalyzer(const StreamPlan& plan, void* workspace = nullptr);
     ~StreamAnalyzer();
@@ -126,24 +126,24 @@ class StreamAnalyzer {
 
     const StreamPlan& plan() const;
 
-    /// Layout of each image's result. With a normalisation: of enqueue_normalized.
+    /// Layout of each image's result. With a normalization: of enqueue_normalized.
     ResultLayout layout(const AnalysisRequest& request = {}, const Normalization* normalization = nullptr) const;
 
-    /// Analyses images; `results` is memory that the GPU can write, aligned to 16 bytes: a result each, one after the
+    /// Analyzes images; `results` is memory that the GPU can write, aligned to 16 bytes: one result each, one after the
     /// other. What it held before does not matter. Images may have masks, in device memory as well; each of these is a
     /// launch of its own. Where the request has a Validity each image takes a few, and memory that the plan asks for
     /// (StreamPlan::classified_pixels): in one sweep more a mask is made, or of floats a copy in which NaN stands for
-    /// what does not count. By AlphaRule::weight samples are added up in a sweep of their own, of integers of 8 and
+    /// excluded samples. By AlphaRule::weight samples are added up in a sweep of their own, of integers of 8 and
     /// 16 bits as by an engine; of 16 bits up to 2^30 pixels, for which the numbers of a ChannelResult are exact.
     void enqueue(const ImageView& image, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const BatchView& batch, const AnalysisRequest& request, void* results, cudaStream_t stream);
     void enqueue(const ImageView* images, std::int64_t count, const AnalysisRequest& request, void* results,
                  cudaStream_t stream);
 
-    /// Analyses images and writes a normalised copy of each, by its own table: outputs as in Engine::normalize, of the
-    /// mode's depth and no other. `results` should be device memory, since tables are read back from it. Where not all
-    /// samples count, by a mask or a Validity, the table is made of those that do, and Normalization::valid_only says
-    /// what becomes of the others; each such image takes several launches, of which the last writes the copy.
+    /// Analyzes images and writes a normalized copy of each, by its own table: outputs as in Engine::normalize, of the
+    /// mode's depth and no other. `results` should be device memory, since tables are read back from it. Where a mask
+    /// or a Validity excludes samples, the table is made of the valid ones, and Normalization::valid_only says what
+    /// becomes of the others; each such image takes several launches, of which the last writes the copy.
     void enqueue_normalized(const ImageView& image, const MutableImageView& output, const AnalysisRequest& request,
                             const Normalization& normalization, void* results, cudaStream_t stream);
     void enqueue_normalized(const BatchView& batch, const MutableBatchView& output, const AnalysisRequest& request,

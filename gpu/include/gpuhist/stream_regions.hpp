@@ -1,5 +1,5 @@
 /// Regions of images in device memory, enqueued on a CUDA stream: the numbers of the pixels of each label, without an
-/// allocation, a synchronisation or a copy.
+/// allocation, a synchronization or a copy.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gpuhist {
 
-/// Plan of what an analyser of regions must be ready for.
+/// Plan of what an analyzer of regions must be ready for.
 struct RegionPlan {
     Depth depth = Depth::u8;          ///< of images
     int channels = 1;                 ///< 1, 3 or 4
@@ -22,8 +22,8 @@ struct RegionPlan {
     std::int64_t images = 1;          ///< the most in a batch
     std::int64_t regions = 0;         ///< the most whose results there is room for: 1 to 2^28
     bool masks = false;               ///< whether images may have masks
-    /// Rules for samples, as in AnalysisRequest; null: all of pixels that count. Alpha keeps its row, but where it is
-    /// the weight (AlphaRule::weight).
+    /// Rules for samples, as in AnalysisRequest; null: all of unmasked pixels are valid. Alpha keeps its row, but where
+    /// it is the weight (AlphaRule::weight).
     std::shared_ptr<const Validity> validity{};
     Percentiles percentiles{{50}};  ///< that are found for each region and channel
     int gpu = 0;
@@ -36,14 +36,14 @@ struct RegionsFound {
 };
 
 /// Result of a region, at the start of `RegionLayout::stride` bytes. Behind it lie, at `percentiles_offset`, the
-/// percentiles: double[rows][percentiles], of rows as in ImageResult; NaN where no sample counts. Channels are as in
+/// percentiles: double[rows][percentiles], of rows as in ImageResult; NaN where no sample is valid. Channels are as in
 /// ImageResult but that f16 has a mean and a std, u32 and s32 have sums, and that nothing lies `below` or `above`.
 /// Where samples have weights the percentiles are weighted: see Statistics::weighted_percentiles.
 struct RegionResult {
     std::uint64_t label;
     std::int64_t image;                ///< of a batch, from 0
     std::int64_t x, y, width, height;  ///< the smallest box that holds all of its pixels
-    std::uint64_t area;                ///< pixels, whether they count or not
+    std::uint64_t area;                ///< pixels, excluded ones included
     ChannelResult channels[5];         ///< gray; or red, green, blue, luma, and alpha where it has a row
 };
 
@@ -54,22 +54,22 @@ struct RegionLayout {
     std::size_t percentiles_offset = 0;  ///< from the start of a result
 };
 
-/// Analyser of regions of images in device memory. Made once, with its workspace; `enqueue` then only puts kernels on a
+/// Analyzer of regions of images in device memory. Made once, with its workspace; `enqueue` then only puts kernels on a
 /// stream, so that it can be captured in a graph and replayed on new pixels and labels. Keys of label and value are
 /// sorted (CUB's radix sort), a row of the results after the other: so the number of labels does not matter. Two keys a
 /// pixel need memory, of 4, 8 or 16 bytes as labels and values ask. Of 8 bits up to 64 labels, by the plan, are counted
 /// in shared memory instead, in less time and memory. Results are in the order of image and label, and hold the bits
 /// that `analyze_regions` and `statistics` find.
 ///
-/// Calls of one analyser take turns: on one stream, or on several where the second waits for the first. Throws
+/// Calls of one analyzer take turns: on one stream, or on several where the second waits for the first. Throws
 /// InvalidArgument for views that break their rules or the plan, UnsupportedDepth, CudaError where CUDA fails.
 class StreamRegionAnalyzer {
   public:
-    /// Bytes of device memory that an analyser needs, without making one.
+    /// Bytes of device memory that an analyzer needs, without making one.
     static std::size_t workspace_bytes(const RegionPlan& plan);
 
     /// Takes its workspace from CUDA, or uses `workspace`: workspace_bytes(plan) of device memory, aligned to 256
-    /// bytes, the caller's, which must outlive the analyser. Synchronises. Throws EngineUnavailable where the GPU
+    /// bytes, the caller's, which must outlive the analyzer. Synchronizes. Throws EngineUnavailable where the GPU
     /// cannot be used, OutOfMemory.
     explicit StreamRegionAnalyzer(const RegionPlan& plan, void* workspace = nullptr);
     ~StreamRegionAnalyzer();

@@ -50,7 +50,7 @@ void clipped(const Call& call) {
 
 // sub
 
-/// Counts down the work that is left, here 16 pixels a unit: the block that takes it to zero knows that the sum is
+/// Counts down the work that is left, here 16 pixels per unit: the block that takes it to zero knows that the sum is
 /// complete, and computes the mean from it. Unlike a count of blocks, it need not know who does how much. Launch: any
 /// grid. Fences: the block's sum is in before its work counts as done; the sum is read after all work has. Single
 /// pixels are fewer than 512, and so all the first block's: it may count a unit as done with its first pixel.
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(tile_threads)
         });
 }
 
-/// Each list's length and the sum of its tiles' numbers. Launch: a thread a list. No list is longer than all tiles.
+/// Each list's length and the sum of its tiles' numbers. Launch: one thread per list. No list is longer than all tiles.
 __global__ void walk_lists(const unsigned* heads, const unsigned* next, std::int64_t tiles, Word* answer) {
     Word length = 0, sum = 0;
     for (unsigned tile = heads[threadIdx.x]; tile != no_tile && length < static_cast<Word>(tiles); tile = next[tile]) {

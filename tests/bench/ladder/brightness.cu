@@ -31,7 +31,7 @@ struct OnePixel {
     }
 };
 
-/// 16 bytes a load, four loads in flight, added up in registers.
+/// 16 bytes per load, four loads in flight, added up in registers.
 struct ManyPixels {
     static __device__ Word sum(const std::uint8_t* pixels, std::int64_t count) { return sum_of_pixels(pixels, count); }
 };
@@ -71,7 +71,7 @@ struct TreeInWarp {
     }
 };
 
-/// Warps add up by `Warp`; then one value a warp goes through shared memory, and the first warp adds those. The
+/// Warps add up by `Warp`; then one value per warp goes through shared memory, and the first warp adds those. The
 /// barrier: they have been written.
 template <class Warp>
 struct ByWarps {
@@ -159,8 +159,8 @@ struct GridBarrier {
     }
 };
 
-/// Who has arrived, a bit a block: up to 64 blocks in `groups`; beyond, in groups of 64, and a bit a group in `groups`.
-/// The masks are zero between rounds, `round` only changes. Launches that share it must follow each other.
+/// Who has arrived, one bit per block: up to 64 blocks in `groups`; beyond, in groups of 64, and one bit per group in
+/// `groups`. The masks are zero between rounds, `round` only changes. Launches that share it must follow each other.
 struct Arrivals {
     Word group[64];
     Word groups;
@@ -242,14 +242,14 @@ struct MaskBarrierTree {
 
 // The kernels
 
-/// The lowest rung. Launch: a thread a pixel.
+/// The lowest rung. Launch: one thread per pixel.
 __global__ void atomic_each_pixel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     const std::int64_t i = grid_rank();
     if (i < count) atomicAdd(answer, Word{pixels[i]});
 }
 
-/// Sum of all pixels in `answer`; LeavePartials: in `partials`, one a block. Launch: a thread a pixel, or any grid
-/// (GridBarrier: a cooperative one; MaskBarrier: one that is resident). Bytes: each pixel is read once.
+/// Sum of all pixels in `answer`; LeavePartials: in `partials`, one per block. Launch: one thread per pixel, or any
+/// grid (GridBarrier: a cooperative one; MaskBarrier: one that is resident). Bytes: each pixel is read once.
 template <class Pixels, class Reduce, class Finish>
 __global__ void __launch_bounds__(many_threads)
     sum_kernel(const std::uint8_t* pixels, std::int64_t count, Word* partials, Word* answer) {
@@ -527,10 +527,10 @@ std::vector<Rung> brightness_rungs() {
         return rung(name, change, run).with(&Rung::clock, Clock::host);
     };
     return {
-        rung("atomic_a_pixel", "a thread a pixel; each adds to one sum in device memory, and all queue for it",
+        rung("atomic_a_pixel", "one thread per pixel; each adds to one sum in device memory, and all queue for it",
              atomic_a_pixel)
             .with(&Rung::divisor, 64),
-        rung("tree", "a block adds up in shared memory, half its threads idle in each step; one atomic a block",
+        rung("tree", "a block adds up in shared memory, half its threads idle in each step; one atomic per block",
              one_pixel<Tree, AtomicABlock>),
         rung("tree_second_launch", "blocks leave their sums, a second launch adds them: no atomic, but another start",
              one_pixel<Tree, LeavePartials>),
@@ -538,13 +538,14 @@ std::vector<Rung> brightness_rungs() {
              one_pixel<Tree, LastBlock>),
         rung("tree_warp_barrier", "the last five steps are one warp's: its own barrier is cheaper than the block's",
              one_pixel<TreeInWarp, LastBlock>),
-        rung("shuffle_down", "lanes pass values in registers: in shared memory one value a warp, one block barrier",
+        rung("shuffle_down", "lanes pass values in registers: in shared memory one value per warp, one block barrier",
              one_pixel<ShuffleDown, LastBlock>),
         rung("shuffle_xor", "a butterfly instead of a slope: as many steps, and every lane knows the sum",
              one_pixel<ShuffleXor, LastBlock>),
         rung("tile", "the same said by a cooperative group of 32, which knows who takes part",
              one_pixel<Tile, LastBlock>),
-        rung("registers", "16 bytes a load and many loads a thread, summed in registers; only then the block adds up",
+        rung("registers",
+             "16 bytes per load and many loads per thread, summed in registers; only then the block adds up",
              registers),
         rung("four_in_one",
              "squares, minimum and maximum too: the sweep waits for memory, and four answers cost a tenth more",
@@ -552,9 +553,9 @@ std::vector<Rung> brightness_rungs() {
             .with(&Rung::exact, exact::four_quantities),
         rung("grid_barrier", "one cooperative launch: all blocks wait for each other, then one adds", grid_barrier)
             .with(&Rung::obstacle, no_cooperation),
-        rung("mask_barrier", "that barrier by hand: a bit a block in 64-bit masks, refused where blocks must queue",
+        rung("mask_barrier", "that barrier by hand: one bit per block in 64-bit masks, refused where blocks must queue",
              mask_barrier_rung<MaskBarrier>),
-        rung("mask_barrier_tree", "blocks add in pairs, with a barrier a step: what log2(blocks) barriers cost",
+        rung("mask_barrier_tree", "blocks add in pairs, with one barrier per step: what log2(blocks) barriers cost",
              mask_barrier_rung<MaskBarrierTree>),
         on_host("partials_workspace", "`registers` on the host's clock; the blocks' sums in memory that is reused",
                 registers_to_the_end),

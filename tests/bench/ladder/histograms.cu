@@ -1,4 +1,4 @@
-// Histograms of 256 bins, one a value. What limits them is who meets whom in a counter, or in its bank of shared
+// Histograms of 256 bins, one per value. What limits them is who meets whom in a counter, or in its bank of shared
 // memory.
 
 #include <cub/device/device_histogram.cuh>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int bins = 256;
 
-/// Counters in device memory, an atomic a pixel. Launch: any grid. Bytes: each pixel is read once.
+/// Counters in device memory, one atomic per pixel. Launch: any grid. Bytes: each pixel is read once.
 __global__ void __launch_bounds__(many_threads)
     global_atomics(const std::uint8_t* pixels, std::int64_t count, Word* counts) {
     sweep(
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(many_threads)
     }
 }
 
-/// The lanes that hold one value find each other, and the lowest of them adds their number. One histogram a block.
+/// The lanes that hold one value find each other, and the lowest of them adds their number. One histogram per block.
 __global__ void __launch_bounds__(many_threads)
     match_any(const std::uint8_t* pixels, std::int64_t count, Word* counts) {
     const SharedHistogram histogram = SharedHistogram::cleared();
@@ -197,9 +197,9 @@ std::vector<Rung> histogram_rungs() {
         return Rung{"histogram", name, change, exact::histogram, run};
     };
     return {
-        rung("global_atomics", "one atomic a pixel, on 256 counters in device memory", count_by<global_atomics>)
+        rung("global_atomics", "one atomic per pixel, on 256 counters in device memory", count_by<global_atomics>)
             .with(&Rung::divisor, 64),
-        rung("one_a_block", "counters in shared memory, merged once a block: near, but all warps meet in them",
+        rung("one_a_block", "counters in shared memory, merged once per block: near, but all warps meet in them",
              count_by<one_a_block>),
         rung("one_a_warp", "a warp's own counters: only its lanes meet, in a counter or in a bank",
              count_by<one_a_warp>),
@@ -207,7 +207,7 @@ std::vector<Rung> histogram_rungs() {
              count_by<match_any>),
         rung("column_a_lane", "a lane's own column, each in its own bank: no two lanes of a warp meet at all",
              count_by<column_a_lane>),
-        rung("cub", "cub::DeviceHistogram::HistogramEven: one a block, for any number of bins", by_cub)
+        rung("cub", "cub::DeviceHistogram::HistogramEven: one per block, for any number of bins", by_cub)
             .with(&Rung::scratch_bytes, cub_bytes)
             .with(&Rung::answer_bytes, 4)
             .with(&Rung::clock, Clock::stream),

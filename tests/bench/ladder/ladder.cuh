@@ -88,7 +88,7 @@ __device__ inline int lane_of_thread() {
 }
 
 /// The whole grid reads all samples once: `on_word(16 bytes, their number)`, and `on_sample(sample, its number)` for
-/// those behind the last 512 bytes that are whole. Neighbouring lanes read neighbouring words; each thread has four
+/// those behind the last 512 bytes that are whole. Neighboring lanes read neighboring words; each thread has four
 /// loads in flight. The lanes of a warp always call `on_word` together, so that it may shuffle and vote; `on_sample`
 /// they do not. The block is of whole warps.
 template <typename T, class OnWord, class OnSample>

@@ -2,7 +2,7 @@
 // changed from the one before, and why; `gpuhist-bench ladder` times them all beside the product, and tests hold each
 // of them to the exact answer.
 //
-//     brightness.cu   sums: from one atomic a pixel to one sweep with one block barrier, and barriers between blocks
+//     brightness.cu   sums: from one atomic per pixel to one sweep with one block barrier, and barriers between blocks
 //     histograms.cu   256 bins: where the counters lie, and who meets in them
 //     atomics.cu      each atomic operation at the work that it is made for
 //     votes.cu        all, any, ballot: shortcuts, with and without

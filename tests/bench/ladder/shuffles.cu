@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(many_threads)
     histogram.merge(counts);
 }
 
-/// Inclusive scan of 256 counts: the cumulative histogram, from which percentiles and equalisation are read. In
+/// Inclusive scan of 256 counts: the cumulative histogram, from which percentiles and equalization are read. In
 /// log2(32) steps each lane adds what the lane 1, 2, 4, 8, 16 below has; then each warp adds the totals of those
 /// before. Launch: one block of 256 threads. Barrier: the totals have been written.
 __global__ void scan_kernel(const Word* counts, Word* cumulative) {
@@ -236,7 +236,7 @@ std::vector<Rung> shuffle_rungs() {
         rung("up", "a scan in registers makes the histogram cumulative: lanes add what lower lanes have",
              exact::cumulative, cumulative)
             .with(&Rung::scratch_bytes, counts_bytes),
-        rung("down", "a lane's right neighbour from the next lane: differences of neighbouring pixels, one read",
+        rung("down", "a lane's right neighbor from the next lane: differences of neighboring pixels, one read",
              exact::variation, variation),
         rung("xor", "every lane learns the minimum of the warp's 512 pixels, and subtracts it", exact::stretched,
              stretch),

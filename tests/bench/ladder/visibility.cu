@@ -70,7 +70,7 @@ struct OneWord {
     }
 };
 
-/// Sum of all pixels up to the end of each slab. Launch: a block a slab. Barrier: the ticket has been drawn. Bytes:
+/// Sum of all pixels up to the end of each slab. Launch: one block per slab. Barrier: the ticket has been drawn. Bytes:
 /// each pixel is read once.
 template <class Order>
 __global__ void __launch_bounds__(many_threads)

@@ -9,7 +9,7 @@ namespace {
 
 // all
 
-/// One histogram a block. With the shortcut a warp asks whether its 512 pixels are all equal (each lane: are my 16
+/// One histogram per block. With the shortcut a warp asks whether its 512 pixels are all equal (each lane: are my 16
 /// bytes those of lane 0, and equal?), and then adds once. Launch: any grid. Bytes: each pixel is read once.
 template <bool Shortcut>
 __global__ void __launch_bounds__(many_threads)
@@ -93,8 +93,8 @@ void nan(const Call& call) {
 
 // ballot
 
-/// The places of bright pixels, one behind the other in any order: an atomic a pixel gives each its slot. (A compiler
-/// may join the atomics of lanes that happen to be there together; they still are 16 a word.)
+/// The places of bright pixels, one behind the other in any order: one atomic per pixel gives each its slot. (A
+/// compiler may join the atomics of lanes that happen to be there together; they still are 16 per word.)
 __device__ void append_each(const uint4& word, unsigned first_place, unsigned* length, unsigned* list) {
     for_each_byte(word, [&](unsigned value, int byte) {
         if (value >= bright) list[atomicAdd(length, 1u)] = first_place + byte;
@@ -186,14 +186,14 @@ std::vector<Rung> vote_rungs() {
             .with(&Rung::obstacle, too_many_places);
     };
     return {
-        rung("all_without", "a histogram a block, every pixel counted", exact::histogram, uniform<false>),
+        rung("all_without", "one histogram per block, every pixel counted", exact::histogram, uniform<false>),
         rung("all", "a warp whose 512 pixels are all equal counts them at once: gains in flat areas only",
              exact::histogram, uniform<true>),
         rung("any_without", "NaNs counted, the others summed: each float is looked at", exact::nan_and_sum, nan<false>)
             .with(&Rung::depth, Depth::f32),
         rung("any", "a warp without any NaN sums without looking at each", exact::nan_and_sum, nan<true>)
             .with(&Rung::depth, Depth::f32),
-        list("ballot_without", "a list of the bright pixels' places: an atomic a bright pixel", compact<false>),
+        list("ballot_without", "a list of the bright pixels' places: one atomic per bright pixel", compact<false>),
         list("ballot", "ballots say where in the list each lane writes: an atomic for 512 pixels", compact<true>),
     };
 }

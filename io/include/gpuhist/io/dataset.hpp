@@ -34,8 +34,8 @@ std::string dataset_csv(const std::vector<Group>& groups, const Percentiles& per
 
 /// dataset.json: an array with an object, and a line, a group and depth: `schema`, which is 1; `luma`, the formula,
 /// where there is such a row; `"normalize": {"mean": [red, green, blue],
-/// "std": [...]}` on the 0–1 scale, ready to paste into training code, grey images among colours counted as R = G = B,
-/// bands and alpha left out (of grey images one number each, under `normalize_gray` where there are colours too; null
+/// "std": [...]}` on the 0–1 scale, ready to paste into training code, gray images among colors counted as R = G = B,
+/// bands and alpha left out (of gray images one number each, under `normalize_gray` where there are colors too; null
 /// where the images have several whites); the rows of dataset.csv;
 /// and the histogram in the bins of `options`, null where there is none: 8 and 16 bits take a range of whole numbers
 /// only, else that of the type; f32 that was counted over a given range stays in those bins. Bytes of names that are
@@ -61,7 +61,7 @@ std::vector<std::string> dataset_file_names();
 /// Tells whether this is the name of a group's picture, `GROUP/dataset.histogram.png`.
 bool is_group_plot(const std::string& name);
 
-/// Numbers that training code subtracts and divides by, on the 0–1 scale: one a channel, or one of gray images.
+/// Numbers that training code subtracts and divides by, on the 0–1 scale: one per channel, or one of gray images.
 struct Normalizers {
     std::vector<std::optional<double>> mean, std;
 };
@@ -94,7 +94,7 @@ int spare_bits(Depth depth, double lowest, double highest);
 /// Words about them.
 std::string spare_bits_text(int bits);
 
-/// Remarks on a set, a line each: depths whose images have several whites, and so no numbers that refer to it; gray
+/// Remarks on a set, one line each: depths whose images have several whites, and so no numbers that refer to it; gray
 /// images that count as colors in `normalize`, and bands that do not. `notes` know the first of these.
 std::vector<std::string> dataset_notes(const Summary& summary, const Notes& notes = {});
 

@@ -69,8 +69,8 @@ struct DecodeOptions {
 
 /// Decodes an image: the file's own samples as stored, or an IoError that names the cause; of several pages the one
 /// that is asked for. `list_formats()` has the formats, their variants that are read, and those that are refused. The
-/// result has 1 to 64 samples a pixel; what they mean it says itself. Grey of fewer than 8 bits is expanded to 0 … 255,
-/// a palette becomes its colours, zero-is-white is inverted; the orientation of JPEG and TIFF is applied, as
+/// result has 1 to 64 samples per pixel; what they mean it says itself. Gray of fewer than 8 bits is expanded to 0 …
+/// 255, a palette becomes its colors, zero-is-white is inverted; the orientation of JPEG and TIFF is applied, as
 /// `cv::imread` does. A file counts as damaged where its codec or a checksum says so, as truncated where bytes are
 /// missing; `accept` then hands over what the decoder makes of the rest, and Image::damage says so. `name` is for
 /// messages. Nothing is printed. Throws IoError: not an image (says what the bytes look like), a variant that is not

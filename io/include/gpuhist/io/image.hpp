@@ -12,7 +12,7 @@
 
 namespace gpuhist::io {
 
-/// Alpha's relation to the colours beside it: these are as stored either way.
+/// Alpha's relation to the colors beside it: these are as stored either way.
 enum class Alpha : std::uint8_t { none, straight, premultiplied };
 
 /// Damage that was let pass, by its kind.
@@ -30,7 +30,7 @@ constexpr const char* to_string(Damage damage) {
 
 /// Image of a file: its samples, and what the file says of them.
 struct Image {
-    cv::Mat pixels;  ///< interleaved: colours in OpenCV's order B, G, R, A; bands by place
+    cv::Mat pixels;  ///< interleaved: colors in OpenCV's order B, G, R, A; bands by place
     /// Sides, in pixels, of an image that was handed over in strips, whose `pixels` are empty; else 0.
     std::uint64_t width = 0, height = 0;
     Depth depth = Depth::u8;

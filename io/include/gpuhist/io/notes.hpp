@@ -25,7 +25,7 @@ class Notes {
     const Note* find(const std::string& subject) const;
     const std::map<std::string, Note>& all() const { return all_; }
 
-    /// Lines for people, a line a subject that has a text: "PATH: TEXT (and 2 more)".
+    /// Lines for people, one line per subject that has a text: "PATH: TEXT (and 2 more)".
     std::vector<std::string> lines() const;
 
   private:

@@ -88,8 +88,8 @@ inline MutableImageView mutable_view(cv::Mat& image) {
     return detail::host_view<void>(image);
 }
 
-/// View of a matrix of which those pixels count whose sample in `mask` is not 0: as of OpenCV's masks CV_8UC1, of
-/// the image's sides. Both matrices must outlive the view. Throws InvalidArgument as the other, and
+/// View of a matrix without the pixels whose sample in `mask` is 0: as OpenCV's masks CV_8UC1, of the image's sides.
+/// Both matrices must outlive the view. Throws InvalidArgument as the other, and
 /// for another mask.
 inline ImageView view(const cv::Mat& image, const cv::Mat& mask) {
     ImageView view = io::view(image);

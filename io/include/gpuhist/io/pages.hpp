@@ -28,7 +28,7 @@ class Frames;
 
 /// Pages of a file. Those of a TIFF are the directories of its chain without overviews, thumbnails and masks
 /// (NewSubfileType, SubfileType); what SubIFDs lead to is none. Those of an animated WebP or PNG are the frames, each
-/// composed as a viewer shows it. A format without pages has one a file.
+/// composed as a viewer shows it. A format without pages has one per file.
 struct FilePages {
     std::string format;            ///< with its article: "a TIFF"
     std::vector<PageFacts> pages;  ///< from page 1 on

@@ -69,7 +69,7 @@ struct PlotPanel {
 /// extent.
 PlotPanel plot_panel(const Analysis& image, std::vector<Statistics> rows, const PlotRange& range = {},
                      const std::vector<FrequencyTable>& values = {});
-/// Tells whether that panel needs `values`. Of integers none does, of f32 those do that show other bins than analysed.
+/// Tells whether that panel needs `values`. Of integers none does, of f32 those do that show other bins than analyzed.
 bool plot_needs_values(const Analysis& image, const PlotRange& range = {});
 
 /// Panels of one depth of a set, one each for gray images, colors and bands, in this order. `rows` are those of the

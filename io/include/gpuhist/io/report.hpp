@@ -50,15 +50,15 @@ struct Failure {
 /// Header line of stats.csv, with its LF: the columns of `columns(percentiles, ColumnFile::stats)`.
 std::string stats_csv_header(const Percentiles& percentiles = {});
 
-/// Lines of an image, a row each. What is undefined is empty; a name like a formula (= + - @) begins with ./ instead.
+/// Lines of an image, one row each. What is undefined is empty; a name like a formula (= + - @) begins with ./ instead.
 std::string stats_csv_rows(const ImageInfo& image, const std::vector<Statistics>& rows,
                            const Percentiles& percentiles = {});
 
-/// bin,lower,upper, and a column a channel; then rows `below`, `above`, `nan` where any is not zero.
+/// bin,lower,upper, and one column per channel; then rows `below`, `above`, `nan` where any is not zero.
 std::string histogram_csv(const Histogram& histogram);
 
 /// JSON object on one line with its LF: `schema`, which is 1; the columns of ColumnFile::stats, those of the image
-/// as members; `luma`, the formula, where there is such a row; and `channels`, an object a row; what is undefined is
+/// as members; `luma`, the formula, where there is such a row; and `channels`, one object per row; what is undefined is
 /// null. Bytes of a text KEY that are not UTF-8 become U+FFFD; then KEY_base64 has them all.
 std::string stats_json(const ImageInfo& image, const std::vector<Statistics>& rows,
                        const Percentiles& percentiles = {});

@@ -22,7 +22,7 @@ struct Slot {
     alignas(8) typename Operation::State state;
 };
 
-/// Launch: a block a tile. Barriers: the word is there; all have changed it.
+/// Launch: one block per tile. Barriers: the word is there; all have changed it.
 template <class Operation>
 __global__ void __launch_bounds__(atomic_tile)
     tile_kernel(const std::uint8_t* pixels, std::int64_t count, Slot<Operation>* slots, Word* answer) {
@@ -263,7 +263,7 @@ __device__ void operations(int* first, int* second, int tid) {
 }
 
 /// Each thread does them to two words of its own, which begin as its pixel: what comes out follows from the text. Sums
-/// of both. Launch: a thread a pixel.
+/// of both. Launch: one thread per pixel.
 __global__ void __launch_bounds__(atomic_tile)
     sequence_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     __shared__ int first[atomic_tile], second[atomic_tile];

@@ -10,7 +10,7 @@
 namespace gpuhist::bench::ladder::seeds {
 namespace {
 
-constexpr int block_threads = 128;  // four warps, one a branch
+constexpr int block_threads = 128;  // four warps, one per branch
 
 std::int64_t blocks_of(const Image& image, int threads) {
     return (image.samples() + threads - 1) / threads;
@@ -48,7 +48,7 @@ struct OneSide {  // odd lanes have nothing to do
     static __device__ unsigned branch() { return threadIdx.x % 2 == 0 ? 0 : 4; }
 };
 
-/// Sum of what the branches make of the pixels. Launch: a thread a pixel.
+/// Sum of what the branches make of the pixels. Launch: one thread per pixel.
 template <class Choice>
 __global__ void __launch_bounds__(block_threads)
     branch_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
@@ -81,7 +81,7 @@ void branch(const Call& call) {
            call.image.samples(), call.answer);
 }
 
-/// Sum of the pixels. Launch: a thread a pixel; without the guard there must be one for each.
+/// Sum of the pixels. Launch: one thread per pixel; without the guard there must be one for each.
 template <bool Guard>
 __global__ void guard_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     const std::int64_t i = grid_rank();
@@ -134,8 +134,8 @@ class BlockDecision {
 static_assert(!std::is_constructible_v<BlockDecision, bool> && !std::is_default_constructible_v<BlockDecision>);
 
 /// Stretches of 256 pixels with a bright one add up their brightest pixels: the tree for that, with its barriers,
-/// lies in the branch. Beside it how many pixels are bright, and in how many stretches all are. Launch: a thread a
-/// pixel.
+/// lies in the branch. Beside it how many pixels are bright, and in how many stretches all are. Launch: one thread
+/// per pixel.
 __global__ void __launch_bounds__(bright_stretch)
     bright_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     __shared__ unsigned values[bright_stretch];
@@ -170,7 +170,7 @@ std::vector<Rung> divergence_rungs() {
         return Rung{"seeds", name, change, answer, run};
     };
     return {
-        rung("branch_none", "64 dependent steps a pixel, the same for all: what the next three are measured against",
+        rung("branch_none", "64 dependent steps per pixel, the same for all: what the next three are measured against",
              exact::branch_none, branch<NoBranch>),
         rung("branch_by_warp", "four branches by threadIdx / 32: a warp takes one, and nobody waits",
              exact::branch_by_warp, branch<ByWarp>),

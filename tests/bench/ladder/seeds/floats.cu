@@ -34,7 +34,7 @@ __device__ float strided_sum(const float* numbers, std::int64_t count) {
     return tree(sum);
 }
 
-/// A sum a block. Launch: any grid; with one block `sums` may be the numbers' memory.
+/// One sum per block. Launch: any grid; with one block `sums` may be the numbers' memory.
 __global__ void reduce(const float* numbers, std::int64_t count, float* sums) {
     const float sum = strided_sum(numbers, count);
     if (threadIdx.x == 0) sums[blockIdx.x] = sum;

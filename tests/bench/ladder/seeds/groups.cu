@@ -15,7 +15,7 @@ namespace cg = cooperative_groups;
 
 constexpr int plane_pixels = plane_width * plane_height;
 
-/// Planes of the image, a pixel a thread: a block for each, or as many blocks as the GPU holds.
+/// Planes of the image, one pixel per thread: a block for each, or as many blocks as the GPU holds.
 template <class... Parameters>
 void launch_planes(const Call& call, void (*kernel)(Parameters...), std::size_t words, bool block_for_each) {
     clear(call, call.answer, words * sizeof(Word));
@@ -45,7 +45,7 @@ __device__ void for_each_plane(const cg::thread_block& block, const std::uint8_t
 
 template <int Words>
 __device__ void add_up(const Word (&sums)[Words], Word* answer) {
-    // reduce_block is of blocks in one dimension, as the trees here are: a warp's sum, and an atomic each.
+    // reduce_block is of blocks in one dimension, as the trees here are: a warp's sum, and one atomic each.
 #pragma unroll
     for (int k = 0; k < Words; ++k) {
         const Word sum = reduce_warp(sums[k], Sum{});
@@ -54,7 +54,7 @@ __device__ void add_up(const Word (&sums)[Words], Word* answer) {
 }
 
 /// Pixels times each member of a thread_block and of the thread_group that it is; last the pixel of the thread at the
-/// other end of the block, which is there after the group's sync. Launch: a thread a pixel.
+/// other end of the block, which is there after the group's sync. Launch: one thread per pixel.
 __global__ void members_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
     __shared__ unsigned values[plane_width * plane_height];
     const cg::thread_block block = cg::this_thread_block();
@@ -191,7 +191,7 @@ void tile_votes(const Call& call) {
 }
 
 /// The article's reduce_cp: a tree in shared memory, and its last five steps by a tile's shuffles. `Xor`: every thread
-/// of the tile gets the sum. Launch: a thread a pixel.
+/// of the tile gets the sum. Launch: one thread per pixel.
 template <bool Xor>
 __global__ void __launch_bounds__(tree_threads)
     tile_reduce_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {

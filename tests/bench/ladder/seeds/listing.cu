@@ -15,8 +15,8 @@ namespace {
 __managed__ int source[listing_count];
 __managed__ int final_result[1] = {0};
 
-/// Kernel of the listing: each thread sums with the grid's stride, the block in shared memory with two barriers a step
-/// (the sums have been read; they have been written), and one atomic a block. Sums wrap at 32 bits. Launch:
+/// Kernel of the listing: each thread sums with the grid's stride, the block in shared memory with two barriers per
+/// step (the sums have been read; they have been written), and one atomic per block. Sums wrap at 32 bits. Launch:
 /// `listing_blocks` blocks of `listing_threads`.
 template <typename T>
 __global__ void sum_gpu(const T* input, std::int64_t count, int* output) {
@@ -88,8 +88,8 @@ Listing print_listing(unsigned seed) {
 
 std::vector<Rung> listing_rungs() {
     return {Rung{"seeds", "listing",
-                 "32 blocks of 256 threads, two barriers a step, one atomic a block: as written there", exact::sum_32,
-                 listing}
+                 "32 blocks of 256 threads, two barriers per step, one atomic per block: as written there",
+                 exact::sum_32, listing}
                 .with(&Rung::answer_bytes, 4)};
 }
 

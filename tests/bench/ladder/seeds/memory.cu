@@ -87,7 +87,7 @@ struct Handed {
     unsigned ready;
 };
 
-/// Sum of 1024 pixels a block: the first warp sums one half and hands its sum to the second, without a barrier. The
+/// Sum of 1024 pixels per block: the first warp sums one half and hands its sum to the second, without a barrier. The
 /// fence keeps the sum before the flag, for threads of the block; volatile makes each look at the flag a read. Both
 /// warps are there, and the second waits with a limit. Launch: a block of two warps for each 1024 pixels.
 __global__ void __launch_bounds__(2 * warp_lanes)

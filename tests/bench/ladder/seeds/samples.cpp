@@ -35,7 +35,7 @@ void cooperative_launch(int gpu) {
     BENCH_CUDA(cudaDeviceGetAttribute(&threads, cudaDevAttrMaxThreadsPerBlock, gpu));
     BENCH_CUDA(cudaDeviceGetAttribute(&grid, cudaDevAttrMaxGridDimX, gpu));
     BENCH_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu));
-    std::printf("cudaDevAttrCooperativeLaunch: %d; at most %d threads a block, %d blocks a grid\n", cooperative,
+    std::printf("cudaDevAttrCooperativeLaunch: %d; at most %d threads per block, %d blocks per grid\n", cooperative,
                 threads, grid);
     print_one_line(multiprocessors);
     const int resident = spin_unasked_resident();
@@ -84,7 +84,7 @@ void warp_tree() {
 
 void utilization(std::int64_t numbers) {
     title("Article 4", "threads that add in a step, of all that could");
-    std::printf("tree of 128, a number each: %.4f; 1/7 is %.4f\n", thread_utilization(numbers, false), 1.0 / 7);
+    std::printf("tree of 128, one number each: %.4f; 1/7 is %.4f\n", thread_utilization(numbers, false), 1.0 / 7);
     std::printf("after a loop over %lld numbers: %.4f\n", static_cast<long long>(numbers),
                 thread_utilization(numbers, true));
 }
@@ -100,7 +100,7 @@ void float_sums(const Options& options) {
         std::printf("%-52s %.1f, wrong by %.1e, %.3f ms\n", what, static_cast<double>(found.sum),
                     (static_cast<double>(found.sum) - exact) / exact, found.ms);
     };
-    line("an atomic a block of 128", FloatMethod::atomic_a_block);
+    line("one atomic per block of 128", FloatMethod::atomic_a_block);
     line("twice, 10240 x 128 and 1 x 1024", FloatMethod::twice);
     line("twice, partial sums in a __device__ array", FloatMethod::twice_static);
     line("that to the host, its clock", FloatMethod::twice_static_host);

@@ -53,8 +53,8 @@ struct Race {
 };
 Race race_in_tree(bool guarded);
 
-/// Threads that add in a step, of all that could: in the tree of a block of 128, a pixel each, or after a loop in which
-/// each thread has added many.
+/// Threads that add in a step, of all that could: in the tree of a block of 128, one pixel each, or after a loop in
+/// which each thread has added many.
 double thread_utilization(std::int64_t pixels, bool loop);
 
 /// A sum of floats, and what it took on the GPU.
@@ -63,7 +63,7 @@ struct FloatSum {
     double ms;
 };
 enum class FloatMethod {
-    atomic_a_block,    ///< a block of 128 for 128 numbers, an atomic each
+    atomic_a_block,    ///< a block of 128 for 128 numbers, one atomic each
     twice,             ///< 10,240 blocks of 128, then the same kernel with one of 1024
     twice_static,      ///< partial sums in a __device__ array, found by cudaGetSymbolAddress
     twice_allocated,   ///< partial sums from cudaMalloc in each call: on the host's clock
@@ -124,7 +124,7 @@ SpinModel explore_spin(int blocks, int threads, bool after_clearing);
 class GpuGroup {
   public:
     enum class Meeting {
-        mapped,  ///< host memory: a flag a GPU, written by its own and read by all
+        mapped,  ///< host memory: one flag per GPU, written by its own and read by all
         peer     ///< memory of the first GPU: one counter, atomics over the link between the GPUs
     };
     /// Throws Refused, with the reason, where `obstacle` has one.

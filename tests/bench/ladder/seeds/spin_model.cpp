@@ -13,7 +13,7 @@ namespace gpuhist::bench::ladder::seeds {
 namespace {
 
 struct State {
-    unsigned mask = 0;     ///< a bit a block
+    unsigned mask = 0;     ///< one bit per block
     unsigned cleared = 0;  ///< threads that have: bit block · threads + thread
     unsigned left = 0;     ///< blocks whose thread 0 has found the mask complete
 

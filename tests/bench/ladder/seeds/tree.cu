@@ -33,7 +33,7 @@ struct TwoBarriers {
     }
 };
 
-/// Sum of the pixels. Launch: a thread a pixel.
+/// Sum of the pixels. Launch: one thread per pixel.
 template <class Remedy>
 __global__ void __launch_bounds__(tree_threads)
     tree_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
@@ -58,7 +58,7 @@ void tree(const Call& call) {
 }
 
 /// Sum of the pixels, additions of a thread, and steps in which a thread could have added: of the loop before the tree,
-/// where there is one, and of the tree. Launch: `Loop` ? any grid : a thread a pixel.
+/// where there is one, and of the tree. Launch: `Loop` ? any grid : one thread per pixel.
 template <bool Loop>
 __global__ void __launch_bounds__(tree_threads)
     utilization_kernel(const std::uint8_t* pixels, std::int64_t count, Word* answer) {
