@@ -11,6 +11,7 @@
 #include "cpu/workers.hpp"
 #include "gpuhist/engine.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/abilities.hpp"
 #include "plan/executor.hpp"
 
 namespace gpuhist {
@@ -18,6 +19,8 @@ namespace {
 
 /// Regions that are analysed before they are handed over, so that no more results are held.
 constexpr std::size_t held_regions = 1024;
+
+static_assert(plan::regions_on_host(), "a GPU finds all statistics of regions: have it measure them here");
 
 }  // namespace
 

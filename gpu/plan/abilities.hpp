@@ -1,10 +1,14 @@
 // Abilities: what each backend does by itself, in one table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
+#include <string_view>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/statistics.hpp"
 
 namespace gpuhist::plan {
 
@@ -56,5 +60,32 @@ inline constexpr Abilities stream_abilities{"stream analyzer",
                                             {},
                                             false,
                                             true};
+
+/// Statistics of a region that StreamRegionAnalyzer finds, by the names in Statistics::for_each_field.
+inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",
+                                                                "pixels",
+                                                                "masked",
+                                                                "nodata",
+                                                                "nan",
+                                                                "inf",
+                                                                "min",
+                                                                "max",
+                                                                "mean",
+                                                                "std",
+                                                                "percentiles",
+                                                                "weight",
+                                                                "weighted_percentiles"};
+
+/// Verdict on the regions of a label image: whether the CPU measures them whichever engine measures images. A GPU does
+/// where it finds all statistics, since `regions.csv` has a column for each and sets of regions are made of their
+/// counts.
+constexpr bool regions_on_host() {
+    bool all = true;
+    Statistics::for_each_field([&](const char* name, auto) {
+        all = all && std::find(std::begin(region_statistics_of_gpu), std::end(region_statistics_of_gpu),
+                               std::string_view(name)) != std::end(region_statistics_of_gpu);
+    });
+    return !all;
+}
 
 }  // namespace gpuhist::plan

@@ -35,9 +35,10 @@ struct RegionOptions {
 
 /// Analyses the regions of an image, and hands them to `take` in ascending order of the labels, up to 1,024 at a time,
 /// on the calling thread; it may move them away. `labels` is one channel of u8, u16 or u32, or of s32 that is not
-/// negative, as large as the image; both in host memory. Masks and Validity hold as for an image. Runs on the CPU,
-/// whichever engine analyses images. Throws InvalidArgument for views that break their rules or do not go together, and
-/// what `take` throws.
+/// negative, as large as the image; both in host memory. Masks and Validity hold as for an image. Regions are measured
+/// on the CPU, whichever engine analyses images, because the GPU lacks std_sample, skewness, kurtosis, entropy, unique,
+/// clipping, effective_bits and the counts that sets of regions need. Throws InvalidArgument for views that break their
+/// rules or do not go together, and what `take` throws.
 void analyze_regions(const ImageView& image, const ImageView& labels, const AnalysisRequest& request,
                      const std::function<void(std::vector<Region>&)>& take, const RegionOptions& options = {});
 
