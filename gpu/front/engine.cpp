@@ -10,6 +10,7 @@
 #include "core/channels.hpp"
 #include "core/validate.hpp"
 #include "cpu/parts.hpp"
+#include "front/engine.hpp"
 #include "front/walk.hpp"
 #include "gpuhist/error.hpp"
 #include "plan/finish.hpp"
@@ -62,9 +63,7 @@ class PlannedEngine final : public Engine {
     /// Samples of copies in f32 beyond which no further job joins the others.
     static constexpr std::size_t most_floats = std::size_t{1} << 24;
 
-    bool is_direct(const Job& job) const {
-        return plan::is_direct(job.image, job.request, copy_of(job), workshop_.abilities());
-    }
+    static bool is_direct(const Job& job) { return plan::is_direct(job.image, job.request, copy_of(job)); }
 
     void run_one(Job job) {
         if (!is_direct(job)) return walk(job);
@@ -236,6 +235,11 @@ class PlannedEngine final : public Engine {
 };
 
 }  // namespace
+
+std::unique_ptr<Engine> make_region_engine(const EngineOptions& options) {
+    return std::make_unique<PlannedEngine>("cpu", cpu::make_executor(options, plan::region_abilities), options);
+}
+
 }  // namespace front
 
 void StripAnalysis::copy(const ImageView&, const MutableImageView&) {

@@ -39,11 +39,15 @@ struct Abilities {
     DepthSet masks;      ///< depths whose masked pixels it leaves out
     DepthSet copies;     ///< depths of which it writes normalized copies, of the modes' depths
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
-    bool sparse;         ///< it sorts samples of 8 and 16 bits: AnalysisRequest::sparse
+    bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
 };
 
 inline constexpr Abilities cpu_abilities{
+    "engine cpu", DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), false,
+    false};
+/// The CPU as it measures regions, most of which have fewer pixels than their type has values.
+inline constexpr Abilities region_abilities{
     "engine cpu", DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), true,
     false};
 inline constexpr Abilities cuda_abilities{"engine cuda",

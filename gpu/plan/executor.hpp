@@ -59,7 +59,9 @@ namespace cpu {
 EngineInfo info();
 /// Threads that an engine uses on the CPU, at least one.
 int threads_of(const EngineOptions& options);
-std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options);
+/// `abilities`: those of the CPU, or of the CPU for regions.
+std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options,
+                                              const plan::Abilities& abilities = plan::cpu_abilities);
 }  // namespace cpu
 
 namespace cuda {

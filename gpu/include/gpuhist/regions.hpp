@@ -18,8 +18,8 @@ struct Region {
     std::uint64_t label = 0;
     std::int64_t x = 0, y = 0, width = 0, height = 0;  ///< the smallest box that holds all of its pixels
     std::uint64_t area = 0;                            ///< pixels, whether they count or not
-    /// Findings in its pixels as in an image of their own: the same numbers, bit for bit. Of 8 and 16 bits it is
-    /// `sparse`.
+    /// Findings in its pixels as in an image of their own: the same numbers, bit for bit. Of 8 and 16 bits it has
+    /// `ChannelAnalysis::values` in place of counts, since most regions have fewer pixels than the type has values.
     Analysis analysis;
     std::vector<FrequencyTable> values;  ///< f32, where RegionOptions ask for them: as `count_frequencies` gives them
 };

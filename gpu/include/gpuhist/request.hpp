@@ -111,16 +111,12 @@ struct AnalysisRequest {
                                    ///< maximum counted in the last bin
     Detail detail = Detail::full;  ///< f32; others ignore it
     Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of others any follow
-
-    /// Samples of 8 and 16 bits are sorted: those values that occur, in `ChannelAnalysis::values`, in place of a count
-    /// for each. Less work for images of few pixels; f32 ignores it.
-    bool sparse = false;
     std::shared_ptr<const Validity> validity{};  ///< null: every sample of a pixel that counts
 
     friend bool operator==(const AnalysisRequest& a, const AnalysisRequest& b) {
         const bool same = a.validity == b.validity || (a.validity && b.validity && *a.validity == *b.validity);
         return a.luma_histogram == b.luma_histogram && a.bins == b.bins && a.range == b.range && a.detail == b.detail &&
-               a.percentiles == b.percentiles && a.sparse == b.sparse && same;
+               a.percentiles == b.percentiles && same;
     }
 };
 
