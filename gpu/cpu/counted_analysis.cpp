@@ -1,7 +1,6 @@
 #include "cpu/counted_analysis.hpp"
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 
 #include "core/analysis.hpp"

@@ -90,13 +90,13 @@ class CpuExecutor final : public plan::Executor {
 
   private:
     void run(const Job& job) {
-        const auto& copy = job.normalization;
+        const Normalization* const copy = plan::copy_of(job);
         core::validate(job.image, job.request);
         if (copy) {
             core::validate(*copy);
             core::validate_output(job.image, *copy, job.output);
         }
-        plan::refuse(job.image, job.request, copy ? &*copy : nullptr, plan::Rows::whole, abilities());
+        plan::refuse(job.image, job.request, copy, plan::Rows::whole, abilities());
         plan::Pass pass;
         pass.accumulator = plan::accumulator_of(job.image.depth, abilities_);
         pass.request = job.request;

@@ -3,7 +3,6 @@
 #include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <memory>
 #include <type_traits>
 
 #include "core/analysis.hpp"

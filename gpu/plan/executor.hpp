@@ -34,6 +34,11 @@ class PartMaker {
     virtual ImageView part(int first, int channels) = 0;
 };
 
+/// Copy that a job asks for, or null.
+inline const Normalization* copy_of(const Job& job) {
+    return job.normalization ? &*job.normalization : nullptr;
+}
+
 /// Executor of a backend.
 class Executor {
   public:

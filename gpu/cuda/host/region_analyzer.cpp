@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 #include "core/channels.hpp"
 #include "cuda/host/analyzer.hpp"
