@@ -1,9 +1,9 @@
 /// Normalised copies: which table maps the stored values to the written ones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "gpuhist/image.hpp"
 #include "gpuhist/request.hpp"
@@ -70,13 +70,6 @@ constexpr const NormalizeTraits& traits_of(NormalizeMode mode) {
 /// Name in files and options.
 constexpr const char* to_string(NormalizeMode mode) {
     return traits_of(mode).name;
-}
-
-/// Mode of this name; absent where there is none.
-constexpr std::optional<NormalizeMode> normalize_mode(std::string_view name) {
-    for (const NormalizeTraits& traits : all_normalize_modes)
-        if (name == traits.name) return traits.mode;
-    return std::nullopt;
 }
 
 /// Normalisation that is asked for.

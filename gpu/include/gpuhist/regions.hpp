@@ -1,7 +1,6 @@
 /// Regions of an image: the pixels of each label of a label image.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

@@ -40,7 +40,7 @@ class Percentiles {
     explicit Percentiles(const std::vector<double>& percents);
 
     std::size_t size() const { return size_; }
-    /// Percentile i, in units of 1e-6 percent.
+    /// Percentile i, in units of 1e-6 percent: the exact number by which lists are written to files and columns found.
     std::uint32_t micro(std::size_t i) const { return micro_[i]; }
     /// Name of percentile i's column: `p01`, `p0.5`, `p99.9`, `p100`, and `median` for 50.
     std::string name(std::size_t i) const;
@@ -89,7 +89,8 @@ struct Validity {
         false;  ///< a pixel of which one sample is nodata counts in no channel: all its samples are nodata
     AlphaRule alpha = AlphaRule::row;
     std::uint32_t opaque = 0;  ///< AlphaRule::weight: what samples of an image without alpha weigh, at most the depth's
-                               ///< highest value, which 0 stands for
+                               ///< highest value, which 0 stands for. Set it to a file's white where that is lower,
+                               ///< so that its images pool with others by fractions of white
 
     friend bool operator==(const Validity& a, const Validity& b) {
         return a.nodata == b.nodata && a.valid == b.valid && a.nodata_any == b.nodata_any && a.alpha == b.alpha &&
