@@ -179,7 +179,6 @@ void count_gathered(const Source& source, std::int64_t begin, std::int64_t end, 
 }  // namespace
 
 void CountedAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
-    request_ = request;
     result_ = &result;
     luma_ = request.luma_histogram && image.channels >= 3;
     core::lay_out(result, image, luma_, traits_of(image.depth).values);
