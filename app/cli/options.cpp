@@ -220,7 +220,8 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.add_option(
            "--labels", options.labels,
            "Measure the pixels of each label of this image too: rows\nof regions.csv; of a directory as --mask. "
-           "0 is outside")
+           "0 is outside.\nOn the CPU whatever the engine: a GPU lacks skewness,\nkurtosis, entropy, unique and "
+           "clipping")
         ->type_name("FILE|DIR");
     app.add_flag("--label-zero", options.label_zero, "0 is a label like others");
     add_each(
@@ -232,7 +233,7 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
                 throw CLI::ValidationError("--roi", error.what());
             }
         },
-        "A rectangle of each image, measured too; repeatable", "NAME=X,Y,W,H");
+        "A rectangle of each image, measured too, by the engine as\nimages are; repeatable", "NAME=X,Y,W,H");
     app.add_option("--rois", options.rectangles_from, "Rectangles from a CSV file of path,name,x,y,w,h")
         ->type_name("FILE");
     app.add_flag("--clip-rois", options.clip_rectangles, "Cut rectangles that leave their image [an error]");

@@ -75,11 +75,6 @@ void name_channels(Analysis& analysis, Samples samples) {
     if (fourth && traits_of(analysis.depth).counting == Counting::bins)
         throw InvalidArgument(std::string("four samples, the last not alpha, of ") + to_string(analysis.depth) +
                               ": an engine measures them where the view says what they are");
-    const auto remove = [&](auto gone) {
-        const auto gone_channel = [&](const ChannelAnalysis& one) { return gone(one.channel); };
-        analysis.channels.erase(std::remove_if(analysis.channels.begin(), analysis.channels.end(), gone_channel),
-                                analysis.channels.end());
-    };
     const auto rename = [&](Channel from, Channel to) {
         for (ChannelAnalysis& one : analysis.channels)
             if (one.channel == from) one.channel = to;
@@ -88,12 +83,12 @@ void name_channels(Analysis& analysis, Samples samples) {
         case Samples::color:
             break;
         case Samples::gray_alpha:
-            remove([](Channel one) { return one != Channel::red && one != Channel::alpha; });
+            core::drop_channels(analysis, [](Channel one) { return one != Channel::red && one != Channel::alpha; });
             rename(Channel::red, Channel::gray);
             analysis.pooled_order_statistics.clear();
             break;
         case Samples::bands:
-            remove([](Channel one) { return one == Channel::luma; });
+            core::drop_channels(analysis, [](Channel one) { return one == Channel::luma; });
             rename(colors ? Channel::red : Channel::gray, Channel::c0);
             rename(Channel::green, Channel::c1);
             rename(Channel::blue, Channel::c2);

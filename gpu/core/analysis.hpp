@@ -42,6 +42,14 @@ void add_samples(Part& sum, const Part& more) {
     sum.by_class() += more;
 }
 
+/// Takes channels out of a result: those of which gone(channel) is true.
+template <class Gone>
+void drop_channels(Analysis& result, const Gone& gone) {
+    result.channels.erase(std::remove_if(result.channels.begin(), result.channels.end(),
+                                         [&](const ChannelAnalysis& one) { return gone(one.channel); }),
+                          result.channels.end());
+}
+
 /// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is
 /// left out. Storage is reused.
 void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/channels.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::core {
@@ -41,7 +42,7 @@ void validate(const ImageView& image) {
 }
 
 void validate_swept(const ImageView& image) {
-    if (image.channels != 1 && image.channels != 3 && image.channels != 4)
+    if (!is_swept(image))
         refuse("image of " + std::to_string(image.channels) + " channels: 1, 3 or 4 are supported here");
 }
 

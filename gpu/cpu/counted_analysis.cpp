@@ -1,10 +1,10 @@
 #include "cpu/counted_analysis.hpp"
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 
 #include "core/analysis.hpp"
+#include "core/channels.hpp"
 #include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "core/luma.hpp"
@@ -180,22 +180,13 @@ void count_gathered(const Source& source, std::int64_t begin, std::int64_t end, 
 }  // namespace
 
 void CountedAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result) {
-    request_ = request;
     result_ = &result;
     luma_ = request.luma_histogram && image.channels >= 3;
     core::lay_out(result, image, luma_, traits_of(image.depth).values);
     result.range = counted_range(traits_of(image.depth));
     totals_ = {};
-    const Positions at(image.order);
-    if (image.channels == 1) {
-        totals_[0] = result.channels[0].counts.data();
-    } else {
-        totals_[at.red] = result.channels[0].counts.data();
-        totals_[at.green] = result.channels[1].counts.data();
-        totals_[at.blue] = result.channels[2].counts.data();
-        if (luma_) totals_[luma_table] = result.channels[3].counts.data();
-        if (image.channels == 4) totals_[3] = result.channels.back().counts.data();
-    }
+    for (ChannelAnalysis& one : result.channels)
+        totals_[one.channel == Channel::luma ? luma_table : core::position_of(image, one.channel)] = one.counts.data();
     rows_pixels_ = pixels_ = 0;
     squares_ = 0;
     brightness_ = {};

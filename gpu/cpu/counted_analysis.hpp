@@ -43,7 +43,6 @@ class CountedAnalyzer {
     void gather();
     void add(const Sums& sums);
 
-    AnalysisRequest request_;
     Analysis* result_ = nullptr;
     bool luma_ = false;
     /// Counts to which each table goes; null for those that are not counted.

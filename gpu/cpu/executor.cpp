@@ -47,9 +47,10 @@ class CpuStrips final : public StripAnalysis {
 
 class CpuExecutor final : public plan::Executor {
   public:
-    explicit CpuExecutor(int threads) : workers_(threads), classifier_(workers_) {}
+    CpuExecutor(int threads, const plan::Abilities& abilities)
+        : abilities_(abilities), workers_(threads), classifier_(workers_) {}
 
-    const plan::Abilities& abilities() const override { return plan::cpu_abilities; }
+    const plan::Abilities& abilities() const override { return abilities_; }
 
     void analyze(const plan::Pass& pass, const ImageView& pixels, Analysis& result) override {
         switch (pass.accumulator) {
@@ -61,7 +62,7 @@ class CpuExecutor final : public plan::Executor {
                 return sorted_.analyze(workers_, pixels, pass.request, result);
             case plan::Accumulator::weights:
                 return weighted_.analyze(workers_, pixels, rules::ImageRules(pixels, pass.request.validity.get()),
-                                         pass.request, result);
+                                         pass.request, abilities_.sorts_all, result);
         }
     }
 
@@ -89,15 +90,15 @@ class CpuExecutor final : public plan::Executor {
 
   private:
     void run(const Job& job) {
-        const auto& copy = job.normalization;
+        const Normalization* const copy = plan::copy_of(job);
         core::validate(job.image, job.request);
         if (copy) {
             core::validate(*copy);
             core::validate_output(job.image, *copy, job.output);
         }
-        plan::refuse(job.image, job.request, copy ? &*copy : nullptr, plan::Rows::whole, abilities());
+        plan::refuse(job.image, job.request, copy, plan::Rows::whole, abilities());
         plan::Pass pass;
-        pass.accumulator = plan::accumulator_of(job.image.depth, job.request.sparse);
+        pass.accumulator = plan::accumulator_of(job.image.depth, abilities_);
         pass.request = job.request;
         if (!copy) return analyze(pass, job.image, *job.result);
         pass.request.luma_histogram = plan::needs_luma(job.request, *copy);
@@ -118,6 +119,7 @@ class CpuExecutor final : public plan::Executor {
         }
     }
 
+    const plan::Abilities& abilities_;
     Workers workers_;
     CountedAnalyzer counted_;
     SortedAnalyzer sorted_;
@@ -130,11 +132,11 @@ class CpuExecutor final : public plan::Executor {
 
 }  // namespace
 
-std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options) {
+std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options, const plan::Abilities& abilities) {
     if (options.threads < 0)
         throw InvalidArgument("threads: " + std::to_string(options.threads) +
                               " is negative; 0 takes as many as the process may run on");
-    return std::make_unique<CpuExecutor>(threads_of(options));
+    return std::make_unique<CpuExecutor>(threads_of(options), abilities);
 }
 
 int threads_of(const EngineOptions& options) {

@@ -1,7 +1,6 @@
 #include "gpuhist/frequency_table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>

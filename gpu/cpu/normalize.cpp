@@ -318,9 +318,9 @@ void Normalizer::fill_float_tables(Workers& workers, const ImageView& image, con
     constexpr std::size_t bins = core::equalize_float_bins;
     const int colors = std::min(image.channels, 3);
     const auto at = channels_at(image);
-    core::FloatPopulation all;
-    for (int c = 0; c < colors; ++c) all.add(own_of(analysis, at[c]));
-    if (const ChannelAnalysis* luma = analysis.find(Channel::luma)) all.add(*luma);
+    ChannelAnalysis all;
+    for (int c = 0; c < colors; ++c) core::add_samples(all, own_of(analysis, at[c]));
+    if (const ChannelAnalysis* luma = analysis.find(Channel::luma)) core::add_samples(all, *luma);
     range = {all.minimum, all.maximum};
     if (!(all.minimum < all.maximum)) return;
     const auto row_of = [&](int c) {
@@ -351,10 +351,10 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
     ChannelFacts facts;
     for (int c = 0; c < colors; ++c) {
         const ChannelAnalysis& own = own_of(analysis, at[c]);
-        core::FloatPopulation decides;
+        ChannelAnalysis decides;
         for (int i = 0; i < colors; ++i)
-            if (joint || i == c) decides.add(own_of(analysis, at[i]));
-        if (decides.finite == 0) continue;
+            if (joint || i == c) core::add_samples(decides, own_of(analysis, at[i]));
+        if (decides.valid() == 0) continue;
         core::FloatFacts& found = facts[c].emplace();
         switch (needs) {
             case NormalizeNeeds::nothing:
@@ -365,8 +365,8 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
                 break;
             case NormalizeNeeds::ranks: {
                 const auto& order = joint ? analysis.pooled_order_statistics : own.order_statistics;
-                found.low = core::value_of_rank(order, normalization.low, decides.finite);
-                found.high = core::value_of_rank(order, normalization.high, decides.finite);
+                found.low = core::value_of_rank(order, normalization.low, decides.valid());
+                found.high = core::value_of_rank(order, normalization.high, decides.valid());
                 break;
             }
             case NormalizeNeeds::counts:
@@ -376,7 +376,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
                 break;
             case NormalizeNeeds::mean_std: {
                 const core::CentralMoments moments =
-                    joint ? core::moments_of_pooled(analysis) : core::central_moments(decides.finite, own.moments);
+                    joint ? core::moments_of_pooled(analysis) : core::central_moments(decides.valid(), own.moments);
                 found.mean = moments.mean;
                 found.std = std::sqrt(moments.m2);
                 break;

@@ -52,12 +52,4 @@ void Part::put(const MutableImageView& output, int first) const {
                  to + y * output.row_bytes, step, output.width, view_.channels, bytes);
 }
 
-ImageView HostParts::take(const ImageView& image) {
-    return image_ = image;
-}
-
-ImageView HostParts::part(int first, int channels) {
-    return part_.of(image_, first, channels);
-}
-
 }  // namespace gpuhist::cpu

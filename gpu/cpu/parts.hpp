@@ -27,8 +27,8 @@ class Part {
 /// Maker of parts in host memory, which are copies.
 class HostParts final : public plan::PartMaker {
   public:
-    ImageView take(const ImageView& image) override;
-    ImageView part(int first, int channels) override;
+    ImageView take(const ImageView& image) override { return image_ = image; }
+    ImageView part(int first, int channels) override { return part_.of(image_, first, channels); }
 
   private:
     ImageView image_;

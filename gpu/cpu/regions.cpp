@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "gpuhist/error.hpp"
 
@@ -21,18 +22,13 @@ void for_runs(const Label* row, std::int64_t width, const Visit& visit) {
     }
 }
 
+/// As with_depth, for the depths that labels have.
 template <class Visit>
 void with_labels(const ImageView& labels, const Visit& visit) {
-    switch (labels.depth) {
-        case Depth::u8:
-            return visit(std::uint8_t{});
-        case Depth::u16:
-            return visit(std::uint16_t{});
-        case Depth::u32:
-            return visit(std::uint32_t{});
-        default:
-            return visit(std::int32_t{});
-    }
+    with_depth(labels.depth, [&](auto label) {
+        using Label = decltype(label);
+        if constexpr (std::is_unsigned_v<Label> || std::is_same_v<Label, std::int32_t>) visit(label);
+    });
 }
 
 const std::byte* row_of(const ImageView& view, std::int64_t row) {

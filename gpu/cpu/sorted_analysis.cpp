@@ -3,10 +3,10 @@
 #include <oneapi/tbb/parallel_sort.h>
 
 #include <algorithm>
-#include <memory>
 #include <type_traits>
 
 #include "core/analysis.hpp"
+#include "core/channels.hpp"
 #include "core/luma.hpp"
 #include "cpu/pixel_source.hpp"
 #include "cpu/radix_sort.hpp"
@@ -40,11 +40,7 @@ std::size_t find_codes(const Source& source, std::int64_t begin, std::int64_t en
                                                 core::code_of(samples[at.blue]));
             return;
         }
-        samples += row == Channel::red     ? at.red
-                   : row == Channel::green ? at.green
-                   : row == Channel::blue  ? at.blue
-                   : row == Channel::alpha ? 3
-                                           : 0;
+        samples += core::position_of(source.image, row);
         for (std::int64_t i = 0; i < pixels; ++i) to[i] = core::code_of(samples[i * channels]);
     });
     return filled;

@@ -110,18 +110,18 @@ void WeightedAnalyzer::gather(const ImageView& image, bool sparse, Analysis& res
 }
 
 void WeightedAnalyzer::analyze(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
-                               const AnalysisRequest& request, Analysis& result) {
+                               const AnalysisRequest& request, bool sparse, Analysis& result) {
     ImageView alone = image;  // without alpha
     alone.channels = image.samples == Samples::gray_alpha ? 1 : 3;
     with_depth(image.depth, [&](auto type) {
         using Sample = decltype(type);
         if constexpr (is_weighted<Sample>) {
             const DepthTraits& traits = traits_of(image.depth);
-            core::lay_out(result, alone, request.luma_histogram, request.sparse ? 0 : traits.values);
+            core::lay_out(result, alone, request.luma_histogram, sparse ? 0 : traits.values);
             result.range = counted_range(traits);
             result.weighted = true;
             count<Sample>(workers, image, rules, result.channels.size());
-            gather<Sample>(image, request.sparse, result);
+            gather<Sample>(image, sparse, result);
         }
     });
 }

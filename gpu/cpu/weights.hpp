@@ -16,10 +16,10 @@ namespace gpuhist::cpu {
 /// Analyzer of images with alpha, which has no row. Owns its memory and reuses it.
 class WeightedAnalyzer {
   public:
-    /// Analyzes an image of 8 or 16 bits without sign, gray or colors with alpha, by rules under which pixels of alpha
-    /// 0 are masked.
+    /// Analyses an image of 8 or 16 bits without sign, gray or colors with alpha, by rules under which pixels of alpha
+    /// 0 are masked. `sparse`: the result has values that occur in place of counts.
     void analyze(Workers& workers, const ImageView& image, const rules::ImageRules& rules,
-                 const AnalysisRequest& request, Analysis& result);
+                 const AnalysisRequest& request, bool sparse, Analysis& result);
 
   private:
     template <class Sample>

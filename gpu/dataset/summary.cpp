@@ -460,13 +460,10 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
 
     std::optional<core::FloatBins> bins;
     const bool by_value = traits_of(summary.depth).counting != Counting::bins;
-    if (options && by_value) {
-        found.histogram = gpuhist::histogram(as_analysis(summary), *options);
-    } else if (options && summary.values_counted && !counted_so(summary, *options)) {
+    if (options && !by_value && summary.values_counted && !counted_so(summary, *options))
         std::tie(found.histogram, bins) = frequency_histogram(summary, *options);
-    } else if (options && summary.range) {
+    else if (options && (by_value || summary.range))
         found.histogram = gpuhist::histogram(as_analysis(summary), *options);
-    }
 
     found.rows.resize(channels.size());
     in_parallel(channels.size(), [&](std::size_t i) {

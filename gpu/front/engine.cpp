@@ -10,6 +10,7 @@
 #include "core/channels.hpp"
 #include "core/validate.hpp"
 #include "cpu/parts.hpp"
+#include "front/engine.hpp"
 #include "front/walk.hpp"
 #include "gpuhist/error.hpp"
 #include "plan/finish.hpp"
@@ -18,10 +19,6 @@
 namespace gpuhist {
 namespace front {
 namespace {
-
-const Normalization* copy_of(const Job& job) {
-    return job.normalization ? &*job.normalization : nullptr;
-}
 
 std::size_t samples_of(const Job& job) {
     return static_cast<std::size_t>(job.image.pixels() * job.image.channels);
@@ -62,9 +59,7 @@ class PlannedEngine final : public Engine {
     /// Samples of copies in f32 beyond which no further job joins the others.
     static constexpr std::size_t most_floats = std::size_t{1} << 24;
 
-    bool is_direct(const Job& job) const {
-        return plan::is_direct(job.image, job.request, copy_of(job), workshop_.abilities());
-    }
+    static bool is_direct(const Job& job) { return plan::is_direct(job.image, job.request, plan::copy_of(job)); }
 
     void run_one(Job job) {
         if (!is_direct(job)) return walk(job);
@@ -99,7 +94,7 @@ class PlannedEngine final : public Engine {
     void validate(const Job& job) const {
         core::validate(job.image, job.request);
         core::validate(*job.normalization);
-        plan::refuse(job.image, job.request, copy_of(job), plan::Rows::whole, workshop_.abilities());
+        plan::refuse(job.image, job.request, plan::copy_of(job), plan::Rows::whole, workshop_.abilities());
         core::validate_output(job.image, normalized_depth(job.image.depth, *job.normalization), job.output);
     }
 
@@ -165,7 +160,7 @@ class PlannedEngine final : public Engine {
     // ---- jobs of several passes, or with excluded samples -------------------------------------------------------
 
     void walk(const Job& job) {
-        const Normalization* const copy = copy_of(job);
+        const Normalization* const copy = plan::copy_of(job);
         plan::Plan plan = plan::make_plan(job.image, job.request, copy, plan::Rows::whole, workshop_.abilities());
         if (copy) core::validate_output(job.image, normalized_depth(job.image.depth, *copy), job.output);
         if (plan.copy == plan::Copy::executor) return run_by_executor(job);
@@ -236,6 +231,11 @@ class PlannedEngine final : public Engine {
 };
 
 }  // namespace
+
+std::unique_ptr<Engine> make_region_engine(const EngineOptions& options) {
+    return std::make_unique<PlannedEngine>("cpu", cpu::make_executor(options, plan::region_abilities), options);
+}
+
 }  // namespace front
 
 void StripAnalysis::copy(const ImageView&, const MutableImageView&) {

@@ -9,8 +9,9 @@
 #include "core/validate.hpp"
 #include "cpu/regions.hpp"
 #include "cpu/workers.hpp"
-#include "gpuhist/engine.hpp"
+#include "front/engine.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/abilities.hpp"
 #include "plan/executor.hpp"
 
 namespace gpuhist {
@@ -18,6 +19,8 @@ namespace {
 
 /// Regions that are analyzed before they are handed over, so that no more results are held.
 constexpr std::size_t held_regions = 1024;
+
+static_assert(plan::regions_on_host(), "a GPU finds all statistics of regions: have it measure them here");
 
 }  // namespace
 
@@ -35,10 +38,8 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
     const int threads = threads_of(all_threads);
     Workers workers(threads);
     std::vector<std::unique_ptr<Engine>> engines;
-    for (int i = 0; i < threads; ++i) engines.push_back(make_engine("cpu", one_thread));
-    const std::unique_ptr<Engine> together = threads > 1 ? make_engine("cpu", all_threads) : nullptr;
-    AnalysisRequest asked = request;
-    asked.sparse = true;
+    for (int i = 0; i < threads; ++i) engines.push_back(front::make_region_engine(one_thread));
+    const std::unique_ptr<Engine> together = threads > 1 ? front::make_region_engine(all_threads) : nullptr;
 
     LabelIndex index(labels, options.label_zero);
     const auto pixel_bytes = static_cast<std::uint64_t>(image.channels) * sample_bytes(image.depth);
@@ -66,9 +67,9 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
             region.width = place.right - place.left + 1;
             region.height = place.bottom - place.top + 1;
             region.area = place.area;
-            engine.analyze(view, asked, region.analysis);
+            engine.analyze(view, request, region.analysis);
             const bool counted = options.count_values && traits_of(view.depth).counting == Counting::bins;
-            region.values = counted ? count_frequencies(view, nullptr, asked, *options.count_values)
+            region.values = counted ? count_frequencies(view, nullptr, request, *options.count_values)
                                     : std::vector<FrequencyTable>();
         };
         for (std::size_t begin = group.first, end; begin < group.last; begin = end) {

@@ -56,7 +56,6 @@ class StreamRegionAnalyzer::Implementation : public cuda::RegionAnalyzer {
         cuda::validate(images, "batch");
         cuda::validate(labels, "batch of labels");
         core::validate(image);
-        core::validate(labels.first);
         if (image.depth != plan.depth || image.channels != plan.channels)
             throw InvalidArgument("image of " + std::to_string(image.channels) + " channels " + to_string(image.depth) +
                                   ": the analyzer was planned for " + std::to_string(plan.channels) + " channels " +

@@ -11,7 +11,7 @@
 namespace gpuhist::front {
 
 plan::Executor& Workshop::executor(const plan::Plan& plan) {
-    if (!plan.on_host || &abilities() == &plan::cpu_abilities) return *own_;
+    if (!plan.on_host || !abilities().device_memory) return *own_;
     if (!host_) host_ = cpu::make_executor(options_);
     return *host_;
 }

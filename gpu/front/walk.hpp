@@ -1,7 +1,6 @@
 // Walk: a plan that is carried out on an image, strip after strip. A whole image is one strip.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -85,13 +85,6 @@ IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
             facts.mean_std};
 }
 
-void FloatPopulation::add(const ChannelAnalysis& row) {
-    if (row.valid() == 0) return;
-    minimum = finite ? std::min(minimum, row.minimum) : row.minimum;
-    maximum = finite ? std::max(maximum, row.maximum) : row.maximum;
-    finite += row.valid();
-}
-
 float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
     const std::uint64_t rank = nearest_rank(percent, n) - 1;
     return std::lower_bound(order.begin(), order.end(), rank,
@@ -316,14 +309,14 @@ bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis
         const auto facts = facts_by_value(image.depth, decide, normalization);
         return facts && facts->low == facts->high;
     }
-    core::FloatPopulation own, all;
-    for (const ChannelAnalysis* channel : decide) own.add(*channel);
+    ChannelAnalysis own, all;
+    for (const ChannelAnalysis* channel : decide) core::add_samples(own, *channel);
     for (const ChannelAnalysis& channel : image.channels)
-        if (channel.channel != Channel::alpha) all.add(channel);
-    if (own.finite == 0) return false;
+        if (channel.channel != Channel::alpha) core::add_samples(all, channel);
+    if (own.valid() == 0) return false;
     if (needs == NormalizeNeeds::ranks)
-        return !order.empty() && core::value_of_rank(order, normalization.low, own.finite) ==
-                                     core::value_of_rank(order, normalization.high, own.finite);
+        return !order.empty() && core::value_of_rank(order, normalization.low, own.valid()) ==
+                                     core::value_of_rank(order, normalization.high, own.valid());
     if (needs == NormalizeNeeds::extremes || own.minimum == own.maximum) return own.minimum == own.maximum;
     const core::FloatBins bins(all.minimum, all.maximum, core::equalize_float_bins, true);
     return bins(own.minimum) == bins(own.maximum);
@@ -337,9 +330,9 @@ bool fills_range(const Analysis& image, const std::vector<const ChannelAnalysis*
     const DepthTraits& traits = traits_of(image.depth);
     if (needs != NormalizeNeeds::extremes && (needs != NormalizeNeeds::ranks || traits.floating)) return false;
     if (traits.counting == Counting::bins) {
-        core::FloatPopulation own;
-        for (const ChannelAnalysis* channel : decide) own.add(*channel);
-        return own.finite != 0 && own.minimum == 0 && own.maximum == 1;
+        ChannelAnalysis own;
+        for (const ChannelAnalysis* channel : decide) core::add_samples(own, *channel);
+        return own.valid() != 0 && own.minimum == 0 && own.maximum == 1;
     }
     const auto facts = facts_by_value(image.depth, decide, normalization);
     return facts && facts->low == traits.lowest && facts->high == traits.highest;

@@ -142,13 +142,6 @@ void fill_table(const std::vector<std::uint64_t>& counts, const Normalization& n
     });
 }
 
-/// Finite samples of floats that decide about a channel, and their extremes.
-struct FloatPopulation {
-    std::uint64_t finite = 0;
-    float minimum = 0, maximum = 0;
-    void add(const ChannelAnalysis& row);
-};
-
 /// Value at the nearest rank of a percentile among n finite samples, of which `order` has that rank.
 float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n);
 

@@ -1,10 +1,14 @@
 // Abilities: what each backend does by itself, in one table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
+#include <string_view>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/statistics.hpp"
 
 namespace gpuhist::plan {
 
@@ -35,11 +39,15 @@ struct Abilities {
     DepthSet masks;      ///< depths whose masked pixels it leaves out
     DepthSet copies;     ///< depths of which it writes normalized copies, of the modes' depths
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
-    bool sparse;         ///< it sorts samples of 8 and 16 bits: AnalysisRequest::sparse
+    bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
 };
 
 inline constexpr Abilities cpu_abilities{
+    "engine cpu", DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), false,
+    false};
+/// The CPU as it measures regions, most of which have fewer pixels than their type has values.
+inline constexpr Abilities region_abilities{
     "engine cpu", DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), true,
     false};
 inline constexpr Abilities cuda_abilities{"engine cuda",
@@ -56,5 +64,32 @@ inline constexpr Abilities stream_abilities{"stream analyzer",
                                             {},
                                             false,
                                             true};
+
+/// Statistics of a region that StreamRegionAnalyzer finds, by the names in Statistics::for_each_field.
+inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",
+                                                                "pixels",
+                                                                "masked",
+                                                                "nodata",
+                                                                "nan",
+                                                                "inf",
+                                                                "min",
+                                                                "max",
+                                                                "mean",
+                                                                "std",
+                                                                "percentiles",
+                                                                "weight",
+                                                                "weighted_percentiles"};
+
+/// Verdict on the regions of a label image: whether the CPU measures them whichever engine measures images. A GPU does
+/// where it finds all statistics, since `regions.csv` has a column for each and sets of regions are made of their
+/// counts.
+constexpr bool regions_on_host() {
+    bool all = true;
+    Statistics::for_each_field([&](const char* name, auto) {
+        all = all && std::find(std::begin(region_statistics_of_gpu), std::end(region_statistics_of_gpu),
+                               std::string_view(name)) != std::end(region_statistics_of_gpu);
+    });
+    return !all;
+}
 
 }  // namespace gpuhist::plan

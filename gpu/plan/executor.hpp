@@ -34,6 +34,11 @@ class PartMaker {
     virtual ImageView part(int first, int channels) = 0;
 };
 
+/// Copy that a job asks for, or null.
+inline const Normalization* copy_of(const Job& job) {
+    return job.normalization ? &*job.normalization : nullptr;
+}
+
 /// Executor of a backend.
 class Executor {
   public:
@@ -59,7 +64,9 @@ namespace cpu {
 EngineInfo info();
 /// Threads that an engine uses on the CPU, at least one.
 int threads_of(const EngineOptions& options);
-std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options);
+/// `abilities`: those of the CPU, or of the CPU for regions.
+std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options,
+                                              const plan::Abilities& abilities = plan::cpu_abilities);
 }  // namespace cpu
 
 namespace cuda {

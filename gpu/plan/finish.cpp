@@ -1,6 +1,5 @@
 #include "plan/finish.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/analysis.hpp"
@@ -32,26 +31,13 @@ void take_out(const rules::SampleRule& rule, Depth depth, ChannelAnalysis& chann
     channel.nodata += before - channel.values.samples();
 }
 
-template <class Gone>
-void drop(Analysis& result, const Gone& gone) {
-    result.channels.erase(std::remove_if(result.channels.begin(), result.channels.end(),
-                                         [&](const ChannelAnalysis& one) { return gone(one.channel); }),
-                          result.channels.end());
-}
-
 }  // namespace
 
 Range found_range(const std::vector<Analysis>& found) {
-    bool any = false;
-    float minimum = 0, maximum = 0;
+    ChannelAnalysis all;
     for (const Analysis& part : found)
-        for (const ChannelAnalysis& channel : part.channels) {
-            if (channel.valid() == 0) continue;
-            minimum = any ? std::min(minimum, channel.minimum) : channel.minimum;
-            maximum = any ? std::max(maximum, channel.maximum) : channel.maximum;
-            any = true;
-        }
-    return core::found_range(any, minimum, maximum);
+        for (const ChannelAnalysis& channel : part.channels) core::add_samples(all, channel);
+    return core::found_range(all.valid() > 0, all.minimum, all.maximum);
 }
 
 Analysis assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found) {
@@ -107,9 +93,9 @@ void exclude(const Plan& plan, const ImageView& image, const rules::ClassCounts&
         if (result.channels.size() == 1) result.brightness = core::brightness_of(result.channels[0]);
     }
     if (!rules.alpha_left_out()) return;
-    drop(result, [](Channel one) { return one == Channel::alpha; });
+    core::drop_channels(result, [](Channel one) { return one == Channel::alpha; });
     if (image.samples != Samples::gray_alpha) return;
-    drop(result, [](Channel one) { return one != Channel::red; });
+    core::drop_channels(result, [](Channel one) { return one != Channel::red; });
     result.channels.front().channel = Channel::gray;
     result.pooled_order_statistics.clear();
 }
@@ -124,7 +110,7 @@ void weigh(Analysis& result, std::uint64_t weight) {
 }
 
 void drop_luma(Analysis& result) {
-    drop(result, [](Channel one) { return one == Channel::luma; });
+    core::drop_channels(result, [](Channel one) { return one == Channel::luma; });
 }
 
 }  // namespace gpuhist::plan

@@ -66,10 +66,11 @@ void add_parts(std::vector<Pass>& passes, Pass pass, const ImageView& image) {
 
 /// Passes over an image whose excluded samples are left out so. `parts`: its channels are measured apart.
 std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion, bool parts,
-                              const AnalysisRequest& request, const std::optional<Stretch>& stretch) {
+                              const AnalysisRequest& request, const std::optional<Stretch>& stretch,
+                              const Abilities& abilities) {
     Pass pass;
     pass.channels = image.channels;
-    pass.accumulator = accumulator_of(image.depth, request.sparse);
+    pass.accumulator = accumulator_of(image.depth, abilities);
     pass.request = without_validity(request);
     pass.stretch = stretch;
     std::vector<Pass> passes;
@@ -124,15 +125,13 @@ bool needs_luma(const AnalysisRequest& request, const Normalization& copy) {
     return request.luma_histogram || (traits_of(copy.mode).joint_by_luma && copy.joint);
 }
 
-bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy,
-               const Abilities& abilities) {
-    return rules::all_valid(image, request) && (abilities.sparse || !request.sparse) &&
-           !is_by_parts(image, copy != nullptr);
+bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy) {
+    return rules::all_valid(image, request) && !is_by_parts(image, copy != nullptr);
 }
 
 std::vector<Pass> passes_of(const ImageView& image, const rules::ImageRules& rules, const AnalysisRequest& request,
                             const Abilities& abilities) {
-    return make_passes(image, Exclusion(image, rules, abilities.masks.has(image.depth)), false, request, {});
+    return make_passes(image, Exclusion(image, rules, abilities.masks.has(image.depth)), false, request, {}, abilities);
 }
 
 Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
@@ -156,7 +155,7 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
     if (weighted || plan.copy == Copy::executor) {  // the executor applies the rules
         Pass pass;
         pass.channels = image.channels;
-        pass.accumulator = weighted ? Accumulator::weights : accumulator_of(image.depth, request.sparse);
+        pass.accumulator = weighted ? Accumulator::weights : accumulator_of(image.depth, abilities);
         pass.request = on_device ? request : asked;
         plan.passes.push_back(std::move(pass));
         plan.on_host = !on_device;
@@ -172,15 +171,14 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
         return valid ? Exclusion() : Exclusion(image, plan.rules, by.masks.has(image.depth));
     };
     Exclusion excluded = exclusion(abilities);
-    const bool able = (abilities.sparse || !request.sparse) &&
-                      (valid || abilities.masks.has(image.depth) || excluded.pixels == Pixels::substituted);
+    const bool able = valid || abilities.masks.has(image.depth) || excluded.pixels == Pixels::substituted;
     plan.on_host = !able || (bins && (plan.copy == Copy::findings || rows == Rows::strips));
     if (plan.on_host) excluded = exclusion(cpu_abilities);
 
     ImageView seen = image;  // by the passes
     if (excluded.pixels == Pixels::substituted && plan.rules.alpha_left_out()) seen.channels = 3;
     const bool parts = is_by_parts(seen, copy && valid);
-    plan.passes = make_passes(seen, excluded, parts, asked, stretch);
+    plan.passes = make_passes(seen, excluded, parts, asked, stretch, abilities);
     plan.finds_range = parts && bins && !request.range;
     return plan;
 }

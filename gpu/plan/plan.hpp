@@ -23,11 +23,11 @@ enum class Accumulator : std::uint8_t {
     weights  ///< a sum of weights per value
 };
 
-/// Accumulator for the samples of a depth, of which a sparse request sorts those of 8 and 16 bits.
-constexpr Accumulator accumulator_of(Depth depth, bool sparse) {
+/// Accumulator for the samples of a depth, of which a backend may sort those of 8 and 16 bits too.
+constexpr Accumulator accumulator_of(Depth depth, const Abilities& abilities) {
     const Counting counting = traits_of(depth).counting;
     if (counting == Counting::bins) return Accumulator::bins;
-    return counting == Counting::sorted || sparse ? Accumulator::sorted : Accumulator::values;
+    return counting == Counting::sorted || abilities.sorts_all ? Accumulator::sorted : Accumulator::values;
 }
 
 /// Pixels that a pass reads in place of the image's.
@@ -76,13 +76,13 @@ enum class Copy : std::uint8_t {
 
 /// Plan of an analysis.
 struct Plan {
-    AnalysisRequest request;    ///< with luma where the copy needs it, without weights that are all equal
-    rules::ImageRules rules;    ///< of that request
+    AnalysisRequest request;     ///< with luma where the copy needs it, without weights that are all equal
+    rules::ImageRules rules;     ///< of that request
     std::vector<Pass> passes{};  ///< in this order: those of Role::range come first, then luma
-    bool on_host = false;       ///< the CPU executes them in place of the backend
-    bool finds_range = false;   ///< passes find the range of the others' bins
-    bool luma_of_copy = false;  ///< luma is counted for the copy alone
-    std::uint64_t weight = 0;   ///< of every sample of an image without alpha; 0: samples have none
+    bool on_host = false;        ///< the CPU executes them in place of the backend
+    bool finds_range = false;    ///< passes find the range of the others' bins
+    bool luma_of_copy = false;   ///< luma is counted for the copy alone
+    std::uint64_t weight = 0;    ///< of every sample of an image without alpha; 0: samples have none
     Copy copy = Copy::none;
 
     /// Pass by which the channels are counted.
@@ -92,10 +92,9 @@ struct Plan {
     bool parts() const { return main().part; }
 };
 
-/// Verdict on an image: whether a backend measures it in one pass over the pixels as they are. Images that are asked
-/// the same can then share a launch.
-bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy,
-               const Abilities& abilities);
+/// Verdict on an image: whether it is measured in one pass over the pixels as they are. Images that are asked the
+/// same can then share a launch.
+bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy);
 
 /// Makes the plan of an analysis, and of a copy where `copy` is not null. Pixels matter where rows are whole. Throws
 /// InvalidArgument for what breaks its rules, and what `refuse` throws.

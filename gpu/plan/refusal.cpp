@@ -18,7 +18,6 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     const Depth depth = normalized_depth(image.depth, copy);
     const std::string of = std::string("normalized copy of ") + to_string(image.depth);
     const bool valid = rules::all_valid(image, request), bands = copies_bands(image, valid);
-    if (request.sparse) throw_refusal(of, "a sparse analysis has none");
     if (bands && image.channels > 1 && copy.joint && traits_of(copy.mode).joint_by_luma)
         throw_refusal(of, std::string(to_string(copy.mode)) +
                               " of bands together goes by luma, which they do not have; give each its own table");
@@ -50,12 +49,8 @@ void refuse_strips(const ImageView& image, const AnalysisRequest& request, const
 
 void refuse(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
             const Abilities& abilities) {
-    if (image.memory == Memory::device) {
-        if (!abilities.device_memory)
-            throw_refusal(abilities.name, "the image lies in device memory; copy it to the host or use engine cuda");
-        if (request.sparse && !abilities.sparse)
-            throw_refusal(abilities.name, "a sparse analysis of an image in device memory; copy it to the host");
-    }
+    if (image.memory == Memory::device && !abilities.device_memory)
+        throw_refusal(abilities.name, "the image lies in device memory; copy it to the host or use engine cuda");
     if (!core::is_swept(image) &&
         (image.samples == Samples::gray_alpha || (image.samples == Samples::color_bands && image.channels < 4)))
         throw_refusal("image of " + std::to_string(image.channels) + " channels",

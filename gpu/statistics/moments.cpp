@@ -1,6 +1,5 @@
 #include "statistics/moments.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "statistics/statistics.hpp"
 
-#include <algorithm>
 #include <tuple>
 #include <type_traits>
 

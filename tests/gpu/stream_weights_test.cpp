@@ -229,9 +229,6 @@ TEST_P(StreamWeightsTest, others_are_refused_by_name) {
     DeviceResults results(analyzer.layout(), 1);
     expect_refused([&] { analyzer.enqueue(there.view, weighted(256), results.at(), stream); },
                    "opaque pixels that weigh 256");
-    AnalysisRequest sparse = weighted();
-    sparse.sparse = true;
-    expect_refused([&] { engine->analyze(there.view, sparse); }, "a sparse analysis of an image in device memory");
     plan.classified_pixels = 0;
     analyzer = StreamAnalyzer(plan);
     expect_refused([&] { analyzer.enqueue(there.view, weighted(), results.at(), stream); },

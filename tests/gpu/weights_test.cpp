@@ -102,7 +102,7 @@ TEST(Weights, AreHowOftenAPixelCounts) {
                     EXPECT_EQ(found.channels[c].counts, expected.channels[c].counts);
                 EXPECT_TRUE(found.weighted);
                 EXPECT_FALSE(found.brightness);
-                // Strips are merged, and a sparse analysis is the same.
+                // Strips are merged, and a region of all pixels is the same.
                 Analysis strips;
                 const auto task = engine->analyze_strips(image.view(), weighted(), strips, nullptr);
                 for (std::int64_t y = 0; y < image.height; y += 10) {
@@ -113,9 +113,12 @@ TEST(Weights, AreHowOftenAPixelCounts) {
                 }
                 EXPECT_FALSE(task->end_pass());
                 EXPECT_TRUE(strips == found);
-                AnalysisRequest sparse = weighted();
-                sparse.sparse = true;
-                expect_same(statistics(engine->analyze(image.view(), sparse)), statistics(found));
+                const std::vector<std::uint8_t> labels(static_cast<std::size_t>(image.width * image.height), 1);
+                const std::vector<Region> regions = analyze_regions(
+                    image.view(), packed_view(labels.data(), image.width, image.height, 1, Depth::u8), weighted());
+                ASSERT_EQ(regions.size(), 1u);
+                EXPECT_TRUE(regions[0].analysis.channels[0].counts.empty());
+                expect_same(statistics(regions[0].analysis), statistics(found));
             }
 }
 

@@ -37,10 +37,6 @@ inline std::size_t upload_bytes(const ImageView& image) {
     return place_after(packed_bytes(image)) + (image.mask ? place_after(static_cast<std::size_t>(image.pixels())) : 0);
 }
 
-inline const Normalization* normalization_of(const Job& job) {
-    return job.normalization ? &*job.normalization : nullptr;
-}
-
 /// Small jobs of one launch: of one type, with the same request.
 struct JobBatch {
     // Bounds for the memory of an engine; most batches stay far below.

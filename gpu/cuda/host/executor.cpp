@@ -23,10 +23,6 @@
 namespace gpuhist::cuda {
 namespace {
 
-void validate(const Job& job) {
-    cuda::validate(Views{&job.image, &job.output, 1}, job.request, normalization_of(job));
-}
-
 bool is_sorted(const Job& job) {
     return traits_of(job.image.depth).counting == Counting::sorted;
 }
@@ -120,7 +116,6 @@ class CudaExecutor final : public plan::Executor {
 
     void analyze(const plan::Pass& pass, const ImageView& pixels, Analysis& result) override {
         Job job{pixels, pass.request, {}, {}, &result, {}};
-        validate(job);
         if (is_sorted(job)) return sort(job);
         Job* const one = &job;
         launch({&one, 1});
@@ -167,7 +162,7 @@ Analyzer& CudaExecutor::analyzer_for(const ImageView& image, const AnalysisReque
 /// when no work is under way on memory of the caller's.
 void CudaExecutor::launch(std::span<Job* const> jobs) try {
     const Job& first = *jobs.front();
-    const Normalization* normalization = normalization_of(first);
+    const Normalization* normalization = plan::copy_of(first);
     const bool alone = jobs.size() == 1;
     const CurrentDevice current(gpu_);
     Analyzer& analyzer = analyzer_for(first.image, first.request);
@@ -269,7 +264,7 @@ void CudaExecutor::run(Job* jobs, std::size_t count) {
     for (Job* job = jobs; job != jobs + count; ++job) {
         job->error = nullptr;
         try {
-            validate(*job);
+            validate(Views{&job->image, &job->output, 1}, job->request, plan::copy_of(*job));
         } catch (const InvalidArgument&) {
             job->error = std::current_exception();
             continue;
@@ -278,8 +273,7 @@ void CudaExecutor::run(Job* jobs, std::size_t count) {
             do_batch({&job, 1});
             continue;
         }
-        const ResultLayout layout =
-            layout_of(job->image.depth, job->image.channels, job->request, normalization_of(*job));
+        const ResultLayout layout = layout_of(job->image.depth, job->image.channels, job->request, plan::copy_of(*job));
         const std::size_t up = upload_bytes(job->image),
                           down = layout.bytes + (job->normalization ? place_after(packed_bytes(job->output)) : 0);
         if (up > static_cast<std::size_t>(Engine::small_image_bytes) || down > JobBatch::most_job_bytes) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string>
 
 #include "core/channels.hpp"
 #include "cuda/host/analyzer.hpp"
@@ -180,13 +179,13 @@ void RegionAnalyzer::for_rows(const BatchView& images, const BatchView& labels, 
     static constexpr Channel colors[] = {Channel::red, Channel::green, Channel::blue, Channel::luma, Channel::alpha};
     const int rows = rows_of(plan_.channels) - (numbers_.weight_bits > 0 && plan_.channels == 4 ? 1 : 0);
     for (int row = 0; row < rows; ++row) {
-        all.row = sorted_row(image, plan_.channels == 1 ? Channel::gray : colors[row]);
+        const Channel channel = plan_.channels == 1 ? Channel::gray : colors[row];
+        all.row = sorted_row(image, channel);
         all.row.image = as_it_lies(image);
         all.row.mask = {image.mask, image.height == 1 ? image.width : image.mask_row_bytes};
         all.mask_bytes = images.mask_bytes;
         if (plan_.validity) {
-            classify(all, image, rules, plan_.channels == 1 ? Channel::gray : colors[row], classified.mask,
-                     classified.sums, launch);
+            classify(all, image, rules, channel, classified.mask, classified.sums, launch);
             all.row.mask = {classified.mask, image.width};
             all.mask_bytes = image.pixels();
         }

@@ -4,21 +4,17 @@
 #include <cstddef>
 
 #include "core/analysis.hpp"
+#include "core/channels.hpp"
 #include "cuda/host/batcher.hpp"
 #include "dataset/frequency_table.hpp"
 
 namespace gpuhist::cuda {
 
 SortedRow sorted_row(const ImageView& image, Channel channel) {
-    const int red = image.order == ChannelOrder::bgr ? 2 : 0;
-    SortedRow row{image_of(image),         {image.mask, image.mask_row_bytes}, image.channels, 0, 1, 2 - red,
-                  channel == Channel::luma};
-    if (image.channels == 1) return row;
-    row.first = channel == Channel::green   ? 1
-                : channel == Channel::blue  ? 2 - red
-                : channel == Channel::alpha ? 3
-                                            : red;
-    return row;
+    const core::Positions at(image.order);
+    const bool luma = channel == Channel::luma;
+    const int first = luma ? at.red : core::position_of(image, channel);
+    return {image_of(image), {image.mask, image.mask_row_bytes}, image.channels, first, at.green, at.blue, luma};
 }
 
 namespace {

@@ -124,9 +124,9 @@ struct SampleCounts {
 struct ChannelAnalysis : SampleCounts {
     Channel channel = Channel::gray;
     /// Counting::values: one per value of the depth, ascending, of f16 in the order of FrequencyRun's keys;
-    /// f32: `bins` over the range; Counting::sorted, and of a sparse analysis: none.
+    /// f32: `bins` over the range; Counting::sorted, and of a Region of 8 or 16 bits: none.
     std::vector<std::uint64_t> counts;
-    FrequencyTable values;  ///< Counting::sorted, and of others where the request is `sparse`: the finite samples
+    FrequencyTable values;  ///< Counting::sorted, and of a Region of 8 or 16 bits: the finite samples
 
     // Floats only, zero otherwise.
     std::uint64_t below = 0;  ///< samples under range.lower, -Inf included

@@ -1,6 +1,7 @@
 /// Normalized copies: which table maps the stored values to the written ones.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>

@@ -40,7 +40,7 @@ class Percentiles {
     explicit Percentiles(const std::vector<double>& percents);
 
     std::size_t size() const { return size_; }
-    /// Percentile i, in units of 1e-6 percent.
+    /// Percentile i, in units of 1e-6 percent: the exact number by which lists are written to files and columns found.
     std::uint32_t micro(std::size_t i) const { return micro_[i]; }
     /// Name of percentile i's column: `p01`, `p0.5`, `p99.9`, `p100`, and `median` for 50.
     std::string name(std::size_t i) const;
@@ -88,7 +88,8 @@ struct Validity {
     bool nodata_any = false;  ///< a pixel with a nodata sample is excluded in all channels: all its samples are nodata
     AlphaRule alpha = AlphaRule::row;
     std::uint32_t opaque = 0;  ///< AlphaRule::weight: what samples of an image without alpha weigh, at most the depth's
-                               ///< highest value, which 0 stands for
+                               ///< highest value, which 0 stands for. Set it to a file's white where that is lower,
+                               ///< so that its images pool with others by fractions of white
 
     friend bool operator==(const Validity& a, const Validity& b) {
         return a.nodata == b.nodata && a.valid == b.valid && a.nodata_any == b.nodata_any && a.alpha == b.alpha &&
@@ -110,16 +111,12 @@ struct AnalysisRequest {
                                    ///< maximum counted in the last bin
     Detail detail = Detail::full;  ///< f32; others ignore it
     Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of others any follow
-
-    /// Samples of 8 and 16 bits are sorted: those values that occur, in `ChannelAnalysis::values`, in place of a count
-    /// for each. Less work for images of few pixels; f32 ignores it.
-    bool sparse = false;
     std::shared_ptr<const Validity> validity{};  ///< null: every sample of an unmasked pixel
 
     friend bool operator==(const AnalysisRequest& a, const AnalysisRequest& b) {
         const bool same = a.validity == b.validity || (a.validity && b.validity && *a.validity == *b.validity);
         return a.luma_histogram == b.luma_histogram && a.bins == b.bins && a.range == b.range && a.detail == b.detail &&
-               a.percentiles == b.percentiles && a.sparse == b.sparse && same;
+               a.percentiles == b.percentiles && same;
     }
 };
 

@@ -94,6 +94,7 @@ struct StreamPlan {
     int gpu = 0;
     /// Pixels of the largest image for which a request may have a Validity: there is memory for its mask, or of floats
     /// for a copy. Else 0. Weights take no memory per pixel: for AlphaRule::weight any number but 0 does.
+    /// The caller says it, since no call allocates and only the caller knows the images to come.
     std::int64_t classified_pixels = 0;
 };
 
