@@ -181,9 +181,7 @@ void Measurer::prepare(Image& image) const {
     if (const DepthTraits& depth = traits_of(image.view.depth); depth.floating && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
                               " does not have: give --bins N");
-    if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
-    image.request.range = options_.histogram.range;
-    image.request.percentiles = options_.percentiles;
+    image.request = options_.without_rules();
     image.request.detail = detail_;
     image.request.validity = validity_of(image);
 }

@@ -1,0 +1,29 @@
+// What is asked of every image of a run, by the command and by Python.
+#pragma once
+
+#include <optional>
+
+#include "gpuhist/histogram.hpp"
+#include "gpuhist/request.hpp"
+
+namespace gpuhist::app {
+
+/// Request for every image, whatever its depth.
+struct ImageRequest {
+    HistogramOptions histogram;
+    Percentiles percentiles;      ///< that have a column
+    std::optional<double> white;  ///< value that stands for white in every image; absent: the image's own
+    Validity validity;            ///< which samples are valid
+    bool nodata_of_file = false;  ///< beside its values the one that a file says stands for no data
+
+    /// Request for an analysis, without the rules for valid samples, which follow from the file too.
+    AnalysisRequest without_rules() const {
+        AnalysisRequest request;
+        if (histogram.bins != 0) request.bins = histogram.bins;
+        request.range = histogram.range;
+        request.percentiles = percentiles;
+        return request;
+    }
+};
+
+}  // namespace gpuhist::app
