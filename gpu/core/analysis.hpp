@@ -42,6 +42,9 @@ void add_samples(Part& sum, const Part& more) {
     sum.by_class() += more;
 }
 
+/// Makes a result as new but for its depth, white and the storage of its channels.
+void clear(Analysis& result, Depth depth);
+
 /// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is
 /// left out. Storage is reused.
 void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins);

@@ -202,8 +202,8 @@ struct Analysis {
     /// and for f32, whose order statistics cannot be merged: a Summary merges these with FrequencyTable.
     Analysis& operator+=(const Analysis& other);
 
-    /// List of all fields, from which equality and pickles follow: visit(name, member) for each. A field that is missing
-    /// here does not compile (statistics.cpp).
+    /// List of all fields, from which equality and pickles follow: visit(name, member) for each. A field that is
+    /// missing here does not compile (statistics.cpp).
     template <class Visit>
     static constexpr void for_each_field(const Visit& visit) {
         visit("depth", &Analysis::depth);
