@@ -1,7 +1,9 @@
 // What is asked of every image of a run, by the command and by Python.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 
 #include "gpuhist/histogram.hpp"
 #include "gpuhist/request.hpp"
@@ -17,13 +19,9 @@ struct ImageRequest {
     bool nodata_of_file = false;  ///< beside its values the one that a file says stands for no data
 
     /// Request for an analysis, without the rules for valid samples, which follow from the file too.
-    AnalysisRequest without_rules() const {
-        AnalysisRequest request;
-        if (histogram.bins != 0) request.bins = histogram.bins;
-        request.range = histogram.range;
-        request.percentiles = percentiles;
-        return request;
-    }
+    AnalysisRequest without_rules() const;
+    /// Adds what changes results, by option, to the fingerprint of a run.
+    void add_to(std::map<std::string, std::string>& fingerprint) const;
 };
 
 }  // namespace gpuhist::app
