@@ -41,8 +41,7 @@ void refuse_strips(const ImageView& image, const AnalysisRequest& request, const
     const std::string of = std::string("normalized copies of strips of ") + to_string(image.depth);
     const char* const why = "the pixels are needed together; give the whole image";
     if (traits_of(image.depth).counting == Counting::sorted) throw_refusal(of, why);
-    if (bins && traits_of(copy->mode).needs == NormalizeNeeds::counts)
-        throw_refusal(of + " by " + to_string(copy->mode), why);
+    if (needs_whole(image.depth, copy->mode)) throw_refusal(of + " by " + to_string(copy->mode), why);
     if (copies_bands(image, rules::all_valid(image, request))) throw_refusal(of + " bands", why);
 }
 
