@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
 
 namespace gpuhist::plan {
 
@@ -37,6 +38,11 @@ struct Abilities {
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
     bool sparse;         ///< it sorts samples of 8 and 16 bits: AnalysisRequest::sparse
     bool device_memory;  ///< it reads images there, and applies rules to them
+
+    /// Verdict on a copy of a depth: whether it writes that itself.
+    constexpr bool writes(Depth depth, const Normalization& copy) const {
+        return copies.has(depth) && normalized_depth(depth, copy) == normalized_depth(depth, copy.mode);
+    }
 };
 
 inline constexpr Abilities cpu_abilities{

@@ -27,8 +27,7 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     const char* const where = "the image lies in device memory; copy it to the host";
     if (bands) throw_refusal(of + " bands", where);
     if (!valid && image.samples != Samples::color) throw_refusal(of + " with alpha and excluded samples", where);
-    if (depth != normalized_depth(image.depth, copy.mode) || !abilities.copies.has(image.depth))
-        throw_refusal(of + " in " + to_string(depth), where);
+    if (!abilities.writes(image.depth, copy)) throw_refusal(of + " in " + to_string(depth), where);
 }
 
 void refuse_strips(const ImageView& image, const AnalysisRequest& request, const Normalization* copy,
