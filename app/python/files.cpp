@@ -36,11 +36,7 @@ app::Options options_of(AskedFiles files, const Asked& asked) {
     if (files.every_page) options.inputs.pages = app::PageSelection{{{}}};
     if (files.page > 0) options.inputs.pages = app::PageSelection{{{files.page, files.page}}};
     options.write = app::Writes{};
-    options.percentiles = asked.percentiles;
-    options.white = asked.white;
-    options.histogram = asked.histogram;
-    options.validity = asked.validity;
-    options.nodata_of_file = asked.nodata_of_file;
+    static_cast<app::ImageRequest&>(options) = asked;
     options.masks = std::move(files.masks);
     options.engine = asked.engine;
     options.engine_options.threads = files.threads;

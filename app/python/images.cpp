@@ -20,10 +20,7 @@ AnalysisRequest Asked::request(Depth depth, const Picture* picture) const {
     if (histogram.bins == 0 && traits_of(depth).floating)
         throw InvalidArgument(std::string("bins=\"full\" is one bin per value, which ") + to_string(depth) +
                               " does not have: give a number of bins");
-    AnalysisRequest request;
-    if (histogram.bins != 0) request.bins = histogram.bins;
-    request.range = histogram.range;
-    request.percentiles = percentiles;
+    AnalysisRequest request = without_rules();
     request.detail = detail == AskedDetail::brief ? Detail::brief : Detail::full;
     for (const Validity::Value& one : validity.nodata)
         if (!nodata_in(depth, one.value))

@@ -15,6 +15,7 @@
 #include "gpuhist/io/image.hpp"
 #include "gpuhist/regions.hpp"
 #include "measurement.hpp"
+#include "run/image_request.hpp"
 
 namespace gpuhist::python {
 
@@ -24,15 +25,10 @@ struct Picture;
 enum class AskedDetail : std::uint8_t { brief, full, values };
 
 /// What Python asks of a measurement.
-struct Asked {
-    HistogramOptions histogram;
-    Percentiles percentiles;
+struct Asked : app::ImageRequest {
     AskedDetail detail = AskedDetail::full;
-    std::optional<double> white;
     std::string engine = "auto";
     int gpu = 0;
-    Validity validity;            ///< rules for valid samples
-    bool nodata_of_file = false;  ///< beside its values that which a file says stands for no data
 
     /// Request for an engine; `picture` is that of the image, where there is one, and says what its file does. Throws
     /// InvalidArgument for bins, and values that stand for no data, that a depth does not have, and for alpha that is

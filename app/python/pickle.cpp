@@ -138,32 +138,16 @@ void structure(Archive& archive, Percentiles& percentiles) {
 }
 /// Structures that list their fields.
 template <class Archive, class T>
-void listed(Archive& archive, T& value) {
+requires requires {
+    T::for_each_field([](const char*, auto) {});
+}
+void structure(Archive& archive, T& value) {
     T::for_each_field([&](const char*, auto member) { field(archive, value.*member); });
 }
 template <class Archive>
-void structure(Archive& archive, SampleCounts& counts) {
-    listed(archive, counts);
-}
-template <class Archive>
-void structure(Archive& archive, Statistics& row) {
-    listed(archive, row);
-}
-template <class Archive>
-void structure(Archive& archive, ChannelAnalysis& channel) {
-    FloatMoments& moments = channel.moments;
-    fields(archive, channel.by_class(), channel.channel, channel.counts, channel.values, channel.below, channel.above,
-           channel.minimum, channel.maximum, moments.pivot, moments.exponent, moments.sums[0], moments.sums[1],
-           moments.sums[2], moments.sums[3], channel.order_statistics);
-}
-template <class Archive>
-void structure(Archive& archive, Brightness& brightness) {
-    fields(archive, brightness.sum, brightness.sum_squares, brightness.minimum, brightness.maximum);
-}
-template <class Archive>
-void structure(Archive& archive, Analysis& analysis) {
-    fields(archive, analysis.depth, analysis.channels, analysis.brightness, analysis.white, analysis.range,
-           analysis.upper_closed, analysis.detail, analysis.weighted, analysis.pooled_order_statistics);
+void structure(Archive& archive, FloatMoments& moments) {
+    fields(archive, moments.pivot, moments.exponent, moments.sums[0], moments.sums[1], moments.sums[2],
+           moments.sums[3]);
 }
 template <class Archive>
 void structure(Archive& archive, Row& row) {

@@ -127,11 +127,10 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
     if (facts.bands) return copy + "it has bands";
     if (options_.copy_size > 0) return copy + "that is to be made smaller";
     if (luts_) return {};
-    const NormalizeTraits& mode = traits_of(options_.normalization.mode);
+    const NormalizeMode mode = options_.normalization.mode;
+    if (!needs_whole(facts.depth, mode)) return {};
     if (depth.counting == Counting::sorted) return copy + "it is of " + depth.name;
-    if (depth.counting == Counting::bins && mode.needs == NormalizeNeeds::counts)
-        return copy + mode.name + " counts " + depth.name + " once more";
-    return {};
+    return copy + to_string(mode) + " counts " + depth.name + " once more";
 }
 
 /// Says of the analysis what the file says.
@@ -181,9 +180,7 @@ void Measurer::prepare(Image& image) const {
     if (const DepthTraits& depth = traits_of(image.view.depth); depth.floating && options_.histogram.bins == 0)
         throw InvalidArgument("--bins full is one bin per value, which " + std::string(depth.name) +
                               " does not have: give --bins N");
-    if (options_.histogram.bins != 0) image.request.bins = options_.histogram.bins;
-    image.request.range = options_.histogram.range;
-    image.request.percentiles = options_.percentiles;
+    image.request = options_.without_rules();
     image.request.detail = detail_;
     image.request.validity = validity_of(image);
 }

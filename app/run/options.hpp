@@ -15,6 +15,7 @@
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/statistics.hpp"
 #include "run/engine_choice.hpp"
+#include "run/image_request.hpp"
 #include "run/inputs.hpp"
 #include "run/rectangles.hpp"
 
@@ -30,7 +31,7 @@ struct Writes {
 enum class GroupBy { none, directory, region };
 
 /// Everything that a run is asked to do.
-struct Options {
+struct Options : ImageRequest {
     InputOptions inputs;
     std::filesystem::path output = "gpuhist-out";
     std::optional<Writes> write;  ///< absent: everything of a file, only stats of what a directory or list holds
@@ -41,18 +42,13 @@ struct Options {
     std::filesystem::path tables_from;  ///< or by those of this file, if it has a name
     std::filesystem::path tables_to;    ///< where the tables of the whole set are kept, if it has a name
     std::int64_t copy_size = 0;         ///< longest side of normalized copies; 0: they are as large as their images
-    Percentiles percentiles;            ///< that have a column
-    std::optional<double> white;        ///< value that stands for white in every image; absent: the image's own
-    Validity validity;                  ///< rules for valid samples
-    bool nodata_of_file = false;        ///< beside its values that which a file says stands for no data
     std::string masks;                  ///< an image, or a directory of such, that is 0 at masked pixels
     std::string labels;                 ///< a label image, or a directory of such: regions
     bool label_zero = false;            ///< label 0 is a region too
     std::vector<Rectangle> rectangles;  ///< regions of every image
     std::string rectangles_from;        ///< a file that has others, of some images
     bool clip_rectangles = false;       ///< to the image; else one that leaves it is an error
-    HistogramOptions histogram;
-    io::PlotRequest plots;  ///< their range and logarithmic axis are those of the table's histogram too
+    io::PlotRequest plots;              ///< their range and logarithmic axis are those of the table's histogram too
     std::string engine = "auto";
     EngineOptions engine_options;
     GpuTerms gpu_terms;  ///< on which `auto` takes the GPU

@@ -24,31 +24,12 @@ std::string join(const std::vector<std::string>& words) {
     return text;
 }
 
-std::string percents(const Percentiles& percentiles) {
-    std::string text;
-    for (std::size_t i = 0; i < percentiles.size(); ++i)
-        text.append(text.empty() ? "" : ",").append(io::shortest(percentiles.micro(i) / 1e6));
-    return text;
-}
-
 std::string rectangles_text(const Options& options) {
     std::string text = options.rectangles_from + (options.clip_rectangles ? " clipped" : "");
     for (const Rectangle& one : options.rectangles)
         text += " " + one.name + "=" + std::to_string(one.x) + "," + std::to_string(one.y) + "," +
                 std::to_string(one.width) + "," + std::to_string(one.height);
     return text;
-}
-
-std::string validity_text(const Options& options) {
-    const Validity& validity = options.validity;
-    const auto of = [](const std::optional<Channel>& channel) {
-        return channel ? std::string(to_string(*channel)) + ":" : std::string();
-    };
-    std::string text = options.nodata_of_file ? "tag " : "";
-    for (const auto& [channel, value] : validity.nodata) text += of(channel) + io::shortest(value) + " ";
-    for (const auto& [channel, lowest, highest] : validity.valid)
-        text += of(channel) + io::shortest(lowest) + "," + io::shortest(highest) + " ";
-    return text + (validity.nodata_any ? "any " : "");
 }
 
 std::string pages_text(const std::optional<PageSelection>& pages) {
@@ -67,7 +48,6 @@ std::string pages_text(const std::optional<PageSelection>& pages) {
 std::map<std::string, std::string> fingerprint(const Options& options) {
     const Normalization& normalization = options.normalization;
     const auto number = [](double value) { return io::shortest(value); };
-    const auto& range = options.histogram.range;
     const io::PlotRequest& plots = options.plots;
     std::string formats;
     for (const io::PlotFormat format : plots.formats) formats += io::extension_of(format);
@@ -83,9 +63,6 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--group-by", options.group_by == GroupBy::directory ? "dir"
                        : options.group_by == GroupBy::region  ? "region"
                                                               : ""},
-        {"--percentile-columns", percents(options.percentiles)},
-        {"--bins", std::to_string(options.histogram.bins)},
-        {"--range", range ? number(range->lower) + "," + number(range->upper) : ""},
         {"--log", plots.options.log_counts ? "yes" : "no"},
         {"--plot-range", plots.range.kind == io::PlotRange::Kind::given
                              ? number(plots.range.values.lower) + "," + number(plots.range.values.upper)
@@ -94,13 +71,13 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--plot-format", formats},
         {"--plot-theme", plots.options.theme == io::PlotTheme::dark ? "dark" : "light"},
         {"--max-pixels", std::to_string(options.decode.max_pixels)},
-        {"--white", options.white ? number(*options.white) : ""},
         {"--on-damaged", options.decode.on_damaged == io::OnDamaged::accept ? "accept" : "error"},
         {"--normalize", std::string(to_string(normalization.mode)) + "," + number(normalization.low) + "," +
                             number(normalization.high) + (normalization.joint ? ",joint" : ",separate")},
         {"the version of gpuhist", GPUHIST_VERSION},
         {"the version of OpenCV", cv::getVersionString()},
     };
+    options.add_to(all);
     std::string& write = all["--write"];
     if (const auto& writes = options.write)
         for (const auto& [wanted, name] :
@@ -112,11 +89,6 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all["--mask"] = options.masks;
     all["--labels"] = options.labels + (options.label_zero ? " with 0" : "");
     all["--roi, --rois or --clip-rois"] = rectangles_text(options);
-    all["--nodata, --valid or --nodata-any"] = validity_text(options);
-    all["--alpha"] = options.validity.alpha == AlphaRule::mask     ? "mask"
-                     : options.validity.alpha == AlphaRule::ignore ? "ignore"
-                     : options.validity.alpha == AlphaRule::weight ? "weight"
-                                                                   : "row";
     all["--apply-to"] = normalization.valid_only ? "valid" : "all";
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
     all["--link"] = options.linked ? "dataset" : "";

@@ -101,6 +101,16 @@ void name_channels(Analysis& analysis, Samples samples) {
     }
 }
 
+void core::clear(Analysis& result, Depth depth) {
+    Analysis fresh;
+    fresh.depth = depth;
+    fresh.white = traits_of(depth).highest;
+    fresh.channels = std::move(result.channels);
+    fresh.pooled_order_statistics = std::move(result.pooled_order_statistics);
+    fresh.pooled_order_statistics.clear();
+    result = std::move(fresh);
+}
+
 void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins) {
     std::array<Channel, 5> rows{Channel::gray};
     std::size_t size = 1;
@@ -110,14 +120,7 @@ void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::siz
         if (luma) rows[size++] = Channel::luma;
         if (image.channels == 4) rows[size++] = Channel::alpha;
     }
-    result.depth = image.depth;
-    result.white = traits_of(image.depth).highest;
-    result.brightness.reset();
-    result.range = {};
-    result.upper_closed = false;
-    result.detail = Detail::full;
-    result.weighted = false;
-    result.pooled_order_statistics.clear();
+    clear(result, image.depth);
     result.channels.resize(size);
     for (std::size_t c = 0; c < size; ++c) {
         ChannelAnalysis fresh;

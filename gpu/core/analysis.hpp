@@ -50,6 +50,9 @@ void drop_channels(Analysis& result, const Gone& gone) {
                           result.channels.end());
 }
 
+/// Makes a result as new but for its depth, white and the storage of its channels.
+void clear(Analysis& result, Depth depth);
+
 /// Layout of an image's result: depth, rows, `bins` zeros each; every other field as new. Without `luma` that row is
 /// left out. Storage is reused.
 void lay_out(Analysis& result, const ImageView& image, bool luma, std::size_t bins);

@@ -82,10 +82,7 @@ class PlannedEngine final : public Engine {
 
     /// Verdict on a job: whether its copy is not the executor's to write.
     bool lacks_copy(const Job& job) const {
-        if (!job.normalization) return false;
-        return normalized_depth(job.image.depth, *job.normalization) !=
-                   normalized_depth(job.image.depth, job.normalization->mode) ||
-               !workshop_.abilities().copies.has(job.image.depth);
+        return job.normalization && !workshop_.abilities().writes(job.image.depth, *job.normalization);
     }
     bool needs_floats(const Job& job) const {
         return lacks_copy(job) && traits_of(job.image.depth).counting == Counting::bins;

@@ -130,7 +130,7 @@ bool Walk::end_pass() {
 
 /// Makes the result of what the passes found.
 void Walk::finish() {
-    if (plan_.parts()) result_ = plan::assemble(plan_, image_, found_);
+    plan::assemble(plan_, image_, found_, result_);
     const bool floats = traits_of(image_.depth).counting == Counting::bins,
                excludes =
                    plan_.main().accumulator != plan::Accumulator::weights && !rules::all_valid(image_, plan_.request);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/normalize.hpp"
 #include "gpuhist/statistics.hpp"
 
 namespace gpuhist::plan {
@@ -41,6 +42,11 @@ struct Abilities {
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
     bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
+
+    /// Verdict on a copy of a depth: whether it writes that itself.
+    constexpr bool writes(Depth depth, const Normalization& copy) const {
+        return copies.has(depth) && normalized_depth(depth, copy) == normalized_depth(depth, copy.mode);
+    }
 };
 
 inline constexpr Abilities cpu_abilities{

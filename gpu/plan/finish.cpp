@@ -40,17 +40,16 @@ Range found_range(const std::vector<Analysis>& found) {
     return core::found_range(all.valid() > 0, all.minimum, all.maximum);
 }
 
-Analysis assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found) {
+void assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found, Analysis& result) {
+    if (!plan.parts()) return;
     Analysis whole;
     bool first = true;
     for (std::size_t i = 0; i < found.size(); ++i) {
         const Pass& pass = plan.passes[plan.passes.size() - found.size() + i];
         Analysis& part = found[i];
-        if (pass.role == Role::luma) continue;
-        if (pass.role == Role::pooled) {
+        if (pass.role == Role::pooled)
             whole.pooled_order_statistics = std::move(part.channels.front().order_statistics);
-            continue;
-        }
+        if (pass.role != Role::channels) continue;
         if (plan.finds_range) close_range(part);
         if (std::exchange(first, false)) {
             whole = std::move(part);
@@ -62,7 +61,7 @@ Analysis assemble(const Plan& plan, const ImageView& image, std::vector<Analysis
     }
     if (core::first_band(image) == 0) whole.brightness.reset();
     whole.upper_closed = plan.finds_range;
-    return whole;
+    result = std::move(whole);
 }
 
 void exclude(const Plan& plan, const ImageView& image, const rules::ClassCounts& counts, const Analysis* luma,

@@ -13,9 +13,9 @@ namespace gpuhist::plan {
 /// Range over all parts of an f32 image, of what the passes of Role::range found.
 Range found_range(const std::vector<Analysis>& found);
 
-/// Puts the findings of the passes over an image together, each at its pass's place. `parts`: what passes over parts
-/// found. They are left in an unspecified state.
-Analysis assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found);
+/// Puts the findings of the last passes of a plan together, each at its pass's place. They are left in an unspecified
+/// state. Where the channels are not measured by parts, their pass has written to `result` itself.
+void assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found, Analysis& result);
 
 /// Makes the findings of passes those of an image with excluded samples: takes nodata out, sets how many samples are
 /// masked and nodata, and drops alpha that is left out. `counts`: of the image's classes; `luma`: findings of the pass

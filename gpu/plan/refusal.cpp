@@ -26,8 +26,7 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     const char* const where = "the image lies in device memory; copy it to the host";
     if (bands) throw_refusal(of + " bands", where);
     if (!valid && image.samples != Samples::color) throw_refusal(of + " with alpha and excluded samples", where);
-    if (depth != normalized_depth(image.depth, copy.mode) || !abilities.copies.has(image.depth))
-        throw_refusal(of + " in " + to_string(depth), where);
+    if (!abilities.writes(image.depth, copy)) throw_refusal(of + " in " + to_string(depth), where);
 }
 
 void refuse_strips(const ImageView& image, const AnalysisRequest& request, const Normalization* copy,
@@ -40,8 +39,7 @@ void refuse_strips(const ImageView& image, const AnalysisRequest& request, const
     const std::string of = std::string("normalized copies of strips of ") + to_string(image.depth);
     const char* const why = "the pixels are needed together; give the whole image";
     if (traits_of(image.depth).counting == Counting::sorted) throw_refusal(of, why);
-    if (bins && traits_of(copy->mode).needs == NormalizeNeeds::counts)
-        throw_refusal(of + " by " + to_string(copy->mode), why);
+    if (needs_whole(image.depth, copy->mode)) throw_refusal(of + " by " + to_string(copy->mode), why);
     if (copies_bands(image, rules::all_valid(image, request))) throw_refusal(of + " bands", why);
 }
 

@@ -44,14 +44,11 @@ void read(const ImageResult& result, Analysis& analysis) {
     const DepthTraits& traits = traits_of(result.depth);
     const bool floats = traits.counting == Counting::bins;
 
-    analysis.depth = result.depth;
-    analysis.white = traits.highest;
+    clear(analysis, result.depth);
     analysis.detail = result.detail;
     analysis.weighted = result.weighted;
     analysis.range = result.range;
     analysis.upper_closed = result.upper_closed;
-    analysis.pooled_order_statistics.clear();
-    analysis.brightness.reset();
     if (!traits.floating && !result.weighted) {
         const ChannelResult& bright = result.channels[result.rows == 1 ? 0 : 3];
         if (bright.samples == 0)

@@ -39,6 +39,9 @@ consteval std::size_t listed() {
 }
 static_assert(listed<SampleCounts>() == initializers<SampleCounts>());
 static_assert(listed<Statistics>() == initializers<Statistics>() - 1 + listed<SampleCounts>());
+static_assert(listed<Brightness>() == initializers<Brightness>());
+static_assert(listed<ChannelAnalysis>() == initializers<ChannelAnalysis>() - 1 + listed<SampleCounts>());
+static_assert(listed<Analysis>() == initializers<Analysis>());
 
 template <class... Each>
 struct List {};

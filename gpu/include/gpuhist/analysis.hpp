@@ -53,8 +53,19 @@ struct Brightness {
     Int128 sum_squares;
     std::uint32_t minimum = 0;
     std::uint32_t maximum = 0;
+
+    /// List of all fields, from which equality and pickles follow: visit(name, member) for each.
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        visit("sum", &Brightness::sum);
+        visit("sum_squares", &Brightness::sum_squares);
+        visit("minimum", &Brightness::minimum);
+        visit("maximum", &Brightness::maximum);
+    }
     friend bool operator==(const Brightness& a, const Brightness& b) {
-        return a.sum == b.sum && a.sum_squares == b.sum_squares && a.minimum == b.minimum && a.maximum == b.maximum;
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
     }
 };
 
@@ -138,10 +149,24 @@ struct ChannelAnalysis : SampleCounts {
     FloatMoments moments;
     std::vector<OrderStatistic> order_statistics;  ///< ascending ranks, those that `statistics()` needs
 
+    /// List of all fields, from which equality and pickles follow: visit(name, member) for each.
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        SampleCounts::for_each_field(visit);
+        visit("channel", &ChannelAnalysis::channel);
+        visit("counts", &ChannelAnalysis::counts);
+        visit("values", &ChannelAnalysis::values);
+        visit("below", &ChannelAnalysis::below);
+        visit("above", &ChannelAnalysis::above);
+        visit("minimum", &ChannelAnalysis::minimum);
+        visit("maximum", &ChannelAnalysis::maximum);
+        visit("moments", &ChannelAnalysis::moments);
+        visit("order_statistics", &ChannelAnalysis::order_statistics);
+    }
     friend bool operator==(const ChannelAnalysis& a, const ChannelAnalysis& b) {
-        return a.by_class() == b.by_class() && a.channel == b.channel && a.counts == b.counts && a.values == b.values &&
-               a.below == b.below && a.above == b.above && a.minimum == b.minimum && a.maximum == b.maximum &&
-               a.moments == b.moments && a.order_statistics == b.order_statistics;
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
     }
 };
 
@@ -177,10 +202,24 @@ struct Analysis {
     /// and for f32, whose order statistics cannot be merged: a Summary merges these with FrequencyTable.
     Analysis& operator+=(const Analysis& other);
 
+    /// List of all fields, from which equality and pickles follow: visit(name, member) for each. A field that is
+    /// missing here does not compile (statistics.cpp).
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        visit("depth", &Analysis::depth);
+        visit("channels", &Analysis::channels);
+        visit("brightness", &Analysis::brightness);
+        visit("white", &Analysis::white);
+        visit("range", &Analysis::range);
+        visit("upper_closed", &Analysis::upper_closed);
+        visit("detail", &Analysis::detail);
+        visit("weighted", &Analysis::weighted);
+        visit("pooled_order_statistics", &Analysis::pooled_order_statistics);
+    }
     friend bool operator==(const Analysis& a, const Analysis& b) {
-        return a.depth == b.depth && a.channels == b.channels && a.brightness == b.brightness && a.white == b.white &&
-               a.range == b.range && a.upper_closed == b.upper_closed && a.detail == b.detail &&
-               a.weighted == b.weighted && a.pooled_order_statistics == b.pooled_order_statistics;
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
     }
 };
 

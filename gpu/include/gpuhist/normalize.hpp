@@ -68,6 +68,13 @@ constexpr const NormalizeTraits& traits_of(NormalizeMode mode) {
     return all_normalize_modes[static_cast<std::size_t>(mode)];
 }
 
+/// Verdict on copies of a depth by a mode: whether all pixels are needed together, so that there are none of strips.
+constexpr bool needs_whole(Depth depth, NormalizeMode mode) {
+    const Counting counting = traits_of(depth).counting;
+    return counting == Counting::sorted ||
+           (counting == Counting::bins && traits_of(mode).needs == NormalizeNeeds::counts);
+}
+
 /// Name in files and options.
 constexpr const char* to_string(NormalizeMode mode) {
     return traits_of(mode).name;
