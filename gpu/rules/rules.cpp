@@ -66,7 +66,7 @@ ImageRules::ImageRules(const ImageView& image, const Validity* validity)
     }
     nodata_any_ = validity->nodata_any && any_;
     const bool weight = validity->alpha == AlphaRule::weight;  // samples of alpha 0 weigh nothing
-    alpha_masks_ = has_alpha_ && (validity->alpha == AlphaRule::mask || weight);
+    alpha_mask_.any = has_alpha_ && (validity->alpha == AlphaRule::mask || weight);
     alpha_left_out_ = has_alpha_ && (validity->alpha == AlphaRule::ignore || weight);
 }
 
