@@ -113,10 +113,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     all["--labels"] = options.labels + (options.label_zero ? " with 0" : "");
     all["--roi, --rois or --clip-rois"] = rectangles_text(options);
     all["--nodata, --valid or --nodata-any"] = validity_text(options);
-    all["--alpha"] = options.validity.alpha == AlphaRule::mask     ? "mask"
-                     : options.validity.alpha == AlphaRule::ignore ? "ignore"
-                     : options.validity.alpha == AlphaRule::weight ? "weight"
-                                                                   : "row";
+    all["--alpha"] = alpha_text(options.validity);
     all["--apply-to"] = normalization.valid_only ? "valid" : "all";
     all["--size"] = options.copy_size > 0 ? std::to_string(options.copy_size) : "";
     all["--link"] = options.linked ? "dataset" : "";
