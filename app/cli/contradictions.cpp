@@ -63,13 +63,16 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         throw Contradiction({"--label-zero"}, "--label-zero is about --labels");
     if (given("--clip-rois") && !given("--roi") && !given("--rois"))
         throw Contradiction({"--clip-rois"}, "--clip-rois is about --roi and --rois");
-    const AlphaRule alpha = options.validity.alpha;
-    const bool leaves_out = given("--mask") || given("--nodata") || given("--valid") || alpha == AlphaRule::mask ||
-                            alpha == AlphaRule::weight;
-    if (options.normalization.valid_only && !leaves_out)
+    if (options.normalization.valid_only && !given("--mask") && !given("--nodata") && !given("--valid") &&
+        !traits_of(options.validity.alpha).excludes) {
+        std::string words;
+        for (const AlphaTraits& rule : all_alpha_rules)
+            if (rule.excludes) words.append(words.empty() ? "" : " or ").append(rule.name);
         throw Contradiction({"--apply-to"},
                             "--apply-to valid is about excluded samples: give --mask, --nodata, --valid or "
-                            "--alpha mask or weight");
+                            "--alpha " +
+                                words);
+    }
     if (given("--nodata-any") && !given("--nodata") && !given("--valid"))
         throw Contradiction({"--nodata-any"}, "--nodata-any is about --nodata and --valid");
     for (const char* option : {"--normalize", "--percentiles", "--channels"}) {

@@ -237,14 +237,19 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.add_option("--rois", options.rectangles_from, "Rectangles from a CSV file of path,name,x,y,w,h")
         ->type_name("FILE");
     app.add_flag("--clip-rois", options.clip_rectangles, "Cut rectangles that leave their image [an error]");
-    add_choice(grammar, app, "--alpha", options.validity.alpha,
-               {{"row", AlphaRule::row},
-                {"mask", AlphaRule::mask},
-                {"weight", AlphaRule::weight},
-                {"ignore", AlphaRule::ignore}},
-               "row [default]: a row of its own; mask: exclude pixels of\nalpha 0; weight: samples count as "
-               "alpha says, integers of\n8 and 16 bits; ignore: no row",
-               "RULE");
+    const auto parse_alpha = [&](const std::string& text) {
+        try {
+            set_alpha(options.validity, text);
+        } catch (const InvalidArgument& error) {
+            throw CLI::ValidationError("--alpha", error.what());
+        }
+    };
+    const CLI::Option* const alpha =
+        add_text(app, "--alpha", parse_alpha,
+                 "row [default]: a row of its own; mask: exclude pixels of\nalpha 0; weight: samples count as "
+                 "alpha says, integers of\n8 and 16 bits; ignore: no row",
+                 "RULE");
+    for (const AlphaTraits& rule : all_alpha_rules) grammar.choices[alpha].emplace_back(rule.name);
 }
 
 void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {

@@ -14,8 +14,11 @@
 namespace gpuhist::python {
 namespace {
 
-const Words<AlphaRule> alpha_rules{
-    {"row", AlphaRule::row}, {"mask", AlphaRule::mask}, {"weight", AlphaRule::weight}, {"ignore", AlphaRule::ignore}};
+const Words<AlphaRule> alpha_rules = [] {
+    Words<AlphaRule> words;
+    for (const AlphaTraits& traits : all_alpha_rules) words.emplace_back(traits.name, traits.rule);
+    return words;
+}();
 
 const Words<NormalizeMode> normalize_modes = [] {
     Words<NormalizeMode> words;
@@ -49,7 +52,11 @@ Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<Na
         validity.valid.push_back({channel_of(name, "valid"), lowest, highest});
     }
     validity.nodata_any = nodata_any;
-    validity.alpha = word_of(alpha, alpha_rules, "alpha");
+    try {
+        set_alpha(validity, alpha);
+    } catch (const InvalidArgument& error) {
+        throw InvalidArgument(std::string("alpha: ") + error.what());
+    }
     return validity;
 }
 
@@ -81,7 +88,8 @@ void bind_request(nb::module_& module) {
                 new (made) Asked(std::move(asked));
             },
             "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a,
-            "nodata"_a, "nodata_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a);
+            "nodata"_a, "nodata_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a)
+        .def_prop_ro("alpha_excludes", [](const Asked& asked) { return traits_of(asked.validity.alpha).excludes; });
     nb::class_<Normalization>(module, "Normalization")
         .def(
             "__init__",

@@ -11,7 +11,15 @@
 namespace gpuhist::python {
 namespace {
 
-constexpr std::uint8_t version = 3;
+/// Number of the form of these bytes. The fields that structures list make it another by themselves.
+constexpr std::uint32_t version = [] {
+    std::uint32_t number = 3;  // of what is written by hand below
+    Statistics::for_each_field([&](const char* name, auto) {
+        do number = (number ^ static_cast<unsigned char>(*name)) * 0x01000193u;  // FNV-1a
+        while (*name++ != 0);
+    });
+    return number;
+}();
 
 /// Plain data without padding between members that matter: copied as it lies.
 template <class T>
@@ -198,7 +206,7 @@ void field(Archive& archive, T& value) {
 template <class T>
 std::string bytes_of(T value) {
     Writer writer;
-    std::uint8_t number = version;
+    std::uint32_t number = version;
     fields(writer, number, value);
     return std::move(writer.bytes);
 }
@@ -206,7 +214,7 @@ std::string bytes_of(T value) {
 template <class T>
 T value_of(const std::string& bytes) {
     Reader reader(bytes);
-    std::uint8_t number = 0;
+    std::uint32_t number = 0;
     field(reader, number);
     if (number != version) Reader::fail();
     T value;

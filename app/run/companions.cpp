@@ -118,7 +118,7 @@ std::vector<std::uint8_t> mask_of(const io::Image& companion) {
                 reinterpret_cast<const Sample*>(static_cast<const std::byte*>(view.data) + y * view.row_bytes);
             std::uint8_t* const to = bytes.data() + y * view.width;
             for (std::int64_t x = 0; x < view.width; ++x)
-                if constexpr (std::is_same_v<Sample, Half>)
+                if constexpr (requires { row[x].bits; })
                     to[x] = (row[x].bits & 0x7FFF) != 0;
                 else
                     to[x] = row[x] != Sample{};

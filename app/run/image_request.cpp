@@ -41,10 +41,7 @@ void ImageRequest::add_to(std::map<std::string, std::string>& fingerprint) const
     fingerprint["--range"] = range ? io::shortest(range->lower) + "," + io::shortest(range->upper) : "";
     fingerprint["--white"] = white ? io::shortest(*white) : "";
     fingerprint["--nodata, --valid or --nodata-any"] = validity_text(validity, nodata_of_file);
-    fingerprint["--alpha"] = validity.alpha == AlphaRule::mask     ? "mask"
-                             : validity.alpha == AlphaRule::ignore ? "ignore"
-                             : validity.alpha == AlphaRule::weight ? "weight"
-                                                                   : "row";
+    fingerprint["--alpha"] = alpha_text(validity);
 }
 
 }  // namespace gpuhist::app

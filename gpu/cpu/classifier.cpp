@@ -41,8 +41,8 @@ void classify_block(const ImageView& image, const rules::ImageRules& rules, std:
     with_depth(image.depth, [&](auto type) {
         using Sample = decltype(type);
         const Sample* const samples = reinterpret_cast<const Sample*>(bytes) + column * channels;
-        if (rules.alpha_masks())
-            for (int i = 0; i < pixels; ++i) classes.unmasked[i] &= core::value_of(samples[4 * i + 3]) != 0;
+        if (const rules::AlphaMask mask = rules.alpha_mask(); mask.any)
+            for (int i = 0; i < pixels; ++i) classes.unmasked[i] &= mask.keeps(core::value_of(samples[4 * i + 3]));
         for (int c = 0; c < channels; ++c) {
             std::uint8_t* const nodata = classes.nodata[c];
             if (!rules[c].any()) {

@@ -19,11 +19,12 @@ class DepthSet {
     constexpr DepthSet(std::initializer_list<Depth> depths) {
         for (const Depth depth : depths) bits_ |= bit(depth);
     }
-    /// All depths but these.
-    static constexpr DepthSet all_but(std::initializer_list<Depth> depths) {
+    /// Depths of which a verdict on their row of the table is true.
+    template <class Verdict>
+    static constexpr DepthSet where(Verdict verdict) {
         DepthSet set({});
-        for (const DepthTraits& traits : all_depths) set.bits_ |= bit(traits.depth);
-        for (const Depth depth : depths) set.bits_ &= ~bit(depth);
+        for (const DepthTraits& traits : all_depths)
+            if (verdict(traits)) set.bits_ |= bit(traits.depth);
         return set;
     }
     constexpr bool has(Depth depth) const { return (bits_ & bit(depth)) != 0; }
@@ -32,6 +33,15 @@ class DepthSet {
     static constexpr std::uint32_t bit(Depth depth) { return std::uint32_t{1} << static_cast<unsigned>(depth); }
     std::uint32_t bits_ = 0;
 };
+
+inline constexpr DepthSet every_depth = DepthSet::where([](const DepthTraits&) { return true; });
+inline constexpr DepthSet not_sorted =
+    DepthSet::where([](const DepthTraits& of) { return of.counting != Counting::sorted; });
+inline constexpr DepthSet not_in_bins =
+    DepthSet::where([](const DepthTraits& of) { return of.counting != Counting::bins; });
+/// Masked samples of those that are sorted become the highest code, which floats have for NaN.
+inline constexpr DepthSet not_sorted_floats =
+    DepthSet::where([](const DepthTraits& of) { return of.counting != Counting::sorted || !of.floating; });
 
 /// Abilities of a backend: a row of the table. What it cannot do the CPU does, of images in host memory.
 struct Abilities {
@@ -49,27 +59,15 @@ struct Abilities {
     }
 };
 
-inline constexpr Abilities cpu_abilities{
-    "engine cpu", DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), false,
-    false};
+inline constexpr Abilities cpu_abilities{"engine cpu", every_depth, every_depth, every_depth,
+                                         every_depth,  false,       false};
 /// The CPU as it measures regions, most of which have fewer pixels than their type has values.
-inline constexpr Abilities region_abilities{
-    "engine cpu", DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), DepthSet::all_but({}), true,
-    false};
-inline constexpr Abilities cuda_abilities{"engine cuda",
-                                          DepthSet::all_but({}),
-                                          DepthSet::all_but({Depth::f64}),
-                                          {Depth::u8, Depth::u16, Depth::f32},
-                                          DepthSet::all_but({Depth::f32}),
-                                          false,
-                                          true};
-inline constexpr Abilities stream_abilities{"stream analyzer",
-                                            DepthSet::all_but({Depth::u32, Depth::s32, Depth::f64}),
-                                            DepthSet::all_but({Depth::u32, Depth::s32, Depth::f64}),
-                                            {Depth::u8, Depth::u16, Depth::f32},
-                                            {},
-                                            false,
-                                            true};
+inline constexpr Abilities region_abilities{"engine cpu", every_depth, every_depth, every_depth,
+                                            every_depth,  true,        false};
+inline constexpr Abilities cuda_abilities{
+    "engine cuda", every_depth, not_sorted_floats, {Depth::u8, Depth::u16, Depth::f32}, not_in_bins, false, true};
+inline constexpr Abilities stream_abilities{
+    "stream analyzer", not_sorted, not_sorted, {Depth::u8, Depth::u16, Depth::f32}, {}, false, true};
 
 /// Statistics of a region that StreamRegionAnalyzer finds, by the names in Statistics::for_each_field.
 inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",

@@ -21,14 +21,14 @@ struct Exclusion {
     Exclusion() = default;
     /// `masks`: the executor leaves out masked pixels, which suffices for floats where there is nothing else.
     Exclusion(const ImageView& image, const rules::ImageRules& rules, bool masks) {
-        const bool mask_alone = !rules.any() && !rules.alpha_masks() && !rules.alpha_left_out();
+        const bool mask_alone = !rules.any() && !rules.alpha_mask().any && !rules.alpha_left_out();
         const bool swept = core::is_swept(image) && (image.channels != 4 || core::has_alpha(image));
         if (traits_of(image.depth).floating && !(masks && swept && mask_alone)) {
             pixels = Pixels::substituted;
             return;
         }
         luma_apart = !rules.nodata_any() && rules.any_color() && rules.colors() == 3;
-        if (!rules.nodata_any() && !rules.alpha_masks()) return;
+        if (!rules.nodata_any() && !rules.alpha_mask().any) return;
         pixels = Pixels::masked;
         of = rules.nodata_any() ? rules::PixelsOf::all : rules::PixelsOf::unmasked;
     }

@@ -31,6 +31,13 @@ GPUHIST_HD inline Excluded excluded(const ClassCounts& classes, std::uint64_t pi
     return {pixels - classes.unmasked, position < 0 ? classes.color_nodata : classes.nodata[position]};
 }
 
+/// Mask that alpha makes.
+struct AlphaMask {
+    bool any;  ///< false: it keeps all pixels, and is not asked
+
+    GPUHIST_HD bool keeps(double alpha) const { return alpha != 0; }
+};
+
 /// Pixels that a mask keeps.
 enum class PixelsOf : std::uint8_t {
     unmasked,  ///< all but the masked ones

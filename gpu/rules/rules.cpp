@@ -27,6 +27,22 @@ std::optional<double> nodata_in(Depth depth, double value) {
     });
 }
 
+std::string alpha_text(const Validity& validity) {
+    return traits_of(validity.alpha).name;
+}
+
+void set_alpha(Validity& validity, const std::string& text) {
+    std::string names;
+    for (const AlphaTraits& known : all_alpha_rules) {
+        if (text == known.name) {
+            validity.alpha = known.rule;
+            return;
+        }
+        names.append(names.empty() ? "" : ", ").append(known.name);
+    }
+    throw InvalidArgument("'" + text + "' is none of " + names);
+}
+
 namespace rules {
 
 SampleRule::SampleRule(const Validity& validity, Channel channel, Depth depth) {
@@ -66,7 +82,7 @@ ImageRules::ImageRules(const ImageView& image, const Validity* validity)
     }
     nodata_any_ = validity->nodata_any && any_;
     const bool weight = validity->alpha == AlphaRule::weight;  // samples of alpha 0 weigh nothing
-    alpha_masks_ = has_alpha_ && (validity->alpha == AlphaRule::mask || weight);
+    alpha_mask_.any = has_alpha_ && (validity->alpha == AlphaRule::mask || weight);
     alpha_left_out_ = has_alpha_ && (validity->alpha == AlphaRule::ignore || weight);
 }
 

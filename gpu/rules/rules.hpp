@@ -8,6 +8,7 @@
 #include "gpuhist/analysis.hpp"
 #include "gpuhist/image.hpp"
 #include "gpuhist/request.hpp"
+#include "rules/classes.hpp"
 
 namespace gpuhist::rules {
 
@@ -45,16 +46,16 @@ class ImageRules {
     /// Verdict: whether a sample may be nodata; whether a color may be.
     bool any() const { return any_; }
     bool any_color() const { return any_color_; }
-    bool nodata_any() const { return nodata_any_; }    ///< one nodata sample makes its pixel nodata
-    bool alpha_masks() const { return alpha_masks_; }  ///< pixels of alpha 0 are masked
+    bool nodata_any() const { return nodata_any_; }  ///< one nodata sample makes its pixel nodata
+    const AlphaMask& alpha_mask() const { return alpha_mask_; }
     bool alpha_left_out() const { return alpha_left_out_; }
     bool has_alpha() const { return has_alpha_; }
     int colors() const { return colors_; }  ///< samples of a pixel that luma is made of: 1 or 3; 0: there is no luma
 
   private:
     std::vector<SampleRule> rules_;
-    bool any_ = false, any_color_ = false, nodata_any_ = false, has_alpha_ = false, alpha_masks_ = false,
-         alpha_left_out_ = false;
+    AlphaMask alpha_mask_{};
+    bool any_ = false, any_color_ = false, nodata_any_ = false, has_alpha_ = false, alpha_left_out_ = false;
     int colors_ = 0;
 };
 

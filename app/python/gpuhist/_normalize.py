@@ -63,11 +63,12 @@ def normalize(
     arguments, and what is raised, as in measure().
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    if apply_to == "valid" and mask is None and not rules.nodata and not rules.valid and alpha not in ("mask", "weight"):
+    request = asked_of(engine=engine, gpu=gpu, rules=rules)
+    excludes = mask is not None or rules.nodata or rules.valid or request.alpha_excludes
+    if apply_to == "valid" and not excludes:
         raise InvalidArgument(
             'apply_to: "valid" is about excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
         )
-    request = asked_of(engine=engine, gpu=gpu, rules=rules)
     asked = normalization_of(mode, percentiles, apply_to, channels, depth)
     if not _arrays.is_array(image):
         raise InvalidArgument(f"a {type(image).__name__} is no array")

@@ -20,7 +20,7 @@ ClassRules class_rules(const rules::ImageRules& rules, int channels) {
     made.kept = rules.alpha_left_out() ? 3 : channels;
     made.any = rules.any();
     made.nodata_any = rules.nodata_any();
-    made.alpha_masks = rules.alpha_masks();
+    made.alpha_mask = rules.alpha_mask();
     int known = 0, values = 0;
     for (int c = 0; c < channels; ++c) {
         const rules::SampleRule& rule = rules[c];

@@ -26,7 +26,7 @@ struct ClassRules {
     std::int32_t kept;                    ///< channels but alpha where that is left out
     bool any;                             ///< some sample may be nodata
     bool nodata_any;                      ///< then its pixel's others are too
-    bool alpha_masks;                     ///< pixels of alpha 0 are masked
+    rules::AlphaMask alpha_mask;
 
     GPUHIST_HD bool is_nodata(int position, double value) const {
         const Rule& rule = rules[rule_of[position]];

@@ -18,7 +18,7 @@ struct PixelClasses {
     /// `kept`: by the image's own mask; else nothing is read.
     template <class Sample>
     __device__ PixelClasses(const ClassRules& rules, bool kept, const Sample* pixel) : unmasked(kept), nodata(0) {
-        if (rules.alpha_masks) unmasked = unmasked && core::value_of(pixel[3]) != 0;
+        if (rules.alpha_mask.any) unmasked = unmasked && rules.alpha_mask.keeps(core::value_of(pixel[3]));
         if (!rules.any || !unmasked) return;
         for (int c = 0; c < rules.channels; ++c)
             nodata |= std::uint64_t{rules.is_nodata(c, core::value_of(pixel[c]))} << c;

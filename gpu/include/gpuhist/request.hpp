@@ -58,10 +58,29 @@ class Percentiles {
 enum class AlphaRule : std::uint8_t {
     row,     ///< a row of its own, which decides nothing
     mask,    ///< pixels of alpha 0 are excluded, in its own row too
-    ignore,  ///< no row
     weight,  ///< samples count as often as the alpha of their pixel says, which has no row: Analysis::weighted; in
              ///< device memory of 16 bits up to 2^30 pixels
+    ignore   ///< no row
 };
+
+/// Rule's facts, one row of a table.
+struct AlphaTraits {
+    AlphaRule rule;
+    const char* name;  ///< in files and options
+    bool excludes;     ///< pixels, by their alpha
+};
+
+inline constexpr AlphaTraits all_alpha_rules[] = {
+    {AlphaRule::row, "row", false},
+    {AlphaRule::mask, "mask", true},
+    {AlphaRule::weight, "weight", true},
+    {AlphaRule::ignore, "ignore", false},
+};
+
+/// Row of a rule. A value outside the enumeration is not allowed.
+constexpr const AlphaTraits& traits_of(AlphaRule rule) {
+    return all_alpha_rules[static_cast<std::size_t>(rule)];
+}
 
 /// Validity: rules for the valid samples of an image, beside the view's mask. A sample is, by the first that applies to
 /// it, masked (by its pixel), nodata, NaN, infinite, or valid; of luma the first that applies to one of its colors.
@@ -96,6 +115,11 @@ struct Validity {
                a.opaque == b.opaque;
     }
 };
+
+/// Rule for alpha as files and options say it.
+std::string alpha_text(const Validity& validity);
+/// Sets the rule for alpha from such text. Throws InvalidArgument, which names the rules, for another.
+void set_alpha(Validity& validity, const std::string& text);
 
 /// Value as samples of a depth hold it: rounded to the nearest, of integers halves to even. Absent where none does: out
 /// of an integer's range, NaN of integers, and what rounds to infinity without being infinite.
