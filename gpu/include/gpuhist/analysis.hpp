@@ -105,7 +105,7 @@ struct SampleCounts {
     /// Samples that every number is computed from: finite, and neither masked nor nodata.
     constexpr std::uint64_t valid() const { return counted() - nan - infinite; }
 
-    /// These counts alone, of a structure that has more.
+    /// Counts by class alone, of a structure that has more.
     SampleCounts& by_class() { return *this; }
     const SampleCounts& by_class() const { return *this; }
 

@@ -28,7 +28,7 @@ struct Record {
     ColumnFile table;
     ColumnRow about{};              ///< what columns of no channel read
     std::vector<ColumnRow> rows{};  ///< as `about`, each with the statistics of a channel; of a failure none
-    // Of a group and depth.
+    // Records of a group and depth have these.
     const TrainingNumbers* training = nullptr;
     const Histogram* histogram = nullptr;  ///< null where there is none
 };
