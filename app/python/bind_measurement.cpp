@@ -36,6 +36,15 @@ void bind_measurement(nb::module_& module) {
                 return names;
             },
             nb::sig("def names(self) -> list[str]"))
+        .def_prop_ro(
+            "measures",
+            [](const Measurement& one) {
+                nb::dict numbers;
+                for (const Measured& found : one.analysis.measured)
+                    numbers[traits_of(found.measure).name] = number_of(found, one.analysis.depth);
+                return numbers;
+            },
+            nb::sig("def measures(self) -> dict[str, float | None]"))
         .def("statistics", [](const Measurement& one, std::size_t row) { return one.rows.at(row); })
         .def(
             "counts", [](const Measurement& one, std::size_t row) { return array_of(one.counts(one.rows.at(row))); },

@@ -71,8 +71,8 @@ void bind_request(nb::module_& module) {
             [](Asked* made, std::uint32_t bins, const Bounds& range,
                const std::optional<std::vector<double>>& percentiles, const std::string& detail,
                std::optional<double> white, std::string engine, int gpu, const std::vector<NamedValue>& nodata,
-               bool nodata_of_file, const std::vector<NamedInterval>& valid, bool nodata_any,
-               const std::string& alpha) {
+               bool nodata_of_file, const std::vector<NamedInterval>& valid, bool nodata_any, const std::string& alpha,
+               const std::vector<std::string>& measures) {
                 Asked asked;
                 asked.histogram = bins_of(bins, range);
                 asked.percentiles = percentiles_of(percentiles);
@@ -85,10 +85,11 @@ void bind_request(nb::module_& module) {
                 asked.gpu = gpu;
                 asked.validity = validity_of(nodata, valid, nodata_any, alpha);
                 asked.nodata_of_file = nodata_of_file;
+                for (const std::string& word : measures) asked.measures.add(word);
                 new (made) Asked(std::move(asked));
             },
             "bins"_a, "range"_a.none(), "percentiles"_a.none(), "detail"_a, "white"_a.none(), "engine"_a, "gpu"_a,
-            "nodata"_a, "nodata_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a)
+            "nodata"_a, "nodata_of_file"_a, "valid"_a, "nodata_any"_a, "alpha"_a, "measures"_a)
         .def_prop_ro("alpha_excludes", [](const Asked& asked) { return traits_of(asked.validity.alpha).excludes; });
     nb::class_<Normalization>(module, "Normalization")
         .def(

@@ -13,7 +13,7 @@ namespace {
 
 /// Number of the form of these bytes. The fields that structures list make it another by themselves.
 constexpr std::uint32_t version = [] {
-    std::uint32_t number = 3;  // of what is written by hand below
+    std::uint32_t number = 4;  // of what is written by hand below
     Statistics::for_each_field([&](const char* name, auto) {
         do number = (number ^ static_cast<unsigned char>(*name)) * 0x01000193u;  // FNV-1a
         while (*name++ != 0);

@@ -31,6 +31,7 @@ AnalysisRequest ImageRequest::without_rules() const {
     if (histogram.bins != 0) request.bins = histogram.bins;
     request.range = histogram.range;
     request.percentiles = percentiles;
+    request.measures = measures;
     return request;
 }
 
@@ -41,6 +42,7 @@ void ImageRequest::add_to(std::map<std::string, std::string>& fingerprint) const
     fingerprint["--range"] = range ? io::shortest(range->lower) + "," + io::shortest(range->upper) : "";
     fingerprint["--white"] = white ? io::shortest(*white) : "";
     fingerprint["--nodata, --valid or --nodata-any"] = validity_text(validity, nodata_of_file);
+    fingerprint["--quality"] = measures.text();
     fingerprint["--alpha"] = alpha_text(validity);
 }
 

@@ -16,6 +16,7 @@ struct ImageRequest {
     Percentiles percentiles;      ///< that have a column
     std::optional<double> white;  ///< value that stands for white in every image; absent: the image's own
     Validity validity;            ///< which samples are valid
+    Measures measures;            ///< of whole images
     bool nodata_of_file = false;  ///< beside its values the one that a file says stands for no data
 
     /// Request for an analysis, without the rules for valid samples, which follow from the file too.

@@ -182,6 +182,7 @@ void Measurer::prepare(Image& image) const {
                               " does not have: give --bins N");
     image.request = options_.without_rules();
     image.request.detail = detail_;
+    if (pass_ == 2) image.request.measures = {};  // they are known from the first
     image.request.validity = validity_of(image);
 }
 

@@ -29,6 +29,15 @@ const ChannelAnalysis* Analysis::find(Channel channel) const {
     return nullptr;
 }
 
+Measured& Measured::operator+=(const Measured& other) {
+    if (measure != other.measure) throw InvalidArgument("different measures cannot be merged");
+    pixels += other.pixels;
+    if (sums.size() < other.sums.size()) sums.resize(other.sums.size());
+    for (std::size_t i = 0; i < other.sums.size(); ++i)
+        sums[i] = core::to_public(core::from_public(sums[i]) + core::from_public(other.sums[i]));
+    return *this;
+}
+
 Analysis& Analysis::operator+=(const Analysis& other) {
     if (depth != other.depth || channels.size() != other.channels.size())
         throw InvalidArgument("analyses of different depth or channels cannot be merged");
@@ -50,6 +59,10 @@ Analysis& Analysis::operator+=(const Analysis& other) {
         std::transform(channels[c].counts.begin(), channels[c].counts.end(), other.channels[c].counts.begin(),
                        channels[c].counts.begin(), std::plus<>());
     }
+    if (measured.size() == other.measured.size())
+        for (std::size_t i = 0; i < measured.size(); ++i) measured[i] += other.measured[i];
+    else
+        measured.clear();
     if (white != other.white) white = 0;
     if (brightness && other.brightness) {
         brightness->sum += other.brightness->sum;

@@ -27,11 +27,17 @@ class ExactSum {
         while (carry != 0) carry = add_word(*++to, 0, carry);
     }
     /// Mean of n > 0 values, rounded once.
-    double mean(std::uint64_t n) const { return ratio(Wide<words>(above_) - Wide<words>(below_), n, -1074); }
+    double mean(std::uint64_t n) const { return ratio(Wide<words>(above_) - Wide<words>(below_), n, unit_exponent); }
+
+    static constexpr int words = 35;  ///< 2^(1024 + 1074 + 62), a sign, and the words that `add` writes
+    static constexpr int unit_exponent = -1074;
+    /// Word i of the sum, of 64 bits and a sign, the least significant first: words of sums add up to those of theirs.
+    Int128 word(int i) const {
+        const auto at = static_cast<std::size_t>(i);
+        return to_public(static_cast<i128>(above_[at]) - static_cast<i128>(below_[at]));
+    }
 
   private:
-    static constexpr int words = 35;  ///< 2^(1024 + 1074 + 62), a sign, and the words that `add` writes
-
     static std::uint64_t add_word(std::uint64_t& to, std::uint64_t word, std::uint64_t carry) {
         const u128 sum = static_cast<u128>(to) + word + carry;
         to = static_cast<std::uint64_t>(sum);

@@ -7,6 +7,7 @@
 #include "cpu/classifier.hpp"
 #include "cpu/counted_analysis.hpp"
 #include "cpu/float_analysis.hpp"
+#include "cpu/measures.hpp"
 #include "cpu/normalize.hpp"
 #include "cpu/parts.hpp"
 #include "cpu/simd/avx2.hpp"
@@ -60,6 +61,12 @@ class CpuExecutor final : public plan::Executor {
                 return analyze_floats(pass, pixels, result);
             case plan::Accumulator::sorted:
                 return sorted_.analyze(workers_, pixels, pass.request, result);
+            case plan::Accumulator::measures: {
+                const auto strips = measure_strips(workers_, pass.request.measures, pixels, result);
+                strips->take(pixels);
+                strips->end_pass();
+                return;
+            }
             case plan::Accumulator::weights:
                 return weighted_.analyze(workers_, pixels, rules::ImageRules(pixels, pass.request.validity.get()),
                                          pass.request, abilities_.sorts_all, result);
@@ -71,6 +78,8 @@ class CpuExecutor final : public plan::Executor {
             return std::make_unique<CpuStrips<CountedAnalyzer>>(workers_, pass, image, result);
         if (pass.accumulator == plan::Accumulator::bins)
             return std::make_unique<CpuStrips<FloatAnalyzer>>(workers_, pass, image, result, pass.stretch);
+        if (pass.accumulator == plan::Accumulator::measures)
+            return measure_strips(workers_, pass.request.measures, image, result);
         return nullptr;
     }
 

@@ -31,6 +31,8 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
     core::validate_labels(image, labels);
     if (image.memory != Memory::host || labels.memory != Memory::host)
         throw InvalidArgument("regions: image and labels must lie in host memory");
+    AnalysisRequest counts = request;
+    counts.measures = {};  // the pixels of a region are gathered, without their neighbors
     EngineOptions one_thread;
     one_thread.threads = 1;
     EngineOptions all_threads;
@@ -67,7 +69,7 @@ void analyze_regions(const ImageView& image, const ImageView& labels, const Anal
             region.width = place.right - place.left + 1;
             region.height = place.bottom - place.top + 1;
             region.area = place.area;
-            engine.analyze(view, request, region.analysis);
+            engine.analyze(view, counts, region.analysis);
             const bool counted = options.count_values && traits_of(view.depth).counting == Counting::bins;
             region.values = counted ? count_frequencies(view, nullptr, request, *options.count_values)
                                     : std::vector<FrequencyTable>();

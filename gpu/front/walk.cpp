@@ -10,8 +10,8 @@
 
 namespace gpuhist::front {
 
-plan::Executor& Workshop::executor(const plan::Plan& plan) {
-    if (!plan.on_host || !abilities().device_memory) return *own_;
+plan::Executor& Workshop::executor(const plan::Pass& pass) {
+    if (!pass.on_host || !abilities().device_memory) return *own_;
     if (!host_) host_ = cpu::make_executor(options_);
     return *host_;
 }
@@ -44,7 +44,6 @@ Walk::Walk(Workshop& workshop, plan::Plan plan, const ImageView& image, const No
            Analysis& result)
     : workshop_(workshop),
       plan_(std::move(plan)),
-      executor_(workshop.executor(plan_)),
       image_(image),
       copy_(copy ? std::optional(*copy) : std::nullopt),
       rows_(rows),
@@ -68,15 +67,16 @@ void Walk::begin(std::size_t first, std::size_t last) {
 }
 
 std::unique_ptr<StripAnalysis> Walk::begin_pass(const plan::Pass& pass, Analysis& result) {
+    plan::Executor& executor = workshop_.executor(pass);
     const bool merges = rows_ == plan::Rows::whole || (pass.part && pass.accumulator != plan::Accumulator::bins);
     if (!merges) {
         ImageView sides = pass.channels == 0 ? core::as_one_channel(image_) : image_;
         if (pass.channels > 0) sides.channels = pass.channels;
         sides.mask = nullptr;
-        if (auto analysis = executor_.begin(pass, sides, result)) return analysis;
+        if (auto analysis = executor.begin(pass, sides, result)) return analysis;
     }
     return std::make_unique<MergedStrips>(
-        [this, &pass](const ImageView& pixels, Analysis& to) { executor_.analyze(pass, pixels, to); }, result);
+        [&pass, &executor](const ImageView& pixels, Analysis& to) { executor.analyze(pass, pixels, to); }, result);
 }
 
 /// Pixels of a strip that a pass reads, until the next call for other ones.
@@ -90,11 +90,13 @@ ImageView Walk::pixels_of(const plan::Pass& pass, const ImageView& strip) {
                 : pass.pixels == plan::Pixels::masked
                     ? workshop_.classifier(strip.memory).mask(strip, plan_.rules, pass.of, counts)
                     : workshop_.classifier(strip.memory).substitute(strip, plan_.rules, counts);
-        if (first_ && pass.role != plan::Role::luma) counts_ += counts;
+        const plan::Pass& main = plan_.main();
+        if (first_ && wanted == std::pair(main.pixels, main.of)) counts_ += counts;
     }
     if (!pass.part) return view_;
-    if (!std::exchange(parts_taken_, true)) taken_ = executor_.parts().take(view_);
-    return pass.channels == 0 ? core::as_one_channel(taken_) : executor_.parts().part(pass.first, pass.channels);
+    plan::PartMaker& parts = workshop_.executor(pass).parts();
+    if (!std::exchange(parts_taken_, true)) taken_ = parts.take(view_);
+    return pass.channels == 0 ? core::as_one_channel(taken_) : parts.part(pass.first, pass.channels);
 }
 
 void Walk::take(const ImageView& strip) {

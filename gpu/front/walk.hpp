@@ -24,7 +24,7 @@ class Workshop {
 
     const plan::Abilities& abilities() const { return own_->abilities(); }
     plan::Executor& own() { return *own_; }
-    plan::Executor& executor(const plan::Plan& plan);
+    plan::Executor& executor(const plan::Pass& pass);
     plan::Classifier& classifier(Memory memory);
     cpu::HostClassifier& host_classifier() { return classifier_; }
     cpu::Workers& workers() { return workers_; }
@@ -91,7 +91,6 @@ class Walk final : public StripAnalysis {
 
     Workshop& workshop_;
     plan::Plan plan_;
-    plan::Executor& executor_;
     const ImageView image_;
     const std::optional<Normalization> copy_;
     const plan::Rows rows_;

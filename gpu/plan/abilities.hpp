@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "gpuhist/image.hpp"
+#include "gpuhist/measures.hpp"
 #include "gpuhist/normalize.hpp"
 #include "gpuhist/statistics.hpp"
 
@@ -50,6 +51,7 @@ struct Abilities {
     DepthSet masks;      ///< depths whose masked pixels it leaves out
     DepthSet copies;     ///< depths of which it writes normalized copies, of the modes' depths
     DepthSet in_strips;  ///< depths that it counts strip by strip, or whose strips merge
+    Measures finds;      ///< measures that it finds
     bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
 
@@ -59,15 +61,15 @@ struct Abilities {
     }
 };
 
-inline constexpr Abilities cpu_abilities{"engine cpu", every_depth, every_depth, every_depth,
-                                         every_depth,  false,       false};
+inline constexpr Abilities cpu_abilities{"engine cpu", every_depth,         every_depth, every_depth,
+                                         every_depth,  Measures::quality(), false,       false};
 /// The CPU as it measures regions, most of which have fewer pixels than their type has values.
 inline constexpr Abilities region_abilities{"engine cpu", every_depth, every_depth, every_depth,
-                                            every_depth,  true,        false};
+                                            every_depth,  {},          true,        false};
 inline constexpr Abilities cuda_abilities{
-    "engine cuda", every_depth, not_sorted_floats, {Depth::u8, Depth::u16, Depth::f32}, not_in_bins, false, true};
+    "engine cuda", every_depth, not_sorted_floats, {Depth::u8, Depth::u16, Depth::f32}, not_in_bins, {}, false, true};
 inline constexpr Abilities stream_abilities{
-    "stream analyzer", not_sorted, not_sorted, {Depth::u8, Depth::u16, Depth::f32}, {}, false, true};
+    "stream analyzer", not_sorted, not_sorted, {Depth::u8, Depth::u16, Depth::f32}, {}, {}, false, true};
 
 /// Statistics of a region that StreamRegionAnalyzer finds, by the names in Statistics::for_each_field.
 inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",

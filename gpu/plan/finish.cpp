@@ -41,11 +41,17 @@ Range found_range(const std::vector<Analysis>& found) {
 }
 
 void assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& found, Analysis& result) {
-    if (!plan.parts()) return;
+    const auto pass_of = [&](std::size_t i) -> const Pass& {
+        return plan.passes[plan.passes.size() - found.size() + i];
+    };
+    std::vector<Measured> measured;
+    for (std::size_t i = 0; i < found.size(); ++i)
+        if (pass_of(i).role == Role::measures) measured = std::move(found[i].measured);
+    if (!plan.parts()) return void(result.measured = std::move(measured));
     Analysis whole;
     bool first = true;
     for (std::size_t i = 0; i < found.size(); ++i) {
-        const Pass& pass = plan.passes[plan.passes.size() - found.size() + i];
+        const Pass& pass = pass_of(i);
         Analysis& part = found[i];
         if (pass.role == Role::pooled)
             whole.pooled_order_statistics = std::move(part.channels.front().order_statistics);
@@ -61,6 +67,7 @@ void assemble(const Plan& plan, const ImageView& image, std::vector<Analysis>& f
     }
     if (core::first_band(image) == 0) whole.brightness.reset();
     whole.upper_closed = plan.finds_range;
+    whole.measured = std::move(measured);
     result = std::move(whole);
 }
 

@@ -52,6 +52,28 @@ bool has_bins(const ImageView& image) {
     return traits_of(image.depth).counting == Counting::bins;
 }
 
+bool finds_measures(const ImageView& image, const AnalysisRequest& request) {
+    return !request.measures.empty() && core::colors_of(image) > 0;
+}
+
+/// Pass for the measures of an image, whose excluded pixels are masked, or NaN.
+Pass measures_pass(const ImageView& image, const Exclusion& exclusion, const rules::ImageRules& rules,
+                   const AnalysisRequest& request, const Abilities& abilities, bool on_host) {
+    Pass pass;
+    pass.role = Role::measures;
+    pass.channels = image.channels;
+    pass.accumulator = Accumulator::measures;
+    pass.request = without_validity(request);
+    pass.on_host = on_host || !abilities.finds.contain(request.measures);
+    pass.pixels = exclusion.pixels;
+    pass.of = exclusion.of;
+    if (pass.pixels != Pixels::substituted && !rules.nodata_any() && rules.any_color()) {
+        pass.pixels = Pixels::masked;
+        pass.of = rules::PixelsOf::colors;
+    }
+    return pass;
+}
+
 /// Adds a pass for the colors, and one per band.
 void add_parts(std::vector<Pass>& passes, Pass pass, const ImageView& image) {
     pass.part = true;
@@ -67,8 +89,9 @@ void add_parts(std::vector<Pass>& passes, Pass pass, const ImageView& image) {
 /// Passes over an image whose excluded samples are left out so. `parts`: its channels are measured apart.
 std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion, bool parts,
                               const AnalysisRequest& request, const std::optional<Stretch>& stretch,
-                              const Abilities& abilities) {
+                              const rules::ImageRules& rules, const Abilities& abilities, bool on_host) {
     Pass pass;
+    pass.on_host = on_host;
     pass.channels = image.channels;
     pass.accumulator = accumulator_of(image.depth, abilities);
     pass.request = without_validity(request);
@@ -85,7 +108,12 @@ std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion
     }
     pass.pixels = exclusion.pixels;
     pass.of = exclusion.of;
+    const auto add_measures = [&] {
+        if (finds_measures(image, request))
+            passes.push_back(measures_pass(image, exclusion, rules, request, abilities, on_host));
+    };
     if (!parts) {
+        add_measures();
         passes.push_back(pass);
         return passes;
     }
@@ -96,6 +124,7 @@ std::vector<Pass> make_passes(const ImageView& image, const Exclusion& exclusion
         range.request.bins = 1;
         add_parts(passes, range, image);
     }
+    add_measures();
     add_parts(passes, pass, image);
     if (has_bins(image) && request.detail == Detail::full) {
         pass.role = Role::pooled;
@@ -126,12 +155,13 @@ bool needs_luma(const AnalysisRequest& request, const Normalization& copy) {
 }
 
 bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy) {
-    return rules::all_valid(image, request) && !is_by_parts(image, copy != nullptr);
+    return rules::all_valid(image, request) && !is_by_parts(image, copy != nullptr) && !finds_measures(image, request);
 }
 
 std::vector<Pass> passes_of(const ImageView& image, const rules::ImageRules& rules, const AnalysisRequest& request,
                             const Abilities& abilities) {
-    return make_passes(image, Exclusion(image, rules, abilities.masks.has(image.depth)), false, request, {}, abilities);
+    return make_passes(image, Exclusion(image, rules, abilities.masks.has(image.depth)), false, request, {}, rules,
+                       abilities, false);
 }
 
 Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
@@ -157,8 +187,11 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
         pass.channels = image.channels;
         pass.accumulator = weighted ? Accumulator::weights : accumulator_of(image.depth, abilities);
         pass.request = on_device ? request : asked;
+        pass.on_host = !on_device;
+        if (finds_measures(image, asked))
+            plan.passes.push_back(
+                measures_pass(image, Exclusion(image, plan.rules, true), plan.rules, asked, abilities, pass.on_host));
         plan.passes.push_back(std::move(pass));
-        plan.on_host = !on_device;
         return plan;
     }
     if (weighs) plan.weight = rules::weight_of_opaque(image.depth, *request.validity);
@@ -172,13 +205,13 @@ Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Nor
     };
     Exclusion excluded = exclusion(abilities);
     const bool able = valid || abilities.masks.has(image.depth) || excluded.pixels == Pixels::substituted;
-    plan.on_host = !able || (bins && (plan.copy == Copy::findings || rows == Rows::strips));
-    if (plan.on_host) excluded = exclusion(cpu_abilities);
+    const bool on_host = !able || (bins && (plan.copy == Copy::findings || rows == Rows::strips));
+    if (on_host) excluded = exclusion(cpu_abilities);
 
     ImageView seen = image;  // by the passes
     if (excluded.pixels == Pixels::substituted && plan.rules.alpha_left_out()) seen.channels = 3;
     const bool parts = is_by_parts(seen, copy && valid);
-    plan.passes = make_passes(seen, excluded, parts, asked, stretch, abilities);
+    plan.passes = make_passes(seen, excluded, parts, asked, stretch, plan.rules, abilities, on_host);
     plan.finds_range = parts && bins && !request.range;
     return plan;
 }

@@ -17,10 +17,11 @@ namespace gpuhist::plan {
 
 /// Accumulator: how a pass counts samples.
 enum class Accumulator : std::uint8_t {
-    values,  ///< a count per value
-    bins,    ///< equal bins, moments and order statistics of f32
-    sorted,  ///< a count per value that occurs
-    weights  ///< a sum of weights per value
+    values,   ///< a count per value
+    bins,     ///< equal bins, moments and order statistics of f32
+    sorted,   ///< a count per value that occurs
+    weights,  ///< a sum of weights per value
+    measures  ///< sums over neighborhoods
 };
 
 /// Accumulator for the samples of a depth, of which a backend may sort those of 8 and 16 bits too.
@@ -41,6 +42,7 @@ enum class Pixels : std::uint8_t {
 enum class Role : std::uint8_t {
     channels,  ///< channels of the result
     luma,      ///< luma, which is made of other pixels than the channels
+    measures,  ///< `Analysis::measured`
     range,     ///< the range of the bins of all passes behind it
     pooled     ///< order statistics of all samples together
 };
@@ -61,6 +63,7 @@ struct Pass {
     Accumulator accumulator = Accumulator::values;
     AnalysisRequest request{};         ///< without rules, but for Accumulator::weights
     std::optional<Stretch> stretch{};  ///< f32
+    bool on_host = false;              ///< the CPU executes it in place of the backend
 };
 
 /// Rows of an image: all in memory, or strip after strip.
@@ -78,8 +81,7 @@ enum class Copy : std::uint8_t {
 struct Plan {
     AnalysisRequest request;     ///< with luma where the copy needs it, without weights that are all equal
     rules::ImageRules rules;     ///< of that request
-    std::vector<Pass> passes{};  ///< in this order: those of Role::range come first, then luma
-    bool on_host = false;        ///< the CPU executes them in place of the backend
+    std::vector<Pass> passes{};  ///< in this order: those of Role::range come first, then luma, then measures
     bool finds_range = false;    ///< passes find the range of the others' bins
     bool luma_of_copy = false;   ///< luma is counted for the copy alone
     std::uint64_t weight = 0;    ///< of every sample of an image without alpha; 0: samples have none

@@ -38,6 +38,7 @@ def measure(
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",
+    measures: str | Sequence[str] = (),
     engine: Engine = "auto",
     gpu: int = 0,
     stream: Any = None,
@@ -82,6 +83,9 @@ def measure(
     detail
         Of f32: brief leaves out percentiles, skewness and kurtosis; values keeps the count of every value, which a
         Summary needs for percentiles.
+    measures
+        "quality" for all, or names of those in ``Result.measures``: sharpness_laplacian, sharpness_tenengrad, noise.
+        Of images on the host.
     engine, gpu
         auto: the CPU for what is on the host, the GPU for what is there. cuda, and number gpu of them, is for host
         arrays too, and always for those on the GPU.
@@ -99,7 +103,7 @@ def measure(
     EngineUnavailable and CudaError (RuntimeErrors). Warns of a file with several pages where none was asked for.
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine=engine, gpu=gpu, rules=rules)
+    asked = asked_of(bins, range, percentile_columns, detail, white, measures=measures, engine=engine, gpu=gpu, rules=rules)
     if is_path(image) and os.path.isdir(image):
         raise InvalidArgument(f"{image}: a directory, and measure() is for one image: measure_many() takes directories")
     if is_path(image) and (mask is None or is_path(mask)):
@@ -113,7 +117,7 @@ def measure(
         warn_of_pages(source.picture, page)
         return Result(_native.measure(seen.view, asked, source.picture), source.path)
     refuse_cpu(engine)
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine=engine, gpu=source.gpu, rules=rules)
+    asked = asked_of(bins, range, percentile_columns, detail, white, measures=measures, engine=engine, gpu=source.gpu, rules=rules)
     seen = source.masked(mask)
     return Result(_native.measure_on_stream(seen.view, asked, current_stream(source.found.array, stream)))
 
@@ -201,6 +205,7 @@ def measure_many(
     range: Range | None = None,
     percentile_columns: Sequence[float] | None = None,
     detail: Detail = "full",
+    measures: str | Sequence[str] = (),
     engine: Engine = "auto",
     gpu: int = 0,
     threads: int = 0,
@@ -222,7 +227,7 @@ def measure_many(
     Raises EngineUnavailable, CudaError or IoError where the run as a whole cannot go on.
     """
     rules = rules_of(nodata, valid, nodata_any, alpha)
-    asked = asked_of(bins, range, percentile_columns, detail, white, engine=engine, gpu=gpu, rules=rules)
+    asked = asked_of(bins, range, percentile_columns, detail, white, measures=measures, engine=engine, gpu=gpu, rules=rules)
     for name, available, description in _native.engines():
         if name == engine and not available:
             raise EngineUnavailable(description)

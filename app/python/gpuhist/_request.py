@@ -44,6 +44,7 @@ def asked_of(
     detail: str = "full",
     white: float | None = None,
     *,
+    measures: str | Sequence[str] = (),
     engine: str,
     gpu: int,
     rules: Rules,
@@ -64,6 +65,7 @@ def asked_of(
         valid=rules.valid,
         nodata_any=rules.nodata_any,
         alpha=rules.alpha,
+        measures=[measures] if isinstance(measures, str) else list(measures),
     )
 
 

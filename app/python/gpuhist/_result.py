@@ -202,6 +202,12 @@ class Result(Mapping[str, Statistics]):
             )
         )
 
+    @property
+    def measures(self) -> dict[str, float | None]:
+        """Numbers of the measures that were asked for, by name; None where it is undefined: in images under 3 x 3
+        pixels, and where no neighborhood is valid. Bands have none."""
+        return dict(self._found.measures)
+
     def to_dict(self) -> dict[str, dict[str, int | float | str | None]]:
         """Numbers by channel and by the columns' names."""
         return {name: self[name].to_dict() for name in self}

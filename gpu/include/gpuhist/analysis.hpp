@@ -8,6 +8,7 @@
 
 #include "gpuhist/frequency_table.hpp"
 #include "gpuhist/image.hpp"
+#include "gpuhist/measures.hpp"
 #include "gpuhist/request.hpp"
 
 namespace gpuhist {
@@ -63,6 +64,31 @@ struct Brightness {
         visit("maximum", &Brightness::maximum);
     }
     friend bool operator==(const Brightness& a, const Brightness& b) {
+        bool equal = true;
+        for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
+        return equal;
+    }
+};
+
+/// Sums behind a measure's number, see `number_of`: exact, so that they do not depend on the order of summation.
+struct Measured {
+    Measure measure{};
+    std::uint64_t pixels = 0;  ///< with a valid neighborhood
+    /// One per sum of the measure, of terms that are whole numbers, of f16 in units of 2^-24 to the term's power; of
+    /// f32 and f64, whose terms are doubles, 35 words each, in units of 2^-1074 and the least significant first.
+    std::vector<Int128> sums;
+
+    /// Merges what the same measure found in other pixels. Throws InvalidArgument for another.
+    Measured& operator+=(const Measured& other);
+
+    /// List of all fields, from which equality and pickles follow: visit(name, member) for each.
+    template <class Visit>
+    static constexpr void for_each_field(const Visit& visit) {
+        visit("measure", &Measured::measure);
+        visit("pixels", &Measured::pixels);
+        visit("sums", &Measured::sums);
+    }
+    friend bool operator==(const Measured& a, const Measured& b) {
         bool equal = true;
         for_each_field([&](const char*, auto field) { equal = equal && a.*field == b.*field; });
         return equal;
@@ -193,6 +219,7 @@ struct Analysis {
     /// alpha. Numbers of pixels and of excluded samples stay what they are; there is no brightness.
     bool weighted = false;
     std::vector<OrderStatistic> pooled_order_statistics;  ///< f32 with colors: of `all`, ascending ranks
+    std::vector<Measured> measured;  ///< in the order of the enumeration: those asked for, of images with luma or gray
 
     /// Findings in a channel, or null.
     const ChannelAnalysis* find(Channel channel) const;
@@ -215,6 +242,7 @@ struct Analysis {
         visit("detail", &Analysis::detail);
         visit("weighted", &Analysis::weighted);
         visit("pooled_order_statistics", &Analysis::pooled_order_statistics);
+        visit("measured", &Analysis::measured);
     }
     friend bool operator==(const Analysis& a, const Analysis& b) {
         bool equal = true;

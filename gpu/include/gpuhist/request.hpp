@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "gpuhist/measures.hpp"
+
 namespace gpuhist {
 
 enum class Channel : std::uint8_t;
@@ -136,11 +138,12 @@ struct AnalysisRequest {
     Detail detail = Detail::full;  ///< f32; others ignore it
     Percentiles percentiles{};     ///< f32 in full: those whose order statistics are found; of others any follow
     std::shared_ptr<const Validity> validity{};  ///< null: every sample of an unmasked pixel
+    Measures measures{};                         ///< that are found beside the counts; of regions none
 
     friend bool operator==(const AnalysisRequest& a, const AnalysisRequest& b) {
         const bool same = a.validity == b.validity || (a.validity && b.validity && *a.validity == *b.validity);
         return a.luma_histogram == b.luma_histogram && a.bins == b.bins && a.range == b.range && a.detail == b.detail &&
-               a.percentiles == b.percentiles && same;
+               a.percentiles == b.percentiles && a.measures == b.measures && same;
     }
 };
 

@@ -1,0 +1,246 @@
+#include "cpu/measures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/channels.hpp"
+#include "core/codes.hpp"
+#include "core/exact_sum.hpp"
+#include "core/integers.hpp"
+#include "core/luma.hpp"
+#include "measures/list.hpp"
+
+namespace gpuhist::cpu {
+namespace {
+
+template <class Sample>
+class MeasureStrips final : public StripAnalysis {
+  public:
+    MeasureStrips(Workers& workers, const Measures& measures, const ImageView& image, Analysis& result)
+        : workers_(workers),
+          measures_(measures),
+          width_(image.width),
+          height_(image.height),
+          result_(result),
+          totals_(static_cast<std::size_t>(workers.threads())) {}
+
+    void take(const ImageView& strip) override;
+    bool end_pass() override;
+
+  private:
+    using Value = measures::Value<Sample>;
+    using Term = measures::Term<Value>;
+    static constexpr bool real = std::is_same_v<Value, double>;
+    using Sum = std::conditional_t<real, core::ExactSum, core::i128>;
+
+    /// Pixels whose terms are added up in the terms' own type: 2^37 each of values of 16 bits.
+    static constexpr std::int64_t together = std::int64_t{1} << 20;
+
+    /// Row of an image as values, with the border reflected: a pixel more at each end.
+    struct Row {
+        std::vector<Value> values;
+        std::vector<std::uint8_t> valid;
+        bool all_valid = true;
+    };
+    struct Total {
+        std::uint64_t pixels = 0;
+        std::vector<Sum> sums{};
+    };
+    /// Totals of each measure of the list.
+    using Totals = std::array<Total, measures::All::size>;
+
+    void load(const ImageView& strip, std::int64_t y, Row& row) const;
+    void load_from(const ImageView& strip, std::int64_t y, Row& row) const;
+    void add_row(std::int64_t y, const Row (&rows)[3], std::vector<std::uint8_t>& valid, Totals& totals) const;
+    template <class Which>
+    void add_terms(const measures::Neighborhood<Value>& rows, const std::uint8_t* valid, std::int64_t begin,
+                   std::int64_t end, Total& total) const;
+
+    Workers& workers_;
+    const Measures measures_;
+    const std::int64_t width_, height_;
+    Analysis& result_;
+    std::vector<Totals> totals_;  ///< of each worker
+    std::int64_t known_ = 0;      ///< rows that have come
+    std::int64_t done_ = 0;       ///< rows whose pixels have been measured
+    Row kept_[2];                 ///< the last rows that have come: known_ - 2 and known_ - 1
+};
+
+/// Row of a strip, by its number in the strip.
+template <class Sample>
+void MeasureStrips<Sample>::load_from(const ImageView& strip, std::int64_t y, Row& row) const {
+    const auto size = static_cast<std::size_t>(width_ + 2);
+    row.values.resize(size);
+    row.valid.assign(size, 1);
+    const bool one_row = strip.height == 1;
+    const auto* pixel = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(strip.data) +
+                                                        (one_row ? 0 : y * strip.row_bytes));
+    const std::uint8_t* const mask = strip.mask ? strip.mask + (one_row ? 0 : y * strip.mask_row_bytes) : nullptr;
+    Value* const values = row.values.data() + 1;
+    std::uint8_t* const valid = row.valid.data() + 1;
+    const auto read = [&](const auto& luma) {
+        for (std::int64_t x = 0; x < width_; ++x, pixel += strip.channels) {
+            const core::Code<Sample> code = luma();
+            if constexpr (core::is_real<Sample>)
+                valid[x] = code > core::minus_infinity_code<Sample> && code < core::plus_infinity_code<Sample>;
+            values[x] = valid[x] ? measures::value_of<Sample>(code) : Value{};
+        }
+    };
+    if (strip.channels < 3 || strip.samples == Samples::gray_alpha) {
+        read([&] { return core::code_of(pixel[0]); });
+    } else {
+        const core::Positions at(strip.order);
+        read([&] {
+            return core::luma_code<Sample>(core::code_of(pixel[at.red]), core::code_of(pixel[at.green]),
+                                           core::code_of(pixel[at.blue]));
+        });
+    }
+    if (mask)
+        for (std::int64_t x = 0; x < width_; ++x) valid[x] &= mask[x] != 0;
+    for (auto [to, from] : {std::pair{std::int64_t{-1}, std::int64_t{1}}, {width_, width_ - 2}}) {
+        values[to] = values[from];
+        valid[to] = valid[from];
+    }
+    row.all_valid = std::all_of(row.valid.begin(), row.valid.end(), [](std::uint8_t one) { return one != 0; });
+}
+
+/// Row of the image, which is in the strip or kept; those beyond the border are reflected.
+template <class Sample>
+void MeasureStrips<Sample>::load(const ImageView& strip, std::int64_t y, Row& row) const {
+    if (y < 0) y = -y;
+    if (y >= height_) y = 2 * (height_ - 1) - y;
+    if (y < known_)
+        row = kept_[y - (known_ - 2)];
+    else
+        load_from(strip, y - known_, row);
+}
+
+/// Adds the terms of a measure at the pixels of a row from `begin` up to `end`. `valid` null: all neighborhoods are.
+template <class Sample>
+template <class Which>
+void MeasureStrips<Sample>::add_terms(const measures::Neighborhood<Value>& rows, const std::uint8_t* valid,
+                                      std::int64_t begin, std::int64_t end, Total& total) const {
+    constexpr int sums = Which::sums;
+    total.sums.resize(sums);
+    for (std::int64_t first = begin; first < end; first += together) {
+        const std::int64_t last = std::min(end, first + together);
+        Term part[sums]{};
+        std::uint64_t pixels = 0;
+        const auto add = [&](std::int64_t x) {
+            measures::Neighborhood<Value> at = rows;
+            at.x = x;
+            Term term[sums];
+            Which::terms(at, term);
+            if constexpr (real) {
+                for (const double one : term)
+                    if (!std::isfinite(one)) return;
+                for (int i = 0; i < sums; ++i) total.sums[static_cast<std::size_t>(i)].add(term[i], 1);
+            } else {
+                for (int i = 0; i < sums; ++i) part[i] += term[i];
+            }
+            ++pixels;
+        };
+        if (valid) {
+            for (std::int64_t x = first; x < last; ++x)
+                if (valid[x]) add(x);
+        } else {
+            for (std::int64_t x = first; x < last; ++x) add(x);
+        }
+        total.pixels += pixels;
+        if constexpr (!real)
+            for (int i = 0; i < sums; ++i) total.sums[static_cast<std::size_t>(i)] += part[i];
+    }
+}
+
+/// Adds the terms of row y, from itself and the rows above and below it.
+template <class Sample>
+void MeasureStrips<Sample>::add_row(std::int64_t y, const Row (&rows)[3], std::vector<std::uint8_t>& valid,
+                                    Totals& totals) const {
+    const auto at = [&](std::int64_t row) -> const Row& { return rows[(row + 3) % 3]; };
+    const Row &above = at(y - 1), &own = at(y), &below = at(y + 1);
+    const bool all_valid = above.all_valid && own.all_valid && below.all_valid;
+    if (!all_valid) {
+        valid.resize(static_cast<std::size_t>(width_ + 2));
+        for (std::size_t x = 0; x < valid.size(); ++x) valid[x] = above.valid[x] & own.valid[x] & below.valid[x];
+        std::uint8_t before = valid[0];
+        for (std::size_t x = 1; x + 1 < valid.size(); ++x)
+            valid[x] = std::exchange(before, valid[x]) & valid[x] & valid[x + 1];
+    }
+    const measures::Neighborhood<Value> values{above.values.data() + 1, own.values.data() + 1, below.values.data() + 1,
+                                               0};
+    std::size_t place = 0;
+    measures::All::for_each([&](auto measure) {
+        using Which = decltype(measure);
+        Total& total = totals[place++];
+        if (!measures_.has(Which::measure)) return;
+        if (Which::inside && (y == 0 || y + 1 == height_)) return;
+        add_terms<Which>(values, all_valid ? nullptr : valid.data() + 1, Which::inside ? 1 : 0,
+                         Which::inside ? width_ - 1 : width_, total);
+    });
+}
+
+template <class Sample>
+void MeasureStrips<Sample>::take(const ImageView& strip) {
+    if (width_ < 3 || height_ < 3) return;
+    const std::int64_t come = known_ + strip.height, end = come == height_ ? come : come - 1;  // rows with one below
+    if (end > done_)
+        workers_.sweep(end - done_, std::max<std::int64_t>(16, tile_pixels / width_),
+                       (serial_pixels + width_ - 1) / width_, workers_.threads(),
+                       [&](int worker, std::int64_t first, std::int64_t last) {
+                           Row rows[3];
+                           std::vector<std::uint8_t> valid;
+                           const auto load_row = [&](std::int64_t y) { load(strip, y, rows[(y + 3) % 3]); };
+                           load_row(done_ + first - 1);
+                           load_row(done_ + first);
+                           for (std::int64_t y = done_ + first; y < done_ + last; ++y) {
+                               load_row(y + 1);
+                               add_row(y, rows, valid, totals_[static_cast<std::size_t>(worker)]);
+                           }
+                       });
+    done_ = std::max(done_, end);
+    if (come == height_) return;
+    if (strip.height == 1)
+        kept_[0] = std::move(kept_[1]);
+    else
+        load_from(strip, strip.height - 2, kept_[0]);
+    load_from(strip, strip.height - 1, kept_[1]);
+    known_ = come;
+}
+
+template <class Sample>
+bool MeasureStrips<Sample>::end_pass() {
+    std::size_t place = 0;
+    measures::All::for_each([&](auto measure) {
+        const std::size_t here = place++;
+        if (!measures_.has(measure.measure)) return;
+        Measured found{measure.measure, 0, {}};
+        found.sums.resize(static_cast<std::size_t>(measure.sums) * (real ? core::ExactSum::words : 1));
+        for (const Totals& totals : totals_) {
+            Measured own{measure.measure, totals[here].pixels, {}};
+            for (const Sum& sum : totals[here].sums)
+                if constexpr (real)
+                    for (int i = 0; i < core::ExactSum::words; ++i) own.sums.push_back(sum.word(i));
+                else
+                    own.sums.push_back(core::to_public(sum));
+            found += own;
+        }
+        result_.measured.push_back(std::move(found));
+    });
+    return false;
+}
+
+}  // namespace
+
+std::unique_ptr<StripAnalysis> measure_strips(Workers& workers, const Measures& measures, const ImageView& image,
+                                              Analysis& result) {
+    result = {};
+    return with_depth(image.depth, [&](auto sample) -> std::unique_ptr<StripAnalysis> {
+        return std::make_unique<MeasureStrips<decltype(sample)>>(workers, measures, image, result);
+    });
+}
+
+}  // namespace gpuhist::cpu

@@ -1,0 +1,25 @@
+// List of the measures, in the order of the enumeration.
+#pragma once
+
+#include "measures/laplacian.hpp"
+#include "measures/noise.hpp"
+#include "measures/tenengrad.hpp"
+
+namespace gpuhist::measures {
+
+template <class... Each>
+struct List {
+    /// Calls function(measure) for each, as a value of its type.
+    template <class Function>
+    static constexpr void for_each(const Function& function) {
+        (function(Each{}), ...);
+    }
+    /// Number of measures up to one.
+    static constexpr int size = sizeof...(Each);
+};
+
+using All = List<Laplacian, Tenengrad, Noise>;
+
+static_assert(All::size == static_cast<int>(std::size(all_measures)), "a measure is in one of the two lists alone");
+
+}  // namespace gpuhist::measures

@@ -1,0 +1,28 @@
+// Noise by Immerkaer's operator: J. Immerkaer, "Fast Noise Variance Estimation", Computer Vision and Image
+// Understanding 64 (1996).
+#pragma once
+
+#include <cmath>
+
+#include "measures/measure.hpp"
+
+namespace gpuhist::measures {
+
+struct Noise {
+    static constexpr Measure measure = Measure::noise;
+    static constexpr bool inside = true;
+    static constexpr int sums = 1;
+
+    template <class Value>
+    GPUHIST_HD static void terms(const Neighborhood<Value>& at, Term<Value> (&term)[sums]) {
+        const Value value = (at(-1, -1) - 2 * at(0, -1) + at(1, -1)) - 2 * (at(-1, 0) - 2 * at(0, 0) + at(1, 0)) +
+                            (at(-1, 1) - 2 * at(0, 1) + at(1, 1));
+        term[0] = value < 0 ? -value : value;
+    }
+    static double number(const Sums& found) {
+        constexpr double half_pi = 1.57079632679489661923;
+        return std::sqrt(half_pi) * found.mean(0, 1) / 6;
+    }
+};
+
+}  // namespace gpuhist::measures
