@@ -17,6 +17,13 @@
 namespace gpuhist::cpu {
 namespace {
 
+bool look_at_colors(const Measures& asked) {
+    bool any = false;
+    measures::All::for_each(
+        [&](auto measure) { any = any || (asked.has(measure.measure) && measure.reach == measures::Reach::colors); });
+    return any;
+}
+
 template <class Sample>
 class MeasureStrips final : public StripAnalysis {
   public:
@@ -25,6 +32,8 @@ class MeasureStrips final : public StripAnalysis {
           measures_(measures),
           width_(image.width),
           height_(image.height),
+          has_colors_(core::colors_of(image) == 3 && image.samples != Samples::gray_alpha),
+          reads_colors_(has_colors_ && look_at_colors(measures)),
           result_(result),
           totals_(static_cast<std::size_t>(workers.threads())) {}
 
@@ -42,7 +51,8 @@ class MeasureStrips final : public StripAnalysis {
 
     /// Row of an image as values, with the border reflected: a pixel more at each end.
     struct Row {
-        std::vector<Value> values;
+        std::vector<Value> luma;
+        std::vector<Value> colors[3];  ///< where a measure looks at them
         std::vector<std::uint8_t> valid;
         bool all_valid = true;
     };
@@ -57,12 +67,13 @@ class MeasureStrips final : public StripAnalysis {
     void load_from(const ImageView& strip, std::int64_t y, Row& row) const;
     void add_row(std::int64_t y, const Row (&rows)[3], std::vector<std::uint8_t>& valid, Totals& totals) const;
     template <class Which>
-    void add_terms(const measures::Neighborhood<Value>& rows, const std::uint8_t* valid, std::int64_t begin,
-                   std::int64_t end, Total& total) const;
+    void add_terms(const measures::Pixel<Value>& row, const std::uint8_t* valid, std::int64_t begin, std::int64_t end,
+                   Total& total) const;
 
     Workers& workers_;
     const Measures measures_;
     const std::int64_t width_, height_;
+    const bool has_colors_, reads_colors_;
     Analysis& result_;
     std::vector<Totals> totals_;  ///< of each worker
     std::int64_t known_ = 0;      ///< rows that have come
@@ -74,56 +85,60 @@ class MeasureStrips final : public StripAnalysis {
 template <class Sample>
 void MeasureStrips<Sample>::load_from(const ImageView& strip, std::int64_t y, Row& row) const {
     const auto size = static_cast<std::size_t>(width_ + 2);
-    row.values.resize(size);
-    row.valid.assign(size, 1);
     const bool one_row = strip.height == 1;
-    const auto* pixel = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(strip.data) +
-                                                        (one_row ? 0 : y * strip.row_bytes));
+    const auto* const pixels = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(strip.data) +
+                                                               (one_row ? 0 : y * strip.row_bytes));
     const std::uint8_t* const mask = strip.mask ? strip.mask + (one_row ? 0 : y * strip.mask_row_bytes) : nullptr;
-    Value* const values = row.values.data() + 1;
+    row.valid.assign(size, 1);
     std::uint8_t* const valid = row.valid.data() + 1;
-    const auto read = [&](const auto& luma) {
+    if (mask)
+        for (std::int64_t x = 0; x < width_; ++x) valid[x] = mask[x] != 0;
+    const auto read = [&](std::vector<Value>& values, const auto& code_of) {
+        values.resize(size);
+        const Sample* pixel = pixels;
         for (std::int64_t x = 0; x < width_; ++x, pixel += strip.channels) {
-            const core::Code<Sample> code = luma();
+            const core::Code<Sample> code = code_of(pixel);
             if constexpr (core::is_real<Sample>)
-                valid[x] = code > core::minus_infinity_code<Sample> && code < core::plus_infinity_code<Sample>;
-            values[x] = valid[x] ? measures::value_of<Sample>(code) : Value{};
+                valid[x] &= code > core::minus_infinity_code<Sample> && code < core::plus_infinity_code<Sample>;
+            values[static_cast<std::size_t>(x + 1)] = valid[x] ? measures::value_of<Sample>(code) : Value{};
         }
+        values.front() = values[std::min<std::size_t>(2, size - 2)];
+        values.back() = values[std::max<std::size_t>(3, size) - 3];
     };
-    if (strip.channels < 3 || strip.samples == Samples::gray_alpha) {
-        read([&] { return core::code_of(pixel[0]); });
-    } else {
+    if (has_colors_) {
         const core::Positions at(strip.order);
-        read([&] {
+        const int places[] = {at.red, at.green, at.blue};
+        if (reads_colors_)
+            for (int c = 0; c < 3; ++c)
+                read(row.colors[c], [&](const Sample* pixel) { return core::code_of(pixel[places[c]]); });
+        read(row.luma, [&](const Sample* pixel) {
             return core::luma_code<Sample>(core::code_of(pixel[at.red]), core::code_of(pixel[at.green]),
                                            core::code_of(pixel[at.blue]));
         });
+    } else {
+        read(row.luma, [&](const Sample* pixel) { return core::code_of(pixel[0]); });
     }
-    if (mask)
-        for (std::int64_t x = 0; x < width_; ++x) valid[x] &= mask[x] != 0;
-    for (auto [to, from] : {std::pair{std::int64_t{-1}, std::int64_t{1}}, {width_, width_ - 2}}) {
-        values[to] = values[from];
-        valid[to] = valid[from];
-    }
+    row.valid.front() = row.valid[std::min<std::size_t>(2, size - 2)];
+    row.valid.back() = row.valid[std::max<std::size_t>(3, size) - 3];
     row.all_valid = std::all_of(row.valid.begin(), row.valid.end(), [](std::uint8_t one) { return one != 0; });
 }
 
 /// Row of the image, which is in the strip or kept; those beyond the border are reflected.
 template <class Sample>
 void MeasureStrips<Sample>::load(const ImageView& strip, std::int64_t y, Row& row) const {
-    if (y < 0) y = -y;
-    if (y >= height_) y = 2 * (height_ - 1) - y;
+    if (y < 0) y = std::min<std::int64_t>(1, height_ - 1);
+    if (y >= height_) y = std::max<std::int64_t>(0, height_ - 2);
     if (y < known_)
         row = kept_[y - (known_ - 2)];
     else
         load_from(strip, y - known_, row);
 }
 
-/// Adds the terms of a measure at the pixels of a row from `begin` up to `end`. `valid` null: all neighborhoods are.
+/// Adds the terms of a measure at the pixels of a row from `begin` up to `end`. `valid` null: all are.
 template <class Sample>
 template <class Which>
-void MeasureStrips<Sample>::add_terms(const measures::Neighborhood<Value>& rows, const std::uint8_t* valid,
-                                      std::int64_t begin, std::int64_t end, Total& total) const {
+void MeasureStrips<Sample>::add_terms(const measures::Pixel<Value>& row, const std::uint8_t* valid, std::int64_t begin,
+                                      std::int64_t end, Total& total) const {
     constexpr int sums = Which::sums;
     total.sums.resize(sums);
     for (std::int64_t first = begin; first < end; first += together) {
@@ -131,7 +146,7 @@ void MeasureStrips<Sample>::add_terms(const measures::Neighborhood<Value>& rows,
         Term part[sums]{};
         std::uint64_t pixels = 0;
         const auto add = [&](std::int64_t x) {
-            measures::Neighborhood<Value> at = rows;
+            measures::Pixel<Value> at = row;
             at.x = x;
             Term term[sums];
             Which::terms(at, term);
@@ -170,22 +185,26 @@ void MeasureStrips<Sample>::add_row(std::int64_t y, const Row (&rows)[3], std::v
         for (std::size_t x = 1; x + 1 < valid.size(); ++x)
             valid[x] = std::exchange(before, valid[x]) & valid[x] & valid[x + 1];
     }
-    const measures::Neighborhood<Value> values{above.values.data() + 1, own.values.data() + 1, below.values.data() + 1,
-                                               0};
+    measures::Pixel<Value> row{{above.luma.data() + 1, own.luma.data() + 1, below.luma.data() + 1}, {}, 0};
+    for (int c = 0; reads_colors_ && c < 3; ++c) row.colors[c] = own.colors[c].data() + 1;
     std::size_t place = 0;
     measures::All::for_each([&](auto measure) {
         using Which = decltype(measure);
+        using measures::Reach;
         Total& total = totals[place++];
         if (!measures_.has(Which::measure)) return;
-        if (Which::inside && (y == 0 || y + 1 == height_)) return;
-        add_terms<Which>(values, all_valid ? nullptr : valid.data() + 1, Which::inside ? 1 : 0,
-                         Which::inside ? width_ - 1 : width_, total);
+        if constexpr (Which::reach == Reach::colors) {
+            if (has_colors_) add_terms<Which>(row, own.all_valid ? nullptr : own.valid.data() + 1, 0, width_, total);
+        } else {
+            constexpr int border = Which::reach == Reach::inside ? 1 : 0;
+            if (width_ < 3 || height_ < 3 || y < border || y + border >= height_) return;
+            add_terms<Which>(row, all_valid ? nullptr : valid.data() + 1, border, width_ - border, total);
+        }
     });
 }
 
 template <class Sample>
 void MeasureStrips<Sample>::take(const ImageView& strip) {
-    if (width_ < 3 || height_ < 3) return;
     const std::int64_t come = known_ + strip.height, end = come == height_ ? come : come - 1;  // rows with one below
     if (end > done_)
         workers_.sweep(end - done_, std::max<std::int64_t>(16, tile_pixels / width_),

@@ -7,11 +7,11 @@ namespace gpuhist::measures {
 
 struct Laplacian {
     static constexpr Measure measure = Measure::sharpness_laplacian;
-    static constexpr bool inside = false;
+    static constexpr Reach reach = Reach::reflected;
     static constexpr int sums = 2;
 
     template <class Value>
-    GPUHIST_HD static void terms(const Neighborhood<Value>& at, Term<Value> (&term)[sums]) {
+    GPUHIST_HD static void terms(const Pixel<Value>& at, Term<Value> (&term)[sums]) {
         const Value value = at(-1, 0) + at(1, 0) + at(0, -1) + at(0, 1) - 4 * at(0, 0);
         term[0] = value;
         term[1] = static_cast<Term<Value>>(value) * value;

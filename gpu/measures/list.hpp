@@ -1,6 +1,7 @@
 // List of the measures, in the order of the enumeration.
 #pragma once
 
+#include "measures/colorfulness.hpp"
 #include "measures/laplacian.hpp"
 #include "measures/noise.hpp"
 #include "measures/tenengrad.hpp"
@@ -18,7 +19,7 @@ struct List {
     static constexpr int size = sizeof...(Each);
 };
 
-using All = List<Laplacian, Tenengrad, Noise>;
+using All = List<Laplacian, Tenengrad, Noise, Colorfulness>;
 
 static_assert(All::size == static_cast<int>(std::size(all_measures)), "a measure is in one of the two lists alone");
 

@@ -1,10 +1,10 @@
-// Measure of neighborhoods: what its terms are computed from, and the exact sums of these.
+// Measure: what its terms are computed from, and the exact sums of these.
 //
 // A measure is a struct with
 //   measure         its value of the enumeration
-//   inside          true: it has terms at pixels inside the border alone; false: at all, with the border reflected
+//   reach           the pixels that it looks at, for each pixel that has terms
 //   sums            the number of its sums
-//   terms(at, term) sets the terms of one pixel, from its neighborhood. For host and device
+//   terms(at, term) sets the terms of one pixel, one per sum. For host and device
 //   number(found)   the measure's number, from its sums. Host
 // and an entry in gpu/measures/list.hpp.
 #pragma once
@@ -24,7 +24,7 @@
 
 namespace gpuhist::measures {
 
-/// Luma as measures read it: whole numbers, of f16 in units of 2^-24, of f32 and f64 doubles.
+/// Samples and luma as measures read them: whole numbers, of f16 in units of 2^-24, of f32 and f64 doubles.
 template <class Sample>
 using Value =
     std::conditional_t<std::is_floating_point_v<Sample>, double,
@@ -35,15 +35,15 @@ template <class Value>
 using Term = std::conditional_t<std::is_same_v<Value, double>, double,
                                 std::conditional_t<std::is_same_v<Value, std::int32_t>, std::int64_t, core::i128>>;
 
-/// Value of a pixel, from the samples that luma is made of; of integers less the type's lowest, which no measure sees.
+/// Value of a code; of integers less the type's lowest, which no difference of values shows.
 template <class Sample>
-GPUHIST_HD Value<Sample> value_of(core::Code<Sample> luma) {
+GPUHIST_HD Value<Sample> value_of(core::Code<Sample> code) {
     if constexpr (std::is_same_v<Sample, Half>)
-        return static_cast<std::int64_t>(core::value_of(core::sample_at<Half>(luma)) * 16777216.0);
+        return static_cast<std::int64_t>(core::value_of(core::sample_at<Half>(code)) * 16777216.0);
     else if constexpr (core::is_real<Sample>)
-        return static_cast<double>(core::sample_at<Sample>(luma));
+        return static_cast<double>(core::sample_at<Sample>(code));
     else
-        return static_cast<Value<Sample>>(luma);
+        return static_cast<Value<Sample>>(code);
 }
 
 /// What a value of 1 is in samples.
@@ -51,13 +51,24 @@ inline double unit_of(Depth depth) {
     return depth == Depth::f16 ? 1 / 16777216.0 : 1;
 }
 
-/// Neighborhood of a pixel: three rows, each with the pixel's column at the same place.
+/// Pixels that a measure looks at.
+enum class Reach : std::uint8_t {
+    colors,     ///< the pixel's red, green and blue alone; gray images have none
+    inside,     ///< luma of its neighborhood, at pixels inside the border
+    reflected,  ///< luma of its neighborhood, at all pixels, with the border reflected
+};
+
+/// Pixel and its neighborhood.
 template <class Value>
-struct Neighborhood {
-    const Value *above, *own, *below;
+struct Pixel {
+    const Value* luma[3];    ///< the rows above, at and below it, each with its column at place x
+    const Value* colors[3];  ///< its row: red, green, blue
     std::int64_t x;
 
-    GPUHIST_HD Value operator()(int dx, int dy) const { return (dy < 0 ? above : dy > 0 ? below : own)[x + dx]; }
+    GPUHIST_HD Value operator()(int dx, int dy) const { return luma[1 + dy][x + dx]; }
+    GPUHIST_HD Value red() const { return colors[0][x]; }
+    GPUHIST_HD Value green() const { return colors[1][x]; }
+    GPUHIST_HD Value blue() const { return colors[2][x]; }
 };
 
 /// Sums of a measure's terms, exact: whole numbers of 128 bits, or words of a sum of doubles.
@@ -66,7 +77,7 @@ class Sums {
     Sums(const Measured& found, Depth depth) : found_(found), depth_(depth) {}
 
     std::uint64_t pixels() const { return found_.pixels; }
-    /// Mean of a sum's terms over the valid neighborhoods, in units of samples to a power.
+    /// Mean of a sum's terms over the pixels, in units of samples to a power.
     double mean(int sum, int power) const;
     /// Population variance of terms whose sum, and sum of squares, these are; exact before it is rounded, of floats
     /// the mean of the squares less the square of the mean.

@@ -10,11 +10,11 @@ namespace gpuhist::measures {
 
 struct Noise {
     static constexpr Measure measure = Measure::noise;
-    static constexpr bool inside = true;
+    static constexpr Reach reach = Reach::inside;
     static constexpr int sums = 1;
 
     template <class Value>
-    GPUHIST_HD static void terms(const Neighborhood<Value>& at, Term<Value> (&term)[sums]) {
+    GPUHIST_HD static void terms(const Pixel<Value>& at, Term<Value> (&term)[sums]) {
         const Value value = (at(-1, -1) - 2 * at(0, -1) + at(1, -1)) - 2 * (at(-1, 0) - 2 * at(0, 0) + at(1, 0)) +
                             (at(-1, 1) - 2 * at(0, 1) + at(1, 1));
         term[0] = value < 0 ? -value : value;

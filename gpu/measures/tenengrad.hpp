@@ -7,11 +7,11 @@ namespace gpuhist::measures {
 
 struct Tenengrad {
     static constexpr Measure measure = Measure::sharpness_tenengrad;
-    static constexpr bool inside = false;
+    static constexpr Reach reach = Reach::reflected;
     static constexpr int sums = 1;
 
     template <class Value>
-    GPUHIST_HD static void terms(const Neighborhood<Value>& at, Term<Value> (&term)[sums]) {
+    GPUHIST_HD static void terms(const Pixel<Value>& at, Term<Value> (&term)[sums]) {
         const Value x = (at(1, -1) - at(-1, -1)) + 2 * (at(1, 0) - at(-1, 0)) + (at(1, 1) - at(-1, 1)),
                     y = (at(-1, 1) - at(-1, -1)) + 2 * (at(0, 1) - at(0, -1)) + (at(1, 1) - at(1, -1));
         term[0] = static_cast<Term<Value>>(x) * x + static_cast<Term<Value>>(y) * y;

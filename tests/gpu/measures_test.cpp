@@ -70,9 +70,32 @@ double mean_of(const std::vector<double>& values) {
     return static_cast<double>(sum / static_cast<long double>(values.size()));
 }
 
+/// Population variance.
+double variance_of(std::vector<double> values) {
+    const double mean = mean_of(values);
+    for (double& value : values) value = (value - mean) * (value - mean);
+    return mean_of(values);
+}
+
+/// Colorfulness of the pixels whose luma is not NaN.
+std::optional<double> colorfulness_of(const Raster& image, const cv::Mat& luma) {
+    if (image.channels < 3 || image.samples == Samples::gray_alpha) return std::nullopt;
+    std::vector<double> red_green, yellow_blue;
+    for (int y = 0; y < luma.rows; ++y)
+        for (int x = 0; x < luma.cols; ++x) {
+            if (std::isnan(luma.at<double>(y, x))) continue;
+            red_green.push_back(image.value(x, y, 0) - image.value(x, y, 1));
+            yellow_blue.push_back((image.value(x, y, 0) + image.value(x, y, 1)) / 2 - image.value(x, y, 2));
+        }
+    if (red_green.empty()) return std::nullopt;
+    return std::sqrt(variance_of(red_green) + variance_of(yellow_blue)) +
+           0.3 * std::hypot(mean_of(red_green), mean_of(yellow_blue));
+}
+
 /// Numbers by OpenCV, in the order of the enumeration; none where no neighborhood is valid.
-std::vector<std::optional<double>> expected(const cv::Mat& luma) {
+std::vector<std::optional<double>> expected(const Raster& image, const cv::Mat& luma) {
     std::vector<std::optional<double>> numbers(std::size(all_measures));
+    numbers[3] = colorfulness_of(image, luma);
     if (luma.rows < 3 || luma.cols < 3) return numbers;
     cv::Mat laplacian, x, y, noise;
     cv::Laplacian(luma, laplacian, CV_64F);
@@ -80,11 +103,9 @@ std::vector<std::optional<double>> expected(const cv::Mat& luma) {
     cv::Sobel(luma, y, CV_64F, 0, 1);
     const double kernel[] = {1, -2, 1, -2, 4, -2, 1, -2, 1};
     cv::filter2D(luma, noise, CV_64F, cv::Mat(3, 3, CV_64F, const_cast<double*>(kernel)));
-    std::vector<double> edges = valid_of(laplacian, luma, false);
+    const std::vector<double> edges = valid_of(laplacian, luma, false);
     if (!edges.empty()) {
-        const double mean = mean_of(edges);
-        for (double& value : edges) value = (value - mean) * (value - mean);
-        numbers[0] = mean_of(edges);
+        numbers[0] = variance_of(edges);
         numbers[1] = mean_of(valid_of(x.mul(x) + y.mul(y), luma, false));
     }
     const std::vector<double> magnitudes = valid_of(cv::abs(noise), luma, true);
@@ -92,15 +113,17 @@ std::vector<std::optional<double>> expected(const cv::Mat& luma) {
     return numbers;
 }
 
-void expect_numbers(const Analysis& found, const cv::Mat& luma) {
-    const auto numbers = expected(luma);
+void expect_numbers(const Analysis& found, const Raster& image, const cv::Mat& luma) {
+    const auto numbers = expected(image, luma);
     ASSERT_EQ(found.measured.size(), numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         SCOPED_TRACE(all_measures[i].name);
         EXPECT_EQ(found.measured[i].measure, all_measures[i].measure);
         const auto number = number_of(found.measured, all_measures[i].measure, found.depth);
         ASSERT_EQ(number.has_value(), numbers[i].has_value());
-        if (number) EXPECT_NEAR(*number, *numbers[i], 1e-12 * std::abs(*numbers[i]));
+        if (number) {
+            EXPECT_NEAR(*number, *numbers[i], 1e-12 * std::abs(*numbers[i]));
+        }
     }
 }
 
@@ -127,7 +150,7 @@ TEST_P(MeasuresTest, are_those_of_opencv_in_images_of_every_depth) {
                 }
                 const AnalysisRequest request = quality();
                 const Analysis found = engine->analyze(image.view(), request);
-                expect_numbers(found, luma_of(image));
+                expect_numbers(found, image, luma_of(image));
                 Analysis counts = found;
                 counts.measured.clear();
                 EXPECT_EQ(counts, engine->analyze(image.view())) << "measures change the counts";
@@ -175,7 +198,7 @@ TEST_P(MeasuresTest, leave_neighborhoods_of_excluded_samples_out) {
                                     if (by_mask || by_alpha || (nodata && image.value(x, y, channels > 1 ? 1 : 0) == 3))
                                         luma.at<double>(y, x) = std::nan("");
                                 }
-                            expect_numbers(engine->analyze(view, request), luma);
+                            expect_numbers(engine->analyze(view, request), image, luma);
                         }
 }
 
@@ -191,7 +214,7 @@ TEST_P(MeasuresTest, of_weighted_pixels_leave_transparent_ones_out) {
             if (image.value(x, y, 3) == 0) luma.at<double>(y, x) = std::nan("");
     const Analysis found = engine->analyze(image.view(), request);
     EXPECT_TRUE(found.weighted);
-    expect_numbers(found, luma);
+    expect_numbers(found, image, luma);
 }
 
 TEST_P(MeasuresTest, of_strips_are_those_of_the_whole) {
@@ -234,7 +257,7 @@ TEST_P(MeasuresTest, of_gray_with_alpha_are_those_of_the_gray) {
             for (int c = 0; c < 3; ++c) image.set(x, y, c, gray);
             image.set(x, y, 3, x % 5);
         }
-    expect_numbers(engine->analyze(image.view(), quality()), luma_of(image));
+    expect_numbers(engine->analyze(image.view(), quality()), image, luma_of(image));
 }
 
 TEST_P(MeasuresTest, come_with_copies_and_of_colors_with_bands_but_not_of_bands) {
@@ -244,11 +267,11 @@ TEST_P(MeasuresTest, come_with_copies_and_of_colors_with_bands_but_not_of_bands)
     normalization.joint = false;
     Analysis found;
     engine->normalize(image.view(), quality(), normalization, copy.mutable_view(), found);
-    expect_numbers(found, luma_of(image));
+    expect_numbers(found, image, luma_of(image));
 
     Raster bands = raster(Depth::u8, 5, Fill::bits);
     bands.samples = Samples::color_bands;
-    expect_numbers(engine->analyze(bands.view(), quality()), luma_of(bands));
+    expect_numbers(engine->analyze(bands.view(), quality()), bands, luma_of(bands));
     bands.samples = Samples::bands;
     EXPECT_TRUE(engine->analyze(bands.view(), quality()).measured.empty());
 }
@@ -291,8 +314,9 @@ TEST(Measures, are_a_set_of_words) {
         some.add("blur");
         FAIL();
     } catch (const InvalidArgument& error) {
-        EXPECT_STREQ(error.what(),
-                     "measure 'blur' is none of quality, sharpness_laplacian, sharpness_tenengrad, noise");
+        EXPECT_STREQ(
+            error.what(),
+            "measure 'blur' is none of quality, sharpness_laplacian, sharpness_tenengrad, noise, colorfulness");
     }
 }
 

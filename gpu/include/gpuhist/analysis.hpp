@@ -73,7 +73,7 @@ struct Brightness {
 /// Sums behind a measure's number, see `number_of`: exact, so that they do not depend on the order of summation.
 struct Measured {
     Measure measure{};
-    std::uint64_t pixels = 0;  ///< with a valid neighborhood
+    std::uint64_t pixels = 0;  ///< that have terms in the sums
     /// One per sum of the measure, of terms that are whole numbers, of f16 in units of 2^-24 to the term's power; of
     /// f32 and f64, whose terms are doubles, 35 words each, in units of 2^-1074 and the least significant first.
     std::vector<Int128> sums;

@@ -1,4 +1,5 @@
-/// Measures: numbers of a whole image that depend on where its samples lie, and so do not follow from their counts.
+/// Measures: numbers of a whole image that do not follow from the counts of its samples, since they depend on where
+/// these lie, or on several channels of a pixel together.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace gpuhist {
 enum class Depth : std::uint8_t;
 struct Measured;
 
-/// Measures, each with its formula in one file of gpu/measures. They are of luma, and of gray images of the samples.
-enum class Measure : std::uint8_t { sharpness_laplacian, sharpness_tenengrad, noise };
+/// Measures, each with its formula in one file of gpu/measures.
+enum class Measure : std::uint8_t { sharpness_laplacian, sharpness_tenengrad, noise, colorfulness };
 
 /// Measure's facts, one row of a table: whatever depends on the measure asks here.
 struct MeasureTraits {
@@ -24,8 +25,9 @@ struct MeasureTraits {
     const char* source;      ///< tool whose number it equals
 };
 
-/// A pixel's neighborhood is the 3 x 3 pixels around it. Those with an excluded or non-finite sample are left out, and
-/// those whose number overflows a double. Images under 3 x 3 pixels, and bands, have no measures.
+/// Luma of gray images is their samples. A pixel's neighborhood is the 3 x 3 pixels around it. Pixels with an excluded
+/// or non-finite color are left out, with all neighborhoods that they are in, and so is what overflows a double. Bands
+/// have no measures, images under 3 x 3 pixels none of neighborhoods, and gray ones no colorfulness.
 inline constexpr MeasureTraits all_measures[] = {
     {Measure::sharpness_laplacian, "sharpness_laplacian", "sample value^2",
      "Population variance of luma's Laplacian, 0 1 0 / 1 -4 1 / 0 1 0, with the border reflected (101).",
@@ -35,6 +37,9 @@ inline constexpr MeasureTraits all_measures[] = {
     {Measure::noise, "noise", "sample value",
      "sqrt(pi / 2) sum |N| / (6 n), N luma's 1 -2 1 / -2 4 -2 / 1 -2 1 at the n pixels inside the border (Immerkaer).",
      "scipy.signal.convolve2d"},
+    {Measure::colorfulness, "colorfulness", "sample value",
+     "std of R - G and (R + G) / 2 - B together, + 0.3 of their mean's distance from gray (Hasler, Suesstrunk).",
+     "numpy"},
 };
 
 /// Row of a measure. A value outside the enumeration is not allowed.
@@ -72,7 +77,7 @@ class Measures {
     std::uint32_t bits_ = 0;
 };
 
-/// Number that a measure found in an image of a depth; absent where it is undefined: no valid neighborhood.
+/// Number that a measure found in an image of a depth; absent where it is undefined: it is of no pixel.
 std::optional<double> number_of(const Measured& found, Depth depth);
 
 /// Number of one measure among those that were found; absent too where it was not asked for.
