@@ -148,14 +148,19 @@ void MeasureStrips<Sample>::add_terms(const measures::Pixel<Value>& row, const s
         const auto add = [&](std::int64_t x) {
             measures::Pixel<Value> at = row;
             at.x = x;
-            Term term[sums];
-            Which::terms(at, term);
             if constexpr (real) {
-                for (const double one : term)
-                    if (!std::isfinite(one)) return;
-                for (int i = 0; i < sums; ++i) total.sums[static_cast<std::size_t>(i)].add(term[i], 1);
+                std::pair<int, double> terms[measures::most_terms];
+                int count = 0;
+                bool finite = true;
+                Which::terms(at, [&](int sum, double term) {
+                    terms[count++] = {sum, term};
+                    finite = finite && std::isfinite(term);
+                });
+                if (!finite) return;
+                for (int i = 0; i < count; ++i)
+                    total.sums[static_cast<std::size_t>(terms[i].first)].add(terms[i].second, 1);
             } else {
-                for (int i = 0; i < sums; ++i) part[i] += term[i];
+                Which::terms(at, [&](int sum, Term term) { part[sum] += term; });
             }
             ++pixels;
         };

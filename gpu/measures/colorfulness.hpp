@@ -13,13 +13,13 @@ struct Colorfulness {
     static constexpr Reach reach = Reach::colors;
     static constexpr int sums = 4;
 
-    template <class Value>
-    GPUHIST_HD static void terms(const Pixel<Value>& at, Term<Value> (&term)[sums]) {
+    template <class Value, class Add>
+    GPUHIST_HD static void terms(const Pixel<Value>& at, const Add& add) {
         const Value red_green = at.red() - at.green(), yellow_blue = at.red() + at.green() - 2 * at.blue();  // twice
-        term[0] = red_green;
-        term[1] = static_cast<Term<Value>>(red_green) * red_green;
-        term[2] = yellow_blue;
-        term[3] = static_cast<Term<Value>>(yellow_blue) * yellow_blue;
+        add(0, red_green);
+        add(1, static_cast<Term<Value>>(red_green) * red_green);
+        add(2, yellow_blue);
+        add(3, static_cast<Term<Value>>(yellow_blue) * yellow_blue);
     }
     static double number(const Sums& found) {
         const double red_green = found.mean(0, 1), yellow_blue = found.mean(2, 1) / 2;

@@ -10,11 +10,11 @@ struct Laplacian {
     static constexpr Reach reach = Reach::reflected;
     static constexpr int sums = 2;
 
-    template <class Value>
-    GPUHIST_HD static void terms(const Pixel<Value>& at, Term<Value> (&term)[sums]) {
+    template <class Value, class Add>
+    GPUHIST_HD static void terms(const Pixel<Value>& at, const Add& add) {
         const Value value = at(-1, 0) + at(1, 0) + at(0, -1) + at(0, 1) - 4 * at(0, 0);
-        term[0] = value;
-        term[1] = static_cast<Term<Value>>(value) * value;
+        add(0, value);
+        add(1, static_cast<Term<Value>>(value) * value);
     }
     static double number(const Sums& found) { return found.variance(0, 1); }
 };

@@ -4,7 +4,7 @@
 //   measure         its value of the enumeration
 //   reach           the pixels that it looks at, for each pixel that has terms
 //   sums            the number of its sums
-//   terms(at, term) sets the terms of one pixel, one per sum. For host and device
+//   terms(at, add)  calls add(sum, term) for the terms of one pixel, at most `most_terms`. For host and device
 //   number(found)   the measure's number, from its sums. Host
 // and an entry in gpu/measures/list.hpp.
 #pragma once
@@ -50,6 +50,9 @@ GPUHIST_HD Value<Sample> value_of(core::Code<Sample> code) {
 inline double unit_of(Depth depth) {
     return depth == Depth::f16 ? 1 / 16777216.0 : 1;
 }
+
+/// Terms of a pixel at most.
+inline constexpr int most_terms = 8;
 
 /// Pixels that a measure looks at.
 enum class Reach : std::uint8_t {

@@ -13,11 +13,11 @@ struct Noise {
     static constexpr Reach reach = Reach::inside;
     static constexpr int sums = 1;
 
-    template <class Value>
-    GPUHIST_HD static void terms(const Pixel<Value>& at, Term<Value> (&term)[sums]) {
+    template <class Value, class Add>
+    GPUHIST_HD static void terms(const Pixel<Value>& at, const Add& add) {
         const Value value = (at(-1, -1) - 2 * at(0, -1) + at(1, -1)) - 2 * (at(-1, 0) - 2 * at(0, 0) + at(1, 0)) +
                             (at(-1, 1) - 2 * at(0, 1) + at(1, 1));
-        term[0] = value < 0 ? -value : value;
+        add(0, value < 0 ? -value : value);
     }
     static double number(const Sums& found) {
         constexpr double half_pi = 1.57079632679489661923;

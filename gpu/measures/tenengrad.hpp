@@ -10,11 +10,11 @@ struct Tenengrad {
     static constexpr Reach reach = Reach::reflected;
     static constexpr int sums = 1;
 
-    template <class Value>
-    GPUHIST_HD static void terms(const Pixel<Value>& at, Term<Value> (&term)[sums]) {
+    template <class Value, class Add>
+    GPUHIST_HD static void terms(const Pixel<Value>& at, const Add& add) {
         const Value x = (at(1, -1) - at(-1, -1)) + 2 * (at(1, 0) - at(-1, 0)) + (at(1, 1) - at(-1, 1)),
                     y = (at(-1, 1) - at(-1, -1)) + 2 * (at(0, 1) - at(0, -1)) + (at(1, 1) - at(1, -1));
-        term[0] = static_cast<Term<Value>>(x) * x + static_cast<Term<Value>>(y) * y;
+        add(0, static_cast<Term<Value>>(x) * x + static_cast<Term<Value>>(y) * y);
     }
     static double number(const Sums& found) { return found.mean(0, 2); }
 };
