@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;  // that is written
 using ReadJson = nlohmann::json;
 
-constexpr std::uint64_t format_number = 10;
+constexpr std::uint64_t version = 10;
 
 IoError no_checkpoint(const fs::path& path, const std::string& what) {
     return IoError(path.string() + ": not a checkpoint of this program (" + what +
@@ -38,7 +38,7 @@ std::optional<Lines> read_lines(const fs::path& path) {
     // Another version may have no checksum, so its number is looked at before.
     const std::string start = "{\"gpuhist_journal\":";
     if (head.compare(0, start.size(), start) != 0) throw no_checkpoint(path, "it begins otherwise");
-    if (head.compare(start.size(), std::to_string(format_number).size() + 1, std::to_string(format_number) + ',') != 0)
+    if (head.compare(start.size(), std::to_string(version).size() + 1, std::to_string(version) + ',') != 0)
         throw no_checkpoint(path, "another version");
     Lines lines{{}, text.substr(head_bytes)};
     try {
@@ -60,7 +60,7 @@ Json extent_value(const Extent& extent) {
 }  // namespace
 
 void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const io::FrequencyFile& frequencies) {
-    Json head{{"gpuhist_journal", format_number},
+    Json head{{"gpuhist_journal", version},
               {"pass", checkpoint.pass},
               {"complete", checkpoint.complete},
               {"inputs", checkpoint.inputs},
