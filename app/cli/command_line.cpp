@@ -207,7 +207,7 @@ std::optional<int> parse_once(Words words, CommandLine& line, std::set<std::stri
     } catch (const CLI::CallForHelp&) {
         return print(app.help(line.command == Command::run ? "" : "gpuhist"));
     } catch (const CLI::CallForVersion&) {
-        return print(version());
+        return print(version_text());
     }
     const auto sources = apply_settings(grammar, app, dropped);
     try {

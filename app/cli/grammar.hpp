@@ -54,6 +54,6 @@ std::string help_footer(const Grammar& grammar);
 std::string rules();  ///< of files, interruption, variables, exit codes
 std::string completion(Grammar& grammar, const std::string& shell);
 std::string manual(Grammar& grammar);
-std::string version();
+std::string version_text();
 
 }  // namespace gpuhist::app

@@ -66,7 +66,7 @@ std::string help_footer(const Grammar& grammar) {
            rules();
 }
 
-std::string version() {
+std::string version_text() {
     std::string text = "gpuhist " + std::string(gpuhist::version());
     if (*build::commit) text += std::string(" (commit ") + build::commit + ")";
     const auto line = [&](const std::string& name, const std::string& value) {

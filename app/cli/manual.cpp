@@ -9,7 +9,7 @@ namespace gpuhist::app {
 namespace {
 
 /// Text that roff leaves as it is.
-std::string escaped(const std::string& text) {
+std::string roff_escaped(const std::string& text) {
     std::string out;
     bool begins = true;
     for (const char c : text) {
@@ -33,11 +33,11 @@ std::string in_one_line(std::string text) {
 
 /// An entry: what it is about in bold, then what it says.
 std::string entry(const std::string& head, const std::string& text) {
-    return ".TP\n" + head + '\n' + escaped(in_one_line(text)) + '\n';
+    return ".TP\n" + head + '\n' + roff_escaped(in_one_line(text)) + '\n';
 }
 
 std::string bold(const std::string& text) {
-    return "\\fB" + escaped(text) + "\\fR";
+    return "\\fB" + roff_escaped(text) + "\\fR";
 }
 
 std::string option_entry(const CLI::App& app, const CLI::Option& option) {
@@ -45,7 +45,7 @@ std::string option_entry(const CLI::App& app, const CLI::Option& option) {
     for (const std::string& name : option.get_snames()) head += bold("-" + name) + ", ";
     for (const std::string& name : option.get_lnames()) head += bold("--" + name) + ", ";
     head.erase(head.size() - 2);
-    if (!is_switch(option)) head += " \\fI" + escaped(option.get_type_name()) + "\\fR";
+    if (!is_switch(option)) head += " \\fI" + roff_escaped(option.get_type_name()) + "\\fR";
     std::string text = option.get_description();
     if (is_settable(option)) text += ". " + variable_of(key_of(app, option));
     return entry(head, text);
@@ -62,7 +62,7 @@ std::string options_of(const CLI::App& app, const std::string& group) {
 std::string paragraphs(const std::string& text) {
     std::istringstream lines(text);
     std::string out;
-    for (std::string line; std::getline(lines, line);) out += line.empty() ? ".PP\n" : escaped(line) + '\n';
+    for (std::string line; std::getline(lines, line);) out += line.empty() ? ".PP\n" : roff_escaped(line) + '\n';
     return out;
 }
 
@@ -75,7 +75,7 @@ std::string manual(Grammar& grammar) {
                        "\" \"User Commands\"\n.SH NAME\ngpuhist \\- measure images: histograms, statistics, "
                        "normalized copies\n.SH SYNOPSIS\n\\fBgpuhist\\fR [\\fIOPTION\\fR]... \\fIINPUT\\fR...\n";
     for (const Grammar::Entry& command : grammar.commands) {
-        text += ".br\n\\fBgpuhist " + escaped(command.name()) + "\\fR";
+        text += ".br\n\\fBgpuhist " + roff_escaped(command.name()) + "\\fR";
         for (const CLI::Option* option : command.app->get_options())
             if (option->nonpositional() && !option->get_group().empty() && is_settable(*option)) {
                 text += " [\\fIOPTION\\fR]...";
@@ -85,7 +85,7 @@ std::string manual(Grammar& grammar) {
             if (option->get_positional()) text += " \\fI" + option->get_name() + "\\fR";
         text += '\n';
     }
-    text += ".SH DESCRIPTION\n" + escaped(run.get_description()) + '\n';
+    text += ".SH DESCRIPTION\n" + roff_escaped(run.get_description()) + '\n';
     for (const CLI::Option* option : run.get_options())
         if (option->get_positional()) text += entry("\\fI" + option->get_name() + "\\fR", option->get_description());
     text += ".SH OPTIONS\n";
@@ -94,7 +94,7 @@ std::string manual(Grammar& grammar) {
             text += ".SS " + group + '\n' + options;
     text += ".SH COMMANDS\nA command is the first word; a file of its name is ./NAME.\n";
     for (const Grammar::Entry& command : grammar.commands) {
-        text += ".SS " + escaped(command.name()) + '\n' + escaped(command.app->get_description()) + ".\n";
+        text += ".SS " + roff_escaped(command.name()) + '\n' + roff_escaped(command.app->get_description()) + ".\n";
         for (const std::string& group : command.app->get_groups()) text += options_of(*command.app, group);
         if (const std::string footer = command.app->get_footer(); !footer.empty()) text += ".PP\n" + paragraphs(footer);
     }
