@@ -1,5 +1,4 @@
-// Colorfulness: D. Hasler, S. Suesstrunk, "Measuring Colourfulness in Natural Images", Human Vision and Electronic
-// Imaging VIII (2003).
+// Colorfulness after D. Hasler and S. Suesstrunk, in Human Vision and Electronic Imaging VIII (2003).
 #pragma once
 
 #include <cmath>
