@@ -62,10 +62,7 @@ class PlannedEngine final : public Engine {
     static bool is_direct(const Job& job) { return plan::is_direct(job.image, job.request, plan::copy_of(job)); }
 
     void run_one(Job job) {
-        if (is_direct(job))
-            run_direct(&job, 1);
-        else
-            walk(job);
+        is_direct(job) ? run_direct(&job, 1) : walk(job);
         if (job.error) std::rethrow_exception(job.error);
     }
 

@@ -54,10 +54,7 @@ void refuse_strips(const ImageView& image, const AnalysisRequest& request, const
 
 void refuse(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
             const Abilities& abilities) {
-    if (rows == Rows::whole)
-        core::validate(image);
-    else
-        core::validate_sides(image);
+    rows == Rows::whole ? core::validate(image) : core::validate_sides(image);
     core::validate(request);
     if (copy) core::validate(*copy);
     if (rules::weighs(request)) {
