@@ -1,13 +1,11 @@
 /// The module gpuhist._native: what the package is made of.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "bind.hpp"
@@ -73,12 +71,12 @@ NB_MODULE(_native, module) {
     module.def(
         "depths",
         [] {
-            std::vector<std::pair<std::string, bool>> list;
+            std::vector<std::tuple<std::string, std::string, std::size_t, bool>> list;
             for (const DepthTraits& traits : all_depths)
-                list.emplace_back(traits.name, traits.counting != Counting::sorted);
+                list.emplace_back(traits.name, traits.array_type, traits.bytes, traits.counting != Counting::sorted);
             return list;
         },
-        "Depths, and whether StreamAnalyzer measures them.");
+        "Depths: the type of arrays, the bytes of a sample, and whether StreamAnalyzer measures them.");
     module.def("engines", [] {
         std::vector<std::tuple<std::string, bool, std::string>> list;
         for (const EngineInfo& engine : engines()) list.emplace_back(engine.name, engine.available, engine.description);

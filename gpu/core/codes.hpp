@@ -22,15 +22,11 @@ using UnsignedOf = std::conditional_t<
 template <class Sample>
 using Code = UnsignedOf<sizeof(Sample)>;
 
-/// Verdict on a sample's type: whether it is IEEE numbers.
-template <class Sample>
-inline constexpr bool is_real = std::is_floating_point_v<Sample> || std::is_same_v<Sample, Half>;
-
 /// Real number as a sample of a floating type: rounded once.
 template <class Out>
 Out rounded_to(double v) {
-    if constexpr (std::is_same_v<Out, Half>)
-        return to_half(v);
+    if constexpr (is_narrow<Out>)
+        return narrowed<Out>(v);
     else
         return static_cast<Out>(v);
 }
@@ -74,22 +70,21 @@ GPUHIST_HD inline Code<Sample> code_of(Sample sample) {
     }
 }
 
-/// Codes of the infinite numbers: finite ones lie between.
+/// Codes of the infinite numbers: finite ones lie between, NaN beyond. Integers have none of these.
 template <class Sample>
-inline constexpr Code<Sample> minus_infinity_code = 0;
-template <>
-inline constexpr std::uint16_t minus_infinity_code<Half> = 0x03FF;
-template <>
-inline constexpr std::uint32_t minus_infinity_code<float> = 0x007FFFFF;
-template <>
-inline constexpr std::uint64_t minus_infinity_code<double> = 0x000FFFFFFFFFFFFF;
+inline constexpr auto minus_infinity_code = static_cast<Code<Sample>>((Code<Sample>{1} << fraction_digits<Sample>)-1);
 template <class Sample>
-inline constexpr Code<Sample> plus_infinity_code = static_cast<Code<Sample>>(~minus_infinity_code<Sample>);
+inline constexpr auto plus_infinity_code = static_cast<Code<Sample>>(~minus_infinity_code<Sample>);
+
+/// Code of the quiet NaN that stands for excluded samples.
+template <class Sample>
+inline constexpr auto nan_code = static_cast<Code<Sample>>(plus_infinity_code<Sample> +
+                                                           (Code<Sample>{1} << (fraction_digits<Sample> - 1)));
 
 /// Value of a sample: exact, since none has more digits than a double.
 template <class Sample>
 GPUHIST_HD inline double value_of(Sample sample) {
-    if constexpr (std::is_same_v<Sample, Half>)
+    if constexpr (is_narrow<Sample>)
         return to_float(sample);
     else
         return static_cast<double>(sample);
@@ -104,6 +99,14 @@ constexpr Depth depth_of() {
             if constexpr (std::is_same_v<decltype(sample), Sample>) found = traits.depth;
         });
     return found;
+}
+
+/// Dispatch on a depth whose samples are sorted: calls `function` with a value of its sample type.
+template <class Function>
+void with_sorted(Depth depth, const Function& function) {
+    with_depth(depth, [&](auto sample) {
+        if constexpr (traits_of(depth_of<decltype(sample)>()).counting == Counting::sorted) function(sample);
+    });
 }
 
 /// Value of a depth's code.

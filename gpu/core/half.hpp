@@ -1,15 +1,32 @@
-// Half precision: exact to float and double, and back with one rounding, to the nearest, ties to even.
+// Floats narrower than the language's: exact to float and double, and back with one rounding, to the nearest, ties to
+// even. All that is known of such a type stands here.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "core/portable.hpp"
 #include "gpuhist/image.hpp"
 
 namespace gpuhist::core {
+
+/// Binary digits of a float type behind the point; 0: the type is whole numbers.
+template <class Sample>
+inline constexpr int fraction_digits = std::is_floating_point_v<Sample> ? std::numeric_limits<Sample>::digits - 1 : 0;
+template <>
+inline constexpr int fraction_digits<Half> = 10;
+
+/// Verdict on a sample's type: whether it is IEEE numbers.
+template <class Sample>
+inline constexpr bool is_real = fraction_digits<Sample> > 0;
+
+/// Verdict on a sample's type: whether it is IEEE numbers that the language does not compute with.
+template <class Sample>
+inline constexpr bool is_narrow = is_real<Sample> && !std::is_floating_point_v<Sample>;
 
 /// Float of the same value. A loop over it is vectorized.
 GPUHIST_HD inline float to_float(Half half) {
@@ -27,8 +44,13 @@ GPUHIST_HD inline float to_float(Half half) {
     return value;
 }
 
-/// Half nearest to a float; infinite from 65520 on.
-GPUHIST_HD inline Half to_half(float value) {
+/// Narrow float nearest to a float.
+template <class Narrow>
+GPUHIST_HD Narrow narrowed(float value);
+
+/// Half: infinite from 65520 on.
+template <>
+GPUHIST_HD inline Half narrowed<Half>(float value) {
     std::uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     const std::uint32_t sign = bits >> 16 & 0x8000u, magnitude = bits & 0x7FFFFFFFu;
@@ -47,15 +69,16 @@ GPUHIST_HD inline Half to_half(float value) {
     return {static_cast<std::uint16_t>(half | sign)};
 }
 
-/// Half nearest to a double. What lies between is rounded once: to a float that is odd in its last digit where it is
-/// not exact, and from that.
-inline Half to_half(double value) {
+/// Narrow float nearest to a double. What lies between is rounded once: to a float that is odd in its last digit where
+/// it is not exact, and from that.
+template <class Narrow>
+Narrow narrowed(double value) {
     const auto single = static_cast<float>(value);
     const double rounded = single;
-    if (rounded == value || value != value) return to_half(single);
+    if (rounded == value || value != value) return narrowed<Narrow>(single);
     auto bits = std::bit_cast<std::uint32_t>(single);
     if (std::fabs(rounded) > std::fabs(value)) --bits;  // toward zero
-    return to_half(std::bit_cast<float>(bits | 1));
+    return narrowed<Narrow>(std::bit_cast<float>(bits | 1));
 }
 
 }  // namespace gpuhist::core

@@ -27,13 +27,13 @@ GPUHIST_HD constexpr double luma(double red, double green, double blue) {
     return (0.299 * red + 0.587 * green) + 0.114 * blue;
 }
 
-/// Code of luma from the codes of colors. Of integers it is luma of the codes, since the weights add up to 1; of f16
-/// luma in float, rounded.
+/// Code of luma from the codes of colors. Of integers it is luma of the codes, since the weights add up to 1; of
+/// narrow floats luma in float, rounded.
 template <class Sample>
 GPUHIST_HD inline Code<Sample> luma_code(Code<Sample> red, Code<Sample> green, Code<Sample> blue) {
-    if constexpr (std::is_same_v<Sample, Half>) {
-        const auto value = [](std::uint16_t code) { return to_float(sample_at<Half>(code)); };
-        return code_of(to_half(luma(value(red), value(green), value(blue))));
+    if constexpr (is_narrow<Sample>) {
+        const auto value = [](Code<Sample> code) { return to_float(sample_at<Sample>(code)); };
+        return code_of(narrowed<Sample>(luma(value(red), value(green), value(blue))));
     } else if constexpr (is_real<Sample>) {
         return code_of(luma(sample_at<Sample>(red), sample_at<Sample>(green), sample_at<Sample>(blue)));
     } else if constexpr (sizeof(Sample) <= 2) {

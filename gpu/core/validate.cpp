@@ -63,11 +63,14 @@ void validate(const ImageView& image, const AnalysisRequest& request) {
     validate(request);
 }
 
+void validate_labels(Depth depth, const char* what) {
+    if (depth != Depth::u8 && depth != Depth::u16 && depth != Depth::u32 && depth != Depth::s32)
+        refuse(std::string(what) + " of " + to_string(depth) + ": u8, u16, u32, or s32 that is not negative");
+}
+
 void validate_labels(const ImageView& image, const ImageView& labels) {
     validate(labels);
-    if (labels.depth != Depth::u8 && labels.depth != Depth::u16 && labels.depth != Depth::u32 &&
-        labels.depth != Depth::s32)
-        refuse(std::string("labels of ") + to_string(labels.depth) + ": u8, u16, u32, or s32 that is not negative");
+    validate_labels(labels.depth, "labels");
     if (labels.channels != 1) refuse("labels of " + std::to_string(labels.channels) + " channels: one is wanted");
     if (labels.width != image.width || labels.height != image.height)
         refuse("labels of " + std::to_string(labels.width) + " x " + std::to_string(labels.height) +
@@ -98,14 +101,6 @@ void validate_output(const ImageView& image, Depth depth, const MutableImageView
         refuse(std::string("output view: it must have the input's width, height, channels and order, and depth ") +
                to_string(depth));
     if (output.memory != image.memory) refuse("output view: it must lie in the same memory as the input");
-}
-
-void validate_output(const ImageView& image, const Normalization& normalization, const MutableImageView& output) {
-    const Depth depth = normalized_depth(image.depth, normalization.mode);
-    if (normalized_depth(image.depth, normalization) != depth)
-        refuse(std::string("copy of depth ") + to_string(*normalization.depth) +
-               ": only an engine makes it, here it is " + to_string(depth));
-    validate_output(image, depth, output);
 }
 
 }  // namespace gpuhist::core

@@ -16,6 +16,8 @@ void validate_sides(const ImageView& image);
 void validate_swept(const ImageView& image);
 /// `request` must be one for `image`; both are checked.
 void validate(const ImageView& image, const AnalysisRequest& request);
+/// `depth` must be one that labels have; `what` they are.
+void validate_labels(Depth depth, const char* what);
 /// `labels` must be a label map for a valid image: one channel of its size, of a depth that labels have.
 void validate_labels(const ImageView& image, const ImageView& labels);
 void validate(const Normalization& normalization);
@@ -24,8 +26,6 @@ void validate(const Range& range);
 void validate_kept(const ImageView& image, const Normalization& normalization);
 /// `output` must be a copy of `image` of this depth.
 void validate_output(const ImageView& image, Depth depth, const MutableImageView& output);
-/// `output` must be what the mode itself writes for `image`, and no other depth may be asked for.
-void validate_output(const ImageView& image, const Normalization& normalization, const MutableImageView& output);
 
 inline constexpr std::uint32_t max_bins = 1u << 24;
 

@@ -62,8 +62,7 @@ class PlannedEngine final : public Engine {
     static bool is_direct(const Job& job) { return plan::is_direct(job.image, job.request, plan::copy_of(job)); }
 
     void run_one(Job job) {
-        if (!is_direct(job)) return walk(job);
-        run_direct(&job, 1);
+        is_direct(job) ? run_direct(&job, 1) : walk(job);
         if (job.error) std::rethrow_exception(job.error);
     }
 
@@ -71,6 +70,14 @@ class PlannedEngine final : public Engine {
 
     /// Has the executor do jobs, many at a time, and writes the copies that it does not make.
     void run_direct(Job* jobs, std::size_t count) {
+        for (Job* job = jobs; job != jobs + count; ++job) {
+            try {
+                job->error = nullptr;
+                validate(*job);
+            } catch (...) {
+                job->error = std::current_exception();
+            }
+        }
         if (std::none_of(jobs, jobs + count, [&](const Job& job) { return lacks_copy(job); }))
             return workshop_.own().run(jobs, count);
         for (std::size_t end = 0, begin = 0; begin < count; begin = end) {
@@ -89,10 +96,12 @@ class PlannedEngine final : public Engine {
     }
 
     void validate(const Job& job) const {
-        core::validate(job.image, job.request);
-        core::validate(*job.normalization);
         plan::refuse(job.image, job.request, plan::copy_of(job), plan::Rows::whole, workshop_.abilities());
-        core::validate_output(job.image, normalized_depth(job.image.depth, *job.normalization), job.output);
+        validate_output(job);
+    }
+    static void validate_output(const Job& job) {
+        if (job.normalization)
+            core::validate_output(job.image, normalized_depth(job.image.depth, *job.normalization), job.output);
     }
 
     /// Has the executor do what it can of the jobs: of f32 the copy in f32, of others the analysis; and finishes them.
@@ -101,15 +110,10 @@ class PlannedEngine final : public Engine {
         std::vector<Job*> asked;
         std::size_t floats = 0;
         for (Job* job = jobs; job != jobs + count; ++job) {
-            try {
-                job->error = nullptr;
-                if (lacks_copy(*job)) validate(*job);
-                able.push_back(lacks_copy(*job) ? able_job(*job) : *job);
-                asked.push_back(job);
-                if (needs_floats(*job)) floats += samples_of(*job);
-            } catch (const InvalidArgument&) {
-                job->error = std::current_exception();
-            }
+            if (job->error) continue;
+            able.push_back(lacks_copy(*job) ? able_job(*job) : *job);
+            asked.push_back(job);
+            if (needs_floats(*job)) floats += samples_of(*job);
         }
         if (floats > floats_capacity_) {
             floats_.reset();
@@ -156,11 +160,11 @@ class PlannedEngine final : public Engine {
 
     // ---- jobs of several passes, or with excluded samples -------------------------------------------------------
 
-    void walk(const Job& job) {
+    void walk(Job& job) {
         const Normalization* const copy = plan::copy_of(job);
         plan::Plan plan = plan::make_plan(job.image, job.request, copy, plan::Rows::whole, workshop_.abilities());
-        if (copy) core::validate_output(job.image, normalized_depth(job.image.depth, *copy), job.output);
-        if (plan.copy == plan::Copy::executor) return run_by_executor(job);
+        validate_output(job);
+        if (plan.copy == plan::Copy::executor) return workshop_.own().run(&job, 1);
         const bool findings = plan.copy == plan::Copy::findings, bands = plan.copy == plan::Copy::bands;
         cpu::Part kept;
         ImageView image = job.image;  // as it is before a copy is written over it
@@ -173,12 +177,6 @@ class PlannedEngine final : public Engine {
         while (walk.end_pass());
         if (findings) walk.copy(image, job.output);
         if (bands) copy_bands(walk.plan(), image, *copy, job.output);
-    }
-
-    /// Has the executor analyze and copy an image in device memory, excluded samples included.
-    void run_by_executor(Job job) {
-        workshop_.own().run(&job, 1);
-        if (job.error) std::rethrow_exception(job.error);
     }
 
     /// Copies bands, each as a gray image, or all samples together as one.

@@ -2,7 +2,6 @@
 
 #include "gpuhist/stream.hpp"
 
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -15,15 +14,20 @@ namespace gpuhist {
 namespace {
 
 void require(const StreamPlan& plan) {
-    if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
-        throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
-    if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
-    plan::refuse_depth(plan.depth, plan.normalize, plan::stream_abilities);
+    plan::refuse_plan(plan.channels, plan.depth, plan.normalize, plan::stream_abilities);
     AnalysisRequest request;
     request.bins = plan.bins;
     core::validate(request);
-    const std::string why = cuda::why_unavailable(plan.gpu);
-    if (!why.empty()) throw EngineUnavailable("stream analyzer: " + why);
+    cuda::require_gpu(plan::stream_abilities.name, plan.gpu);
+}
+
+void validate(const cuda::Views& views, const AnalysisRequest& request, const Normalization* copy) {
+    if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
+    for (std::int64_t i = 0; i < views.count; ++i) {
+        const ImageView& image = views.images[i];
+        plan::refuse(image, request, copy, plan::Rows::whole, plan::stream_abilities);
+        if (copy) core::validate_output(image, normalized_depth(image.depth, *copy), views.outputs[i]);
+    }
 }
 
 }  // namespace
@@ -34,13 +38,13 @@ class StreamAnalyzer::Implementation : public cuda::Analyzer {
 
     void enqueue(const BatchView& batch, const MutableBatchView* output, const AnalysisRequest& request,
                  const Normalization* normalization, void* results, cudaStream_t stream) {
-        cuda::validate({&batch.first, output ? &output->first : nullptr, 1}, request, normalization);
+        validate({&batch.first, output ? &output->first : nullptr, 1}, request, normalization);
         const cuda::CurrentDevice current(plan().gpu);
         Analyzer::enqueue(batch, output, request, normalization, results, stream);
     }
     void enqueue(const cuda::Views& views, const AnalysisRequest& request, const Normalization* normalization,
                  void* results, cudaStream_t stream) {
-        cuda::validate(views, request, normalization);
+        validate(views, request, normalization);
         const cuda::CurrentDevice current(plan().gpu);
         Analyzer::enqueue(views, request, normalization, results, stream);
     }

@@ -2,13 +2,13 @@
 
 #include "gpuhist/stream_regions.hpp"
 
-#include <iterator>
 #include <string>
 
 #include "core/validate.hpp"
 #include "cuda/host/analyzer.hpp"
 #include "cuda/host/region_analyzer.hpp"
 #include "gpuhist/error.hpp"
+#include "plan/refusal.hpp"
 #include "rules/rules.hpp"
 
 namespace gpuhist {
@@ -22,12 +22,8 @@ void require_range(const char* what, std::int64_t value, std::int64_t most) {
 }
 
 void require(const RegionPlan& plan) {
-    if (plan.channels != 1 && plan.channels != 3 && plan.channels != 4)
-        throw InvalidArgument("plan of " + std::to_string(plan.channels) + " channels: there are 1, 3 and 4");
-    if (static_cast<std::size_t>(plan.depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
-    if (plan.labels != Depth::u8 && plan.labels != Depth::u16 && plan.labels != Depth::u32 && plan.labels != Depth::s32)
-        throw InvalidArgument(std::string("plan of labels of ") + to_string(plan.labels) +
-                              ": u8, u16, u32, or s32 that is not negative");
+    plan::refuse_plan(plan.channels, plan.depth, false, plan::region_stream_abilities);
+    core::validate_labels(plan.labels, "plan of labels");
     if (static_cast<double>(plan.largest_label) > traits_of(plan.labels).highest)
         throw InvalidArgument("plan of labels up to " + std::to_string(plan.largest_label) + ", which " +
                               to_string(plan.labels) + " does not hold");
@@ -40,8 +36,7 @@ void require(const RegionPlan& plan) {
     require_range("pixels", plan.pixels, most_pixels);
     require_range("images", plan.images, plan.pixels);
     require_range("regions", plan.regions, most_regions);
-    const std::string why = cuda::why_unavailable(plan.gpu);
-    if (!why.empty()) throw EngineUnavailable("stream analyzer of regions: " + why);
+    cuda::require_gpu(plan::region_stream_abilities.name, plan.gpu);
 }
 
 }  // namespace
@@ -56,10 +51,7 @@ class StreamRegionAnalyzer::Implementation : public cuda::RegionAnalyzer {
         cuda::validate(images, "batch");
         cuda::validate(labels, "batch of labels");
         core::validate(image);
-        if (image.depth != plan.depth || image.channels != plan.channels)
-            throw InvalidArgument("image of " + std::to_string(image.channels) + " channels " + to_string(image.depth) +
-                                  ": the analyzer was planned for " + std::to_string(plan.channels) + " channels " +
-                                  to_string(plan.depth));
+        cuda::require_planned(image, plan.channels, plan.depth);
         if (labels.first.depth != plan.labels)
             throw InvalidArgument(std::string("labels of ") + to_string(labels.first.depth) +
                                   ": the analyzer was planned for " + to_string(plan.labels));
@@ -67,8 +59,8 @@ class StreamRegionAnalyzer::Implementation : public cuda::RegionAnalyzer {
         if (labels.images != images.images)
             throw InvalidArgument("batch of " + std::to_string(labels.images) + " label maps for " +
                                   std::to_string(images.images) + " images");
-        if (image.memory != Memory::device || labels.first.memory != Memory::device)
-            throw InvalidArgument("image or labels in host memory: a stream-level analyzer reads device memory");
+        if (labels.first.memory != Memory::device)
+            throw InvalidArgument("labels in host memory: a stream-level analyzer reads device memory");
         if (images.images > plan.images)
             throw InvalidArgument("batch of " + std::to_string(images.images) +
                                   " images: the analyzer was planned for " + std::to_string(plan.images));
@@ -76,9 +68,7 @@ class StreamRegionAnalyzer::Implementation : public cuda::RegionAnalyzer {
             throw InvalidArgument(std::to_string(images.images) + " images of " + std::to_string(image.pixels()) +
                                   " pixels: the analyzer was planned for " + std::to_string(plan.pixels) + " in all");
         if (image.mask && !plan.masks) throw InvalidArgument("image with a mask: the analyzer was not planned for any");
-        if (!results) throw InvalidArgument("results: a null pointer");
-        if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
-            throw InvalidArgument("results are not aligned to 16 bytes");
+        cuda::require_results(results);
         const cuda::CurrentDevice current(plan.gpu);
         RegionAnalyzer::enqueue(images, labels, results, stream);
     }

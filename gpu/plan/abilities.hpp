@@ -70,6 +70,10 @@ inline constexpr Abilities cuda_abilities{
     "engine cuda", every_depth, not_sorted_floats, {Depth::u8, Depth::u16, Depth::f32}, not_in_bins, {}, false, true};
 inline constexpr Abilities stream_abilities{
     "stream analyzer", not_sorted, not_sorted, {Depth::u8, Depth::u16, Depth::f32}, {}, {}, false, true};
+inline constexpr DepthSet depths_of_region_kernels{Depth::u8,  Depth::s8,  Depth::u16, Depth::s16, Depth::u32,
+                                                   Depth::s32, Depth::f16, Depth::f32, Depth::f64};
+inline constexpr Abilities region_stream_abilities{
+    "stream analyzer of regions", depths_of_region_kernels, depths_of_region_kernels, {}, {}, {}, true, true};
 
 /// Statistics of a region that StreamRegionAnalyzer finds, by the names in Statistics::for_each_field.
 inline constexpr std::string_view region_statistics_of_gpu[] = {"channel",

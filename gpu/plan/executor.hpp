@@ -50,7 +50,8 @@ class Executor {
     /// Begins a pass over strips of an image, of which `image` has the sides; null where strips are analyzed one by one
     /// and merged.
     virtual std::unique_ptr<StripAnalysis> begin(const Pass& pass, const ImageView& image, Analysis& result) = 0;
-    /// Does jobs, each in one pass, with their copies. What a job throws is its `error`.
+    /// Does those of valid jobs that have no error, each in one pass, with their copies. What a job throws is its
+    /// `error`.
     virtual void run(Job* jobs, std::size_t count) = 0;
     virtual Classifier& classifier() = 0;
     virtual PartMaker& parts() = 0;

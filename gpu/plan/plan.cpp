@@ -39,15 +39,6 @@ AnalysisRequest without_validity(AnalysisRequest request) {
     return request;
 }
 
-/// Request for an image without alpha, whose samples are weighed afterwards.
-AnalysisRequest without_weights(AnalysisRequest request) {
-    Validity others = *request.validity;
-    others.alpha = AlphaRule::row;
-    others.opaque = 0;
-    request.validity = others == Validity() ? nullptr : std::make_shared<const Validity>(std::move(others));
-    return request;
-}
-
 bool has_bins(const ImageView& image) {
     return traits_of(image.depth).counting == Counting::bins;
 }
@@ -154,6 +145,14 @@ bool needs_luma(const AnalysisRequest& request, const Normalization& copy) {
     return request.luma_histogram || (traits_of(copy.mode).joint_by_luma && copy.joint);
 }
 
+AnalysisRequest without_weights(AnalysisRequest request) {
+    Validity others = *request.validity;
+    others.alpha = AlphaRule::row;
+    others.opaque = 0;
+    request.validity = others == Validity() ? nullptr : std::make_shared<const Validity>(std::move(others));
+    return request;
+}
+
 bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy) {
     return rules::all_valid(image, request) && !is_by_parts(image, copy != nullptr) && !finds_measures(image, request);
 }
@@ -166,17 +165,10 @@ std::vector<Pass> passes_of(const ImageView& image, const rules::ImageRules& rul
 
 Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
                const Abilities& abilities) {
-    if (rows == Rows::whole)
-        core::validate(image);
-    else
-        core::validate_sides(image);
-    core::validate(request);
-    if (copy) core::validate(*copy);
+    refuse(image, request, copy, rows, abilities);
     const bool weighs = rules::weighs(request), weighted = weighs && core::has_alpha(image),
                on_device = image.memory == Memory::device, bins = has_bins(image);
-    if (weighs) rules::validate_weights(image, *request.validity);
     AnalysisRequest asked = weighs && !weighted ? without_weights(request) : request;
-    refuse(image, asked, copy, rows, abilities);
     if (copy) asked.luma_histogram = needs_luma(request, *copy);
     const bool valid = rules::all_valid(image, asked);
     Plan plan{asked, rules::ImageRules(image, asked.validity.get())};

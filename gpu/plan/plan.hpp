@@ -98,6 +98,9 @@ struct Plan {
 /// same can then share a launch.
 bool is_direct(const ImageView& image, const AnalysisRequest& request, const Normalization* copy);
 
+/// Request for an image without alpha, whose samples are weighed afterwards.
+AnalysisRequest without_weights(AnalysisRequest request);
+
 /// Makes the plan of an analysis, and of a copy where `copy` is not null. Pixels matter where rows are whole. Throws
 /// InvalidArgument for what breaks its rules, and what `refuse` throws.
 Plan make_plan(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,

@@ -1,5 +1,6 @@
 #include "plan/refusal.hpp"
 
+#include <iterator>
 #include <string>
 
 #include "core/channels.hpp"
@@ -13,20 +14,26 @@ namespace {
     throw InvalidArgument(what + ": " + why);
 }
 
+void refuse_depth(Depth depth, const Abilities& abilities) {
+    if (!abilities.measures.has(depth))
+        throw UnsupportedDepth(std::string(abilities.name) + ": samples of " + to_string(depth) +
+                               ": an engine measures them");
+}
+
 void refuse_copy(const ImageView& image, const AnalysisRequest& request, const Normalization& copy,
                  const Abilities& abilities) {
     const Depth depth = normalized_depth(image.depth, copy);
-    const std::string of = std::string("normalized copy of ") + to_string(image.depth);
+    const auto of = [&] { return std::string("normalized copy of ") + to_string(image.depth); };
     const bool valid = rules::all_valid(image, request), bands = copies_bands(image, valid);
     if (bands && image.channels > 1 && copy.joint && traits_of(copy.mode).joint_by_luma)
-        throw_refusal(of, std::string(to_string(copy.mode)) +
-                              " of bands together goes by luma, which they do not have; give each its own table");
+        throw_refusal(of(), std::string(to_string(copy.mode)) +
+                                " of bands together goes by luma, which they do not have; give each its own table");
     if (!valid) core::validate_kept(image, copy);
     if (image.memory == Memory::host) return;
     const char* const where = "the image lies in device memory; copy it to the host";
-    if (bands) throw_refusal(of + " bands", where);
-    if (!valid && image.samples != Samples::color) throw_refusal(of + " with alpha and excluded samples", where);
-    if (!abilities.writes(image.depth, copy)) throw_refusal(of + " in " + to_string(depth), where);
+    if (bands) throw_refusal(of() + " bands", where);
+    if (!valid && image.samples != Samples::color) throw_refusal(of() + " with alpha and excluded samples", where);
+    if (!abilities.writes(image.depth, copy)) throw_refusal(of() + " in " + to_string(depth), where);
 }
 
 void refuse_strips(const ImageView& image, const AnalysisRequest& request, const Normalization* copy,
@@ -47,6 +54,14 @@ void refuse_strips(const ImageView& image, const AnalysisRequest& request, const
 
 void refuse(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
             const Abilities& abilities) {
+    rows == Rows::whole ? core::validate(image) : core::validate_sides(image);
+    core::validate(request);
+    if (copy) core::validate(*copy);
+    if (rules::weighs(request)) {
+        rules::validate_weights(image, *request.validity);
+        if (!core::has_alpha(image)) return refuse(image, without_weights(request), copy, rows, abilities);
+    }
+    refuse_depth(image.depth, abilities);
     if (image.memory == Memory::device && !abilities.device_memory)
         throw_refusal(abilities.name, "the image lies in device memory; copy it to the host or use engine cuda");
     if (image.memory == Memory::device && !abilities.finds.contain(request.measures))
@@ -60,10 +75,11 @@ void refuse(const ImageView& image, const AnalysisRequest& request, const Normal
     if (rows == Rows::strips) refuse_strips(image, request, copy, abilities);
 }
 
-void refuse_depth(Depth depth, bool copied, const Abilities& abilities) {
-    if (!abilities.measures.has(depth))
-        throw UnsupportedDepth(std::string(abilities.name) + ": " + to_string(depth) +
-                               " samples are sorted, which an engine does");
+void refuse_plan(int channels, Depth depth, bool copied, const Abilities& abilities) {
+    if (channels != 1 && channels != 3 && channels != 4)
+        throw_refusal("plan of " + std::to_string(channels) + " channels", "there are 1, 3 and 4");
+    if (static_cast<std::size_t>(depth) >= std::size(all_depths)) throw InvalidArgument("plan of unknown depth");
+    refuse_depth(depth, abilities);
     if (copied && !abilities.copies.has(depth))
         throw UnsupportedDepth(
             std::string(abilities.name) + ": normalized copies of " + to_string(depth) + ": it writes those of " +

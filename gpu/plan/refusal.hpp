@@ -9,13 +9,14 @@
 
 namespace gpuhist::plan {
 
-/// Throws InvalidArgument where neither a backend nor the CPU in its place does what is asked of an image, and
-/// UnsupportedDepth for strips of a depth that the backend measures whole. Arguments are checked before.
+/// Throws InvalidArgument for arguments that break their rules, and where neither a backend nor the CPU in its place
+/// does what is asked of an image; UnsupportedDepth for a depth that the backend does not measure, or not in strips.
+/// Pixels matter where rows are whole.
 void refuse(const ImageView& image, const AnalysisRequest& request, const Normalization* copy, Rows rows,
             const Abilities& abilities);
 
-/// Throws UnsupportedDepth where a backend without the CPU behind it does not measure a depth, or, where it is to write
-/// copies, does not copy it.
-void refuse_depth(Depth depth, bool copied, const Abilities& abilities);
+/// Throws InvalidArgument for images that a backend without the CPU behind it does not measure, or, where it is to
+/// write copies, does not copy.
+void refuse_plan(int channels, Depth depth, bool copied, const Abilities& abilities);
 
 }  // namespace gpuhist::plan

@@ -605,18 +605,18 @@ class Kernels {
                 const auto n = static_cast<std::size_t>(part);
                 const DeviceMemory codes(n * sizeof(Code)), sorted(n * sizeof(Code)), starts(n * 4),
                     chunks((static_cast<std::size_t>(cuda::chunks_of(part)) + 2) * 4),
-                    temporary(cuda::sort_temporary<Code>(part));
-                const cuda::SortMemory<Code> memory{codes.as<Code>(),
-                                                    sorted.as<Code>(),
-                                                    starts.as<std::uint32_t>(),
-                                                    chunks.as<std::uint32_t>(),
-                                                    chunks.as<std::uint32_t>() + cuda::chunks_of(part) + 1,
-                                                    temporary.get(),
-                                                    temporary.bytes()};
+                    temporary(cuda::sort_temporary(depth, part));
+                const cuda::SortMemory memory{codes.get(),
+                                              sorted.get(),
+                                              starts.as<std::uint32_t>(),
+                                              chunks.as<std::uint32_t>(),
+                                              chunks.as<std::uint32_t>() + cuda::chunks_of(part) + 1,
+                                              temporary.get(),
+                                              temporary.bytes()};
                 const cuda::SortedRow row{{pixels_.get(), samples, 1, 0}, {}, 1, 0, 0, 0, false};
                 const Timing timing = timer_.sustained(1, [&](cudaStream_t stream, int) {
                     for (std::int64_t begin = 0; begin < samples; begin += part)
-                        cuda::launch_sort<Sample>(row, begin, std::min(part, samples - begin), memory, stream);
+                        cuda::launch_sort(depth, row, begin, std::min(part, samples - begin), memory, stream);
                 });
                 const std::unique_ptr<GpuPeer> cub = make_cub_sort(sizeof(Code), samples, output_.get());
                 const Timing peer = timer_.sustained(

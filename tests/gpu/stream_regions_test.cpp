@@ -86,7 +86,7 @@ Pixels pixels_by(std::int64_t width, std::int64_t height, std::int64_t images, i
 template <class Sample>
 void set(Sample& sample, double value) {
     if constexpr (std::is_same_v<Sample, Half>)
-        sample = core::to_half(static_cast<float>(value));
+        sample = core::narrowed<Half>(static_cast<float>(value));
     else
         sample = static_cast<Sample>(value);
 }

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Layout = Literal["HWC", "CHW", "HW"]
 LayoutOfBatch = Literal[Layout, "NHWC"]
 Order = Literal["RGB", "BGR"]
-_KINDS = {"u": "uint", "s": "int", "f": "float"}
-TYPES = {depth: _KINDS[depth[0]] + depth[1:] for depth, _ in _native.depths()}
+TYPES = {depth: name for depth, name, *_ in _native.depths()}
+_BYTES = {depth: size for depth, _, size, _ in _native.depths()}
 DEPTHS = {"bool": "u8"} | {name: depth for depth, name in TYPES.items()}
 ALL_DEPTHS = tuple(TYPES)
-DEVICE_DEPTHS = tuple(depth for depth, on_device in _native.depths() if on_device)
+DEVICE_DEPTHS = tuple(depth for depth, *_, on_device in _native.depths() if on_device)
 _CODES = {"b": "bool", "u": "uint", "i": "int", "f": "float", "c": "complex", "V": "void"}
 _DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
 _DLPACK_CPU = (1, 3)
@@ -334,7 +334,7 @@ def _not_interleaved(planar: bool) -> str:
 
 
 def bytes_of(depth: str) -> int:
-    return int(depth[1:]) // 8
+    return _BYTES[depth]
 
 
 def empty_like(image: Image, depth: str) -> tuple[Any, Image]:

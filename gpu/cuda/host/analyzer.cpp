@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/codes.hpp"
-#include "core/validate.hpp"
 #include "cuda/host/classifier.hpp"
 #include "cuda/host/test_hooks.hpp"
 #include "cuda/normalize/valid_copy.hpp"
@@ -16,7 +15,6 @@
 #include "gpuhist/error.hpp"
 #include "plan/float_details.hpp"
 #include "plan/plan.hpp"
-#include "plan/refusal.hpp"
 #include "rules/rules.hpp"
 
 namespace gpuhist::cuda {
@@ -43,8 +41,7 @@ auto with_kernels(Depth depth, const Functions&... functions) {
         } else if constexpr (counting == Counting::bins) {
             return all(sample);
         } else {
-            plan::refuse_depth(depth, false, plan::stream_abilities);
-            return decltype(all(std::uint8_t{}))();
+            return decltype(all(std::uint8_t{}))();  // a plan of these is refused
         }
     });
 }
@@ -198,17 +195,19 @@ ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request
     return layout;
 }
 
-void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization) {
-    if (views.count < 0) throw InvalidArgument("a list of " + std::to_string(views.count) + " images");
-    for (std::int64_t i = 0; i < views.count; ++i) {
-        core::validate(views.images[i], request);
-        core::validate_swept(views.images[i]);
-        if (!normalization) continue;
-        plan::refuse_depth(views.images[i].depth, true, plan::stream_abilities);
-        core::validate(*normalization);
-        core::validate_output(views.images[i], *normalization, views.outputs[i]);
-        if (!rules::all_valid(views.images[i], request)) core::validate_kept(views.images[i], *normalization);
-    }
+void require_planned(const ImageView& image, int channels, Depth depth) {
+    if (image.depth != depth || image.channels != channels)
+        throw InvalidArgument("image of " + std::to_string(image.channels) + " channels " + to_string(image.depth) +
+                              ": the analyzer was planned for " + std::to_string(channels) + " channels " +
+                              to_string(depth));
+    if (image.memory != Memory::device)
+        throw InvalidArgument("image in host memory: a stream-level analyzer reads device memory");
+}
+
+void require_results(const void* results) {
+    if (!results) throw InvalidArgument("results: a null pointer");
+    if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
+        throw InvalidArgument("results are not aligned to 16 bytes");
 }
 
 void validate(const BatchView& batch, const char* what) {
@@ -231,12 +230,7 @@ Analyzer::Analyzer(const StreamPlan& plan, void* workspace)
 void Analyzer::check(const Views& views, const AnalysisRequest& request, const void* results) const {
     for (std::int64_t i = 0; i < views.count; ++i) {
         const ImageView& image = views.images[i];
-        if (image.depth != plan_.depth || image.channels != plan_.channels)
-            throw InvalidArgument(std::string("image of ") + std::to_string(image.channels) + " channels " +
-                                  to_string(image.depth) + ": the analyzer was planned for " +
-                                  std::to_string(plan_.channels) + " channels " + to_string(plan_.depth));
-        if (image.memory != Memory::device)
-            throw InvalidArgument("image in host memory: a stream-level analyzer reads device memory");
+        require_planned(image, plan_.channels, plan_.depth);
         if (traits_of(plan_.depth).values == 0 && request.bins > plan_.bins)
             throw InvalidArgument("request for " + std::to_string(request.bins) +
                                   " bins: the analyzer was planned for " + std::to_string(plan_.bins));
@@ -249,7 +243,6 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
             throw InvalidArgument("rows of " + std::to_string(image.width * image.channels) +
                                   " samples, with gaps between or off 16-byte boundaries: fewer than 2^30");
         if (rules::weighs(request)) {
-            rules::validate_weights(image, *request.validity);
             // Σα · Σαx² of the rows that a copy has one table of fits 128 bits, and Σαx 64.
             if (sample_bytes(image.depth) > 1 && image.pixels() > most_weighted_pixels)
                 throw InvalidArgument("image of " + std::to_string(image.pixels()) + " pixels: of samples of " +
@@ -265,9 +258,7 @@ void Analyzer::check(const Views& views, const AnalysisRequest& request, const v
         }
         if (views.outputs && !plan_.normalize) throw InvalidArgument("the analyzer was not planned to normalize");
     }
-    if (views.count > 0 && !results) throw InvalidArgument("results: a null pointer");
-    if (reinterpret_cast<std::uintptr_t>(results) % 16 != 0)
-        throw InvalidArgument("results are not aligned to 16 bytes");
+    if (views.count > 0) require_results(results);
 }
 
 Common Analyzer::common(const ImageView& like, const AnalysisRequest& request, const Normalization* normalization,

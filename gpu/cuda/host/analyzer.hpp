@@ -13,13 +13,14 @@ namespace gpuhist::cuda {
 /// Launch on a GPU, without a stream. Makes no context.
 Launch launch_on(int gpu);
 
-/// Bytes of an analyzer's workspace. Throws UnsupportedDepth for a depth without kernels.
+/// Bytes of an analyzer's workspace, for a depth that stream analyzers measure.
 std::size_t workspace_bytes(const StreamPlan& plan, const Launch& launch);
 
 ResultLayout layout_of(Depth depth, int channels, const AnalysisRequest& request, const Normalization* normalization);
 
-/// Checks views: throws InvalidArgument. `outputs` matter where there is a normalization.
-void validate(const Views& views, const AnalysisRequest& request, const Normalization* normalization);
+/// Checks that an image is what an analyzer was planned for, and where results go: throw InvalidArgument.
+void require_planned(const ImageView& image, int channels, Depth depth);
+void require_results(const void* results);
 
 /// Checks how the images of a batch lie, the first of which is valid: throws InvalidArgument, naming `what` it is.
 void validate(const BatchView& batch, const char* what);

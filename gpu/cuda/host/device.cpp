@@ -46,6 +46,11 @@ std::string why_unavailable(int gpu) {
     return "";
 }
 
+void require_gpu(const char* name, int gpu) {
+    if (const std::string why = why_unavailable(gpu); !why.empty())
+        throw EngineUnavailable(std::string(name) + ": " + why);
+}
+
 std::vector<GpuInfo> gpus() {
     int count = 0;
     ignore(cudaGetDeviceCount(&count));

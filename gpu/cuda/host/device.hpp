@@ -22,6 +22,8 @@ int attribute(cudaDeviceAttr name, int gpu);
 
 /// Reason why a GPU cannot be used; empty where it can.
 std::string why_unavailable(int gpu);
+/// Throws EngineUnavailable, in the name of who needs the GPU, where there is such a reason.
+void require_gpu(const char* name, int gpu);
 
 /// Makes a GPU current, and the former one again at the end.
 class CurrentDevice {

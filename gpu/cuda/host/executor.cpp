@@ -262,13 +262,7 @@ void CudaExecutor::do_batch(std::span<Job* const> jobs) {
 void CudaExecutor::run(Job* jobs, std::size_t count) {
     std::vector<JobBatch> open;
     for (Job* job = jobs; job != jobs + count; ++job) {
-        job->error = nullptr;
-        try {
-            validate(Views{&job->image, &job->output, 1}, job->request, plan::copy_of(*job));
-        } catch (const InvalidArgument&) {
-            job->error = std::current_exception();
-            continue;
-        }
+        if (job->error) continue;
         if (is_sorted(*job)) {
             do_batch({&job, 1});
             continue;
@@ -295,8 +289,7 @@ void CudaExecutor::run(Job* jobs, std::size_t count) {
 }  // namespace
 
 std::unique_ptr<plan::Executor> make_executor(const EngineOptions& options) {
-    const std::string why = why_unavailable(options.gpu);
-    if (!why.empty()) throw EngineUnavailable("engine cuda: " + why);
+    require_gpu(plan::cuda_abilities.name, options.gpu);
     const CurrentDevice current(options.gpu);
     return std::make_unique<CudaExecutor>(options.gpu);
 }

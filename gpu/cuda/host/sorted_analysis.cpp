@@ -47,17 +47,16 @@ void add(const core::Code<Sample>* codes, const std::uint32_t* starts, std::size
 }
 
 /// Memory of a sort, laid out from `base` on. Returns its bytes in `end`.
-template <class Code>
-SortMemory<Code> lay_out(std::int64_t most, char* base, std::size_t& end) {
+SortMemory lay_out(Depth depth, std::int64_t most, char* base, std::size_t& end) {
     const auto n = static_cast<std::size_t>(most);
-    SortMemory<Code> memory{};
+    SortMemory memory{};
     Placing place{base};
-    place(memory.codes, n * sizeof(Code));
-    place(memory.sorted, n * sizeof(Code));
+    place(memory.codes, n * sample_bytes(depth));
+    place(memory.sorted, n * sample_bytes(depth));
     place(memory.starts, n * sizeof(std::uint32_t));
     place(memory.chunks, (static_cast<std::size_t>(chunks_of(most)) + 2) * sizeof(std::uint32_t));
     memory.masked = memory.chunks + chunks_of(most) + 1;
-    memory.temporary_bytes = sort_temporary<Code>(most);
+    memory.temporary_bytes = sort_temporary(depth, most);
     place(memory.temporary, memory.temporary_bytes);
     end = place.end;
     return memory;
@@ -65,24 +64,23 @@ SortMemory<Code> lay_out(std::int64_t most, char* base, std::size_t& end) {
 
 }  // namespace
 
-template <class Code>
-SortMemory<Code> SortedAnalyzer::reserve(std::int64_t most) {
+SortMemory SortedAnalyzer::reserve(Depth depth, std::int64_t most) {
     std::size_t bytes = 0;
-    lay_out<Code>(most, nullptr, bytes);
-    return lay_out<Code>(most, memory_.reserve(bytes), bytes);
+    lay_out(depth, most, nullptr, bytes);
+    return lay_out(depth, most, memory_.reserve(bytes), bytes);
 }
 
 template <class Sample>
 std::uint64_t SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t stream) {
     using Code = core::Code<Sample>;
     const std::int64_t most = std::min(part_pixels<Code>, image.pixels());
-    const SortMemory<Code> memory = reserve<Code>(most);
+    const SortMemory memory = reserve(image.depth, most);
     std::uint64_t all_masked = 0;
     for (std::int64_t begin = 0; begin < image.pixels(); begin += most) {
         const std::int64_t count = std::min(most, image.pixels() - begin);
         std::uint32_t values = 0, masked = 0;
         for (ChannelAnalysis& channel : result.channels) {
-            launch_sort<Sample>(sorted_row(image, channel.channel), begin, count, memory, stream);
+            launch_sort(image.depth, sorted_row(image, channel.channel), begin, count, memory, stream);
             GPUHIST_CUDA(cudaMemcpyAsync(&values, memory.chunks + chunks_of(count), sizeof values,
                                          cudaMemcpyDeviceToHost, stream));
             GPUHIST_CUDA(cudaMemcpyAsync(&masked, memory.masked, sizeof masked, cudaMemcpyDeviceToHost, stream));
@@ -108,11 +106,7 @@ void SortedAnalyzer::analyze(const ImageView& image, const AnalysisRequest& requ
     core::lay_out(result, image, request.luma_histogram, 0);
     const auto pixels = static_cast<std::uint64_t>(image.pixels());
     std::uint64_t masked = 0;
-    with_depth(image.depth, [&](auto sample) {
-        using Sample = decltype(sample);
-        if constexpr (traits_of(core::depth_of<Sample>()).counting == Counting::sorted)
-            masked = run<Sample>(image, result, stream);
-    });
+    core::with_sorted(image.depth, [&](auto sample) { masked = run<decltype(sample)>(image, result, stream); });
     core::set_pixels(result, pixels, pixels - masked);
 }
 

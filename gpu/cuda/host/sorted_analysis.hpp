@@ -1,4 +1,4 @@
-// Analysis of images whose samples are sorted: u32, s32 and f64.
+// Analysis of images whose samples are sorted.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,7 @@ class SortedAnalyzer {
     template <class Sample>
     std::uint64_t run(const ImageView& image, Analysis& result, cudaStream_t stream);
     /// Memory for sorting as many codes at a time.
-    template <class Code>
-    SortMemory<Code> reserve(std::int64_t most);
+    SortMemory reserve(Depth depth, std::int64_t most);
 
     DeviceBuffer memory_;
     PinnedBuffer fetched_;

@@ -2,8 +2,6 @@
 
 #include "cuda/rules/classes.hpp"
 
-#include <type_traits>
-
 #include "cuda/host/launcher.cuh"
 #include "cuda/pixels/walk.cuh"
 #include "cuda/rules/pixel_classes.cuh"
@@ -12,15 +10,6 @@ namespace gpuhist::cuda {
 namespace {
 
 constexpr int threads = 256;
-
-/// NaN that stands for excluded samples, as host code rounds it.
-template <class Sample>
-__device__ inline Sample substitute() {
-    if constexpr (std::is_same_v<Sample, Half>)
-        return Half{0x7E00};
-    else
-        return static_cast<Sample>(__longlong_as_double(0x7FF8000000000000));
-}
 
 /// Kernel of the classes of an image: one thread per pixel. Launch: any grid. Bytes: each pixel is read once, and
 /// written once where there is a copy. Limit: fewer than 2^32 pixels per block.
@@ -48,7 +37,8 @@ __global__ void __launch_bounds__(threads)
             if (to.copy) {
                 Sample* copy = static_cast<Sample*>(to.copy) + i * to.copied;
                 for (int c = 0; c < to.copied; ++c)
-                    copy[c] = c < rules.kept && of.valid_at(c) ? pixel[c] : substitute<Sample>();
+                    copy[c] =
+                        c < rules.kept && of.valid_at(c) ? pixel[c] : core::sample_at<Sample>(core::nan_code<Sample>);
             }
     }
     __syncthreads();  // all counts

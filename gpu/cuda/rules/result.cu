@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(threads)
     if (p.substituted && common.depth == Depth::f16) {
         __syncthreads();  // the counts, for the thread that changes one
         if (threadIdx.x == 0 && part == 0) {
-            const std::uint32_t code = core::place_of(Half{0x7E00});
+            const std::uint32_t code = core::nan_code<Half>;
             counts_to[code] -= pixels - not_masked + to.channels[row].nodata;
         }
     }

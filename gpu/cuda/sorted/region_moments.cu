@@ -9,6 +9,7 @@
 #include "cuda/host/launcher.cuh"
 #include "cuda/results.cuh"
 #include "cuda/sorted/regions.cuh"
+#include "plan/abilities.hpp"
 #include "statistics/float_analysis.hpp"
 
 namespace gpuhist::cuda {
@@ -405,17 +406,12 @@ void launch_region_moments(const LabelNumbers& numbers, const RegionMemory<Key>&
                            int result_row, const RegionResults& results, const Launch& launch) {
     const LaunchConfiguration configuration{std::min<std::int64_t>(memory.regions, count), threads, 0, resident};
     const Task<Key> task{memory, numbers, first, result_row, results};
-    const auto enqueue = [&](auto sample) {
-        using Sample = decltype(sample);
-        if constexpr (sizeof(Key) > sizeof(Sample))
+    with_depth(results.depth, [&](auto sample) {
+        using Own = decltype(sample);
+        using Sample = std::conditional_t<core::is_real<Own>, Own, core::Code<Own>>;  // integers go by their codes
+        if constexpr (sizeof(Key) > sizeof(Sample) && plan::depths_of_region_kernels.has(core::depth_of<Own>()))
             launch_kernel(launch, moments_kernel<Sample, Key>, false, configuration, task);
-    };
-    if (results.depth == Depth::f16) return enqueue(Half{});
-    if (results.depth == Depth::f32) return enqueue(float{});
-    if (results.depth == Depth::f64) return enqueue(double{});
-    if (sample_bytes(results.depth) == 1) return enqueue(std::uint8_t{});
-    if (sample_bytes(results.depth) == 2) return enqueue(std::uint16_t{});
-    enqueue(std::uint32_t{});
+    });
 }
 
 template void launch_region_moments(const LabelNumbers&, const RegionMemory<std::uint32_t>&, std::int64_t, bool, int,

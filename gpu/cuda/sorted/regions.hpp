@@ -96,7 +96,7 @@ void launch_region_row(const LabeledImages& images, const LabelNumbers& numbers,
 
 /// Verdict on samples: whether their regions are measured one by one, not by sums over all keys.
 constexpr bool are_measured_apart(const LabelNumbers& numbers, Depth depth) {
-    return numbers.weight_bits > 0 || sample_bytes(depth) > 2 || depth == Depth::f16;
+    return numbers.weight_bits > 0 || sample_bytes(depth) > 2 || traits_of(depth).floating;
 }
 /// Enqueues the last step for these: a row of the results from sorted keys.
 template <class Key>

@@ -58,12 +58,39 @@ __global__ void __launch_bounds__(threads)
     });
 }
 
+template <class Sample>
+void sort(const SortedRow& row, std::int64_t begin, std::int64_t count, const SortMemory& memory, cudaStream_t stream) {
+    using Code = core::Code<Sample>;
+    auto *const found = static_cast<Code*>(memory.codes), *const sorted = static_cast<Code*>(memory.sorted);
+    const Code* codes = found;
+    GPUHIST_CUDA(cudaMemsetAsync(memory.masked, 0, sizeof *memory.masked, stream));
+    if (std::is_same_v<Sample, Code> && row.channels == 1 && row.image.height == 1 &&
+        !row.mask.data) {  // there already
+        codes = static_cast<const Code*>(row.image.data) + begin;
+    } else {
+        const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, 1 << 16));
+        code_kernel<Sample><<<blocks, threads, 0, stream>>>(row, begin, count, found, memory.masked);
+        GPUHIST_CUDA(cudaGetLastError());
+    }
+    std::size_t bytes = memory.temporary_bytes;
+    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, codes, sorted, static_cast<int>(count), 0,
+                                                8 * sizeof(Code), stream));
+    const auto chunks = static_cast<int>(chunks_of(count) + 1);
+    const unsigned blocks = blocks_of_chunks(count);
+    count_kernel<<<blocks, threads, 0, stream>>>(sorted, count, 0, memory.chunks);
+    GPUHIST_CUDA(cudaGetLastError());
+    bytes = memory.temporary_bytes;
+    GPUHIST_CUDA(cub::DeviceScan::ExclusiveSum(memory.temporary, bytes, memory.chunks, memory.chunks, chunks, stream));
+    write_kernel<<<blocks, threads, 0, stream>>>(sorted, count, memory.chunks, found, memory.starts);
+    GPUHIST_CUDA(cudaGetLastError());
+}
+
 }  // namespace
 
-template <class Code>
+template <class Key>
 std::size_t sort_temporary(std::int64_t most) {
     const auto count = static_cast<int>(most);
-    Code* none = nullptr;
+    Key* none = nullptr;
     std::uint32_t* chunks = nullptr;
     std::size_t to_sort = 0, to_scan = 0;
     GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(nullptr, to_sort, none, none, count));
@@ -71,42 +98,19 @@ std::size_t sort_temporary(std::int64_t most) {
         cub::DeviceScan::ExclusiveSum(nullptr, to_scan, chunks, chunks, static_cast<int>(chunks_of(most) + 1)));
     return std::max(to_sort, to_scan);
 }
-
-template <class Sample>
-void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
-                 const SortMemory<core::Code<Sample>>& memory, cudaStream_t stream) {
-    using Code = core::Code<Sample>;
-    const Code* codes = memory.codes;
-    GPUHIST_CUDA(cudaMemsetAsync(memory.masked, 0, sizeof *memory.masked, stream));
-    if (std::is_same_v<Sample, Code> && row.channels == 1 && row.image.height == 1 &&
-        !row.mask.data) {  // there already
-        codes = static_cast<const Code*>(row.image.data) + begin;
-    } else {
-        const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, 1 << 16));
-        code_kernel<Sample><<<blocks, threads, 0, stream>>>(row, begin, count, memory.codes, memory.masked);
-        GPUHIST_CUDA(cudaGetLastError());
-    }
-    std::size_t bytes = memory.temporary_bytes;
-    GPUHIST_CUDA(cub::DeviceRadixSort::SortKeys(memory.temporary, bytes, codes, memory.sorted, static_cast<int>(count),
-                                                0, 8 * sizeof(Code), stream));
-    const auto chunks = static_cast<int>(chunks_of(count) + 1);
-    const unsigned blocks = blocks_of_chunks(count);
-    count_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, 0, memory.chunks);
-    GPUHIST_CUDA(cudaGetLastError());
-    bytes = memory.temporary_bytes;
-    GPUHIST_CUDA(cub::DeviceScan::ExclusiveSum(memory.temporary, bytes, memory.chunks, memory.chunks, chunks, stream));
-    write_kernel<<<blocks, threads, 0, stream>>>(memory.sorted, count, memory.chunks, memory.codes, memory.starts);
-    GPUHIST_CUDA(cudaGetLastError());
-}
-
 template std::size_t sort_temporary<std::uint32_t>(std::int64_t);
 template std::size_t sort_temporary<std::uint64_t>(std::int64_t);
 template std::size_t sort_temporary<core::u128>(std::int64_t);
-template void launch_sort<std::uint32_t>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint32_t>&,
-                                         cudaStream_t);
-template void launch_sort<std::int32_t>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint32_t>&,
-                                        cudaStream_t);
-template void launch_sort<double>(const SortedRow&, std::int64_t, std::int64_t, const SortMemory<std::uint64_t>&,
-                                  cudaStream_t);
+
+std::size_t sort_temporary(Depth depth, std::int64_t most) {
+    std::size_t bytes = 0;
+    core::with_sorted(depth, [&](auto sample) { bytes = sort_temporary<core::Code<decltype(sample)>>(most); });
+    return bytes;
+}
+
+void launch_sort(Depth depth, const SortedRow& row, std::int64_t begin, std::int64_t count, const SortMemory& memory,
+                 cudaStream_t stream) {
+    core::with_sorted(depth, [&](auto sample) { sort<decltype(sample)>(row, begin, count, memory, stream); });
+}
 
 }  // namespace gpuhist::cuda

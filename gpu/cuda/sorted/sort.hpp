@@ -25,11 +25,10 @@ constexpr std::int64_t chunks_of(std::int64_t codes) {
     return (codes + chunk_codes - 1) / chunk_codes;
 }
 
-/// Device memory for sorting `most` codes at a time.
-template <class Code>
+/// Device memory for sorting `most` codes of a depth at a time.
 struct SortMemory {
-    Code* codes;            ///< `most`: afterwards the values that occur, ascending
-    Code* sorted;           ///< `most`
+    void* codes;            ///< `most`: afterwards the values that occur, ascending
+    void* sorted;           ///< `most`
     std::uint32_t* starts;  ///< `most`: afterwards the codes before the first of each value
     std::uint32_t* chunks;  ///< chunks_of(most) + 1: values that begin before each chunk; the last: all
     std::uint32_t* masked;  ///< excluded samples: the highest code stands for each
@@ -37,14 +36,14 @@ struct SortMemory {
     std::size_t temporary_bytes;  ///< see sort_temporary
 };
 
-/// Bytes of temporary memory for sorting as many codes. Throws CudaError.
-template <class Code>
+/// Bytes of temporary memory for sorting as many codes, or keys of regions. Throw CudaError.
+std::size_t sort_temporary(Depth depth, std::int64_t most);
+template <class Key>
 std::size_t sort_temporary(std::int64_t most);
 
 /// Enqueues the counting of the samples of pixels [begin, begin + count), row after row. Throws CudaError; does not
 /// synchronize.
-template <class Sample>
-void launch_sort(const SortedRow& row, std::int64_t begin, std::int64_t count,
-                 const SortMemory<core::Code<Sample>>& memory, cudaStream_t stream);
+void launch_sort(Depth depth, const SortedRow& row, std::int64_t begin, std::int64_t count, const SortMemory& memory,
+                 cudaStream_t stream);
 
 }  // namespace gpuhist::cuda

@@ -43,6 +43,7 @@ enum class Memory : std::uint8_t { host, device };
 struct DepthTraits {
     Depth depth;
     const char* name;        ///< in files and messages
+    const char* array_type;  ///< as numpy and DLPack call it
     std::size_t bytes;       ///< of one sample
     bool floating;           ///< IEEE numbers, which may be NaN and infinite
     Counting counting;       ///< how samples are counted
@@ -52,15 +53,15 @@ struct DepthTraits {
 };
 
 inline constexpr DepthTraits all_depths[] = {
-    {Depth::u8, "u8", 1, false, Counting::values, 256, 0, 255, Depth::f32},
-    {Depth::s8, "s8", 1, false, Counting::values, 256, -128, 127, Depth::f32},
-    {Depth::u16, "u16", 2, false, Counting::values, 65536, 0, 65535, Depth::f32},
-    {Depth::s16, "s16", 2, false, Counting::values, 65536, -32768, 32767, Depth::f32},
-    {Depth::u32, "u32", 4, false, Counting::sorted, 0, 0, 4294967295.0, Depth::f64},
-    {Depth::s32, "s32", 4, false, Counting::sorted, 0, -2147483648.0, 2147483647.0, Depth::f64},
-    {Depth::f16, "f16", 2, true, Counting::values, 65536, 0, 1, Depth::f32},
-    {Depth::f32, "f32", 4, true, Counting::bins, 0, 0, 1, Depth::f32},
-    {Depth::f64, "f64", 8, true, Counting::sorted, 0, 0, 1, Depth::f64},
+    {Depth::u8, "u8", "uint8", 1, false, Counting::values, 256, 0, 255, Depth::f32},
+    {Depth::s8, "s8", "int8", 1, false, Counting::values, 256, -128, 127, Depth::f32},
+    {Depth::u16, "u16", "uint16", 2, false, Counting::values, 65536, 0, 65535, Depth::f32},
+    {Depth::s16, "s16", "int16", 2, false, Counting::values, 65536, -32768, 32767, Depth::f32},
+    {Depth::u32, "u32", "uint32", 4, false, Counting::sorted, 0, 0, 4294967295.0, Depth::f64},
+    {Depth::s32, "s32", "int32", 4, false, Counting::sorted, 0, -2147483648.0, 2147483647.0, Depth::f64},
+    {Depth::f16, "f16", "float16", 2, true, Counting::values, 65536, 0, 1, Depth::f32},
+    {Depth::f32, "f32", "float32", 4, true, Counting::bins, 0, 0, 1, Depth::f32},
+    {Depth::f64, "f64", "float64", 8, true, Counting::sorted, 0, 0, 1, Depth::f64},
 };
 
 /// Row of a depth. A value outside the enumeration is not allowed.

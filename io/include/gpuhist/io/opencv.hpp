@@ -13,19 +13,29 @@
 
 namespace gpuhist::io {
 
-/// OpenCV's numbers of the depths, in the order of `Depth`. It has none of u32: as CV_32S its bits are carried, and the
-/// view's depth is set by who knows it.
-inline constexpr int opencv_depths[] = {CV_8U, CV_8S, CV_16U, CV_16S, CV_32S, CV_32S, CV_16F, CV_32F, CV_64F};
-static_assert(sizeof opencv_depths / sizeof opencv_depths[0] == sizeof all_depths / sizeof all_depths[0]);
+/// OpenCV's numbers of the depths that it has.
+struct OpencvDepth {
+    Depth depth;
+    int number;
+};
+inline constexpr OpencvDepth opencv_depths[] = {{Depth::u8, CV_8U},   {Depth::s8, CV_8S},   {Depth::u16, CV_16U},
+                                                {Depth::s16, CV_16S}, {Depth::s32, CV_32S}, {Depth::f16, CV_16F},
+                                                {Depth::f32, CV_32F}, {Depth::f64, CV_64F}};
 
+/// Number by which OpenCV carries a depth. The samples of one that it does not have are whole numbers of as many bytes
+/// to it, and the view's depth is set by who knows it.
 constexpr int opencv_depth(Depth depth) {
-    return opencv_depths[static_cast<std::size_t>(depth)];
+    for (const OpencvDepth& of : opencv_depths)
+        if (of.depth == depth) return of.number;
+    for (const OpencvDepth& of : opencv_depths)
+        if (sample_bytes(of.depth) == sample_bytes(depth)) return of.number;
+    __builtin_unreachable();
 }
 
 /// Depth of a matrix whose `depth()` this is; absent where gpuhist does not read it.
 constexpr std::optional<Depth> depth_of(int opencv_depth_number) {
-    for (const DepthTraits& traits : all_depths)
-        if (traits.depth != Depth::u32 && opencv_depth(traits.depth) == opencv_depth_number) return traits.depth;
+    for (const OpencvDepth& of : opencv_depths)
+        if (of.number == opencv_depth_number) return of.depth;
     return std::nullopt;
 }
 
@@ -44,8 +54,8 @@ BasicImageView<Void> view(const Matrix& image, std::size_t row_bytes, Memory mem
     if (!depth)
         throw InvalidArgument(std::string(name) + " of depth " + cv::depthToString(image.depth()) + ": gpuhist reads " +
                               list_depths([](const DepthTraits& traits) {
-                                  return traits.depth == Depth::u32 ? ""
-                                                                    : cv::depthToString(opencv_depth(traits.depth));
+                                  const int number = opencv_depth(traits.depth);
+                                  return depth_of(number) == traits.depth ? cv::depthToString(number) : "";
                               }));
     view.depth = *depth;
     if (image.empty()) throw InvalidArgument(std::string(name) + ": an image has two dimensions and pixels");
