@@ -2,9 +2,9 @@
 /// GPUHIST_VERSION here.
 #pragma once
 
-#define GPUHIST_VERSION "0.2.0"
+#define GPUHIST_VERSION "0.3.0"
 #define GPUHIST_VERSION_MAJOR 0
-#define GPUHIST_VERSION_MINOR 2
+#define GPUHIST_VERSION_MINOR 3
 #define GPUHIST_VERSION_PATCH 0
 
 namespace gpuhist {
