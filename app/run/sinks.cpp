@@ -33,20 +33,16 @@ Formatted Sinks::format(const io::Record& record) const {
 
 Sinks make_sinks(const Options& options) {
     Sinks sinks;
-    std::vector<TableTraits> tables;
     std::vector<io::Table> printed;
+    const bool stats = !options.write || options.write->stats;
+    if (stats && options.shard)
+        sinks.files.push_back({io::shard_rows_file_name(*options.shard), {}, io::make_shard_sink(options.percentiles)});
     for (const TableTraits& traits : input_tables()) {
         if (!is_wanted(traits, options)) continue;
-        tables.push_back(traits);
-        if (traits.subject == TableSubject::image) printed.emplace_back(traits.table, options.percentiles);
-    }
-    if ((!options.write || options.write->stats) && options.shard) {
-        sinks.files.push_back(
-            {io::shard_rows_file_name(*options.shard), tables, io::make_shard_sink(options.percentiles)});
-    } else if (!options.write || options.write->stats) {
-        for (const TableTraits& traits : tables)
-            sinks.files.push_back(
-                {traits.file_name(), {traits}, io::make_sink("csv", {io::Table(traits.table, options.percentiles)})});
+        const io::Table table(traits.table, options.percentiles);
+        if (traits.subject == TableSubject::image) printed.push_back(table);
+        if (stats && !options.shard) sinks.files.push_back({traits.file_name(), {}, io::make_sink("csv", {table})});
+        if (stats) sinks.files.back().tables.push_back(traits);
     }
     if (options.format != "none" && options.format != "table")
         sinks.printed = io::make_sink(options.format, std::move(printed));

@@ -212,9 +212,9 @@ std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file) {
 
 const std::vector<TableTraits>& input_tables() {
     static const std::vector<TableTraits> tables = [] {
-        std::vector<TableTraits> list(std::begin(all_tables), std::end(all_tables));
-        const auto of_set = [](const TableTraits& table) { return table.subject == TableSubject::set; };
-        list.erase(std::remove_if(list.begin(), list.end(), of_set), list.end());
+        std::vector<TableTraits> list;
+        for (const TableTraits& traits : all_tables)
+            if (traits.subject != TableSubject::set) list.push_back(traits);
         return list;
     }();
     return tables;
