@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -55,9 +56,9 @@ constexpr std::size_t many = std::size_t{1} << 18;
 /// CSV of a table, complete but for its name.
 class RowsFile {
   public:
-    RowsFile(const fs::path& directory, const char* name, ColumnFile table, const Percentiles& percentiles)
-        : name_(name), rows_(io::make_sink("csv", {io::Table(table, percentiles)})->begin()) {
-        output([&] { file_.emplace(directory / name_); });
+    RowsFile(const fs::path& directory, const TableTraits& traits, const Percentiles& percentiles)
+        : rows_(io::make_sink("csv", {io::Table(traits.table, percentiles)})->begin()) {
+        output([&] { file_.emplace(directory / traits.file_name()); });
     }
     void add(std::string_view row) {
         rows_ += row;
@@ -67,11 +68,9 @@ class RowsFile {
         output([&] { file_->write(rows_); });
         rows_.clear();
     }
-    const char* name() const { return name_; }
     io::NewFile take() { return std::move(*file_); }
 
   private:
-    const char* name_;
     std::string rows_;
     std::optional<io::NewFile> file_;
 };
@@ -133,9 +132,9 @@ void join_into(const MergeOptions& options, Console& console) {
         throw OutputFailure(std::string("standard output: ") + std::strerror(errno));
 }
 
-std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count) {
+std::uint64_t total(const io::ShardSet& shards, ColumnFile table) {
     std::uint64_t sum = 0;
-    for (const io::ShardFile& file : shards.files) sum += file.shard.*count;
+    for (const io::ShardFile& file : shards.files) sum += file.shard.rows_of(table);
     return sum;
 }
 
@@ -143,7 +142,8 @@ std::uint64_t total(const io::ShardSet& shards, std::uint64_t io::Shard::*count)
 std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     OutputDirectory directory(options.output, options.force, console);
     std::vector<std::string> names = io::dataset_file_names();
-    names.insert(names.end(), {"errors.csv", "regions.csv", "stats.csv"});
+    std::vector<TableTraits> tables(input_tables().rbegin(), input_tables().rend());
+    for (const TableTraits& traits : tables) names.push_back(traits.file_name());
     output([&] {
         directory.read_lists();
         directory.reserve(names);
@@ -152,16 +152,12 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
     const io::ShardSet shards = io::collect_shards({options.directories.begin(), options.directories.end()},
                                                    io::FrequencyFile::temporary(options.output));
     const io::Shard& first = shards.files.front().shard;
-    const auto file_of = [&](const char* name, ColumnFile table) {
-        return RowsFile(options.output, name, table, first.percentiles);
-    };
-    RowsFile stats = file_of("stats.csv", ColumnFile::stats), regions = file_of("regions.csv", ColumnFile::regions),
-             errors = file_of("errors.csv", ColumnFile::errors);
-    io::merge_rows(shards, [&](const io::ShardRow& row) {
-        (row.table == ColumnFile::errors ? errors : row.table == ColumnFile::regions ? regions : stats).add(row.row);
-    });
-    for (RowsFile* file : {&stats, &regions, &errors}) file->flush();
-    const std::uint64_t failed = total(shards, &io::Shard::errors), rows = total(shards, &io::Shard::rows);
+    std::map<ColumnFile, RowsFile> files;
+    for (const TableTraits& traits : input_tables())
+        files.try_emplace(traits.table, options.output, traits, first.percentiles);
+    io::merge_rows(shards, [&](const io::ShardRow& row) { files.at(row.table).add(row.row); });
+    for (auto& [table, file] : files) file.flush();
+    const std::uint64_t failed = total(shards, ColumnFile::errors), rows = total(shards, ColumnFile::stats);
     const bool is_set = io::is_set(first, shards.groups.front().summary, failed);
     std::vector<std::string> written;
     output([&] {
@@ -177,15 +173,13 @@ std::uint64_t merge_into(const MergeOptions& options, Console& console) {
                                   directory.stage(name, pieces);
                               });
         directory.remove_former(io::is_group_plot);
-        const auto keep = [&](RowsFile& file, std::uint64_t count) {
-            if (count == 0) return;
-            stale.erase(file.name());
-            written.emplace_back(file.name());
-            directory.stage(file.name(), file.take());
-        };
-        keep(errors, failed);
-        if (first.regions) keep(regions, rows);
-        keep(stats, rows);  // last: with it all is there
+        for (const TableTraits& traits : tables) {  // stats.csv last: with it all is there
+            const std::uint64_t count = traits.subject == TableSubject::image ? rows : failed;
+            if (count == 0 || first.rows.count(traits.table) == 0) continue;
+            stale.erase(traits.file_name());
+            written.push_back(traits.file_name());
+            directory.stage(traits.file_name(), files.at(traits.table).take());
+        }
         for (const std::string& name : stale) directory.remove(name);
         directory.commit();
     });

@@ -60,9 +60,9 @@ NB_MODULE(_native, module) {
     bind_stream(module);
     module.attr("version") = version();
     module.def("columns", [](const std::optional<std::vector<double>>& percentiles, const std::string& file) {
-        const auto kind = word_of<ColumnFile>(
-            file, {{"stats", ColumnFile::stats}, {"dataset", ColumnFile::dataset}, {"regions", ColumnFile::regions}},
-            "file");
+        Words<ColumnFile> tables;
+        for (const TableTraits& traits : all_tables) tables.emplace_back(traits.name, traits.table);
+        const ColumnFile kind = word_of(file, tables, "file");
         std::vector<std::tuple<std::string, std::string, std::string>> list;
         for (const Column& column : columns(percentiles_of(percentiles), kind))
             list.emplace_back(column.name, to_string(column.type), column.definition);

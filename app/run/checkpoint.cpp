@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;  // that is written
 using ReadJson = nlohmann::json;
 
-constexpr std::uint64_t version = 10;
+constexpr std::uint64_t version = 11;
 
 IoError no_checkpoint(const fs::path& path, const std::string& what) {
     return IoError(path.string() + ": not a checkpoint of this program (" + what +
@@ -53,10 +53,6 @@ std::optional<Lines> read_lines(const fs::path& path) {
     return lines;
 }
 
-Json extent_value(const Extent& extent) {
-    return {extent.bytes, extent.checksum};
-}
-
 }  // namespace
 
 void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const io::FrequencyFile& frequencies) {
@@ -68,13 +64,11 @@ void save_checkpoint(const fs::path& path, const Checkpoint& checkpoint, const i
               {"stamps_hash", checkpoint.stamps_hash},
               {"first_stamps", checkpoint.first_stamps},
               {"images", checkpoint.images},
-              {"rows", extent_value(checkpoint.rows)},
-              {"errors_file", extent_value(checkpoint.errors_file)},
-              {"bad", extent_value(checkpoint.bad)},
+              {"extents", Json::object()},
               {"values_bytes", checkpoint.frequency_bytes},
               {"errors", checkpoint.errors},
               {"files", checkpoint.files}};
-    if (checkpoint.regions.bytes > 0) head["regions"] = extent_value(checkpoint.regions);
+    for (const auto& [name, extent] : checkpoint.extents) head["extents"][name] = {extent.bytes, extent.checksum};
     head["time"] = checkpoint.time;
     if (const auto& output = checkpoint.standard_output)
         head["standard_output"] = {output->device, output->file, output->bytes};
@@ -89,7 +83,6 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         if (!value.is_number_unsigned()) throw no_checkpoint(path, "a number is not whole");
         return value.get<std::uint64_t>();
     };
-    const auto extent = [&](const ReadJson& value) { return Extent{number(value.at(0)), number(value.at(1))}; };
     try {
         Checkpoint checkpoint;
         const std::uint64_t pass = number(head.at("pass"));
@@ -102,10 +95,8 @@ std::optional<Checkpoint> load_checkpoint(const fs::path& path, const std::share
         checkpoint.first_stamps = head.at("first_stamps").get<std::string>();
         checkpoint.time = number(head.at("time"));
         checkpoint.images = number(head.at("images"));
-        checkpoint.rows = extent(head.at("rows"));
-        checkpoint.errors_file = extent(head.at("errors_file"));
-        checkpoint.bad = extent(head.at("bad"));
-        if (const auto regions = head.find("regions"); regions != head.end()) checkpoint.regions = extent(*regions);
+        for (const auto& [name, extent] : head.at("extents").items())
+            checkpoint.extents[name] = {number(extent.at(0)), number(extent.at(1))};
         for (const auto& [kind, count] : head.at("errors").items()) checkpoint.errors[kind] = number(count);
         for (const auto& [end, count] : head.at("files").items()) checkpoint.files[end] = number(count);
         if (const auto output = head.find("standard_output"); output != head.end())

@@ -16,16 +16,16 @@ namespace gpuhist::app {
 
 /// State of a run between two inputs.
 struct Checkpoint {
-    int pass = 1;                            ///< 2: images are normalized by the tables of the whole set
-    bool complete = false;                   ///< nothing is left to do but to give files their names
-    std::uint64_t inputs = 0;                ///< done in this pass, of all that are listed
-    std::string paths_hash;                  ///< of these
-    std::string stamps_hash;                 ///< of the sizes and times of those of them that are this shard's
-    std::string first_stamps;                ///< in the second pass: that of all of them in the first
-    std::uint64_t time = 0;                  ///< when this was so: nanoseconds since 1970
-    std::uint64_t images = 0;                ///< measured
-    Extent rows, errors_file, bad, regions;  ///< of the files that grow
-    std::uint64_t frequency_bytes = 0;       ///< of that of values, whose runs have their checksums in `shard`
+    int pass = 1;                           ///< 2: images are normalized by the tables of the whole set
+    bool complete = false;                  ///< nothing is left to do but to give files their names
+    std::uint64_t inputs = 0;               ///< done in this pass, of all that are listed
+    std::string paths_hash;                 ///< of these
+    std::string stamps_hash;                ///< of the sizes and times of those of them that are this shard's
+    std::string first_stamps;               ///< in the second pass: that of all of them in the first
+    std::uint64_t time = 0;                 ///< when this was so: nanoseconds since 1970
+    std::uint64_t images = 0;               ///< measured
+    std::map<std::string, Extent> extents;  ///< of the files that grow, by name
+    std::uint64_t frequency_bytes = 0;      ///< of that of values, whose runs have their checksums in `shard`
     /// Standard output where it is a file: which, and where that begins which may be printed again.
     struct Output {
         std::uint64_t device = 0, file = 0, bytes = 0;

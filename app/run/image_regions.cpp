@@ -28,13 +28,8 @@ class Measurer::Regions {
   private:
     static constexpr std::size_t most_at_once = 32;  ///< rectangles whose results are held
 
-    struct Rows {
-        Formatted text;
-        std::uint64_t count = 0;
-    };
     /// Rows of a region. Safe to call from several threads.
-    Rows rows_of(const io::RegionInfo& region, Analysis& analysis) const;
-    void add(const Rows& rows);
+    Formatted rows_of(const io::RegionInfo& region, Analysis& analysis) const;
     void add_labels(std::vector<Region>& regions);
     std::vector<Rectangle> rectangles() const;
     void measure(const Rectangle* first, std::size_t count);
@@ -50,16 +45,11 @@ class Measurer::Regions {
     std::uint64_t pooled_bytes_ = 0;
 };
 
-Measurer::Regions::Rows Measurer::Regions::rows_of(const io::RegionInfo& region, Analysis& analysis) const {
+Formatted Measurer::Regions::rows_of(const io::RegionInfo& region, Analysis& analysis) const {
     name_channels(analysis, image_.file.samples);
     analysis.white = options_.white.value_or(image_.file.white);
     const std::vector<Statistics> rows = statistics(analysis, options_.percentiles);
-    return {measurer_.sinks_.format(io::record_of(about_, region, rows)), rows.size()};
-}
-
-void Measurer::Regions::add(const Rows& rows) {
-    image_.outcome->formatted += rows.text;
-    image_.outcome->region_rows += rows.count;
+    return measurer_.sinks_.format(io::record_of(about_, region, rows));
 }
 
 /// Takes note of a region for its group, and brings what is too much for memory to the file of values.
@@ -81,7 +71,7 @@ void Measurer::Regions::pool(const std::string& name, Analysis& analysis, std::v
 }
 
 void Measurer::Regions::add_labels(std::vector<Region>& regions) {
-    std::vector<Rows> rows(regions.size());
+    std::vector<Formatted> rows(regions.size());
     const auto work = [&](std::size_t i) {
         Region& region = regions[i];
         rows[i] = rows_of({std::to_string(region.label), region.x, region.y, region.width, region.height, region.area},
@@ -91,7 +81,7 @@ void Measurer::Regions::add_labels(std::vector<Region>& regions) {
         tbb::parallel_for(std::size_t{0}, regions.size(), work);
     else
         for (std::size_t i = 0; i < regions.size(); ++i) work(i);
-    for (const Rows& one : rows) add(one);
+    for (const Formatted& one : rows) image_.outcome->formatted += one;
     if (pooled_)
         for (Region& region : regions) pool(std::to_string(region.label), region.analysis, std::move(region.values));
 }
@@ -164,7 +154,7 @@ void Measurer::Regions::measure(const Rectangle* first, std::size_t count) {
         if (const auto& error = tasks[i].job.error) std::rethrow_exception(error);
         const Rectangle& one = inside[i];
         const auto area = static_cast<std::uint64_t>(one.width * one.height);
-        add(rows_of({one.name, one.x, one.y, one.width, one.height, area}, found[i]));
+        image_.outcome->formatted += rows_of({one.name, one.x, one.y, one.width, one.height, area}, found[i]);
         const bool counted = pooled_ && traits_of(view.depth).counting == Counting::bins;
         if (pooled_)
             pool(one.name, found[i],

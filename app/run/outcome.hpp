@@ -57,7 +57,6 @@ struct Outcome {
     Analysis analysis;                   ///< where analyses are kept
     std::vector<FrequencyTable> values;  ///< f32: with it, where values are
     Formatted formatted;                 ///< the result, and behind it its regions
-    std::uint64_t region_rows = 0;       ///< of these
     std::string table;                   ///< of the result, for standard output
     std::vector<std::string> files;      ///< written about it in this pass, by what their names end in
     std::vector<Failure> not_written;    ///< files that could not be

@@ -28,10 +28,6 @@ std::string shard_name(const Options& options, const char* otherwise) {
     return "part-" + std::to_string(options.shard->number) + "-of-" + std::to_string(options.shard->count);
 }
 
-std::string rows_name(const Options& options) {
-    return options.shard ? io::shard_rows_file_name(*options.shard) : "stats.csv";
-}
-
 }  // namespace
 
 Results::Results(const Options& options, const Sinks& sinks, Console& console, OutputDirectory& output, bool single,
@@ -49,9 +45,6 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
       sharded_(options.shard.has_value()),
       linked_(options.linked && journaled_),
       checkpoint_path_(options.output / (shard_name(options, "gpuhist") + ".journal")),
-      rows_(options.output / rows_name(options)),
-      regions_(options.output / "regions.csv"),
-      errors_(options.output / "errors.csv"),
       bad_(options.output / "gpuhist.bad"),
       values_(journaled_
                   ? io::FrequencyFile::named(options.output / (shard_name(options, "gpuhist") + ".values.partial"),
@@ -69,35 +62,49 @@ Results::Results(const Options& options, const Sinks& sinks, Console& console, O
     shard.plots = options_.plots;
     shard.plots.of_groups = !io::groups_are_regions(shard);
     if (options_.shard) shard.id = *options_.shard;
-    if (sharded_ && options_.regions_asked()) shard.regions = 0;
+    for (const RowSink& sink : sinks_.files) {
+        rows_.emplace_back(options.output / sink.name);
+        for (const TableTraits& traits : sink.tables) shard.rows[traits.table] = 0;
+    }
     shard.groups = {{"", {}}};
     shard.stored = io::StoredGroups(values_, group_bytes_);
     if (journaled_) output_.keep_track(shard_name(options_, "gpuhist"), working_names());
 }
 
+/// Names of the files that rows of any table may be in.
+std::vector<std::string> Results::table_names() const {
+    if (sharded_) return {io::shard_rows_file_name(checkpoint_.shard.id)};
+    std::vector<std::string> names;
+    for (const TableTraits& traits : input_tables())
+        if (journaled_ || traits.subject == TableSubject::image) names.push_back(traits.file_name());
+    return names;
+}
+
+/// Files that grow as the run goes on.
+std::vector<RowFile*> Results::growing() {
+    std::vector<RowFile*> files;
+    for (RowFile& file : rows_) files.push_back(&file);
+    if (linked_) files.push_back(&bad_);
+    return files;
+}
+
 /// Names of the files that go before the run ends.
-std::vector<std::string> Results::working_names() const {
+std::vector<std::string> Results::working_names() {
     std::vector<std::string> names{checkpoint_path_.filename(), shard_name(options_, "gpuhist") + ".values.partial"};
-    if (stats_wanted_) names.push_back(rows_.partial().filename());
-    if (stats_wanted_ && !sharded_) names.push_back(errors_.partial().filename());
+    for (const RowFile* file : growing()) names.push_back(file->partial().filename());
     if (stats_wanted_ && sharded_) names.push_back(io::shard_frequency_file_name(checkpoint_.shard.id));
-    if (regions_wanted()) names.push_back(regions_.partial().filename());
-    if (linked_) names.push_back(bad_.partial().filename());
     return names;
 }
 
 void Results::reserve_names() {
     std::vector<std::string> names;
-    if (stats_wanted_) names.push_back(rows_name(options_));
-    if (stats_wanted_ && !sharded_) names.emplace_back("regions.csv");
+    if (stats_wanted_) names = table_names();
     if (sharded_) names.push_back(io::shard_file_name(checkpoint_.shard.id));
     if (journaled_) {
         for (std::string& name : working_names()) names.push_back(std::move(name));
         names.push_back(shard_name(options_, "gpuhist") + ".written.partial");
-        if (stats_wanted_ && !sharded_) {
-            names.emplace_back("errors.csv");
+        if (stats_wanted_ && !sharded_)
             for (std::string& name : io::dataset_file_names()) names.push_back(std::move(name));
-        }
     }
     output_.reserve(names);
     if (!options_.tables_to.empty())
@@ -125,20 +132,15 @@ std::uint64_t Results::begin() {
         keep_values();
         if (checkpoint_.frequency_bytes == 0) values_->discard();
         one_table_.resume(checkpoint_.shard.groups.front().summary);
-        if (!complete_ && stats_wanted_) {
-            rows_.resume(checkpoint_.rows);
-            if (!sharded_) errors_.resume(checkpoint_.errors_file);
-            if (regions_wanted()) regions_.resume(checkpoint_.regions);
-        }
-        if (!complete_ && linked_) bad_.resume(checkpoint_.bad);
+        if (!complete_)
+            for (RowFile* file : growing()) file->resume(checkpoint_.extents[file->name()]);
         if (checkpoint_.standard_output && sinks_.printed) printed_tail_ = PrintedTail(*checkpoint_.standard_output);
         output_.begin();
         return to_skip_;
     }
-    rows_.discard();
-    if (!sharded_) errors_.discard();
-    if (regions_wanted()) regions_.discard();
-    if (linked_) bad_.discard();
+    for (RowFile* file : growing()) file->discard();
+    for (const std::string& name : table_names())  // of a run that wrote others
+        if (RowFile file(options_.output / name); output_.owns(file.partial().filename())) file.discard();
     values_->discard();
     std::error_code ignored;
     if (options_.resume) {
@@ -243,27 +245,27 @@ void Results::begin_files() {
         save_checkpoint(checkpoint_path_, checkpoint_, *values_);
         checkpoint_saved_ = true;
     }
-    if (!stats_wanted_) return;
-    if (journaled_) rows_.begin();
-    rows_.append(sinks_.rows->begin());
-    if (regions_wanted()) {
-        if (journaled_) regions_.begin();
-        regions_.append(sinks_.regions->begin());
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        if (journaled_) rows_[i].begin();
+        rows_[i].append(sinks_.files[i].sink->begin());
     }
-    if (journaled_ && !sharded_) errors_.append(sinks_.errors->begin());
+}
+
+void Results::append(Formatted formatted) {
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+        rows_[i].append(sinks_.files[i].sink->append(std::move(formatted.files[i])));
+    for (const auto& [table, count] : formatted.rows) checkpoint_.shard.rows[table] += count;
 }
 
 void Results::add_error(const Input& input, const Failure& failure) {
     console_.say(failure.message);
     ++checkpoint_.errors[failure.kind];
     if (!journaled_ || !stats_wanted_) return;
-    ++checkpoint_.shard.errors;
     const std::string prefix = input.path + ": ";
     const std::string cause =
         failure.message.rfind(prefix, 0) == 0 ? failure.message.substr(prefix.size()) : failure.message;
     const io::Failure row{input.path, failure.kind, cause};
-    io::Sink& sink = sharded_ ? *sinks_.rows : *sinks_.errors;
-    (sharded_ ? rows_ : errors_).append(sink.append(sink.format(io::record_of(input.index, row))));
+    append(sinks_.format(io::record_of(input.index, row)));
 }
 
 /// Place in standard output from which on a run that goes on from here may find lines of this one.
@@ -311,19 +313,15 @@ void Results::say_notes() {
 void Results::add_image(Outcome& outcome) {
     if (checkpoint_.pass == 2) return;
     remark(outcome);
-    if (sinks_.rows) {
-        rows_.append(sinks_.rows->append(std::move(outcome.formatted.rows)));
-        if (sinks_.regions) regions_.append(sinks_.regions->append(std::move(outcome.formatted.regions)));
-        checkpoint_.shard.rows += outcome.result.rows.size();
-        if (checkpoint_.shard.regions) *checkpoint_.shard.regions += outcome.region_rows;
-    }
+    std::string printed = std::exchange(outcome.formatted.printed, {});
+    append(std::move(outcome.formatted));
     for (io::Group& group : outcome.summaries) summary_.add(group);
     for (auto& [group, images] : outcome.stored) checkpoint_.shard.stored.add(group, std::move(images));
     from_directory_ = from_directory_ || outcome.input.from_directory;
     ++checkpoint_.images;
     ++images_;
     pixels_ += outcome.pixels;
-    print(sinks_.printed ? sinks_.printed->append(std::move(outcome.formatted.printed)) : outcome.table);
+    print(sinks_.printed ? sinks_.printed->append(std::move(printed)) : outcome.table);
 }
 
 void Results::record(Outcome& outcome) {
@@ -358,17 +356,9 @@ void Results::checkpoint() {
     summary_.settle();
     if (!journaled_ || !begun_ || skipped_ < to_skip_) return;  // the last: nothing is new
     const auto start = std::chrono::steady_clock::now();
-    if (stats_wanted_) {
-        rows_.sync();
-        checkpoint_.rows = rows_.extent();
-        if (!sharded_) {
-            errors_.sync();
-            checkpoint_.errors_file = errors_.extent();
-        }
-        if (regions_wanted()) {
-            regions_.sync();
-            checkpoint_.regions = regions_.extent();
-        }
+    for (RowFile* file : growing()) {
+        file->sync();
+        checkpoint_.extents[file->name()] = file->extent();
     }
     output_.sync();
     const Writes most = options_.write.value_or(Writes{true, true, true, true});
@@ -378,10 +368,6 @@ void Results::checkpoint() {
         const int error = errno;
         if (directory >= 0) close(directory);
         if (!done) fail_to_write(options_.output, error);
-    }
-    if (linked_) {
-        bad_.sync();
-        checkpoint_.bad = bad_.extent();
     }
     checkpoint_.shard.stored.spill();
     checkpoint_.frequency_bytes = values_->sync();
@@ -402,7 +388,9 @@ void Results::checkpoint() {
 }
 
 /// Lets a file of rows have its name, unless a run that was interrupted while finishing has given it.
-void Results::finish_rows(RowFile& file, const std::string& name, const Extent& extent) {
+void Results::finish_rows(RowFile& file) {
+    const std::string name = file.name();
+    const Extent& extent = checkpoint_.extents[name];
     output_.make();
     std::error_code ignored;
     const bool left = !complete_ || fs::exists(file.partial(), ignored);
@@ -420,9 +408,9 @@ void Results::finish_shard() {
     output_.remove(io::shard_file_name(shard.id));  // before the rows change: what is there then is none
     output_.remove(values_name);
     output_.commit();
-    finish_rows(rows_, rows_name(options_), checkpoint_.rows);
+    finish_rows(rows_.front());
     output_.commit();
-    shard.rows_file = rows_.checksums();
+    shard.rows_file = rows_.front().checksums();
     std::vector<std::string> names = io::write_shard(options_.output, shard, writer());
     if (names.size() > 1) output_.keep(values_name);
     output_.commit();
@@ -432,30 +420,22 @@ void Results::finish_shard() {
 /// Files that are not written now must not be left from an earlier run: they would be taken for this one's.
 void Results::finish_dataset() {
     const io::Shard& shard = checkpoint_.shard;
-    std::set<std::string> stale{"stats.csv", "regions.csv"};
-    if (journaled_) {
-        stale.insert("errors.csv");
+    std::vector<std::string> names = table_names();
+    std::set<std::string> stale(names.begin(), names.end());
+    if (journaled_)
         for (const std::string& name : io::dataset_file_names()) stale.insert(name);
+    const bool any = shard.rows_of(ColumnFile::stats) > 0;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+        const bool of_images = sinks_.files[i].tables.front().subject == TableSubject::image;
+        if (of_images ? any : journaled_ && !checkpoint_.errors.empty())
+            finish_rows(rows_[i]);
+        else if (journaled_)
+            rows_[i].discard();
     }
-    if (shard.rows > 0)
-        finish_rows(rows_, "stats.csv", checkpoint_.rows);
-    else
-        rows_.discard();
-    if (regions_wanted() && shard.rows > 0)
-        finish_rows(regions_, "regions.csv", checkpoint_.regions);
-    else if (regions_wanted())
-        regions_.discard();
-    if (journaled_) {
-        if (!checkpoint_.errors.empty())
-            finish_rows(errors_, "errors.csv", checkpoint_.errors_file);
-        else
-            errors_.discard();
-        if (io::is_set(shard, shard.groups.front().summary, shard.errors) && shard.rows > 0) {
-            numbers_ = io::write_dataset(
-                options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, shard.percentiles, writer(),
-                [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
-        }
-    }
+    if (journaled_ && any && io::is_set(shard, shard.groups.front().summary, shard.rows_of(ColumnFile::errors)))
+        numbers_ = io::write_dataset(
+            options_.output, shard.groups, shard.stored, shard.histogram, shard.plots, shard.percentiles, writer(),
+            [this](const std::string& name, const io::SetNumbers& numbers) { groups_.add(name, numbers); });
     output_.remove_former(io::is_group_plot);
     for (const std::string& name : written_) stale.erase(name);
     for (const std::string& name : stale) output_.remove(name);
@@ -497,9 +477,7 @@ void Results::finish() {
             "inputs were changed after the first pass: copies of these are made by numbers of what was there then");
         ++checkpoint_.errors["other"];
     }
-    if (sinks_.rows && !complete_) rows_.append(sinks_.rows->end());
-    if (sinks_.regions && !complete_) regions_.append(sinks_.regions->end());
-    if (journaled_ && sinks_.errors && !complete_) errors_.append(sinks_.errors->end());
+    for (std::size_t i = 0; i < rows_.size() && !complete_; ++i) rows_[i].append(sinks_.files[i].sink->end());
     if (journaled_ && !complete_) {
         checkpoint_.complete = true;
         checkpoint();
@@ -537,10 +515,7 @@ void Results::finish() {
 
 void Results::abandon() {
     if (!journaled_) return;
-    rows_.discard();
-    if (!sharded_) errors_.discard();
-    if (regions_wanted()) regions_.discard();
-    if (linked_) bad_.discard();
+    for (RowFile* file : growing()) file->discard();
     values_->discard();
     std::error_code ignored;
     fs::remove(checkpoint_path_, ignored);

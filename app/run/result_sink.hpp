@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -82,8 +83,10 @@ class Results {
     std::uint64_t pixels() const { return pixels_; }      ///< of these
 
   private:
-    std::vector<std::string> working_names() const;
-    bool regions_wanted() const { return sinks_.regions != nullptr; }
+    std::vector<std::string> table_names() const;
+    std::vector<std::string> working_names();
+    std::vector<RowFile*> growing();
+    void append(Formatted formatted);
     io::FileWriter writer();
     void keep_values();
     void begin_files();
@@ -95,7 +98,7 @@ class Results {
     void add_image(Outcome& outcome);
     void print(const std::string& text);
     std::optional<Checkpoint::Output> printed_place() const;
-    void finish_rows(RowFile& file, const std::string& name, const Extent& extent);
+    void finish_rows(RowFile& file);
     void finish_shard();
     void finish_dataset();
     void print_set();
@@ -112,10 +115,8 @@ class Results {
     const bool sharded_;
     const bool linked_;  ///< there are two passes
     std::filesystem::path checkpoint_path_;
-    RowFile rows_;     ///< stats.csv, or all rows of a shard
-    RowFile regions_;  ///< regions.csv
-    RowFile errors_;   ///< errors.csv, which a shard has none of
-    RowFile bad_;      ///< index and page of inputs that a second pass leaves out, one line each
+    std::deque<RowFile> rows_;  ///< of `sinks_`
+    RowFile bad_;               ///< index and page of inputs that a second pass leaves out, one line each
     std::ifstream bad_lines_;
     std::optional<std::pair<std::uint64_t, std::uint64_t>> next_bad_;  ///< index and page
     const std::shared_ptr<io::FrequencyFile> values_;

@@ -102,14 +102,13 @@ void RowFile::check_complete(const Extent& extent) {
 }
 
 void RowFile::complete(OutputDirectory& output) {
-    const std::string name = path_.filename().string();
     if (file_ < 0) {
-        output.stage(name, [&](const auto& take) { take(buffer_.data(), buffer_.size()); });
+        output.stage(name(), [&](const auto& take) { take(buffer_.data(), buffer_.size()); });
         discard();
         return;
     }
     sync();
-    output.stage_working(name, partial_);
+    output.stage_working(name(), partial_);
 }
 
 void RowFile::discard() {

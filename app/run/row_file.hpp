@@ -28,6 +28,7 @@ class RowFile {
     void append(const std::string& text);
     Extent extent() const { return {sums_.bytes(), sums_.value()}; }
     io::FileChecksums checksums() const { return sums_.all(); }
+    std::string name() const { return path_.filename().string(); }
     const std::filesystem::path& partial() const { return partial_; }
     /// Brings to disk what was appended.
     void sync();

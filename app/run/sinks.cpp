@@ -1,34 +1,51 @@
 #include "run/sinks.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "gpuhist/io/shard.hpp"
 #include "run/options.hpp"
 
 namespace gpuhist::app {
+namespace {
+
+bool is_wanted(const TableTraits& traits, const Options& options) {
+    return traits.always || (traits.table == ColumnFile::regions && options.regions_asked());
+}
+
+}  // namespace
 
 Formatted& Formatted::operator+=(const Formatted& next) {
-    rows += next.rows;
-    regions += next.regions;
+    files.resize(std::max(files.size(), next.files.size()));
+    for (std::size_t i = 0; i < next.files.size(); ++i) files[i] += next.files[i];
     printed += next.printed;
+    for (const auto& [table, count] : next.rows) rows[table] += count;
     return *this;
 }
 
 Formatted Sinks::format(const io::Record& record) const {
-    const auto by = [&](const std::unique_ptr<io::Sink>& sink) { return sink ? sink->format(record) : std::string(); };
-    return {by(rows), by(regions), by(printed)};
+    Formatted formatted;
+    for (const RowSink& file : files) formatted.files.push_back(file.sink->format(record));
+    if (printed) formatted.printed = printed->format(record);
+    formatted.rows[record.table] = traits_of(record.table).per_channel ? record.rows.size() : 1;
+    return formatted;
 }
 
 Sinks make_sinks(const Options& options) {
-    const io::Table stats(ColumnFile::stats, options.percentiles), regions(ColumnFile::regions, options.percentiles);
     Sinks sinks;
-    if ((!options.write || options.write->stats) && options.shard) {
-        sinks.rows = io::make_shard_sink(options.percentiles);
-    } else if (!options.write || options.write->stats) {
-        sinks.rows = io::make_sink("csv", {stats});
-        if (options.regions_asked()) sinks.regions = io::make_sink("csv", {regions});
-        sinks.errors = io::make_sink("csv", {io::Table(ColumnFile::errors)});
+    std::vector<io::Table> printed;
+    const bool stats = !options.write || options.write->stats;
+    if (stats && options.shard)
+        sinks.files.push_back({io::shard_rows_file_name(*options.shard), {}, io::make_shard_sink(options.percentiles)});
+    for (const TableTraits& traits : input_tables()) {
+        if (!is_wanted(traits, options)) continue;
+        const io::Table table(traits.table, options.percentiles);
+        if (traits.subject == TableSubject::image) printed.push_back(table);
+        if (stats && !options.shard) sinks.files.push_back({traits.file_name(), {}, io::make_sink("csv", {table})});
+        if (stats) sinks.files.back().tables.push_back(traits);
     }
     if (options.format != "none" && options.format != "table")
-        sinks.printed = io::make_sink(options.format, {stats, regions});
+        sinks.printed = io::make_sink(options.format, std::move(printed));
     return sinks;
 }
 

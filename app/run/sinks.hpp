@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gpuhist/io/sink.hpp"
 
@@ -10,20 +11,27 @@ namespace gpuhist::app {
 
 struct Options;
 
-/// Formatted records, for each sink that takes these.
+/// Formatted records, for each sink.
 struct Formatted {
-    std::string rows, regions, printed;
+    std::vector<std::string> files;
+    std::string printed;
+    io::RowCounts rows;
     Formatted& operator+=(const Formatted& next);
 };
 
-/// Sinks that take the results; null where nobody wants them.
-struct Sinks {
-    std::unique_ptr<io::Sink> rows;     ///< of stats.csv, or of all tables in a shard's rows file
-    std::unique_ptr<io::Sink> regions;  ///< of regions.csv
-    std::unique_ptr<io::Sink> errors;   ///< of errors.csv
-    std::unique_ptr<io::Sink> printed;  ///< of standard output
+/// Sink of a file whose rows grow while a run lasts: that of a table, or a shard's with all tables.
+struct RowSink {
+    std::string name;
+    std::vector<TableTraits> tables;
+    std::unique_ptr<io::Sink> sink;
+};
 
-    /// Formats an image, or a region of one. Safe to call from several threads.
+/// Sinks that take the results.
+struct Sinks {
+    std::vector<RowSink> files;         ///< in the order in which they get their names
+    std::unique_ptr<io::Sink> printed;  ///< of standard output; null where nobody wants it
+
+    /// Formats a record. Safe to call from several threads.
     Formatted format(const io::Record& record) const;
 };
 

@@ -180,9 +180,8 @@ const Column any_weighted_percentile = {
     "gpuhist", weighted,           everywhere,   true,
     0,         weighted_percentile};
 
-}  // namespace
-
-std::vector<Column> columns(const Percentiles& percentiles) {
+/// Columns that any of these files has.
+std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t files) {
     std::vector<Column> list(std::begin(before_percentiles), std::end(before_percentiles));
     for (std::size_t i = 0; i < percentiles.size(); ++i) {
         Column& column = list.emplace_back(any_percentile);
@@ -195,15 +194,30 @@ std::vector<Column> columns(const Percentiles& percentiles) {
         column.micro = percentiles.micro(i);
         column.name = weighted_percentile_name(column.micro);
     }
+    list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
+    const auto other = [&](const Column& column) { return (column.files & files) == 0; };
+    list.erase(std::remove_if(list.begin(), list.end(), other), list.end());
     return list;
 }
 
+}  // namespace
+
+std::vector<Column> columns(const Percentiles& percentiles) {
+    return columns_of(percentiles, static_cast<std::uint8_t>(~of_failure));
+}
+
 std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file) {
-    std::vector<Column> list = columns(percentiles);
-    list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
-    const auto other = [&](const Column& column) { return (column.files & static_cast<std::uint8_t>(file)) == 0; };
-    list.erase(std::remove_if(list.begin(), list.end(), other), list.end());
-    return list;
+    return columns_of(percentiles, static_cast<std::uint8_t>(file));
+}
+
+const std::vector<TableTraits>& input_tables() {
+    static const std::vector<TableTraits> tables = [] {
+        std::vector<TableTraits> list;
+        for (const TableTraits& traits : all_tables)
+            if (traits.subject != TableSubject::set) list.push_back(traits);
+        return list;
+    }();
+    return tables;
 }
 
 const char* to_string(ColumnType type) {

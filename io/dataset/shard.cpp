@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "gpuhist part 10";
+constexpr const char* format = "gpuhist part 11";
 constexpr std::uint64_t most_shards = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_group_bytes = std::uint64_t{64} << 20;  ///< of all shards' groups in memory
 
@@ -304,7 +304,7 @@ struct CheckedRows {
     const Shard& shard;
     RowFacts facts;
     bool more;
-    std::uint64_t stats = 0, errors = 0, regions = 0;
+    RowCounts counts;
 
     explicit CheckedRows(const ShardFile& of)
         : rows(of.rows_path, of.shard.rows_file, of.shard.percentiles),
@@ -316,7 +316,7 @@ struct CheckedRows {
     }
     void advance() {
         const ColumnFile table = rows.table();
-        ++(table == ColumnFile::errors ? errors : table == ColumnFile::regions ? regions : stats);
+        ++counts[table];
         if (table == ColumnFile::stats && !facts.add(rows.row(), rows.channel()))
             rows.refuse("this is no row of stats.csv");
         const std::uint64_t last = rows.index();
@@ -324,14 +324,11 @@ struct CheckedRows {
         check();
         if (more && rows.index() < last) rows.refuse("the rows are not in the order of the inputs");
     }
-    void check_counts() const {
-        const auto check_count = [&](std::uint64_t count, std::uint64_t wanted, const char* what) {
-            if (count != wanted)
-                rows.refuse(std::to_string(count) + what + ", but the shard file says " + std::to_string(wanted));
-        };
-        check_count(stats, shard.rows, " rows of stats");
-        check_count(errors, shard.errors, " rows of errors");
-        check_count(regions, shard.regions.value_or(0), " rows of regions");
+    void check_counts() {
+        for (const TableTraits& traits : input_tables())
+            if (const std::uint64_t count = counts[traits.table], wanted = shard.rows_of(traits.table); count != wanted)
+                rows.refuse(std::to_string(count) + " rows of " + traits.name + ", but the shard file says " +
+                            std::to_string(wanted));
         if (const std::string what = difference(facts.all(), file.facts); !what.empty())
             throw IoError(file.path.string() + ": its numbers are not those of the rows beside it: " + what,
                           IoError::Kind::damaged);
@@ -380,8 +377,7 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
                {"lines", lines_value(shard.id.lines)},
                {"inputs", whole_number(shard.inputs)},
                {"inputs_hash", shard.inputs_hash},
-               {"rows", whole_number(shard.rows)},
-               {"errors", whole_number(shard.errors)},
+               {"rows", Json::object()},
                {"rows_file", Json{{"bytes", whole_number(shard.rows_file.bytes)}, {"blocks", shard.rows_file.blocks}}},
                {"options", Json::object()},
                {"percentiles", Json::array()},
@@ -390,7 +386,9 @@ std::string shard_json(const Shard& shard, const FrequencyFile* file) {
                {"groups", Json::array()},
                {"stored", stored_value(shard.stored, file)},
                {"notes", notes_value(shard.notes)}};
-    if (shard.regions) value["regions"] = whole_number(*shard.regions);
+    for (const TableTraits& traits : input_tables())
+        if (traits.always || shard.rows.count(traits.table) > 0)
+            value["rows"][traits.name] = whole_number(shard.rows_of(traits.table));
     for (const auto& [name, text] : shard.options) value["options"][name] = byte_string(text);
     for (std::size_t i = 0; i < shard.percentiles.size(); ++i)
         value["percentiles"].push_back(shard.percentiles.micro(i) / 1e6);
@@ -416,9 +414,8 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     check_seal(json, name);
     const ReadJson root = JsonReader::parse(json, name);
     const JsonReader value(root, name);
-    value.members({"format", "part", "parts", "lines", "inputs", "inputs_hash", "rows", "errors", "rows_file",
-                   "options", "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"},
-                  {"regions"});
+    value.members({"format", "part", "parts", "lines", "inputs", "inputs_hash", "rows", "rows_file", "options",
+                   "percentiles", "histogram", "plots", "groups", "stored", "notes", "checksum"});
     Shard shard;
     shard.id.count = value["parts"].whole(most_shards);
     shard.id.number = value["part"].whole(shard.id.count);
@@ -426,9 +423,11 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
     shard.inputs = value["inputs"].whole();
     shard.id.lines = read_lines(value["lines"], shard.inputs);
     shard.inputs_hash = value["inputs_hash"].text();
-    shard.rows = value["rows"].whole();
-    shard.errors = value["errors"].whole();
-    if (value.has("regions")) shard.regions = value["regions"].whole();
+    std::vector<const char*> always, asked;
+    for (const TableTraits& traits : input_tables()) (traits.always ? always : asked).push_back(traits.name);
+    const JsonReader rows = value["rows"].members(always, asked);
+    for (const TableTraits& traits : input_tables())
+        if (rows.has(traits.name)) shard.rows[traits.table] = rows[traits.name].whole();
     const JsonReader rows_file = value["rows_file"].members({"bytes", "blocks"});
     shard.rows_file = {rows_file["bytes"].whole(), rows_file["blocks"].text()};
     value["options"].each(
@@ -536,7 +535,7 @@ void merge_rows(const ShardSet& shards, const std::function<void(const ShardRow&
     std::deque<CheckedRows> all;
     for (const ShardFile& file : shards.files) all.emplace_back(file);
     for (std::uint64_t index = 0; index < first.inputs; ++index) write_input(all[index % all.size()], index);
-    for (const CheckedRows& shard : all) shard.check_counts();
+    for (CheckedRows& shard : all) shard.check_counts();
 }
 
 Shard joined_shard(const ShardSet& shards, ShardId joined) {
@@ -544,14 +543,10 @@ Shard joined_shard(const ShardSet& shards, ShardId joined) {
     const LineRange lines{all.id.lines->first, shards.files.back().shard.id.lines->end};
     all.id = joined;
     all.id.lines = lines;
-    all.rows = all.errors = 0;
-    if (all.regions) all.regions = 0;
+    all.rows.clear();
     all.rows_file = {};
-    for (const ShardFile& file : shards.files) {
-        all.rows += file.shard.rows;
-        all.errors += file.shard.errors;
-        if (all.regions) *all.regions += file.shard.regions.value_or(0);
-    }
+    for (const ShardFile& file : shards.files)
+        for (const auto& [table, rows] : file.shard.rows) all.rows[table] += rows;
     all.groups = shards.groups;
     all.stored = shards.stored;
     all.notes = shards.notes;

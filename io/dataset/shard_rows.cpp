@@ -1,6 +1,5 @@
 #include <fcntl.h>
 
-#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -17,13 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t longest_row = std::size_t{1} << 24;
-
-constexpr std::array tables{ColumnFile::stats, ColumnFile::regions, ColumnFile::errors};
-
-/// Word of the column `file`.
-const char* file_of(ColumnFile table) {
-    return table == ColumnFile::errors ? "errors" : table == ColumnFile::regions ? "regions" : "stats";
-}
 
 /// The word of stats where bands have names of their own, per channel.
 const std::vector<std::string>& files_of_bands() {
@@ -46,7 +38,7 @@ std::vector<Column> first_columns(ColumnFile table) {
                  const auto of = static_cast<ColumnFile>(column.files);
                  if (of == ColumnFile::stats && !row.bands->empty())
                      return files_of_bands()[static_cast<std::size_t>(row.statistics->channel)];
-                 return file_of(of);
+                 return traits_of(of).name;
              }}};
 }
 
@@ -54,9 +46,9 @@ std::vector<Column> first_columns(ColumnFile table) {
 
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles) {
     std::vector<Table> all;
-    for (const ColumnFile name : tables) {
-        std::vector<Column>& columns = all.emplace_back(name, percentiles).columns;
-        const std::vector<Column> first = first_columns(name);
+    for (const TableTraits& traits : input_tables()) {
+        std::vector<Column>& columns = all.emplace_back(traits.table, percentiles).columns;
+        const std::vector<Column> first = first_columns(traits.table);
         columns.insert(columns.begin(), first.begin(), first.end());
     }
     return make_csv_sink(std::move(all));
@@ -122,16 +114,20 @@ bool ShardRows::next() {
         return true;
     };
     channel_.reset();
-    for (const ColumnFile table : tables) {
-        table_ = table;
-        if (take(file_of(table))) return true;
+    for (const TableTraits& traits : input_tables()) {
+        table_ = traits.table;
+        if (take(traits.name)) return true;
     }
     table_ = ColumnFile::stats;
     for (int i = 0; i < channel_names; ++i) {
         channel_ = static_cast<Channel>(i);
         if (take(files_of_bands()[static_cast<std::size_t>(i)])) return true;
     }
-    refuse("the row does not start with the input's index and 'stats', 'regions' or 'errors'");
+    std::string names;
+    const auto& tables = input_tables();
+    for (const TableTraits& traits : tables)
+        names += (names.empty() ? "'" : &traits == &tables.back() ? " or '" : ", '") + std::string(traits.name) + "'";
+    refuse("the row does not start with the input's index and " + names);
 }
 
 bool ShardRows::read_record() {

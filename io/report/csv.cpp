@@ -54,10 +54,9 @@ class CsvSink final : public Sink {
   public:
     explicit CsvSink(std::vector<Table> tables) {
         for (Table& table : tables) {
-            Lines& lines = tables_.emplace_back(Lines{table.name, {}, false});
+            Lines& lines = tables_.emplace_back(Lines{traits_of(table.name), {}});
             for (Column& column : table.columns) {
                 const bool is_name = column.name == "path" || column.name == "group" || column.name == "region";
-                lines.of_channels = lines.of_channels || column.of_channel;
                 lines.fields.push_back({std::move(column), is_name ? Text::name : Text::other});
             }
         }
@@ -72,8 +71,8 @@ class CsvSink final : public Sink {
     std::string format(const Record& record) const override {
         std::string text;
         for (const Lines& lines : tables_) {
-            if (lines.table != record.table) continue;
-            if (!lines.of_channels) append_line(text, lines, record.about);
+            if (lines.traits.table != record.table) continue;
+            if (!lines.traits.per_channel) append_line(text, lines, record.about);
             for (const ColumnRow& row : record.rows) append_line(text, lines, row);
         }
         return text;
@@ -86,9 +85,8 @@ class CsvSink final : public Sink {
     };
     /// Lines of a table.
     struct Lines {
-        ColumnFile table;
+        TableTraits traits;
         std::vector<Field> fields;
-        bool of_channels;  ///< one each; else one per record
     };
 
     static void append_line(std::string& text, const Lines& lines, const ColumnRow& row) {

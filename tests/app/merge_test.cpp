@@ -138,10 +138,10 @@ class Merge : public testing::Test {
         std::map<std::string, Summary> pools{{"", {}}};
         for (std::size_t i = number - 1; i < inputs.size(); i += parts) {
             for (const io::Failure& failure : inputs[i].failures) rows += sink->format(io::record_of(i, failure));
-            part.errors += inputs[i].failures.size();
+            part.rows[ColumnFile::errors] += inputs[i].failures.size();
             if (inputs[i].images.empty()) continue;
             rows += sink->format(io::record_of({i, info_of(inputs[i]), rows_of(inputs[i])}));
-            part.rows += rows_of(inputs[i]).size();
+            part.rows[ColumnFile::stats] += rows_of(inputs[i]).size();
             pools[""].add(inputs[i].images[0], inputs[i].values);
             pools[inputs[i].group].add(inputs[i].images[0], inputs[i].values);
         }
@@ -341,8 +341,8 @@ TEST_F(Merge, DamagedPartsAreRefused) {
     EXPECT_EQ(merge({"2"}).err.rfind("gpuhist: 2/part-1-of-3.json: this is no shard: ", 0), 0U);
     fs::remove(at("2/part-1-of-3.json"));
     write_three();
-    change("2/part-2-of-3.json", "gpuhist part 10", "gpuhist part 9");
-    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 9', which another version of gpuhist wrote"),
+    change("2/part-2-of-3.json", "gpuhist part 11", "gpuhist part 10");
+    EXPECT_NE(merge({"1", "2", "3"}).err.find("'gpuhist part 10', which another version of gpuhist wrote"),
               std::string::npos);
 }
 

@@ -19,10 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
         for (io::ShardRows rows(file.path(), test::checksums_of(written)); rows.next();) {
             const std::string channel = rows.channel() ? " " + std::string(to_string(*rows.channel())) : "";
-            text += std::to_string(rows.index()) +
-                    (rows.table() == ColumnFile::errors    ? ",errors,"
-                     : rows.table() == ColumnFile::regions ? ",regions,"
-                                                           : ",stats" + channel + ",") +
+            text += std::to_string(rows.index()) + "," + traits_of(rows.table()).name + channel + "," +
                     std::string(rows.row());
         }
     } catch (const IoError&) {

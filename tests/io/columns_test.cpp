@@ -79,6 +79,26 @@ TEST(Columns, KeepTheirPlaces) {
     expect_first(ColumnFile::errors, "path,kind,message");
 }
 
+TEST(Columns, TablesAreToldApart) {
+    std::set<std::string> names, all;
+    for (const Column& column : columns()) all.insert(column.name);
+    unsigned bits = 0;
+    for (const TableTraits& traits : all_tables) {
+        const auto bit = static_cast<unsigned>(traits.table);
+        EXPECT_EQ(bits & bit, 0U) << traits.name;
+        bits |= bit;
+        EXPECT_TRUE(names.insert(traits.name).second) << traits.name;
+        EXPECT_EQ(traits_of(traits.table).name, traits.name);
+        bool of_channels = false;
+        for (const Column& column : columns({}, traits.table)) {
+            of_channels = of_channels || column.of_channel;
+            EXPECT_TRUE(traits.subject == TableSubject::failure || all.count(column.name) == 1) << column.name;
+        }
+        EXPECT_EQ(traits.per_channel, of_channels) << traits.name;
+    }
+    EXPECT_EQ(all.count("kind"), 0U);
+}
+
 TEST(Columns, ShowEveryFieldOfStatistics) {
     const Names names = names_of(columns(Percentiles({12.5})));
     Statistics::for_each_field([&](const std::string& field, auto) {

@@ -30,8 +30,7 @@ Shard small_part() {
     part.id = {2, 3, {}};
     part.inputs = 9;
     part.inputs_hash = "0123abcd";
-    part.rows = 4;
-    part.errors = 2;
+    part.rows = {{ColumnFile::stats, 4}, {ColumnFile::regions, 7}, {ColumnFile::errors, 2}};
     part.options = {{"engine", "cpu"}, {"version", "1"}};
     part.percentiles = Percentiles({0.1, 50, 99.999999});
     part.histogram.range = Range{0.5, 100};
@@ -51,8 +50,8 @@ TEST(ShardFile, ReadsBackTheSameShard) {
     EXPECT_EQ(read.id.number, 2U);
     EXPECT_EQ(read.id.count, 3U);
     EXPECT_EQ(read.inputs, 9U);
-    EXPECT_EQ(read.rows, 4U);
-    EXPECT_EQ(read.errors, 2U);
+    EXPECT_EQ(read.rows, part.rows);
+    EXPECT_EQ(read.rows_of(ColumnFile::regions), 7U);
     EXPECT_EQ(read.options, part.options);
     EXPECT_EQ(read.histogram.range, part.histogram.range);
     EXPECT_TRUE(read.plots == part.plots);
@@ -75,9 +74,9 @@ TEST(ShardFile, IsReadStrictly) {
     EXPECT_EQ(
         changed([](auto& part) { part["format"] = "gpuhist part 7"; }),
         "p: its format is 'gpuhist part 7', which another version of gpuhist wrote, while this one reads 'gpuhist part "
-        "10': run this shard again, or merge with that version");
+        "11': run this shard again, or merge with that version");
     EXPECT_EQ(changed([](auto& part) { part["format"] = "part"; }),
-              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 10\"'");
+              "p: this is no shard: it does not begin with '{\"format\":\"gpuhist part 11\"'");
     const std::string good = shard_json(small_part());
     EXPECT_EQ(failure_of([&] { parse_shard(good.substr(0, good.rfind(",\"checksum")) + "}\n", "p"); }),
               "p: it is damaged: its checksum is missing or another");
@@ -91,8 +90,11 @@ TEST(ShardFile, IsReadStrictly) {
               }),
               "p/lines/1: 1000 is more than " + std::to_string(small_part().inputs));
     EXPECT_EQ(changed([](auto& part) { part.erase("rows"); }), "p: 'rows' is missing");
-    EXPECT_EQ(changed([](auto& part) { part["errors"] = -1; }),
-              "p/errors: a whole number is wanted, in quotes from 2^53 on");
+    EXPECT_EQ(changed([](auto& part) { part["rows"].erase("errors"); }), "p/rows: 'errors' is missing");
+    EXPECT_EQ(changed([](auto& part) { part["rows"].erase("regions"); }), "");
+    EXPECT_NE(changed([](auto& part) { part["rows"]["dataset"] = 1; }), "");
+    EXPECT_EQ(changed([](auto& part) { part["rows"]["errors"] = -1; }),
+              "p/rows/errors: a whole number is wanted, in quotes from 2^53 on");
     EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "61f"; }),
               "p/groups/1/group: two hexadecimal digits per byte are wanted");
     EXPECT_EQ(changed([](auto& part) { part["groups"][1]["group"]["hex"] = "41"; }),

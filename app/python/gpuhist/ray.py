@@ -240,7 +240,7 @@ def _measure_shard(
         )
         part = json.loads(made.read_bytes())
         _pack(folder / name, f"{parts}/{name}.tar")
-        return int(part["lines"][1]) - int(part["lines"][0]), int(part["errors"])
+        return int(part["lines"][1]) - int(part["lines"][0]), int(part["rows"]["errors"])
 
 
 @contextlib.contextmanager

@@ -50,13 +50,39 @@ using ColumnValue = std::variant<std::monostate, std::uint64_t, double, std::str
 /// Type of a column's values.
 enum class ColumnType : std::uint8_t { text, integer, number };
 
-/// Table that has columns: a file of that name, in each format.
-enum class ColumnFile : std::uint8_t {
-    stats = 1,    ///< images: a row per channel
-    regions = 2,  ///< regions of images: a row per channel
-    dataset = 4,  ///< groups and depths: a row per channel
-    errors = 8,   ///< failures, one row each
+/// Table that has columns: a bit of its own, for `Column::files`.
+enum class ColumnFile : std::uint8_t { stats = 1, regions = 2, dataset = 4, errors = 8 };
+
+/// What the records of a table are about.
+enum class TableSubject : std::uint8_t { image, failure, set };
+
+struct TableTraits {
+    ColumnFile table;
+    const char* name;      ///< of its file, NAME.csv, and in the rows of shards
+    TableSubject subject;  ///< a region is of an image
+    bool per_channel;      ///< one row per channel; else one per record
+    bool always;           ///< in every run that writes results; else where a run asks for it
+
+    std::string file_name() const { return std::string(name) + ".csv"; }
 };
+
+/// All tables. A run gives the files their names in this order, merging in the opposite one.
+inline constexpr TableTraits all_tables[] = {
+    {ColumnFile::stats, "stats", TableSubject::image, true, true},
+    {ColumnFile::regions, "regions", TableSubject::image, true, false},
+    {ColumnFile::errors, "errors", TableSubject::failure, false, true},
+    {ColumnFile::dataset, "dataset", TableSubject::set, true, true},
+};
+
+/// Tables of images and failures, whose rows come in the order of the inputs.
+const std::vector<TableTraits>& input_tables();
+
+/// Row of a table. A value outside the enumeration is not allowed.
+constexpr const TableTraits& traits_of(ColumnFile table) {
+    const TableTraits* traits = all_tables;
+    while (traits->table != table) ++traits;
+    return *traits;
+}
 
 /// Column of results: one row of the table.
 struct Column {
@@ -74,8 +100,8 @@ struct Column {
     ColumnValue value(const ColumnRow& row) const { return read(row, *this); }
 };
 
-/// Columns, all or those of a file, in the order of the table, which is that of each file. The percentiles' stand in
-/// the order of the list.
+/// Columns, all but those of failures alone or those of a file, in the order of the table, which is that of each file.
+/// The percentiles' stand in the order of the list.
 std::vector<Column> columns(const Percentiles& percentiles = {});
 std::vector<Column> columns(const Percentiles& percentiles, ColumnFile file);
 

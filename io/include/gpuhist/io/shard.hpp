@@ -44,8 +44,7 @@ struct Shard {
     ShardId id;
     std::uint64_t inputs = 0;                    ///< of all shards together
     std::string inputs_hash;                     ///< of all inputs' paths; the checksum of their manifest
-    std::uint64_t rows = 0, errors = 0;          ///< of stats.csv and of errors.csv, in its rows file
-    std::optional<std::uint64_t> regions;        ///< rows of regions.csv there; none where no regions are asked for
+    RowCounts rows;                              ///< in its rows file, of each table that the run writes
     FileChecksums rows_file;                     ///< of that
     std::map<std::string, std::string> options;  ///< all that changes results, versions included: alike in all shards
     Percentiles percentiles;                     ///< that have a column; alike in all shards
@@ -54,6 +53,11 @@ struct Shard {
     std::vector<Group> groups;                   ///< in byte order, "" first
     StoredGroups stored;                         ///< further ones, which lie in the frequency file
     Notes notes;                                 ///< on its inputs
+
+    std::uint64_t rows_of(ColumnFile table) const {
+        const auto found = rows.find(table);
+        return found == rows.end() ? 0 : found->second;
+    }
 };
 
 /// Whether results are of a set: of several inputs, or of several pages where pages are measured (the option
@@ -83,9 +87,9 @@ Shard parse_shard(std::string_view json, const std::string& name, const Frequenc
 std::vector<std::string> write_shard(const std::filesystem::path& directory, const Shard& shard,
                                      const FileWriter& write = whole_file_writer());
 
-/// Sink of a shard's rows file: CSV of the tables stats, regions and errors, row after row in the order of the inputs,
-/// behind the columns `index`, of the input, and `file`, which is `stats`, `regions` or `errors`; where bands have
-/// names of their own in the row, the channel is added: `stats c0`. The header is that of stats.csv.
+/// Sink of a shard's rows file: CSV of the tables of inputs, row after row in the order of the inputs, behind the
+/// columns `index`, of the input, and `file`, which is the table's name; where bands have names of their own in a row
+/// of stats, the channel is added: `stats c0`. The header is that of stats.csv.
 std::unique_ptr<Sink> make_shard_sink(const Percentiles& percentiles = {});
 
 /// Reader of a shard's rows file, row by row, whose quoted fields may hold line ends. Each block of the file is checked
@@ -102,7 +106,7 @@ class ShardRows {
     /// or without end and one of more than 16 MiB; for a file of another length or checksum; and where reading fails.
     bool next();
     std::uint64_t index() const { return index_; }
-    ColumnFile table() const { return table_; }  ///< stats, regions or errors
+    ColumnFile table() const { return table_; }  ///< one of `input_tables`
     /// Row of that table, with its LF.
     std::string_view row() const { return std::string_view(row_).substr(start_); }
     const std::string& record() const { return row_; }  ///< as it stands in this file

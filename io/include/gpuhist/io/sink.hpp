@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ struct Record {
     const TrainingNumbers* training = nullptr;
     const Histogram* histogram = nullptr;  ///< null where there is none
 };
+
+/// Numbers of rows, by table.
+using RowCounts = std::map<ColumnFile, std::uint64_t>;
 
 // `records_of` a group are in gpuhist/io/dataset.hpp.
 Record record_of(const ImageResult& image);
