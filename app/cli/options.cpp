@@ -176,7 +176,7 @@ void add_statistics_options(Grammar& grammar, CLI::App& app, Options& options) {
              "Which percentiles have columns, up to 32, as 0.5,50,99.9\n[1,5,25,50,75,95,99]", "LIST");
     app.add_flag_callback(
         "--quality", [&options] { options.measures = Measures::quality(); },
-        "Write quality.csv too: sharpness and noise of each image");
+        "Write quality.csv too: sharpness, noise and colorfulness,\none row per image");
     add_text(
         app, "--bins", [&](const std::string& text) { options.histogram.bins = parse_bins(text); },
         "Bins of the written histogram, or full: one per value [256]", "N");

@@ -247,6 +247,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     result.index = input.index;
     result.info = info_of(image);
     result.rows = statistics(image.analysis, options_.percentiles);
+    result.measured = image.analysis.measured;
     outcome.add(remarks_on(result, options_.white));
     const bool table = options_.table_of(input);
     Histogram histogram;
@@ -263,6 +264,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
     for (const std::string& suffix : outcome.files)
         written += (written.empty() ? (options_.output / input.output_name).string() : " ") + suffix;
     const Formatted regions = std::exchange(outcome.formatted, sinks_.format(io::record_of(result)));
+    if (!options_.measures.empty()) outcome.formatted += sinks_.format(io::quality_of(result));
     outcome.formatted += regions;
     if (table)
         outcome.table = format_table(heading_of(result, options_.style), result.rows, panels, written, options_.style);

@@ -1,6 +1,8 @@
 #include "run/sinks.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "gpuhist/io/shard.hpp"
@@ -10,7 +12,8 @@ namespace gpuhist::app {
 namespace {
 
 bool is_wanted(const TableTraits& traits, const Options& options) {
-    return traits.always || (traits.table == ColumnFile::regions && options.regions_asked());
+    return traits.always || (traits.table == ColumnFile::regions && options.regions_asked()) ||
+           (traits.table == ColumnFile::quality && !options.measures.empty());
 }
 
 }  // namespace
@@ -40,7 +43,13 @@ Sinks make_sinks(const Options& options) {
     for (const TableTraits& traits : input_tables()) {
         if (!is_wanted(traits, options)) continue;
         const io::Table table(traits.table, options.percentiles);
-        if (traits.subject == TableSubject::image) printed.push_back(table);
+        if (traits.table == ColumnFile::quality)  // beside the statistics of its image
+            std::copy_if(table.columns.begin(), table.columns.end(), std::back_inserter(printed.front().columns),
+                         [&](const Column& column) {
+                             return (column.files & static_cast<std::uint8_t>(ColumnFile::stats)) == 0;
+                         });
+        else if (traits.subject == TableSubject::image)
+            printed.push_back(table);
         if (stats && !options.shard) sinks.files.push_back({traits.file_name(), {}, io::make_sink("csv", {table})});
         if (stats) sinks.files.back().tables.push_back(traits);
     }

@@ -40,7 +40,8 @@ ColumnValue weighted_percentile(const ColumnRow& row, const Column& column) {
     return {};
 }
 
-constexpr std::uint8_t of_region = 2, of_image = 1 | 2, of_set = 4, of_failure = 8, everywhere = 7;  // of ColumnFile
+constexpr std::uint8_t of_region = 2, of_image = 1 | 2, of_set = 4, of_failure = 8, of_quality = 16,
+                       everywhere = 7;  // of ColumnFile
 constexpr const char *every = "all", *regions = "regions", *finite = "finite samples", *varied = "varied samples",
                      *one_white = "sets of one white", *weighted = "weighted images";
 
@@ -69,7 +70,8 @@ using Type = ColumnType;
 
 const Column before_percentiles[] = {
     {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "images",
-     of_image | of_failure, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
+     of_image | of_failure | of_quality, false, 0,
+     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
     {"region", "none", Type::text, "Label, or name of a rectangle.", "gpuhist", regions, of_region, false, 0,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return row.region; }},
     {"x", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false, 0,
@@ -180,6 +182,13 @@ const Column any_weighted_percentile = {
     "gpuhist", weighted,           everywhere,   true,
     0,         weighted_percentile};
 
+ColumnValue measured(const ColumnRow& row, const Column& column) {
+    if (!row.measured) return {};
+    for (const Measured& found : *row.measured)
+        if (column.name == traits_of(found.measure).name) return value_of(number_of(found, row.depth));
+    return {};
+}
+
 /// Columns that any of these files has.
 std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t files) {
     std::vector<Column> list(std::begin(before_percentiles), std::end(before_percentiles));
@@ -194,6 +203,9 @@ std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t file
         column.micro = percentiles.micro(i);
         column.name = weighted_percentile_name(column.micro);
     }
+    for (const MeasureTraits& measure : all_measures)
+        list.push_back({measure.name, measure.unit, Type::number, measure.definition, measure.source, measure.images,
+                        of_quality, false, 0, measured});
     list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
     const auto other = [&](const Column& column) { return (column.files & files) == 0; };
     list.erase(std::remove_if(list.begin(), list.end(), other), list.end());

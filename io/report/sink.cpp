@@ -28,6 +28,7 @@ ColumnRow row_of(const ImageResult& image) {
     row.damage = info.damage;
     row.bands = &info.bands;
     row.pages = info.pages;
+    row.measured = &image.measured;
     return row;
 }
 
@@ -35,6 +36,10 @@ ColumnRow row_of(const ImageResult& image) {
 
 Record record_of(const ImageResult& image) {
     return record_of(ColumnFile::stats, row_of(image), image.rows);
+}
+
+Record quality_of(const ImageResult& image) {
+    return {ColumnFile::quality, row_of(image)};
 }
 
 Record record_of(const ImageResult& image, const RegionInfo& region, const std::vector<Statistics>& rows) {

@@ -84,8 +84,8 @@ def measure(
         Of f32: brief leaves out percentiles, skewness and kurtosis; values keeps the count of every value, which a
         Summary needs for percentiles.
     measures
-        "quality" for all, or names of those in ``Result.measures``: sharpness_laplacian, sharpness_tenengrad, noise.
-        Of images on the host.
+        "quality" for all, or names: sharpness_laplacian, sharpness_tenengrad, noise, colorfulness. ``Result.measures``
+        has their numbers. Of images on the host.
     engine, gpu
         auto: the CPU for what is on the host, the GPU for what is there. cuda, and number gpu of them, is for host
         arrays too, and always for those on the GPU.

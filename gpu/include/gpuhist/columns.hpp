@@ -30,6 +30,7 @@ struct ColumnRow {
     std::string_view alpha{}, damage{};               ///< empty: none
     const std::vector<std::string>* bands = nullptr;  ///< their names by place, where the file has such
     std::uint64_t pages = 1;                          ///< of the file, of which the image is one
+    const std::vector<Measured>* measured = nullptr;  ///< what its measures found; null: none
 
     // A region.
     std::string_view region{};
@@ -51,7 +52,7 @@ using ColumnValue = std::variant<std::monostate, std::uint64_t, double, std::str
 enum class ColumnType : std::uint8_t { text, integer, number };
 
 /// Table that has columns: a bit of its own, for `Column::files`.
-enum class ColumnFile : std::uint8_t { stats = 1, regions = 2, dataset = 4, errors = 8 };
+enum class ColumnFile : std::uint8_t { stats = 1, regions = 2, dataset = 4, errors = 8, quality = 16 };
 
 /// What the records of a table are about.
 enum class TableSubject : std::uint8_t { image, failure, set };
@@ -70,6 +71,7 @@ struct TableTraits {
 inline constexpr TableTraits all_tables[] = {
     {ColumnFile::stats, "stats", TableSubject::image, true, true},
     {ColumnFile::regions, "regions", TableSubject::image, true, false},
+    {ColumnFile::quality, "quality", TableSubject::image, false, false},
     {ColumnFile::errors, "errors", TableSubject::failure, false, true},
     {ColumnFile::dataset, "dataset", TableSubject::set, true, true},
 };

@@ -23,6 +23,7 @@ struct MeasureTraits {
     const char* unit;        ///< of its number
     const char* definition;  ///< a sentence, ASCII
     const char* source;      ///< tool whose number it equals
+    const char* images;      ///< those that have it
 };
 
 /// Luma of gray images is their samples. A pixel's neighborhood is the 3 x 3 pixels around it. Pixels with an excluded
@@ -31,15 +32,16 @@ struct MeasureTraits {
 inline constexpr MeasureTraits all_measures[] = {
     {Measure::sharpness_laplacian, "sharpness_laplacian", "sample value^2",
      "Population variance of luma's Laplacian, 0 1 0 / 1 -4 1 / 0 1 0, with the border reflected (101).",
-     "cv::Laplacian"},
+     "cv::Laplacian", "quality of images of 3 x 3 pixels and more"},
     {Measure::sharpness_tenengrad, "sharpness_tenengrad", "sample value^2",
-     "Mean of Gx^2 + Gy^2, luma's 3 x 3 Sobel gradients, with the border reflected (101).", "cv::Sobel"},
+     "Mean of Gx^2 + Gy^2, luma's 3 x 3 Sobel gradients, with the border reflected (101).", "cv::Sobel",
+     "quality of images of 3 x 3 pixels and more"},
     {Measure::noise, "noise", "sample value",
      "sqrt(pi / 2) sum |N| / (6 n), N luma's 1 -2 1 / -2 4 -2 / 1 -2 1 at the n pixels inside the border (Immerkaer).",
-     "scipy.signal.convolve2d"},
+     "scipy.signal.convolve2d", "quality of images of 3 x 3 pixels and more"},
     {Measure::colorfulness, "colorfulness", "sample value",
      "std of R - G and (R + G) / 2 - B together, + 0.3 of their mean's distance from gray (Hasler, Suesstrunk).",
-     "numpy"},
+     "numpy", "quality of images with colors"},
 };
 
 /// Row of a measure. A value outside the enumeration is not allowed.

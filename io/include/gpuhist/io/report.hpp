@@ -37,7 +37,8 @@ struct RegionInfo {
 struct ImageResult {
     std::uint64_t index = 0;  ///< of the input, counted from 0
     ImageInfo info;
-    std::vector<Statistics> rows;  ///< of `statistics()`
+    std::vector<Statistics> rows;      ///< of `statistics()`
+    std::vector<Measured> measured{};  ///< of its measures
 };
 
 /// Input that could not be measured, or one of whose files could not be written.

@@ -39,6 +39,8 @@ using RowCounts = std::map<ColumnFile, std::uint64_t>;
 
 // `records_of` a group are in gpuhist/io/dataset.hpp.
 Record record_of(const ImageResult& image);
+/// What the measures of an image found.
+Record quality_of(const ImageResult& image);
 /// Region of an image, whose own rows are not looked at.
 Record record_of(const ImageResult& image, const RegionInfo& region, const std::vector<Statistics>& rows);
 /// Failure of the input with that index.
