@@ -32,15 +32,14 @@ void classify_block(const ImageView& image, const rules::ImageRules& rules, std:
                     int pixels, BlockClasses& classes) {
     const int channels = image.channels;
     if (image.mask) {
-        const std::uint8_t* mask = image.mask + row * (image.height == 1 ? 0 : image.mask_row_bytes) + column;
+        const std::uint8_t* mask = image.mask + row * image.mask_row_bytes + column;
         for (int i = 0; i < pixels; ++i) classes.unmasked[i] = mask[i] != 0;
     } else {
         std::fill_n(classes.unmasked, pixels, std::uint8_t{1});
     }
-    const auto* bytes = static_cast<const std::byte*>(image.data) + (image.height == 1 ? 0 : row * image.row_bytes);
     with_depth(image.depth, [&](auto type) {
         using Sample = decltype(type);
-        const Sample* const samples = reinterpret_cast<const Sample*>(bytes) + column * channels;
+        const Sample* const samples = samples_at<Sample>(image, row, column);
         if (const rules::AlphaMask mask = rules.alpha_mask(); mask.any)
             for (int i = 0; i < pixels; ++i) classes.unmasked[i] &= mask.keeps(core::value_of(samples[4 * i + 3]));
         for (int c = 0; c < channels; ++c) {
@@ -118,9 +117,7 @@ ImageView HostClassifier::substitute(const ImageView& image, const rules::ImageR
             with_depth(image.depth, [&](auto type) {
                 using Sample = decltype(type);
                 if constexpr (core::is_real<Sample>) {
-                    const auto* from = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) +
-                                                                       row * image.row_bytes) +
-                                       column * image.channels;
+                    const Sample* const from = samples_at<Sample>(image, row, column);
                     auto* to = reinterpret_cast<Sample*>(memory + row * view.row_bytes) + column * view.channels;
                     const Sample nan = core::rounded_to<Sample>(std::numeric_limits<double>::quiet_NaN());
                     for (int c = 0; c < view.channels; ++c) {

@@ -52,9 +52,7 @@ void WeightedAnalyzer::count(Workers& workers, const ImageView& image, const rul
                 for (std::int64_t x = 0; x < image.width; x += block_pixels) {
                     const int pixels = static_cast<int>(std::min(block_pixels, image.width - x));
                     classify_block(image, rules, y, x, pixels, classes);
-                    const auto* pixel = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) +
-                                                                        (image.height == 1 ? 0 : y * image.row_bytes)) +
-                                        x * image.channels;
+                    const Sample* pixel = samples_at<Sample>(image, y, x);
                     for (int i = 0; i < pixels; ++i, pixel += image.channels) {
                         if (!classes.unmasked[i]) continue;
                         ++own.unmasked;
