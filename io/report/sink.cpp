@@ -15,10 +15,10 @@ Record record_of(ColumnFile table, const ColumnRow& about, const std::vector<Sta
     return record;
 }
 
-ColumnRow row_of(const ImageResult& image) {
-    const ImageInfo& info = image.info;
+}  // namespace
+
+ColumnRow row_of(const ImageInfo& info) {
     ColumnRow row;
-    row.index = image.index;
     row.depth = info.depth;
     row.path = info.path;
     row.width = info.width;
@@ -31,14 +31,15 @@ ColumnRow row_of(const ImageResult& image) {
     return row;
 }
 
-}  // namespace
-
 Record record_of(const ImageResult& image) {
-    return record_of(ColumnFile::stats, row_of(image), image.rows);
+    ColumnRow row = row_of(image.info);
+    row.index = image.index;
+    return record_of(ColumnFile::stats, row, image.rows);
 }
 
 Record record_of(const ImageResult& image, const RegionInfo& region, const std::vector<Statistics>& rows) {
-    ColumnRow row = row_of(image);
+    ColumnRow row = row_of(image.info);
+    row.index = image.index;
     row.region = region.name;
     row.x = region.x;
     row.y = region.y;

@@ -33,6 +33,9 @@ struct Record {
     const Histogram* histogram = nullptr;  ///< null where there is none
 };
 
+/// Row of an image, as columns read it, without statistics and its index among the inputs.
+ColumnRow row_of(const ImageInfo& info);
+
 // `records_of` a group are in gpuhist/io/dataset.hpp.
 Record record_of(const ImageResult& image);
 /// Region of an image, whose own rows are not looked at.
