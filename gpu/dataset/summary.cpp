@@ -260,14 +260,14 @@ void add_channel(ChannelSummary& sum, const ChannelSummary& more) {
     if (more.valid() > 0) core::add(sum.power_sums, more.power_sums);
 }
 
-/// Place of `channel`, made where it is not there yet.
-ChannelSummary& place(DepthSummary& summary, Channel channel) {
-    const auto at = std::find_if(summary.channels.begin(), summary.channels.end(),
-                                 [&](const ChannelSummary& there) { return there.channel >= channel; });
-    if (at != summary.channels.end() && at->channel == channel) return *at;
-    ChannelSummary fresh;
-    fresh.channel = channel;
-    return *summary.channels.insert(at, std::move(fresh));
+/// Element of a list in the order of a member that has this value there; made where there is none yet.
+template <class Each, class Key>
+Each& place(std::vector<Each>& list, Key Each::*key, Key value) {
+    const auto at = std::find_if(list.begin(), list.end(), [&](const Each& there) { return there.*key >= value; });
+    if (at != list.end() && (*at).*key == value) return *at;
+    Each fresh;
+    fresh.*key = value;
+    return *list.insert(at, std::move(fresh));
 }
 
 /// Counts of f32 images mean something together only where the bins are the same.
@@ -318,19 +318,13 @@ void check_room(const DepthSummary* sum, const DepthSummary& more) {
 }
 
 void join(std::vector<DepthSummary>& depths, const Findings& more) {
-    auto at = std::find_if(depths.begin(), depths.end(),
-                           [&](const DepthSummary& there) { return there.depth >= more.summary.depth; });
-    if (at == depths.end() || at->depth != more.summary.depth) {
-        at = depths.insert(at, DepthSummary{});
-        at->depth = more.summary.depth;
-        at->weighted = more.summary.weighted;
-    }
-    DepthSummary& sum = *at;
+    DepthSummary& sum = place(depths, &DepthSummary::depth, more.summary.depth);
+    sum.weighted = more.summary.weighted;  // of all images: see check_room
     agree_on_white(sum, more.summary);
     agree_on_frequencies(sum, more.summary.values_counted && (sum.channels.empty() || sum.values_counted));
     agree_on_range(sum, more);
     for (std::size_t i = 0; i < more.summary.channels.size(); ++i) {
-        ChannelSummary& channel = place(sum, more.summary.channels[i].channel);
+        ChannelSummary& channel = place(sum.channels, &ChannelSummary::channel, more.summary.channels[i].channel);
         add_channel(channel, more.summary.channels[i]);
         if (sum.range) {
             channel.counts.resize(more.counts[i]->size());
@@ -341,7 +335,8 @@ void join(std::vector<DepthSummary>& depths, const Findings& more) {
     }
     if (sum.values_counted)
         in_parallel(more.summary.channels.size(), [&](std::size_t i) {
-            FrequencyTable& frequencies = place(sum, more.summary.channels[i].channel).values;
+            FrequencyTable& frequencies =
+                place(sum.channels, &ChannelSummary::channel, more.summary.channels[i].channel).values;
             frequencies.add(*more.frequencies[i]);
             frequencies.settle();
         });
