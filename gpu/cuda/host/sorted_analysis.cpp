@@ -65,18 +65,13 @@ SortMemory<Code> lay_out(std::int64_t most, char* base, std::size_t& end) {
 
 }  // namespace
 
-template <class Code>
-SortMemory<Code> SortedAnalyzer::reserve(std::int64_t most) {
-    std::size_t bytes = 0;
-    lay_out<Code>(most, nullptr, bytes);
-    return lay_out<Code>(most, memory_.reserve(bytes), bytes);
-}
-
 template <class Sample>
 std::uint64_t SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t stream) {
     using Code = core::Code<Sample>;
     const std::int64_t most = std::min(part_pixels<Code>, image.pixels());
-    const SortMemory<Code> memory = reserve<Code>(most);
+    std::size_t bytes = 0;
+    lay_out<Code>(most, nullptr, bytes);
+    const SortMemory<Code> memory = lay_out<Code>(most, memory_.reserve(bytes), bytes);
     std::uint64_t all_masked = 0;
     for (std::int64_t begin = 0; begin < image.pixels(); begin += most) {
         const std::int64_t count = std::min(most, image.pixels() - begin);
