@@ -135,10 +135,9 @@ void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::siz
 
 void core::set_apart_non_finite(ChannelAnalysis& channel) {
     const auto take = [&](std::size_t first, std::size_t end) {
-        const auto begin = channel.counts.begin();
-        const std::uint64_t sum = std::accumulate(begin + static_cast<std::ptrdiff_t>(first),
-                                                  begin + static_cast<std::ptrdiff_t>(end), std::uint64_t{0});
-        std::fill(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end), 0);
+        std::uint64_t* const counts = channel.counts.data();
+        const std::uint64_t sum = std::accumulate(counts + first, counts + end, std::uint64_t{0});
+        std::fill(counts + first, counts + end, std::uint64_t{0});
         return sum;
     };
     constexpr std::size_t minus = minus_infinity_code<Half>, plus = plus_infinity_code<Half>;

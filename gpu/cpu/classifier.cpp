@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "core/codes.hpp"
-#include "cpu/pixel_source.hpp"
 
 namespace gpuhist::cpu {
 namespace {
@@ -66,9 +65,7 @@ rules::ClassCounts classify(Workers& workers, const ImageView& image, const rule
                             const Visit& visit) {
     rules::ClassCounts all;
     std::mutex mutex;
-    const std::int64_t rows = std::max<std::int64_t>(1, tile_pixels / image.width);
-    const std::int64_t serial_rows = (serial_pixels + image.width - 1) / image.width;
-    workers.sweep(image.height, rows, serial_rows, workers.threads(), [&](int, std::int64_t begin, std::int64_t end) {
+    workers.sweep_rows(image.height, image.width, [&](int, std::int64_t begin, std::int64_t end) {
         const auto classes = std::make_unique<BlockClasses>();
         rules::ClassCounts own;
         alignas(64) std::uint8_t color[block_pixels];
