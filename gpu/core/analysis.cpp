@@ -172,6 +172,23 @@ Brightness core::brightness_of(const ChannelAnalysis& channel) {
     return result;
 }
 
+std::optional<Range> core::extremes_of(const FrequencyTable& frequencies) {
+    if (frequencies.runs().empty()) return std::nullopt;
+    Range all{frequencies.runs().front().lowest(), frequencies.runs().front().highest()};
+    for (const FrequencyRun& run : frequencies.runs())
+        all = {std::min(all.lower, run.lowest()), std::max(all.upper, run.highest())};
+    return all;
+}
+
+std::optional<Range> core::extremes_of(Depth depth, const std::vector<std::uint64_t>& counts) {
+    const auto some = [](std::uint64_t count) { return count != 0; };
+    const auto first = std::find_if(counts.begin(), counts.end(), some);
+    if (first == counts.end()) return std::nullopt;
+    const auto last = std::find_if(counts.rbegin(), counts.rend(), some).base() - 1;
+    return Range{value_at(depth, static_cast<std::uint64_t>(first - counts.begin())),
+                 value_at(depth, static_cast<std::uint64_t>(last - counts.begin()))};
+}
+
 FrequencyTable core::values_of_pooled(const Analysis& analysis) {
     FrequencyTable sum;
     for (const ChannelAnalysis& channel : analysis.channels)

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "gpuhist/frequency_table.hpp"
 
@@ -32,9 +31,6 @@ FrequencyTable filtered(const FrequencyTable& table, const std::function<bool(do
 bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n);
 /// Verdict on a table that has samples: whether these are its extremes.
 bool has_extremes(const FrequencyTable& frequencies, double minimum, double maximum);
-/// Lowest and highest value of a table, or of a count for each value of a depth; absent where there is none.
-std::optional<Range> extremes_of(const FrequencyTable& frequencies);
-std::optional<Range> extremes_of(Depth depth, const std::vector<std::uint64_t>& counts);
 
 /// Samples in ascending order.
 class OrderedValues {

@@ -10,7 +10,6 @@
 #include "core/codes.hpp"
 #include "core/integers.hpp"
 #include "core/validate.hpp"
-#include "dataset/frequency_table.hpp"
 #include "gpuhist/error.hpp"
 #include "statistics/counted_samples.hpp"
 
