@@ -351,7 +351,7 @@ Grammar::Grammar(CommandLine& line)
     add_normalization_options(*this, run, line.run);
     add_engine_options(*this, run, line.run);
     add_run_options(*this, run, line.run);
-    run.set_version_flag("-V,--version", version, "The version, and what the program is made of");
+    run.set_version_flag("-V,--version", version_text, "The version, and what the program is made of");
     run.get_formatter()->column_width(26);
     run.footer([this] { return help_footer(*this); });
     add_help(run);

@@ -9,6 +9,7 @@
 
 #include "gpuhist/dataset.hpp"
 #include "gpuhist/error.hpp"
+#include "gpuhist/io/sink.hpp"
 
 namespace gpuhist::python {
 
@@ -96,15 +97,10 @@ const Analysis& Measurement::counted(Analysis& room) const {
 }
 
 ColumnRow Measurement::columns(const Row& row) const {
-    ColumnRow read = row.columns();
-    read.path = info.path;
-    read.width = info.width;
-    read.height = info.height;
-    read.white = info.white > 0 ? info.white : traits_of(info.depth).highest;
-    read.alpha = info.alpha;
-    read.damage = info.damage;
-    read.bands = &info.bands;
-    read.pages = info.pages;
+    ColumnRow read = io::row_of(info);
+    read.statistics = &row.statistics;
+    read.depth = row.depth;
+    read.images = row.images;
     return read;
 }
 

@@ -148,10 +148,9 @@ void core::lay_out(Analysis& result, const ImageView& image, bool luma, std::siz
 
 void core::set_apart_non_finite(ChannelAnalysis& channel) {
     const auto take = [&](std::size_t first, std::size_t end) {
-        const auto begin = channel.counts.begin();
-        const std::uint64_t sum = std::accumulate(begin + static_cast<std::ptrdiff_t>(first),
-                                                  begin + static_cast<std::ptrdiff_t>(end), std::uint64_t{0});
-        std::fill(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end), 0);
+        std::uint64_t* const counts = channel.counts.data();
+        const std::uint64_t sum = std::accumulate(counts + first, counts + end, std::uint64_t{0});
+        std::fill(counts + first, counts + end, std::uint64_t{0});
         return sum;
     };
     constexpr std::size_t minus = minus_infinity_code<Half>, plus = plus_infinity_code<Half>;
@@ -184,6 +183,23 @@ Brightness core::brightness_of(const ChannelAnalysis& channel) {
     for (FrequencyReader reader(channel.values.runs()); reader.next();) add(reader.key(), reader.count());
     result.sum_squares = to_public(static_cast<i128>(squares));
     return result;
+}
+
+std::optional<Range> core::extremes_of(const FrequencyTable& frequencies) {
+    if (frequencies.runs().empty()) return std::nullopt;
+    Range all{frequencies.runs().front().lowest(), frequencies.runs().front().highest()};
+    for (const FrequencyRun& run : frequencies.runs())
+        all = {std::min(all.lower, run.lowest()), std::max(all.upper, run.highest())};
+    return all;
+}
+
+std::optional<Range> core::extremes_of(Depth depth, const std::vector<std::uint64_t>& counts) {
+    const auto some = [](std::uint64_t count) { return count != 0; };
+    const auto first = std::find_if(counts.begin(), counts.end(), some);
+    if (first == counts.end()) return std::nullopt;
+    const auto last = std::find_if(counts.rbegin(), counts.rend(), some).base() - 1;
+    return Range{value_at(depth, static_cast<std::uint64_t>(first - counts.begin())),
+                 value_at(depth, static_cast<std::uint64_t>(last - counts.begin()))};
 }
 
 FrequencyTable core::values_of_pooled(const Analysis& analysis) {

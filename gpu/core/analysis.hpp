@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "gpuhist/analysis.hpp"
@@ -65,6 +66,10 @@ void set_pixels(Analysis& result, std::uint64_t pixels, std::uint64_t counted);
 
 /// Sums and extremes of a channel's codes, of 8 or 16 bits.
 Brightness brightness_of(const ChannelAnalysis& channel);
+
+/// Lowest and highest finite value of a table, or of a count for each value of a depth; absent where there is none.
+std::optional<Range> extremes_of(const FrequencyTable& frequencies);
+std::optional<Range> extremes_of(Depth depth, const std::vector<std::uint64_t>& counts);
 
 /// Counts of colors and bands, those there are, added up; `sum` is overwritten.
 void sum_of_pooled(const Analysis& analysis, std::vector<std::uint64_t>& sum);

@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "core/codes.hpp"
-#include "cpu/pixel_source.hpp"
 
 namespace gpuhist::cpu {
 namespace {
@@ -32,15 +31,14 @@ void classify_block(const ImageView& image, const rules::ImageRules& rules, std:
                     int pixels, BlockClasses& classes) {
     const int channels = image.channels;
     if (image.mask) {
-        const std::uint8_t* mask = image.mask + row * (image.height == 1 ? 0 : image.mask_row_bytes) + column;
+        const std::uint8_t* mask = image.mask + row * image.mask_row_bytes + column;
         for (int i = 0; i < pixels; ++i) classes.unmasked[i] = mask[i] != 0;
     } else {
         std::fill_n(classes.unmasked, pixels, std::uint8_t{1});
     }
-    const auto* bytes = static_cast<const std::byte*>(image.data) + (image.height == 1 ? 0 : row * image.row_bytes);
     with_depth(image.depth, [&](auto type) {
         using Sample = decltype(type);
-        const Sample* const samples = reinterpret_cast<const Sample*>(bytes) + column * channels;
+        const Sample* const samples = samples_at<Sample>(image, row, column);
         if (const rules::AlphaMask mask = rules.alpha_mask(); mask.any)
             for (int i = 0; i < pixels; ++i) classes.unmasked[i] &= mask.keeps(core::value_of(samples[4 * i + 3]));
         for (int c = 0; c < channels; ++c) {
@@ -67,9 +65,7 @@ rules::ClassCounts classify(Workers& workers, const ImageView& image, const rule
                             const Visit& visit) {
     rules::ClassCounts all;
     std::mutex mutex;
-    const std::int64_t rows = std::max<std::int64_t>(1, tile_pixels / image.width);
-    const std::int64_t serial_rows = (serial_pixels + image.width - 1) / image.width;
-    workers.sweep(image.height, rows, serial_rows, workers.threads(), [&](int, std::int64_t begin, std::int64_t end) {
+    workers.sweep_rows(image.height, image.width, [&](int, std::int64_t begin, std::int64_t end) {
         const auto classes = std::make_unique<BlockClasses>();
         rules::ClassCounts own;
         alignas(64) std::uint8_t color[block_pixels];
@@ -118,9 +114,7 @@ ImageView HostClassifier::substitute(const ImageView& image, const rules::ImageR
             with_depth(image.depth, [&](auto type) {
                 using Sample = decltype(type);
                 if constexpr (core::is_real<Sample>) {
-                    const auto* from = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) +
-                                                                       row * image.row_bytes) +
-                                       column * image.channels;
+                    const Sample* const from = samples_at<Sample>(image, row, column);
                     auto* to = reinterpret_cast<Sample*>(memory + row * view.row_bytes) + column * view.channels;
                     const Sample nan = core::rounded_to<Sample>(std::numeric_limits<double>::quiet_NaN());
                     for (int c = 0; c < view.channels; ++c) {

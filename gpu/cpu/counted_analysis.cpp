@@ -6,11 +6,9 @@
 #include "core/analysis.hpp"
 #include "core/channels.hpp"
 #include "core/codes.hpp"
-#include "core/integers.hpp"
 #include "core/luma.hpp"
 #include "cpu/pixel_source.hpp"
 #include "cpu/simd/avx2.hpp"
-#include "cpu/simd/avx512.hpp"
 
 namespace gpuhist::cpu {
 namespace {

@@ -100,17 +100,6 @@ struct FloatAnalyzer::Plan {
 FloatAnalyzer::FloatAnalyzer() = default;
 FloatAnalyzer::~FloatAnalyzer() = default;
 
-void FloatAnalyzer::begin_extremes() {
-    for (auto& state : states_) {
-        if (!state) state = std::make_unique<RowState>();
-        state->extremes = {};
-        state->finite = 0;
-    }
-    pixels_ = 0;
-    came_ = 0;
-    voters_.clear();
-}
-
 template <class Source>
 void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
     static_assert(most_copies <= color_rows);
@@ -119,12 +108,10 @@ void FloatAnalyzer::find_extremes(Workers& workers, const Source& source) {
     const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
         Worker& worker = workers_[number];
         if (!brief_) worker.high.resize(std::size_t{color_rows} * core::digit_values);
-        Planes planes;
         alignas(64) std::uint16_t high[color_rows][block_pixels];
         std::uint32_t* const counts = worker.high.data();
-        for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
+        for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
             worker.pixels += static_cast<std::uint64_t>(pixels);
-            split(samples, pixels, image.channels, image.order, planes);
             bool uniform = true;  // each row's samples share a high digit
             for (int row = 0; row < rows_; ++row) {
                 const Extremes extremes = extremes_of(planes.values[row], pixels);
@@ -193,16 +180,14 @@ void FloatAnalyzer::end_extremes() {
     Extremes all;
     for (int row = 0; row < rows_; ++row) all += states_[row]->extremes;
     result_->upper_closed = !request_.range;
-    result_->range = request_.range ? *request_.range
-                                    : core::found_range(all.any(), all.any() ? core::key_float(all.minimum) : 0,
-                                                        all.any() ? core::key_float(all.maximum) : 0);
+    result_->range = request_.range ? *request_.range : core::found_range(all.any(), all.lowest(), all.highest());
     for (int row = 0; row < rows_; ++row) {
         RowState& state = *states_[row];
         const Extremes& extremes = state.extremes;
         state.moments = {};
         state.finite = pixels_ - extremes.nan - extremes.minus_infinity - extremes.plus_infinity;
-        state.minimum = extremes.any() ? core::key_float(extremes.minimum) : 0;
-        state.maximum = extremes.any() ? core::key_float(extremes.maximum) : 0;
+        state.minimum = extremes.lowest();
+        state.maximum = extremes.highest();
         if (brief_ && extremes.any()) state.moments.exponent = core::moment_exponent(0, state.minimum, state.maximum);
     }
 }
@@ -233,8 +218,8 @@ void FloatAnalyzer::plan_ranks(const core::RankRequest& request) {
     for (auto& state : states_) {
         core::RankPlan plan;
         if (state->finite > 0)
-            plan = core::plan_ranks(state->high_counts.data(), state->finite, core::key_float(state->extremes.minimum),
-                                    core::key_float(state->extremes.maximum), request);
+            plan = core::plan_ranks(state->high_counts.data(), state->finite, state->extremes.lowest(),
+                                    state->extremes.highest(), request);
         state->ranks.begin(plan, state->high_counts.data());
     }
     find_usual_values();
@@ -290,20 +275,28 @@ bool FloatAnalyzer::begin_bins() {
     return any;
 }
 
+/// Ends what the bins of some workers counted, by finish(counter).
+template <class Finish>
+void FloatAnalyzer::gather_bins(int used, const Finish& finish) {
+    for (int number = 0; number < used; ++number) {
+        BinCounter& counter = workers_[number].bins;
+        if (!counter.begun()) continue;  // it came too late for a tile
+        finish(counter);
+        counter.end();
+    }
+}
+
 template <class Source>
 void FloatAnalyzer::count_and_sum(Workers& workers, const Source& source) {
-    const ImageView& image = source.image;
     const Plan& plan = *plan_;
     const auto sum_moments = brief_ ? brief_moments_loop : moments_loop;
     RankFinder& pooled = states_[core::pooled_row]->ranks;
     const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
         Worker& worker = workers_[number];
         worker.bins.begin(plan.bins, rows_, plan.within);
-        Planes planes;
         Keys keys;
         alignas(64) float storage[block_pixels];
-        for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
-            split(samples, pixels, image.channels, image.order, planes);
+        for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
             for (int row = 0; row < rows_; ++row) {
                 if (!plan.varies[row] && !plan.feeds_pooled[row]) continue;
                 const Finite finite = finite_of(planes.values[row], pixels, plan.known_finite[row], storage);
@@ -317,17 +310,14 @@ void FloatAnalyzer::count_and_sum(Workers& workers, const Source& source) {
         });
     };
     const auto gather = [&](int used) {
-        for (int number = 0; number < used; ++number) {
-            BinCounter& counter = workers_[number].bins;
-            if (!counter.begun()) continue;  // it came too late for a tile
+        gather_bins(used, [&](BinCounter& counter) {
             for (int row = 0; row < rows_; ++row) {
                 ChannelAnalysis& channel = result_->channels[row];
                 counter.finish(row, channel.counts.data(), channel.below, channel.above);
             }
-            counter.end();
-        }
+        });
     };
-    workers.sweep_rounds(image.pixels(), plan.bin_workers, look, gather);
+    workers.sweep_rounds(source.image.pixels(), plan.bin_workers, look, gather);
 }
 
 void FloatAnalyzer::end_bins() {
@@ -369,24 +359,28 @@ bool FloatAnalyzer::begin_moments() {
     return any;
 }
 
-template <class Source>
-void FloatAnalyzer::sum_again(Workers& workers, const Source& source) {
-    const ImageView& image = source.image;
-    const Plan& plan = *plan_;
-    workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
+/// Walk over the pixels once more: calls look(worker, row, values, samples) with the finite samples of each block.
+template <class Source, class Look>
+void FloatAnalyzer::look_again(Workers& workers, const Source& source, const Look& look) {
+    workers.sweep(source.image.pixels(), tile_pixels, serial_pixels, workers.threads(),
                   [&](int number, std::int64_t begin, std::int64_t end) {
-                      Planes planes;
                       alignas(64) float storage[block_pixels];
-                      for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
-                          split(samples, pixels, image.channels, image.order, planes);
+                      for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
                           for (int row = 0; row < rows_; ++row) {
-                              if (!plan.poor[row]) continue;
+                              if (sweep_ == Sweep::moments && !plan_->poor[row]) continue;
                               const Finite finite =
-                                  finite_of(planes.values[row], pixels, plan.known_finite[row], storage);
-                              moments_loop(finite.values, finite.samples, plan.terms[row], workers_[number].sums[row]);
+                                  finite_of(planes.values[row], pixels, plan_->known_finite[row], storage);
+                              look(workers_[number], row, finite.values, finite.samples);
                           }
                       });
                   });
+}
+
+template <class Source>
+void FloatAnalyzer::sum_again(Workers& workers, const Source& source) {
+    look_again(workers, source, [&](Worker& worker, int row, const float* values, int samples) {
+        moments_loop(values, samples, plan_->terms[row], worker.sums[row]);
+    });
 }
 
 void FloatAnalyzer::end_moments() {
@@ -401,36 +395,24 @@ void FloatAnalyzer::end_moments() {
 /// Keeps samples for one more group of ranks, as count_and_sum does for the first.
 template <class Source>
 void FloatAnalyzer::keep_again(Workers& workers, const Source& source) {
-    const ImageView& image = source.image;
     RankFinder& pooled = states_[core::pooled_row]->ranks;
-    workers.sweep(image.pixels(), tile_pixels, serial_pixels, workers.threads(),
-                  [&](int number, std::int64_t begin, std::int64_t end) {
-                      Worker& worker = workers_[number];
-                      Planes planes;
-                      Keys keys;
-                      alignas(64) float storage[block_pixels];
-                      for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
-                          split(samples, pixels, image.channels, image.order, planes);
-                          for (int row = 0; row < rows_; ++row) {
-                              const bool all = states_[row]->finite == pixels_;
-                              const Finite finite = finite_of(planes.values[row], pixels, all, storage);
-                              find_keys(finite.values, finite.samples, keys);
-                              states_[row]->ranks.keep(keys, finite.samples, worker.kept[row]);
-                              if (is_pooled(row)) pooled.keep(keys, finite.samples, worker.kept[core::pooled_row]);
-                          }
-                      });
-                  });
+    look_again(workers, source, [&](Worker& worker, int row, const float* values, int samples) {
+        Keys keys;
+        find_keys(values, samples, keys);
+        states_[row]->ranks.keep(keys, samples, worker.kept[row]);
+        if (is_pooled(row)) pooled.keep(keys, samples, worker.kept[core::pooled_row]);
+    });
 }
 
 /// Adds the order statistics of a group of ranks.
-void FloatAnalyzer::finish_ranks(int row, std::vector<OrderStatistic>& result) {
-    std::vector<RankFinder::Kept*> kept;
-    for (Worker& worker : workers_) kept.push_back(&worker.kept[row]);
-    states_[row]->ranks.finish(kept, result);
-}
 void FloatAnalyzer::finish_ranks() {
-    for (int row = 0; row < rows_; ++row) finish_ranks(row, result_->channels[row].order_statistics);
-    finish_ranks(core::pooled_row, result_->pooled_order_statistics);
+    const auto finish = [&](int row, std::vector<OrderStatistic>& result) {
+        std::vector<RankFinder::Kept*> kept;
+        for (Worker& worker : workers_) kept.push_back(&worker.kept[row]);
+        states_[row]->ranks.finish(kept, result);
+    };
+    for (int row = 0; row < rows_; ++row) finish(row, result_->channels[row].order_statistics);
+    finish(core::pooled_row, result_->pooled_order_statistics);
 }
 
 void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request, Analysis& result,
@@ -447,7 +429,14 @@ void FloatAnalyzer::begin(const ImageView& image, const AnalysisRequest& request
     result.detail = brief_ ? Detail::brief : Detail::full;
     sweep_ = Sweep::extremes;
     group_ = 0;
-    begin_extremes();
+    for (auto& state : states_) {
+        if (!state) state = std::make_unique<RowState>();
+        state->extremes = {};
+        state->finite = 0;
+    }
+    pixels_ = 0;
+    came_ = 0;
+    voters_.clear();
 }
 
 void FloatAnalyzer::take(Workers& workers, const ImageView& strip) {
@@ -529,41 +518,31 @@ void FloatAnalyzer::analyze(Workers& workers, const ImageView& image, const Anal
     while (end_pass());
 }
 
-template <class Source>
-void FloatAnalyzer::count_into(Workers& workers, const Source& source, const core::FloatBins& bins,
-                               const std::array<std::uint64_t*, color_rows>& counts) {
-    const ImageView& image = source.image;
+void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
+                          const std::array<std::uint64_t*, color_rows>& counts) {
     workers_.resize(workers.threads());
-    const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
-        Worker& worker = workers_[number];
-        worker.bins.begin(bins, color_rows, true);
-        Planes planes;
-        alignas(64) float storage[block_pixels];
-        for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
-            split(samples, pixels, image.channels, image.order, planes);
-            for (int row = 0; row < color_rows; ++row) {
-                if (!counts[row]) continue;
-                const Finite finite = finite_of(planes.values[row], pixels, false, storage);
-                worker.bins.add(row, finite.values, finite.samples);
-            }
-        });
-    };
     const auto gather = [&](int used) {
-        for (int number = 0; number < used; ++number) {
-            BinCounter& counter = workers_[number].bins;
-            if (!counter.begun()) continue;  // it came too late for a tile
+        gather_bins(used, [&](BinCounter& counter) {
             std::uint64_t outside = 0;
             for (int row = 0; row < color_rows; ++row)
                 if (counts[row]) counter.finish(row, counts[row], outside, outside);
-            counter.end();
-        }
+        });
     };
-    workers.sweep_rounds(image.pixels(), workers.threads(), look, gather);
-}
-
-void FloatAnalyzer::count(Workers& workers, const ImageView& image, const core::FloatBins& bins,
-                          const std::array<std::uint64_t*, color_rows>& counts) {
-    with_pixel_source(image, [&](const auto& source) { count_into(workers, source, bins, counts); });
+    with_pixel_source(image, [&](const auto& source) {
+        const auto look = [&](int number, std::int64_t begin, std::int64_t end) {
+            Worker& worker = workers_[number];
+            worker.bins.begin(bins, color_rows, true);
+            alignas(64) float storage[block_pixels];
+            for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
+                for (int row = 0; row < color_rows; ++row) {
+                    if (!counts[row]) continue;
+                    const Finite finite = finite_of(planes.values[row], pixels, false, storage);
+                    worker.bins.add(row, finite.values, finite.samples);
+                }
+            });
+        };
+        workers.sweep_rounds(image.pixels(), workers.threads(), look, gather);
+    });
 }
 
 }  // namespace gpuhist::cpu

@@ -47,10 +47,6 @@ class FloatAnalyzer {
     enum class Sweep : std::uint8_t { extremes, bins, moments, ranks };
 
     template <class Source>
-    void count_into(Workers& workers, const Source& source, const core::FloatBins& bins,
-                    const std::array<std::uint64_t*, color_rows>& counts);
-    void begin_extremes();
-    template <class Source>
     void find_extremes(Workers& workers, const Source& source);
     template <class Source>
     void keep_voters(const Source& source);
@@ -59,16 +55,19 @@ class FloatAnalyzer {
     void plan_ranks(const core::RankRequest& request);
     void find_usual_values();
     bool begin_bins();
+    template <class Finish>
+    void gather_bins(int used, const Finish& finish);
     template <class Source>
     void count_and_sum(Workers& workers, const Source& source);
     void end_bins();
     bool begin_moments();
+    template <class Source, class Look>
+    void look_again(Workers& workers, const Source& source, const Look& look);
     template <class Source>
     void sum_again(Workers& workers, const Source& source);
     void end_moments();
     template <class Source>
     void keep_again(Workers& workers, const Source& source);
-    void finish_ranks(int row, std::vector<OrderStatistic>& result);
     void finish_ranks();
     void finish();
 

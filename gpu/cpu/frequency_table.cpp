@@ -110,11 +110,9 @@ std::vector<FrequencyTable> count_pixels(const Source& source, const std::shared
     const auto keys_of_a_chunk = [&] { return std::make_unique_for_overwrite<std::uint32_t[]>(chunk); };
     for (Pending& row : pending) row.keys = keys_of_a_chunk();
     const auto scratch = keys_of_a_chunk();
-    Planes planes;
     for (std::int64_t begin = 0; begin < image.pixels(); begin += chunk) {
         const std::int64_t end = std::min(begin + chunk, image.pixels());
-        for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
-            split(samples, pixels, image.channels, image.order, planes);
+        for_planes(source, begin, end, [&](const Planes& planes, int pixels) {
             for (std::size_t row = 0; row < tables.size(); ++row) {
                 Pending& to = pending[row];
                 to.count += finite_keys(planes.values[row], pixels, to.keys.get() + to.count, tables[row]);

@@ -29,18 +29,24 @@ inline constexpr std::int64_t block_pixels = 512;
 
 using core::Positions;
 
+/// Samples of a view, from a pixel on.
+template <class Sample, class Void>
+auto* samples_at(const BasicImageView<Void>& image, std::int64_t row, std::int64_t column) {
+    using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
+    using At = std::conditional_t<std::is_const_v<Void>, const Sample, Sample>;
+    return reinterpret_cast<At*>(static_cast<Byte*>(image.data) + row * image.row_bytes) + column * image.channels;
+}
+
 /// Walk over a view: calls piece(pointer, pixels) for the consecutive parts of rows that hold the pixels [begin, end),
-/// numbered row after row; `Sample` may be const.
+/// numbered row after row.
 template <class Sample, class Void, class Piece>
 void for_pieces(const BasicImageView<Void>& image, std::int64_t begin, std::int64_t end, const Piece& piece) {
-    using Byte = std::conditional_t<std::is_const_v<Void>, const std::byte, std::byte>;
     const bool packed = image.height == 1 || image.row_bytes == image.packed_row_bytes();
     const std::int64_t width = packed ? image.pixels() : image.width;
     while (begin < end) {
         const std::int64_t row = begin / width, column = begin % width;
         const std::int64_t pixels = std::min(end - begin, width - column);
-        Byte* start = static_cast<Byte*>(image.data) + (packed ? 0 : row * image.row_bytes);
-        piece(reinterpret_cast<Sample*>(start) + column * image.channels, pixels);
+        piece(samples_at<Sample>(image, row, column), pixels);
         begin += pixels;
     }
 }
@@ -110,8 +116,7 @@ struct PixelSource {
 template <class Use>
 decltype(auto) with_pixel_source(const ImageView& image, const Use& use) {
     if (!image.mask) return use(PixelSource<EveryPixel>{image, {}});
-    return use(PixelSource<MaskedPixels>{
-        image, {image.mask, image.height == 1 ? image.width : image.mask_row_bytes, image.width}});
+    return use(PixelSource<MaskedPixels>{image, {image.mask, image.mask_row_bytes, image.width}});
 }
 
 /// Walk over the unmasked ones of the pixels [begin, end): pieces are parts of rows without masked pixels or, at most
@@ -119,7 +124,7 @@ decltype(auto) with_pixel_source(const ImageView& image, const Use& use) {
 template <class Sample, class Validity, class Piece>
 void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Piece& piece) {
     if constexpr (Validity::every) {
-        for_pieces<const Sample>(source.image, begin, end, piece);
+        for_pieces<Sample>(source.image, begin, end, piece);
     } else {
         constexpr int most_channels = 4;
         const int channels = source.image.channels;
@@ -129,7 +134,7 @@ void for_pieces(const PixelSource<Validity>& source, std::int64_t begin, std::in
                             : channels == 3 ? &gather_set<3, Sample>
                                             : &gather_set<4, Sample>;
         std::int64_t number = begin;
-        for_pieces<const Sample>(source.image, begin, end, [&](const Sample* samples, std::int64_t pixels) {
+        for_pieces<Sample>(source.image, begin, end, [&](const Sample* samples, std::int64_t pixels) {
             std::int64_t whole = 0;  // unmasked pixels before the block that are not yet shown
             for (std::int64_t done = 0; done < pixels; done += block_pixels) {
                 const int part = static_cast<int>(std::min(block_pixels, pixels - done));

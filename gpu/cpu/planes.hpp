@@ -27,6 +27,16 @@ struct Planes {
 /// Fills the planes from interleaved samples, luma included; a 1-channel block fills the first alone.
 void split(const float* samples, int pixels, int channels, ChannelOrder order, Planes& planes);
 
+/// Walk over the unmasked ones of the pixels [begin, end): calls block(planes, pixels).
+template <class Validity, class Block>
+void for_planes(const PixelSource<Validity>& source, std::int64_t begin, std::int64_t end, const Block& block) {
+    Planes planes;
+    for_blocks<float>(source, begin, end, [&](const float* samples, int pixels) {
+        split(samples, pixels, source.image.channels, source.image.order, planes);
+        block(planes, pixels);
+    });
+}
+
 /// Keys of the finite floats' ends, and of the infinite ones.
 inline constexpr std::uint32_t lowest_finite_key = 0x00800000u, highest_finite_key = 0xFF7FFFFFu;
 inline constexpr std::uint32_t minus_infinity_key = 0x007FFFFFu, plus_infinity_key = 0xFF800000u;
@@ -37,6 +47,8 @@ struct Extremes {
     std::uint64_t nan = 0, minus_infinity = 0, plus_infinity = 0;
 
     bool any() const { return minimum <= maximum; }
+    float lowest() const { return any() ? core::key_float(minimum) : 0; }
+    float highest() const { return any() ? core::key_float(maximum) : 0; }
     bool non_finite() const { return nan || minus_infinity || plus_infinity; }
     void operator+=(const Extremes& other) {
         minimum = std::min(minimum, other.minimum);

@@ -198,9 +198,7 @@ template <class Sample, class Reducer>
 void reduce_by(Workers& workers, const ImageView& image, const MutableImageView& output) {
     std::vector<Span> columns;
     for (std::int64_t x = 0; x < output.width; ++x) columns.emplace_back(image.width, output.width, x);
-    const auto row = [&](std::int64_t y) {
-        return reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) + y * image.row_bytes);
-    };
+    const auto row = [&](std::int64_t y) { return samples_at<Sample>(image, y, 0); };
     const auto area = static_cast<std::uint64_t>(image.pixels());
     const std::int64_t covered = image.pixels() / output.height;  // by an output row
     const std::int64_t rows = std::max<std::int64_t>(1, tile_pixels / std::max<std::int64_t>(1, covered));
@@ -209,7 +207,7 @@ void reduce_by(Workers& workers, const ImageView& image, const MutableImageView&
         Reducer reducer(image.width, image.channels);
         for (std::int64_t y = begin; y < end; ++y) {
             reducer.add_rows(Span(image.height, output.height, y), static_cast<std::uint64_t>(output.height), row);
-            auto* out = reinterpret_cast<Sample*>(static_cast<std::byte*>(output.data) + y * output.row_bytes);
+            Sample* out = samples_at<Sample>(output, y, 0);
             for (const Span& span : columns) {
                 reducer.write(span, static_cast<std::uint64_t>(output.width), area, out);
                 out += image.channels;

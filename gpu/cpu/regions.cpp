@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "cpu/pixel_source.hpp"
 #include "gpuhist/error.hpp"
 
 namespace gpuhist::cpu {
@@ -29,10 +30,6 @@ void with_labels(const ImageView& labels, const Visit& visit) {
         using Label = decltype(label);
         if constexpr (std::is_unsigned_v<Label> || std::is_same_v<Label, std::int32_t>) visit(label);
     });
-}
-
-const std::byte* row_of(const ImageView& view, std::int64_t row) {
-    return static_cast<const std::byte*>(view.data) + (view.height == 1 ? 0 : row * view.row_bytes);
 }
 
 }  // namespace
@@ -72,7 +69,7 @@ template <class Label>
 void LabelIndex::find_places() {
     std::uint64_t largest = 0;
     for (std::int64_t y = 0; y < labels_.height; ++y) {
-        const auto* row = reinterpret_cast<const Label*>(row_of(labels_, y));
+        const Label* const row = samples_at<Label>(labels_, y, 0);
         Label lowest = 0, highest = 0;
         for (std::int64_t x = 0; x < labels_.width; ++x) {
             lowest = std::min(lowest, row[x]);
@@ -86,7 +83,7 @@ void LabelIndex::find_places() {
     near_ = largest < most_near;
     if (near_) table_.assign(static_cast<std::size_t>(largest) + 1, none);
     for (std::int64_t y = 0; y < labels_.height; ++y)
-        for_runs(reinterpret_cast<const Label*>(row_of(labels_, y)), labels_.width,
+        for_runs(samples_at<Label>(labels_, y, 0), labels_.width,
                  [&](Label label, std::int64_t x, std::int64_t pixels) {
                      if (label == 0 && !label_zero_) return;
                      Place& place = place_of(static_cast<std::uint64_t>(label));
@@ -123,9 +120,8 @@ void LabelIndex::gather(const ImageView& image, const Group& group, std::byte* p
         bottom = std::max(bottom, places_[i].bottom);
     }
     for (std::int64_t y = top; y <= bottom; ++y) {
-        const std::byte* const row = row_of(image, y);
-        const std::uint8_t* const bytes =
-            image.mask ? image.mask + (image.height == 1 ? 0 : y * image.mask_row_bytes) : nullptr;
+        const auto* const row = static_cast<const std::byte*>(image.data) + y * image.row_bytes;
+        const std::uint8_t* const bytes = image.mask ? image.mask + y * image.mask_row_bytes : nullptr;
         const auto copy = [&](std::uint64_t label, std::int64_t x, std::int64_t count) {
             if (label == 0 && !label_zero_) return;
             const std::uint32_t at = find(label);
@@ -136,10 +132,8 @@ void LabelIndex::gather(const ImageView& image, const Group& group, std::byte* p
             if (bytes) std::memcpy(mask + to, bytes + x, run);
             to += run;
         };
-        with_labels(labels_, [&](auto type) {
-            using Label = decltype(type);
-            for_runs(reinterpret_cast<const Label*>(row_of(labels_, y)), labels_.width, copy);
-        });
+        with_labels(labels_,
+                    [&](auto type) { for_runs(samples_at<decltype(type)>(labels_, y, 0), labels_.width, copy); });
     }
 }
 }  // namespace gpuhist::cpu

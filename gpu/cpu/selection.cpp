@@ -116,14 +116,6 @@ void RankFinder::make_room(Kept& kept, int slot) {
         count(kept, slot);
 }
 
-void RankFinder::Counts::begin() {
-    if (begun) return;
-    begun = true;
-    recently = 0;
-    recent.assign(core::digit_values, 0);
-    all.assign(core::digit_values, 0);
-}
-
 void RankFinder::Counts::gather() {
     for (std::size_t low = 0; low < core::digit_values; ++low) all[low] += recent[low];
     std::fill(recent.begin(), recent.end(), 0u);
@@ -133,7 +125,11 @@ void RankFinder::Counts::gather() {
 void RankFinder::count(Kept& kept, int slot) {
     Counts& counts = counts_[slot];
     const std::lock_guard lock(counts.counting);
-    counts.begin();
+    if (!std::exchange(counts.begun, true)) {
+        counts.recently = 0;
+        counts.recent.assign(core::digit_values, 0);
+        counts.all.assign(core::digit_values, 0);
+    }
     if (counts.recently > most_recent) counts.gather();
     std::uint32_t* const recent = counts.recent.data();
     const std::uint16_t* const lows = kept.lows[slot].data();

@@ -80,7 +80,6 @@ class RankFinder {
         std::vector<std::uint32_t> recent;
         std::vector<std::uint64_t> all;
 
-        void begin();
         void gather();
     };
     Counts counts_[core::max_ranks];

@@ -6,7 +6,6 @@
 #include "core/analysis.hpp"
 #include "core/luma.hpp"
 #include "cpu/classifier.hpp"
-#include "cpu/pixel_source.hpp"
 #include "dataset/frequency_table.hpp"
 
 namespace gpuhist::cpu {
@@ -33,51 +32,46 @@ void WeightedAnalyzer::count(Workers& workers, const ImageView& image, const rul
         sums.highest.assign(rows, 0);
         sums.classes = {};
     }
-    const std::int64_t grain = std::max<std::int64_t>(1, tile_pixels / image.width);
-    const std::int64_t serial = (serial_pixels + image.width - 1) / image.width;
-    workers.sweep(
-        image.height, grain, serial, workers.threads(), [&](int worker, std::int64_t begin, std::int64_t end) {
-            Sums& sums = workers_[static_cast<std::size_t>(worker)];
-            BlockClasses classes;
-            rules::ClassCounts own;
-            std::uint32_t lowest[most_rows], highest[most_rows];
-            std::copy_n(sums.lowest.begin(), rows, lowest);
-            std::copy_n(sums.highest.begin(), rows, highest);
-            const auto add = [&](std::size_t row, std::uint32_t code, std::uint64_t alpha) {
-                sums.weights[row * values + code] += alpha;
-                lowest[row] = std::min(lowest[row], code);
-                highest[row] = std::max(highest[row], code);
-            };
-            for (std::int64_t y = begin; y < end; ++y)
-                for (std::int64_t x = 0; x < image.width; x += block_pixels) {
-                    const int pixels = static_cast<int>(std::min(block_pixels, image.width - x));
-                    classify_block(image, rules, y, x, pixels, classes);
-                    const auto* pixel = reinterpret_cast<const Sample*>(static_cast<const std::byte*>(image.data) +
-                                                                        (image.height == 1 ? 0 : y * image.row_bytes)) +
-                                        x * image.channels;
-                    for (int i = 0; i < pixels; ++i, pixel += image.channels) {
-                        if (!classes.unmasked[i]) continue;
-                        ++own.unmasked;
-                        const std::uint64_t alpha = pixel[3];
-                        bool nodata = false;
-                        for (std::size_t row = 0; row < colors; ++row) {
-                            const int place = position[row];
-                            if (classes.nodata[place][i]) {
-                                nodata = true;
-                                ++own.nodata[row];
-                            } else {
-                                add(row, pixel[place], alpha);
-                            }
+    workers.sweep_rows(image.height, image.width, [&](int worker, std::int64_t begin, std::int64_t end) {
+        Sums& sums = workers_[static_cast<std::size_t>(worker)];
+        BlockClasses classes;
+        rules::ClassCounts own;
+        std::uint32_t lowest[most_rows], highest[most_rows];
+        std::copy_n(sums.lowest.begin(), rows, lowest);
+        std::copy_n(sums.highest.begin(), rows, highest);
+        const auto add = [&](std::size_t row, std::uint32_t code, std::uint64_t alpha) {
+            sums.weights[row * values + code] += alpha;
+            lowest[row] = std::min(lowest[row], code);
+            highest[row] = std::max(highest[row], code);
+        };
+        for (std::int64_t y = begin; y < end; ++y)
+            for (std::int64_t x = 0; x < image.width; x += block_pixels) {
+                const int pixels = static_cast<int>(std::min(block_pixels, image.width - x));
+                classify_block(image, rules, y, x, pixels, classes);
+                const Sample* pixel = samples_at<Sample>(image, y, x);
+                for (int i = 0; i < pixels; ++i, pixel += image.channels) {
+                    if (!classes.unmasked[i]) continue;
+                    ++own.unmasked;
+                    const std::uint64_t alpha = pixel[3];
+                    bool nodata = false;
+                    for (std::size_t row = 0; row < colors; ++row) {
+                        const int place = position[row];
+                        if (classes.nodata[place][i]) {
+                            nodata = true;
+                            ++own.nodata[row];
+                        } else {
+                            add(row, pixel[place], alpha);
                         }
-                        own.color_nodata += nodata;
-                        if (rows > colors && !nodata)
-                            add(colors, core::luma_code<Sample>(pixel[at.red], pixel[at.green], pixel[at.blue]), alpha);
                     }
+                    own.color_nodata += nodata;
+                    if (rows > colors && !nodata)
+                        add(colors, core::luma_code<Sample>(pixel[at.red], pixel[at.green], pixel[at.blue]), alpha);
                 }
-            std::copy_n(lowest, rows, sums.lowest.begin());
-            std::copy_n(highest, rows, sums.highest.begin());
-            sums.classes += own;
-        });
+            }
+        std::copy_n(lowest, rows, sums.lowest.begin());
+        std::copy_n(highest, rows, sums.highest.begin());
+        sums.classes += own;
+    });
 }
 
 template <class Sample>

@@ -54,6 +54,13 @@ class Workers {
         return workers;
     }
 
+    /// Sweep over the rows of an image: calls body(worker, first row, end).
+    template <class Body>
+    void sweep_rows(std::int64_t height, std::int64_t width, const Body& body) {
+        const std::int64_t rows = std::max<std::int64_t>(1, tile_pixels / width);
+        sweep(height, rows, (serial_pixels + width - 1) / width, threads_, body);
+    }
+
     /// Sweep over pixels by tiles, in rounds: calls body(worker, begin, end), and gather(workers) after each round.
     template <class Body, class Gather>
     void sweep_rounds(std::int64_t pixels, int limit, const Body& body, const Gather& gather) {

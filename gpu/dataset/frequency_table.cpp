@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/analysis.hpp"
 #include "core/codes.hpp"
 #include "gpuhist/error.hpp"
 
@@ -516,13 +517,6 @@ bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n) 
         samples += run.samples();
     }
     return samples == n;
-}
-
-Range extremes_of(const FrequencyTable& frequencies) {
-    Range all{frequencies.runs().front().lowest(), frequencies.runs().front().highest()};
-    for (const FrequencyRun& run : frequencies.runs())
-        all = {std::min(all.lower, run.lowest()), std::max(all.upper, run.highest())};
-    return all;
 }
 
 bool has_extremes(const FrequencyTable& frequencies, double minimum, double maximum) {

@@ -31,8 +31,6 @@ FrequencyTable filtered(const FrequencyTable& table, const std::function<bool(do
 bool plausible(const FrequencyTable& frequencies, Depth depth, std::uint64_t n);
 /// Verdict on a table that has samples: whether these are its extremes.
 bool has_extremes(const FrequencyTable& frequencies, double minimum, double maximum);
-/// Lowest and highest value of a table with a run at least.
-Range extremes_of(const FrequencyTable& frequencies);
 
 /// Samples in ascending order.
 class OrderedValues {

@@ -8,9 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <initializer_list>
-#include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "core/analysis.hpp"
@@ -262,14 +260,14 @@ void add_channel(ChannelSummary& sum, const ChannelSummary& more) {
     if (more.valid() > 0) core::add(sum.power_sums, more.power_sums);
 }
 
-/// Place of `channel`, made where it is not there yet.
-ChannelSummary& place(DepthSummary& summary, Channel channel) {
-    const auto at = std::find_if(summary.channels.begin(), summary.channels.end(),
-                                 [&](const ChannelSummary& there) { return there.channel >= channel; });
-    if (at != summary.channels.end() && at->channel == channel) return *at;
-    ChannelSummary fresh;
-    fresh.channel = channel;
-    return *summary.channels.insert(at, std::move(fresh));
+/// Element of a list in the order of a member that has this value there; made where there is none yet.
+template <class Each, class Key>
+Each& place(std::vector<Each>& list, Key Each::*key, Key value) {
+    const auto at = std::find_if(list.begin(), list.end(), [&](const Each& there) { return there.*key >= value; });
+    if (at != list.end() && (*at).*key == value) return *at;
+    Each fresh;
+    fresh.*key = value;
+    return *list.insert(at, std::move(fresh));
 }
 
 /// Counts of f32 images mean something together only where the bins are the same.
@@ -320,19 +318,13 @@ void check_room(const DepthSummary* sum, const DepthSummary& more) {
 }
 
 void join(std::vector<DepthSummary>& depths, const Findings& more) {
-    auto at = std::find_if(depths.begin(), depths.end(),
-                           [&](const DepthSummary& there) { return there.depth >= more.summary.depth; });
-    if (at == depths.end() || at->depth != more.summary.depth) {
-        at = depths.insert(at, DepthSummary{});
-        at->depth = more.summary.depth;
-        at->weighted = more.summary.weighted;
-    }
-    DepthSummary& sum = *at;
+    DepthSummary& sum = place(depths, &DepthSummary::depth, more.summary.depth);
+    sum.weighted = more.summary.weighted;  // of all images: see check_room
     agree_on_white(sum, more.summary);
     agree_on_frequencies(sum, more.summary.values_counted && (sum.channels.empty() || sum.values_counted));
     agree_on_range(sum, more);
     for (std::size_t i = 0; i < more.summary.channels.size(); ++i) {
-        ChannelSummary& channel = place(sum, more.summary.channels[i].channel);
+        ChannelSummary& channel = place(sum.channels, &ChannelSummary::channel, more.summary.channels[i].channel);
         add_channel(channel, more.summary.channels[i]);
         if (sum.range) {
             channel.counts.resize(more.counts[i]->size());
@@ -343,7 +335,8 @@ void join(std::vector<DepthSummary>& depths, const Findings& more) {
     }
     if (sum.values_counted)
         in_parallel(more.summary.channels.size(), [&](std::size_t i) {
-            FrequencyTable& frequencies = place(sum, more.summary.channels[i].channel).values;
+            FrequencyTable& frequencies =
+                place(sum.channels, &ChannelSummary::channel, more.summary.channels[i].channel).values;
             frequencies.add(*more.frequencies[i]);
             frequencies.settle();
         });
@@ -398,16 +391,10 @@ struct Reading {
 };
 
 void read_frequencies(const ChannelSummary& channel, const Reading& reading) {
-    std::map<std::uint64_t, double> at_rank;  // that percentiles are made of
-    const std::uint64_t n = channel.valid();
-    if (reading.numbers)
-        core::set_percentiles(*reading.numbers, *reading.percentiles, n,
-                              [&](std::uint64_t rank) { return at_rank[rank]; });
-    std::uint64_t through = 0, different = 0;
-    auto wanted = at_rank.begin();
+    core::CountedPercentiles percentiles({Depth::f32, reading.percentiles, {}, channel.valid()});
+    std::uint64_t different = 0;
     for (FrequencyReader reader(channel.values.runs()); reader.next(); ++different) {
-        through += reader.count();
-        for (; wanted != at_rank.end() && wanted->first < through; ++wanted) wanted->second = reader.value();
+        percentiles.accumulate(reader.value(), reader.count());
         if (!reading.column) continue;
         const std::uint32_t bin = (*reading.bins)(static_cast<float>(reader.value()));
         std::uint64_t& count = bin == core::FloatBins::below   ? reading.column->below
@@ -416,13 +403,27 @@ void read_frequencies(const ChannelSummary& channel, const Reading& reading) {
         count += reader.count();
     }
     if (!reading.numbers) return;
-    core::set_percentiles(*reading.numbers, *reading.percentiles, n, [&](std::uint64_t rank) { return at_rank[rank]; });
+    percentiles.finish(*reading.numbers);
     reading.numbers->unique = different;
 }
 
-/// Histogram for a depth's frequencies, still empty, and its bins.
-std::pair<Histogram, core::FloatBins> frequency_histogram(const DepthSummary& summary,
-                                                          const HistogramOptions& options) {
+/// Verdict on a histogram: whether it is that which all images were counted in.
+bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
+    return summary.range && !summary.upper_closed && options.bins == summary.channels.front().counts.size() &&
+           options.range.value_or(*summary.range) == *summary.range;
+}
+
+/// Histogram of a depth, where there is one. With `bins` it is still empty: the frequencies fill it.
+struct BegunHistogram {
+    std::optional<Histogram> histogram;
+    std::optional<core::FloatBins> bins;
+};
+BegunHistogram begin_histogram(const DepthSummary& summary, const HistogramOptions& options) {
+    const bool by_value = traits_of(summary.depth).counting != Counting::bins;
+    if (by_value || !summary.values_counted || counted_so(summary, options)) {
+        if (!by_value && !summary.range) return {};
+        return {gpuhist::histogram(as_analysis(summary), options), std::nullopt};
+    }
     Histogram histogram;
     histogram.range = options.range ? *options.range : found_range(summary);
     const core::FloatBins bins = bins_of(options, histogram.range);
@@ -430,12 +431,6 @@ std::pair<Histogram, core::FloatBins> frequency_histogram(const DepthSummary& su
         histogram.columns.push_back({channel, channel.channel, Counts(options.bins), channel.values.minus_infinite,
                                      channel.values.plus_infinite});
     return {std::move(histogram), bins};
-}
-
-/// Verdict on a histogram: whether it is that which all images were counted in.
-bool counted_so(const DepthSummary& summary, const HistogramOptions& options) {
-    return summary.range && !summary.upper_closed && options.bins == summary.channels.front().counts.size() &&
-           options.range.value_or(*summary.range) == *summary.range;
 }
 
 /// Row of a channel whose samples are counted by value.
@@ -460,10 +455,11 @@ SummaryNumbers numbers_of(const DepthSummary& summary, const HistogramOptions* o
 
     std::optional<core::FloatBins> bins;
     const bool by_value = traits_of(summary.depth).counting != Counting::bins;
-    if (options && !by_value && summary.values_counted && !counted_so(summary, *options))
-        std::tie(found.histogram, bins) = frequency_histogram(summary, *options);
-    else if (options && (by_value || summary.range))
-        found.histogram = gpuhist::histogram(as_analysis(summary), *options);
+    if (options) {
+        BegunHistogram begun = begin_histogram(summary, *options);
+        found.histogram = std::move(begun.histogram);
+        bins = begun.bins;
+    }
 
     found.rows.resize(channels.size());
     in_parallel(channels.size(), [&](std::size_t i) {
@@ -494,11 +490,7 @@ std::optional<Range> DepthSummary::extremes(const ChannelSummary& channel) const
     if (channel.valid() == 0) return std::nullopt;
     if (traits_of(depth).counting == Counting::bins) return Range{channel.minimum, channel.maximum};
     if (traits_of(depth).counting == Counting::sorted) return core::extremes_of(channel.values);
-    const auto some = [](std::uint64_t count) { return count != 0; };
-    const auto first = std::find_if(channel.counts.begin(), channel.counts.end(), some);
-    const auto end = std::find_if(channel.counts.rbegin(), channel.counts.rend(), some).base();
-    return Range{core::value_at(depth, static_cast<std::uint64_t>(first - channel.counts.begin())),
-                 core::value_at(depth, static_cast<std::uint64_t>(end - channel.counts.begin() - 1))};
+    return core::extremes_of(depth, channel.counts);
 }
 
 void core::add(ChannelSummary& sum, const ChannelSummary& more) {
@@ -622,16 +614,12 @@ std::vector<SummaryRow> Summary::rgb_rows(Depth depth) const {
 std::optional<Histogram> Summary::histogram(Depth depth, const HistogramOptions& options) const {
     const DepthSummary* summary = find(depth);
     if (!summary) return std::nullopt;
-    if (traits_of(depth).counting != Counting::bins) return gpuhist::histogram(as_analysis(*summary), options);
-    if (!summary->values_counted || counted_so(*summary, options))
-        return summary->range ? std::optional(gpuhist::histogram(as_analysis(*summary), options)) : std::nullopt;
-    Histogram histogram;
-    std::optional<core::FloatBins> bins;
-    std::tie(histogram, bins) = frequency_histogram(*summary, options);
+    BegunHistogram begun = begin_histogram(*summary, options);
+    if (!begun.bins) return begun.histogram;
     in_parallel(summary->channels.size(), [&](std::size_t i) {
-        read_frequencies(summary->channels[i], {nullptr, nullptr, &*bins, &histogram.columns[i]});
+        read_frequencies(summary->channels[i], {nullptr, nullptr, &*begun.bins, &begun.histogram->columns[i]});
     });
-    return histogram;
+    return begun.histogram;
 }
 
 }  // namespace gpuhist

@@ -40,15 +40,7 @@ class PinnedPool::Implementation {
     void pin_for(int gpu) {
         const std::lock_guard lock(mutex_);
         if (std::exchange(gpu_, gpu) == gpu) return;
-        for (auto at = idle_.begin(); at != idle_.end();) {
-            if (!outdated(at->second)) {
-                ++at;
-                continue;
-            }
-            idle_bytes_ -= at->first;
-            release(at->second);
-            at = idle_.erase(at);
-        }
+        for (auto at = idle_.begin(); at != idle_.end();) at = outdated(at->second) ? drop(at) : std::next(at);
     }
 
     void* take(std::size_t wanted) {
@@ -96,6 +88,7 @@ class PinnedPool::Implementation {
         Kind kind;
         int gpu;  ///< for which it was to be pinned, whether or not there was room
     };
+    using Idle = std::multimap<std::size_t, Block>;  ///< by size
 
     bool wants_pinning(std::size_t bytes) const {
         return gpu_ >= 0 && bytes > static_cast<std::size_t>(Engine::small_image_bytes);
@@ -104,12 +97,14 @@ class PinnedPool::Implementation {
 
     /// Makes room: what is idle and of another size goes before new memory comes.
     void make_room(std::size_t bytes) {
-        while (!idle_.empty() && idle_bytes_ + bytes > keep_bytes_) {
-            const auto largest = std::prev(idle_.end());
-            idle_bytes_ -= largest->first;
-            release(largest->second);
-            idle_.erase(largest);
-        }
+        while (!idle_.empty() && idle_bytes_ + bytes > keep_bytes_) drop(std::prev(idle_.end()));
+    }
+
+    /// Releases an idle block. Returns the next one.
+    Idle::iterator drop(Idle::iterator block) {
+        idle_bytes_ -= block->first;
+        release(block->second);
+        return idle_.erase(block);
     }
 
     Block allocate(std::size_t bytes) {
@@ -139,7 +134,7 @@ class PinnedPool::Implementation {
     const std::size_t keep_bytes_;
     std::mutex mutex_;
     int gpu_;
-    std::multimap<std::size_t, Block> idle_;  ///< by size
+    Idle idle_;
     std::size_t idle_bytes_ = 0;
     std::unordered_map<void*, Block> used_;
 };

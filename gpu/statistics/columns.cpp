@@ -15,6 +15,22 @@ ColumnValue value_of(const std::optional<T>& value) {
 ColumnValue value_of(std::uint64_t value) {
     return value;
 }
+ColumnValue value_of(std::string_view value) {
+    return value;
+}
+
+/// The value of a field of the row.
+template <auto Member>
+ColumnValue field(const ColumnRow& row, const Column&) {
+    return value_of(row.*Member);
+}
+
+/// The value of a text of the row; nothing where it is empty.
+template <auto Member>
+ColumnValue text(const ColumnRow& row, const Column&) {
+    if ((row.*Member).empty()) return {};
+    return row.*Member;
+}
 
 /// The value of a member of Statistics, a field or a function.
 template <auto Member>
@@ -28,14 +44,10 @@ ColumnValue on_unit_scale(const ColumnRow& row, const Column&) {
     return value_of(unit_scale(row.statistics->*Member, row.white));
 }
 
+/// The value of a column's percentile in a list of Statistics.
+template <auto Member>
 ColumnValue percentile(const ColumnRow& row, const Column& column) {
-    for (const Percentile& one : row.statistics->percentiles)
-        if (one.micro == column.micro) return value_of(one.value);
-    return {};
-}
-
-ColumnValue weighted_percentile(const ColumnRow& row, const Column& column) {
-    for (const Percentile& one : row.statistics->weighted_percentiles)
+    for (const Percentile& one : row.statistics->*Member)
         if (one.micro == column.micro) return value_of(one.value);
     return {};
 }
@@ -49,11 +61,6 @@ constexpr const char *every = "all", *regions = "regions", *finite = "finite sam
 std::string names_in_bins() {
     return list_depths([](const DepthTraits& depth) { return depth.counting == Counting::bins ? depth.name : ""; }, " ",
                        " ");
-}
-
-ColumnValue text_of(std::string_view text) {
-    if (text.empty()) return {};
-    return text;
 }
 
 // Texts about the depths follow from their table.
@@ -70,59 +77,57 @@ using Type = ColumnType;
 
 const Column before_percentiles[] = {
     {"path", "none", Type::text, "The input as it was given; - is standard input.", "gpuhist", "images",
-     of_image | of_failure | of_quality, false, 0,
-     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.path; }},
-    {"region", "none", Type::text, "Label, or name of a rectangle.", "gpuhist", regions, of_region, false, 0,
-     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.region; }},
-    {"x", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false, 0,
-     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.x)); }},
-    {"y", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false, 0,
-     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.y)); }},
+     of_image | of_failure | of_quality, false, field<&ColumnRow::path>},
+    {"region", "none", Type::text, "Label, or name of a rectangle.", "gpuhist", regions, of_region, false,
+     field<&ColumnRow::region>},
+    {"x", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false,
+     field<&ColumnRow::x>},
+    {"y", "pixels", Type::integer, "Left and top of its box.", "skimage's bbox", regions, of_region, false,
+     field<&ColumnRow::y>},
     {"width", "pixels", Type::integer, "Pixels in a row, of regions of their box.", "the decoder", "images", of_image,
-     false, 0, [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.width)); }},
-    {"height", "pixels", Type::integer, "Rows of pixels.", "the decoder", "images", of_image, false, 0,
-     [](const ColumnRow& row, const Column&) { return value_of(static_cast<std::uint64_t>(row.height)); }},
+     false, field<&ColumnRow::width>},
+    {"height", "pixels", Type::integer, "Rows of pixels.", "the decoder", "images", of_image, false,
+     field<&ColumnRow::height>},
     {"area", "pixels", Type::integer, "Pixels of the region, valid or not.", "skimage's area", regions, of_region,
-     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.area); }},
+     false, field<&ColumnRow::area>},
     {"group", "none", Type::text, "Directory or region measured together; empty: the whole set.", "gpuhist", "sets",
-     of_set, false, 0, [](const ColumnRow& row, const Column&) -> ColumnValue { return row.group; }},
-    {"depth", "none", Type::text, types.c_str(), "the decoder", every, everywhere, false, 0,
+     of_set, false, field<&ColumnRow::group>},
+    {"depth", "none", Type::text, types.c_str(), "the decoder", every, everywhere, false,
      [](const ColumnRow& row, const Column&) -> ColumnValue { return to_string(row.depth); }},
     {"channel", "none", Type::text,
      "gray; or red, green, blue, luma (brightness), all (colors and bands as one population), alpha; bands c0, c1, ...",
-     "gpuhist", every, everywhere, true, 0,
+     "gpuhist", every, everywhere, true,
      [](const ColumnRow& row, const Column&) -> ColumnValue {
          const Channel channel = row.statistics->channel;
          return row.bands ? row_name(channel, *row.bands) : to_string(channel);
      }},
-    {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "sets", of_set, true, 0,
-     [](const ColumnRow& row, const Column&) { return value_of(row.images); }},
+    {"images", "images", Type::integer, "Images that the row is about.", "gpuhist", "sets", of_set, true,
+     field<&ColumnRow::images>},
     {"pixels", "samples", Type::integer, "Samples of the row: valid + masked + nodata + nan + inf.", "width x height",
-     every, everywhere, true, 0, statistic<&Statistics::pixels>},
-    {"nan", "samples", Type::integer, "NaN samples.", nan_source.c_str(), every, everywhere, true, 0,
+     every, everywhere, true, statistic<&Statistics::pixels>},
+    {"nan", "samples", Type::integer, "NaN samples.", nan_source.c_str(), every, everywhere, true,
      statistic<&Statistics::nan>},
-    {"inf", "samples", Type::integer, "+Inf and -Inf samples.", inf_source.c_str(), every, everywhere, true, 0,
+    {"inf", "samples", Type::integer, "+Inf and -Inf samples.", inf_source.c_str(), every, everywhere, true,
      statistic<&Statistics::infinite>},
-    {"min", "sample value", Type::number, "The lowest finite sample.", "numpy.min", finite, everywhere, true, 0,
+    {"min", "sample value", Type::number, "The lowest finite sample.", "numpy.min", finite, everywhere, true,
      statistic<&Statistics::min>},
-    {"max", "sample value", Type::number, "The highest finite sample.", "numpy.max", finite, everywhere, true, 0,
+    {"max", "sample value", Type::number, "The highest finite sample.", "numpy.max", finite, everywhere, true,
      statistic<&Statistics::max>},
     {"mean", "sample value", Type::number, "sum x / n, exact, rounded once (f32: to about 1e-15 of their spread).",
-     "numpy.mean to rounding", finite, everywhere, true, 0, statistic<&Statistics::mean>},
+     "numpy.mean to rounding", finite, everywhere, true, statistic<&Statistics::mean>},
     {"std", "sample value", Type::number,
      "Standard deviation of the population, sqrt(n sum x^2 - (sum x)^2) / n, from exact integers.",
-     "numpy.std, OpenCV, GDAL, Pillow; not ImageMagick, libvips (n - 1)", finite, everywhere, true, 0,
+     "numpy.std, OpenCV, GDAL, Pillow; not ImageMagick, libvips (n - 1)", finite, everywhere, true,
      statistic<&Statistics::std>},
     {"std_sample", "sample value", Type::number, "Standard deviation with n - 1 in place of n.",
-     "numpy.std(ddof=1), ImageMagick, libvips", "two finite samples", everywhere, true, 0,
+     "numpy.std(ddof=1), ImageMagick, libvips", "two finite samples", everywhere, true,
      statistic<&Statistics::std_sample>},
     {"skewness", "1", Type::number, "m3 / m2^1.5 of the population, mk the k-th central moment.",
-     "scipy.stats.skew; not ImageMagick (sample form)", varied, everywhere, true, 0, statistic<&Statistics::skewness>},
+     "scipy.stats.skew; not ImageMagick (sample form)", varied, everywhere, true, statistic<&Statistics::skewness>},
     {"kurtosis", "1", Type::number, "Excess kurtosis of the population, m4 / m2^2 - 3.",
-     "scipy.stats.kurtosis; not ImageMagick (sample form)", varied, everywhere, true, 0,
-     statistic<&Statistics::kurtosis>},
+     "scipy.stats.kurtosis; not ImageMagick (sample form)", varied, everywhere, true, statistic<&Statistics::kurtosis>},
     {"entropy", "bits", Type::number, "-sum p log2 p, one bin per possible value.",
-     "scikit-image, libvips, Pillow; not ImageMagick", by_value.c_str(), everywhere, true, 0,
+     "scikit-image, libvips, Pillow; not ImageMagick", by_value.c_str(), everywhere, true,
      statistic<&Statistics::entropy>},
 };
 
@@ -134,53 +139,49 @@ const Column any_percentile = {"",
                                finite,
                                everywhere,
                                true,
-                               0,
-                               percentile};
+                               percentile<&Statistics::percentiles>};
 
 const Column after_percentiles[] = {
     {"clipped_low", "fraction", Type::number, "Fraction at the type's lowest value.", "gpuhist", integers, everywhere,
-     true, 0, statistic<&Statistics::clipped_low>},
+     true, statistic<&Statistics::clipped_low>},
     {"clipped_high", "fraction", Type::number, "Fraction at white or over it.", "gpuhist", of_white.c_str(), everywhere,
-     true, 0, statistic<&Statistics::clipped_high>},
-    {"unique", "values", Type::integer, "Different values.", "numpy.unique", countable.c_str(), everywhere, true, 0,
+     true, statistic<&Statistics::clipped_high>},
+    {"unique", "values", Type::integer, "Different values.", "numpy.unique", countable.c_str(), everywhere, true,
      statistic<&Statistics::unique>},
     {"effective_bits", "bits", Type::integer,
      "Span of the bits that vary (or & ~and), inclusive: 12 of 12-bit data in 16 bits, low or shifted left.", "gpuhist",
-     integers, everywhere, true, 0, statistic<&Statistics::effective_bits>},
+     integers, everywhere, true, statistic<&Statistics::effective_bits>},
     {"mean_01", "fraction", Type::number, "mean and std over white.", "torchvision's normalize", one_white, of_set,
-     true, 0, on_unit_scale<&Statistics::mean>},
+     true, on_unit_scale<&Statistics::mean>},
     {"std_01", "fraction", Type::number, "mean and std over white.", "torchvision's normalize", one_white, of_set, true,
-     0, on_unit_scale<&Statistics::std>},
+     on_unit_scale<&Statistics::std>},
     {"white", "sample value", Type::number, what_is_white, "the decoder", "images; sets of one white", everywhere,
-     false, 0, [](const ColumnRow& row, const Column&) { return value_of(row.white); }},
+     false, field<&ColumnRow::white>},
     {"alpha", "none", Type::text, "straight or premultiplied, as stored.", "the decoder", "images with alpha", of_image,
-     false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.alpha); }},
+     false, text<&ColumnRow::alpha>},
     {"damage", "none", Type::text, "damaged or truncated: what --on-damaged accept let pass.", "the decoder",
-     "images let pass", of_image, false, 0, [](const ColumnRow& row, const Column&) { return text_of(row.damage); }},
-    {"pages", "pages", Type::integer, "Pages in the file.", "the decoder", "images", of_image, false, 0,
-     [](const ColumnRow& row, const Column&) { return value_of(row.pages); }},
+     "images let pass", of_image, false, text<&ColumnRow::damage>},
+    {"pages", "pages", Type::integer, "Pages in the file.", "the decoder", "images", of_image, false,
+     field<&ColumnRow::pages>},
     {"valid", "samples", Type::integer, "Samples that every other number is of.", "numpy.ma.count", every, everywhere,
-     true, 0, statistic<&Statistics::valid>},
+     true, statistic<&Statistics::valid>},
     {"masked", "samples", Type::integer, "Samples of pixels that --mask or alpha leaves out.", "gpuhist", every,
-     everywhere, true, 0, statistic<&Statistics::masked>},
+     everywhere, true, statistic<&Statistics::masked>},
     {"nodata", "samples", Type::integer, "Samples that --nodata or --valid leaves out.", "gdalinfo -stats", every,
-     everywhere, true, 0, statistic<&Statistics::nodata>},
-    {"weight", "alpha", Type::integer, "Alpha of valid samples.", "gpuhist", weighted, everywhere, true, 0,
+     everywhere, true, statistic<&Statistics::nodata>},
+    {"weight", "alpha", Type::integer, "Alpha of valid samples.", "gpuhist", weighted, everywhere, true,
      statistic<&Statistics::weight>},
 };
 
 /// Columns that errors alone have.
 const Column of_failures[] = {
-    {"kind", "none", Type::text, "Kind of failure.", "gpuhist", "failures", of_failure, false, 0,
-     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.kind; }},
-    {"message", "none", Type::text, "Cause.", "gpuhist", "failures", of_failure, false, 0,
-     [](const ColumnRow& row, const Column&) -> ColumnValue { return row.message; }},
+    {"kind", "none", Type::text, "Kind of failure.", "gpuhist", "failures", of_failure, false, field<&ColumnRow::kind>},
+    {"message", "none", Type::text, "Cause.", "gpuhist", "failures", of_failure, false, field<&ColumnRow::message>},
 };
 
 const Column any_weighted_percentile = {
-    "",        "sample value",     Type::number, "Lowest v with cum(v) >= q / 100 weight.",
-    "gpuhist", weighted,           everywhere,   true,
-    0,         weighted_percentile};
+    "",       "sample value", Type::number, "Lowest v with cum(v) >= q / 100 weight.",    "gpuhist",
+    weighted, everywhere,     true,         percentile<&Statistics::weighted_percentiles>};
 
 ColumnValue measured(const ColumnRow& row, const Column& column) {
     if (!row.measured) return {};
@@ -205,7 +206,7 @@ std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t file
     }
     for (const MeasureTraits& measure : all_measures)
         list.push_back({measure.name, measure.unit, Type::number, measure.definition, measure.source, measure.images,
-                        of_quality, false, 0, measured});
+                        of_quality, false, measured});
     list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
     const auto other = [&](const Column& column) { return (column.files & files) == 0; };
     list.erase(std::remove_if(list.begin(), list.end(), other), list.end());

@@ -21,21 +21,23 @@ Histogram::Column column_of(const ChannelAnalysis& channel) {
     return {channel, channel.channel, {}, channel.below, channel.above};
 }
 
-/// Gathers one count per value, from `lowest` on, into equal bins over [lower, upper).
+/// Gathers one count per value, of all from `lowest` on or of those that occur, into equal bins over [lower, upper).
 Histogram::Column gather(const ChannelAnalysis& channel, std::int64_t lowest, std::int64_t lower, std::int64_t upper,
                          std::uint32_t bins) {
     Histogram::Column column = column_of(channel);
     column.counts.assign(bins, 0);
-    for (std::size_t i = 0; i < channel.counts.size(); ++i) {
-        const std::int64_t v = lowest + static_cast<std::int64_t>(i);
+    const auto add = [&](std::uint64_t code, std::uint64_t count) {
+        const std::int64_t v = lowest + static_cast<std::int64_t>(code);
         if (v < lower)
-            column.below += channel.counts[i];
+            column.below += count;
         else if (v >= upper)
-            column.above += channel.counts[i];
+            column.above += count;
         else
             column.counts[static_cast<std::size_t>(static_cast<core::i128>(v - lower) * bins / (upper - lower))] +=
-                channel.counts[i];
-    }
+                count;
+    };
+    for (std::size_t code = 0; code < channel.counts.size(); ++code) add(code, channel.counts[code]);
+    for (FrequencyReader reader(channel.values.runs()); reader.next();) add(reader.key(), reader.count());
     return column;
 }
 
@@ -82,19 +84,11 @@ class AscendingBins {
 /// Lowest and highest finite sample of all channels.
 std::optional<Range> extremes_of(const Analysis& analysis) {
     std::optional<Range> all;
-    const auto add = [&](double lowest, double highest) {
-        if (!all) all = {lowest, highest};
-        all = {std::min(all->lower, lowest), std::max(all->upper, highest)};
-    };
-    for (const ChannelAnalysis& channel : analysis.channels) {
-        for (const FrequencyRun& run : channel.values.runs()) add(run.lowest(), run.highest());
-        const auto some = [](std::uint64_t count) { return count != 0; };
-        const auto first = std::find_if(channel.counts.begin(), channel.counts.end(), some);
-        if (first == channel.counts.end()) continue;
-        const auto last = std::find_if(channel.counts.rbegin(), channel.counts.rend(), some).base() - 1;
-        add(core::value_at(analysis.depth, static_cast<std::uint64_t>(first - channel.counts.begin())),
-            core::value_at(analysis.depth, static_cast<std::uint64_t>(last - channel.counts.begin())));
-    }
+    for (const ChannelAnalysis& channel : analysis.channels)
+        for (const auto& one : {core::extremes_of(channel.values), core::extremes_of(analysis.depth, channel.counts)}) {
+            if (!one) continue;
+            all = all ? Range{std::min(all->lower, one->lower), std::max(all->upper, one->upper)} : *one;
+        }
     return all;
 }
 
@@ -117,9 +111,6 @@ std::uint32_t bin_a_value(const Range& range) {
 Histogram histogram_by_value(const Analysis& analysis, const HistogramOptions& options) {
     Histogram result;
     const DepthTraits& traits = traits_of(analysis.depth);
-    if (options.bins == 0 && traits.floating)
-        throw InvalidArgument(std::string("one bin per value needs samples that are integers, these are ") +
-                              traits.name);
     const std::optional<Range> all = extremes_of(analysis);
     const bool closed = !options.range && options.bins != 0;
     if (options.range)
@@ -156,10 +147,10 @@ Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
     const DepthTraits& traits = traits_of(analysis.depth);
     if (options.bins > core::max_bins && traits.counting != Counting::bins)
         throw InvalidArgument(std::to_string(options.bins) + " bins: at most " + std::to_string(core::max_bins));
+    if (options.bins == 0 && traits.floating)
+        throw InvalidArgument(std::string("one bin per value needs samples that are integers, these are ") +
+                              traits.name);
     if (traits.counting == Counting::bins) {
-        if (options.bins == 0)
-            throw InvalidArgument(std::string("one bin per value needs samples that are integers, these are ") +
-                                  traits.name);
         result.range = analysis.range;
         for (const ChannelAnalysis& channel : analysis.channels) {
             if (options.bins != channel.counts.size() || (options.range && !(*options.range == analysis.range)))
@@ -179,17 +170,8 @@ Histogram histogram(const Analysis& analysis, const HistogramOptions& options) {
                upper = static_cast<std::int64_t>(result.range.upper);
     const auto bins = options.bins ? options.bins : bin_a_value(result.range);
     const auto lowest = static_cast<std::int64_t>(traits.lowest);
-    for (const ChannelAnalysis& channel : analysis.channels) {
-        if (!channel.counts.empty()) {
-            result.columns.push_back(gather(channel, lowest, lower, upper, bins));
-            continue;
-        }
-        ChannelAnalysis dense = channel;
-        dense.counts.assign(traits.values, 0);
-        for (FrequencyReader reader(channel.values.runs()); reader.next();)
-            dense.counts[static_cast<std::size_t>(reader.key())] = reader.count();
-        result.columns.push_back(gather(dense, lowest, lower, upper, bins));
-    }
+    for (const ChannelAnalysis& channel : analysis.channels)
+        result.columns.push_back(gather(channel, lowest, lower, upper, bins));
     return result;
 }
 

@@ -16,9 +16,16 @@ Record record_of(ColumnFile table, const ColumnRow& about, const std::vector<Sta
 }
 
 ColumnRow row_of(const ImageResult& image) {
-    const ImageInfo& info = image.info;
-    ColumnRow row;
+    ColumnRow row = io::row_of(image.info);
     row.index = image.index;
+    row.measured = &image.measured;
+    return row;
+}
+
+}  // namespace
+
+ColumnRow row_of(const ImageInfo& info) {
+    ColumnRow row;
     row.depth = info.depth;
     row.path = info.path;
     row.width = info.width;
@@ -28,11 +35,8 @@ ColumnRow row_of(const ImageResult& image) {
     row.damage = info.damage;
     row.bands = &info.bands;
     row.pages = info.pages;
-    row.measured = &image.measured;
     return row;
 }
-
-}  // namespace
 
 Record record_of(const ImageResult& image) {
     return record_of(ColumnFile::stats, row_of(image), image.rows);

@@ -24,8 +24,8 @@ ClassRules class_rules(const rules::ImageRules& rules, int channels) {
     int known = 0, values = 0;
     for (int c = 0; c < channels; ++c) {
         const rules::SampleRule& rule = rules[c];
+        const Range bounds = rule.bounds().value_or(Range{-infinite, infinite});
         const auto same = [&](const ClassRules::Rule& one) {
-            const Range bounds = rule.bounds().value_or(Range{-infinite, infinite});
             return one.nan == rule.nan() && one.lowest == bounds.lower && one.highest == bounds.upper &&
                    std::equal(made.values + one.first, made.values + one.last, rule.values().begin(),
                               rule.values().end());
@@ -39,7 +39,6 @@ ClassRules class_rules(const rules::ImageRules& rules, int channels) {
                                   std::to_string(ClassRules::most_rules) + " different ones among its channels, and " +
                                   std::to_string(ClassRules::most_values) + " values in all");
         std::copy(rule.values().begin(), rule.values().end(), made.values + values);
-        const Range bounds = rule.bounds().value_or(Range{-infinite, infinite});
         made.rules[known++] = {bounds.lower, bounds.upper, values, values + more, rule.nan()};
         values += more;
     }

@@ -126,11 +126,6 @@ RegionAnalyzer::RegionAnalyzer(const RegionPlan& plan, void* workspace)
     layout_.bytes = layout_.first + layout_.stride * static_cast<std::size_t>(plan.regions);
 }
 
-void RegionAnalyzer::enqueue(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) {
-    if (few_) return count(images, labels, results, stream);
-    with_key(plan_, [&](auto key) { sort<decltype(key)>(images, labels, results, stream); });
-}
-
 /// Masks of all images one after the other, of the valid samples of a row; `image`: the first.
 void RegionAnalyzer::classify(const LabeledImages& images, const ImageView& image, const rules::ImageRules& of,
                               Channel channel, std::uint8_t* mask_to, rules::ClassCounts* sums,
@@ -193,20 +188,21 @@ void RegionAnalyzer::for_rows(const BatchView& images, const BatchView& labels, 
     }
 }
 
-void RegionAnalyzer::count(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
+void RegionAnalyzer::enqueue(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) {
     std::size_t end = 0;
-    const FewRegionsMemory memory = lay_out_few(plan_, workspace_, end);
-    for_rows(images, labels, results, end, stream, [&](const auto& all, int row, const auto& to, const auto& launch) {
-        launch_few_regions_row(all, numbers_, memory, sample_bytes(plan_.labels), row == 0, row, to, launch);
-    });
-}
-
-template <class Key>
-void RegionAnalyzer::sort(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const {
-    std::size_t end = 0;
-    const RegionMemory<Key> memory = lay_out<Key>(plan_, workspace_, end);
-    for_rows(images, labels, results, end, stream, [&](const auto& all, int row, const auto& to, const auto& launch) {
-        launch_region_row(all, numbers_, memory, sample_bytes(plan_.labels), row == 0, row, to, launch);
+    if (few_) {
+        const FewRegionsMemory memory = lay_out_few(plan_, workspace_, end);
+        return for_rows(
+            images, labels, results, end, stream, [&](const auto& all, int row, const auto& to, const auto& launch) {
+                launch_few_regions_row(all, numbers_, memory, sample_bytes(plan_.labels), row == 0, row, to, launch);
+            });
+    }
+    with_key(plan_, [&](auto key) {
+        const auto memory = lay_out<decltype(key)>(plan_, workspace_, end);
+        for_rows(images, labels, results, end, stream,
+                 [&](const auto& all, int row, const auto& to, const auto& launch) {
+                     launch_region_row(all, numbers_, memory, sample_bytes(plan_.labels), row == 0, row, to, launch);
+                 });
     });
 }
 

@@ -30,9 +30,6 @@ class RegionAnalyzer {
     template <class Enqueue>
     void for_rows(const BatchView& images, const BatchView& labels, void* results, std::size_t end, cudaStream_t stream,
                   const Enqueue& enqueue) const;
-    void count(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const;
-    template <class Key>
-    void sort(const BatchView& images, const BatchView& labels, void* results, cudaStream_t stream) const;
 
     const RegionPlan plan_;
     RegionLayout layout_;

@@ -64,17 +64,13 @@ SortMemory lay_out(Depth depth, std::int64_t most, char* base, std::size_t& end)
 
 }  // namespace
 
-SortMemory SortedAnalyzer::reserve(Depth depth, std::int64_t most) {
-    std::size_t bytes = 0;
-    lay_out(depth, most, nullptr, bytes);
-    return lay_out(depth, most, memory_.reserve(bytes), bytes);
-}
-
 template <class Sample>
 std::uint64_t SortedAnalyzer::run(const ImageView& image, Analysis& result, cudaStream_t stream) {
     using Code = core::Code<Sample>;
     const std::int64_t most = std::min(part_pixels<Code>, image.pixels());
-    const SortMemory memory = reserve(image.depth, most);
+    std::size_t bytes = 0;
+    lay_out(image.depth, most, nullptr, bytes);
+    const SortMemory memory = lay_out(image.depth, most, memory_.reserve(bytes), bytes);
     std::uint64_t all_masked = 0;
     for (std::int64_t begin = 0; begin < image.pixels(); begin += most) {
         const std::int64_t count = std::min(most, image.pixels() - begin);

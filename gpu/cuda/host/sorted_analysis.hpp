@@ -27,8 +27,6 @@ class SortedAnalyzer {
     /// Adds to the channels; returns how many pixels are masked.
     template <class Sample>
     std::uint64_t run(const ImageView& image, Analysis& result, cudaStream_t stream);
-    /// Memory for sorting as many codes at a time.
-    SortMemory reserve(Depth depth, std::int64_t most);
 
     DeviceBuffer memory_;
     PinnedBuffer fetched_;

@@ -96,8 +96,8 @@ struct Column {
     const char* images;      ///< the images, or sets, that have a value
     std::uint8_t files;      ///< the files that have it: bits of ColumnFile
     bool of_channel;         ///< one value per channel; else one per image, or a group and depth
-    std::uint32_t micro;     ///< percentiles: in units of 1e-6 percent
     ColumnValue (*read)(const ColumnRow& row, const Column& column);
+    std::uint32_t micro = 0;  ///< percentiles: in units of 1e-6 percent
 
     ColumnValue value(const ColumnRow& row) const { return read(row, *this); }
 };

@@ -37,6 +37,9 @@ struct Record {
 /// Numbers of rows, by table.
 using RowCounts = std::map<ColumnFile, std::uint64_t>;
 
+/// Row of an image, as columns read it, without statistics and its index among the inputs.
+ColumnRow row_of(const ImageInfo& info);
+
 // `records_of` a group are in gpuhist/io/dataset.hpp.
 Record record_of(const ImageResult& image);
 /// What the measures of an image found.
