@@ -44,6 +44,8 @@ struct IntegerFacts {
     std::uint64_t samples = 0;         ///< all
     std::uint64_t lowest_samples = 0;  ///< of code `low`, where that is the minimum
     MeanStd mean_std{};                ///< of values
+    std::uint32_t top = 0;             ///< code of the highest value; host
+    Normalization asked{};             ///< with the mode's parameters; host
 };
 
 /// Facts about finite float samples, at least one. What the mode does not need is not looked at.
@@ -52,6 +54,7 @@ struct FloatFacts {
                                ///< of the bins
     double mean = 0, std = 1;
     const float* table = nullptr;  ///< `counts`: one value per bin; null: samples stay as they are
+    Normalization asked{};         ///< with the mode's parameters; host
 };
 
 /// Facts about finite samples counted by value, at least one.
@@ -60,6 +63,7 @@ struct RealFacts {
     std::uint64_t samples = 0;         ///< all
     std::uint64_t lowest_samples = 0;  ///< of the lowest value
     MeanStd mean_std{};
+    Normalization asked{};  ///< with the mode's parameters
 };
 
 /// Quotient (v − low) / divisor as a float: what a FloatMap may derive from. Where a mode lets the divisor be 0, all

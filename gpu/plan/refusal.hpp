@@ -18,4 +18,7 @@ void refuse(const ImageView& image, const AnalysisRequest& request, const Normal
 /// copies, does not copy it.
 void refuse_depth(Depth depth, bool copied, const Abilities& abilities);
 
+/// Throws InvalidArgument where a backend without the CPU behind it writes no copies by a mode.
+void refuse_mode(NormalizeMode mode, const Abilities& abilities);
+
 }  // namespace gpuhist::plan

@@ -206,6 +206,7 @@ void validate(const Views& views, const AnalysisRequest& request, const Normaliz
         if (!normalization) continue;
         plan::refuse_depth(views.images[i].depth, true, plan::stream_abilities);
         core::validate(*normalization);
+        plan::refuse_mode(normalization->mode, plan::stream_abilities);
         core::validate_output(views.images[i], *normalization, views.outputs[i]);
         if (!rules::all_valid(views.images[i], request)) core::validate_kept(views.images[i], *normalization);
     }
