@@ -20,8 +20,8 @@ class Normalizer {
     void apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
                      const Normalization& normalization, const MutableImageView& output);
 
-    /// Writes the copy of an f32 image, of the output's depth; the analysis holds the nearest ranks where the mode needs them, and `floats`
-    /// counts `counted` again where it needs counts: the image that was analyzed.
+    /// Writes the copy of an f32 image, of the output's depth; the analysis holds the nearest ranks where the mode
+    /// needs them, and `floats` counts `counted` again where it needs counts: the image that was analyzed.
     void apply_floats(Workers& workers, const ImageView& image, const ImageView& counted, const Analysis& analysis,
                       const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
 

@@ -461,8 +461,7 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
     const std::string these = std::string("tables of ") + to_string(depth) + " images: ";
     const DepthSummary* found = summary.find(depth);
     if (!found) throw InvalidArgument(these + "the summary has none");
-    if (mode.needs == NormalizeNeeds::nothing)
-        throw InvalidArgument(these + mode.name + " needs nothing of a set");
+    if (mode.needs == NormalizeNeeds::nothing) throw InvalidArgument(these + mode.name + " needs nothing of a set");
     if (floating && !found->values_counted &&
         (mode.needs == NormalizeNeeds::counts || mode.needs == NormalizeNeeds::ranks))
         throw InvalidArgument(these + "this summary has no counts of their values");
@@ -488,9 +487,9 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
                               : counting == Counting::sorted
                                   ? sorted_lut(name, depth, channel, normalization)
                                   : LutSet::Lut{name, kept_table(depth, tables.copy_depth(), [&](void* table) {
-                                                     core::fill_table(depth, tables.copy_depth(), channel.counts,
-                                                                      normalization, table);
-                                                 })});
+                                                    core::fill_table(depth, tables.copy_depth(), channel.counts,
+                                                                     normalization, table);
+                                                })});
     };
     if (!colors) {
         add(Channel::gray, *gray);
