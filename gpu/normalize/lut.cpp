@@ -243,6 +243,8 @@ void validate(const LutSet& tables) {
     normalization.mode = tables.mode;
     normalization.depth = tables.copies;
     validate(normalization);
+    if (traits_of(tables.mode).needs == NormalizeNeeds::nothing)
+        refuse(std::string(to_string(tables.mode)) + " needs none");
     validate_copies(tables.depth, tables.copy_depth());
     int last = -1;
     for (const LutSet::Lut& lut : tables.luts) {

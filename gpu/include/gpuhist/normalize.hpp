@@ -54,8 +54,8 @@ struct NormalizeTraits {
     NormalizeNeeds needs;
     bool joint_by_luma;  ///< joint: the luma row decides for all colors; else the colors together, as one population
     bool real;           ///< the copy holds real numbers, of depth DepthTraits::real; else the depth stays
-    /// What becomes of a sample depends on its place: there is no table, the whole image is needed, of 8- or 16-bit
-    /// integers, and a writer in gpu/cpu. It `needs` nothing.
+    /// What becomes of a sample depends on its place: the whole image is needed, of 8- or 16-bit integers, and
+    /// cpu/normalize.cpp calls a writer. It `needs` nothing.
     bool by_place;
 };
 
