@@ -28,8 +28,9 @@
 // A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
 // of `all_normalize_modes`; the file is named in normalize/modes.hpp.
 //
-// A parameter is a field of Normalization and a row of `all_normalize_parameters`: option, check and fingerprint follow.
-// Python's `normalize` names its keyword. Formulas on the host read it in `asked`, which is not set on a device.
+// A parameter is a field of Normalization and a row of `all_normalize_parameters`: option, check and fingerprint
+// follow. Python's `normalize` names its keyword. Formulas on the host read it in `asked`, which is not set on a
+// device.
 #pragma once
 
 #include <cstdint>
