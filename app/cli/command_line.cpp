@@ -129,8 +129,9 @@ void conclude(const Grammar& grammar, const std::map<std::string, Source>& sourc
     options.inputs.shard = options.shard.value_or(io::ShardId{});
     if (grammar.quiet && source("--format") < source("--quiet")) options.format = "none";
     options.table_of_each = given("--format");
-    for (const char* option : {"--normalize", "--percentiles", "--channels", "--depth", "--size", "--link", "--lut-in"})
+    for (const char* option : {"--depth", "--size", "--link", "--lut-in"})
         options.normalize = options.normalize || given(option);
+    for (const std::string& option : table_options()) options.normalize = options.normalize || given(option.c_str());
     check(options, given);
     if (grammar.fail_fast) options.max_errors = 1;
     if (given("--gpu")) options.engine = "cuda";

@@ -29,6 +29,14 @@ void check_inputs(const InputOptions& options, const std::function<bool(const ch
                             "--follow-links enters directories in directories, which --no-recursive leaves out");
 }
 
+std::vector<std::string> table_options() {
+    std::vector<std::string> options{"--normalize"};
+    for (const NormalizeParameter& parameter : all_normalize_parameters)
+        options.push_back(std::string("--") + parameter.name);
+    options.emplace_back("--channels");
+    return options;
+}
+
 void check(const Options& options, const std::function<bool(const char*)>& given) {
     if (options.inputs.manifest_path && (options.inputs.files_from || !options.inputs.arguments.empty()))
         throw Contradiction({"--manifest"}, "--manifest names the inputs: name no others");
@@ -75,12 +83,12 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     }
     if (given("--nodata-any") && !given("--nodata") && !given("--valid"))
         throw Contradiction({"--nodata-any"}, "--nodata-any is about --nodata and --valid");
-    for (const char* option : {"--normalize", "--percentiles", "--channels"}) {
-        if (given(option) && given("--lut-in"))
-            throw Contradiction({option, "--lut-in"},
-                                std::string(option) + " is about making a table, --lut-in has one");
-        if (given(option) && !writes.normalized && !given("--lut-out"))
-            throw Contradiction({option}, std::string(option) + " is about the normalized image, " + why);
+    for (const std::string& option : table_options()) {
+        if (!given(option.c_str())) continue;
+        if (given("--lut-in"))
+            throw Contradiction({option, "--lut-in"}, option + " is about making a table, --lut-in has one");
+        if (!writes.normalized && !given("--lut-out"))
+            throw Contradiction({option}, option + " is about the normalized image, " + why);
     }
     for (const char* option : {"--link", "--lut-in", "--size", "--apply-to"})
         if (given(option) && !writes.normalized)
@@ -107,8 +115,15 @@ void check(const Options& options, const std::function<bool(const char*)>& given
         if (given(option) && given("--shard"))
             throw Contradiction({option, "--shard"},
                                 std::string(option) + " is about the whole set, of which --shard sees a part");
-    if (given("--percentiles") && traits_of(options.normalization.mode).needs != NormalizeNeeds::ranks)
-        throw Contradiction({"--percentiles"}, "--percentiles belongs to --normalize percentile");
+    const NormalizeMode mode = options.normalization.mode;
+    for (const char* option : {"--link", "--lut-out"})
+        if (given(option) && traits_of(mode).needs == NormalizeNeeds::nothing)
+            throw Contradiction({option, "--normalize"}, std::string(option) + " is about the whole set, of which " +
+                                                             to_string(mode) + " needs nothing");
+    for (const NormalizeParameter& parameter : all_normalize_parameters)
+        if (const std::string option = std::string("--") + parameter.name;
+            given(option.c_str()) && parameter.mode != mode)
+            throw Contradiction({option}, option + " belongs to --normalize " + to_string(parameter.mode));
     const bool drawn = options.format == "table";
     // Files about a set, dataset.json and its picture, are written with its stats.
     const bool of_set = writes.stats && (options.inputs.listed() || pages_are_set || inputs.size() > 1 ||

@@ -21,6 +21,9 @@ class Contradiction : public std::runtime_error {
     std::vector<std::string> options_;
 };
 
+/// Options that say how a table is made.
+std::vector<std::string> table_options();
+
 /// Throws the first Contradiction among the options by which inputs are listed.
 void check_inputs(const InputOptions& options, const std::function<bool(const char*)>& given);
 

@@ -257,16 +257,22 @@ void add_validity_options(Grammar& grammar, CLI::App& app, Options& options) {
 
 void add_normalization_options(Grammar& grammar, CLI::App& app, Options& options) {
     app.option_defaults()->group("Normalization");
-    const auto parse_percentiles = [&](const std::string& text) {
-        std::tie(options.normalization.low, options.normalization.high) = parse_pair("--percentiles", text);
-        if (options.normalization.low < 0 || options.normalization.high > 100 ||
-            options.normalization.low >= options.normalization.high)
-            throw CLI::ValidationError("--percentiles", "'" + text + "' is not 0 <= LO < HI <= 100");
-    };
     Choices<NormalizeMode> modes;
     for (const NormalizeTraits& traits : all_normalize_modes) modes.emplace_back(traits.name, traits.mode);
     add_choice(grammar, app, "--normalize", options.normalization.mode, modes, listed(modes, " [default]"), "MODE");
-    add_text(app, "--percentiles", parse_percentiles, "Between which percentiles to stretch [1,99]", "LO,HI");
+    for (const NormalizeParameter& parameter : all_normalize_parameters) {
+        const std::string option = std::string("--") + parameter.name;
+        const auto parse = [&options, &parameter, option](const std::string& text) {
+            Normalization& of = options.normalization;
+            if (parameter.second)
+                std::tie(of.*parameter.first, of.*parameter.second) = parse_pair(option, text);
+            else
+                of.*parameter.first = parse_number<double>(option, text, parameter.least, parameter.most);
+            if (!parameter.admits(of))
+                throw CLI::ValidationError(option, "'" + text + "' is not " + parameter.unit_limits);
+        };
+        add_text(app, option.c_str(), parse, parameter.help, parameter.unit);
+    }
     add_choice(grammar, app, "--channels", options.normalization.joint, {{"joint", true}, {"separate", false}},
                "Normalize the colors joint [default] or separate", "HOW");
     Choices<std::optional<Depth>> depths;

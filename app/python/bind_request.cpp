@@ -1,10 +1,13 @@
 /// What is asked for: of a measurement, and of a normalized copy.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "bind.hpp"
@@ -25,6 +28,15 @@ const Words<NormalizeMode> normalize_modes = [] {
     for (const NormalizeTraits& traits : all_normalize_modes) words.emplace_back(traits.name, traits.mode);
     return words;
 }();
+
+/// Numbers of a mode's parameters by keyword; where a parameter is one number, it comes twice.
+using ParameterNumbers = std::map<std::string, std::pair<double, double>>;
+
+std::string keyword_of(const NormalizeParameter& parameter) {
+    std::string name = parameter.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
 
 /// Channel of a rule about samples: one of those that files and arrays have.
 std::optional<Channel> channel_of(const std::optional<std::string>& name, const char* argument) {
@@ -65,6 +77,10 @@ Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<Na
 void bind_request(nb::module_& module) {
     module.attr("Alpha") = type_of(alpha_rules);
     module.attr("NormalizeMode") = type_of(normalize_modes);
+    nb::set pairs;  // parameters of two numbers
+    for (const NormalizeParameter& parameter : all_normalize_parameters)
+        if (parameter.second) pairs.add(keyword_of(parameter));
+    module.attr("normalize_pairs") = pairs;
     nb::class_<Asked>(module, "Asked")
         .def(
             "__init__",
@@ -94,18 +110,22 @@ void bind_request(nb::module_& module) {
     nb::class_<Normalization>(module, "Normalization")
         .def(
             "__init__",
-            [](Normalization* made, const std::string& mode, double low, double high, const std::string& channels,
-               const std::optional<std::string>& depth, bool valid_only) {
+            [](Normalization* made, const std::string& mode, const std::string& channels,
+               const std::optional<std::string>& depth, bool valid_only, const ParameterNumbers& parameters) {
                 Normalization asked;
                 asked.mode = word_of(mode, normalize_modes, "mode");
-                asked.low = low;
-                asked.high = high;
                 asked.joint = word_of<bool>(channels, {{"joint", true}, {"separate", false}}, "channels");
                 if (depth) asked.depth = depth_of(*depth);
                 asked.valid_only = valid_only;
+                for (const NormalizeParameter& parameter : all_normalize_parameters) {
+                    const auto given = parameters.find(keyword_of(parameter));
+                    if (given == parameters.end()) continue;
+                    asked.*parameter.first = given->second.first;
+                    if (parameter.second) asked.*parameter.second = given->second.second;
+                }
                 new (made) Normalization(asked);
             },
-            "mode"_a, "low"_a, "high"_a, "channels"_a, "depth"_a.none(), "valid_only"_a = false)
+            "mode"_a, "channels"_a, "depth"_a.none(), "valid_only"_a, "parameters"_a)
         .def_prop_ro("name",
                      [](const Normalization& asked) {
                          return std::string(to_string(asked.mode)) + (asked.joint ? " joint" : " separate");

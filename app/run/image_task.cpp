@@ -130,6 +130,7 @@ std::string Measurer::no_strips(const io::StripFacts& facts, bool copied) const 
     const NormalizeMode mode = options_.normalization.mode;
     if (!needs_whole(facts.depth, mode)) return {};
     if (depth.counting == Counting::sorted) return copy + "it is of " + depth.name;
+    if (traits_of(mode).by_place) return copy + to_string(mode) + " needs its pixels together";
     return copy + to_string(mode) + " counts " + depth.name + " once more";
 }
 

@@ -51,6 +51,10 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
     const io::PlotRequest& plots = options.plots;
     std::string formats;
     for (const io::PlotFormat format : plots.formats) formats += io::extension_of(format);
+    std::string normalize = to_string(normalization.mode);
+    for (const NormalizeParameter& parameter : all_normalize_parameters)
+        for (const auto member : {parameter.first, parameter.second})
+            if (member) normalize += "," + number(normalization.*member);
     std::map<std::string, std::string> all{
         {"the inputs", join(options.inputs.arguments)},
         {"--files-from", options.inputs.files_from.value_or("")},
@@ -72,8 +76,7 @@ std::map<std::string, std::string> fingerprint(const Options& options) {
         {"--plot-theme", plots.options.theme == io::PlotTheme::dark ? "dark" : "light"},
         {"--max-pixels", std::to_string(options.decode.max_pixels)},
         {"--on-damaged", options.decode.on_damaged == io::OnDamaged::accept ? "accept" : "error"},
-        {"--normalize", std::string(to_string(normalization.mode)) + "," + number(normalization.low) + "," +
-                            number(normalization.high) + (normalization.joint ? ",joint" : ",separate")},
+        {"--normalize", normalize + (normalization.joint ? ",joint" : ",separate")},
         {"the version of gpuhist", GPUHIST_VERSION},
         {"the version of OpenCV", cv::getVersionString()},
     };

@@ -78,10 +78,12 @@ void validate_labels(const ImageView& image, const ImageView& labels) {
 }
 
 void validate(const Normalization& normalization) {
-    if (traits_of(normalization.mode).needs == NormalizeNeeds::ranks &&
-        !(normalization.low >= 0 && normalization.low < normalization.high && normalization.high <= 100))
-        refuse("percentiles " + std::to_string(normalization.low) + "," + std::to_string(normalization.high) +
-               ": 0 <= low < high <= 100");
+    for (const NormalizeParameter& parameter : all_normalize_parameters) {
+        if (parameter.mode != normalization.mode || parameter.admits(normalization)) continue;
+        std::string numbers = std::to_string(normalization.*parameter.first);
+        if (parameter.second) numbers += "," + std::to_string(normalization.*parameter.second);
+        refuse(std::string(parameter.name) + " " + numbers + ": " + parameter.limits);
+    }
     if (normalization.depth && traits_of(normalization.mode).real && !traits_of(*normalization.depth).floating)
         refuse(std::string(to_string(normalization.mode)) + " writes real numbers, which " +
                to_string(*normalization.depth) + " does not hold");

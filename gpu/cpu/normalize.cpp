@@ -57,14 +57,6 @@ void for_pairs(Workers& workers, const ImageView& image, const MutableImageView&
 
 // ---- counted by value: tables ---------------------------------------------------------------------------------------
 
-/// Brings a table from the order of its samples' places into that of their bits.
-template <class In, class Out>
-void order_by_bits(Out* table) {
-    constexpr std::size_t half = std::size_t{1} << (8 * sizeof(In) - 1);
-    if constexpr (!std::is_unsigned_v<In>) std::swap_ranges(table, table + half, table + half);
-    if constexpr (core::is_real<In>) std::reverse(table + half, table + 2 * half);
-}
-
 template <int channels, class In, class Out>
 void map_pixels(const void* in, void* out, std::int64_t pixels, const std::array<const void*, 4>& tables) {
     const In* from = static_cast<const In*>(in);
@@ -89,6 +81,17 @@ void with_bits(Depth depth, const Use& use) {
     }
 }
 
+/// Brings a table of a depth's samples from the order of their places into that of their bits.
+void order_by_bits(Depth depth, Depth copy, void* table) {
+    const DepthTraits& traits = traits_of(depth);
+    with_bits(copy, [&](auto out) {
+        auto* const to = static_cast<decltype(out)*>(table);
+        const std::size_t half = traits.values / 2;
+        if (traits.floating || traits.lowest < 0) std::swap_ranges(to, to + half, to + half);
+        if (traits.floating) std::reverse(to + half, to + 2 * half);
+    });
+}
+
 /// Looks the bits of every sample, of which there are 8 or 16, up in the table at its position.
 void map_image(Workers& workers, const ImageView& image, const MutableImageView& output,
                const std::array<const void*, 4>& tables) {
@@ -108,36 +111,24 @@ void map_image(Workers& workers, const ImageView& image, const MutableImageView&
     });
 }
 
-/// Number of a table as a sample.
-template <class Out>
-Out written(float value) {
-    if constexpr (core::is_real<Out>)
-        return core::rounded_to<Out>(value);
-    else
-        return static_cast<Out>(value);
-}
-
-/// Maps an image by given tables.
-template <class In, class Out>
-void map_image(Workers& workers, const LutSet& given, const ImageView& image, const MutableImageView& output) {
-    const std::size_t values = traits_of(image.depth).values;
+/// Maps an image by a table for each position, which `fill` makes of the channel there; `joint`: one for all colors.
+template <class Fill>
+void map_image(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode, bool joint,
+               std::vector<std::byte>& storage, const Fill& fill) {
+    const std::size_t bytes = traits_of(image.depth).values * sample_bytes(output.depth);
     const auto at = channels_at(image);
-    std::vector<Out> storage(static_cast<std::size_t>(image.channels) * values);
+    storage.resize(4 * bytes);
     std::array<const void*, 4> tables{};
-    const core::CodeRange finite = core::finite_codes(image.depth);
     for (int c = 0; c < image.channels; ++c) {
-        Out* table = storage.data() + static_cast<std::size_t>(c) * values;
+        const bool same = joint && c > 0 && c < 3;
+        void* const table = storage.data() + (same ? 0 : c * bytes);
         tables[c] = table;
+        if (same) continue;
         if (at[c] == Channel::alpha)
-            core::identity<In>(given.mode, table);
+            core::fill_identity(image.depth, output.depth, mode, table);
         else
-            for (std::size_t place = 0; place < values; ++place)
-                if (place >= finite.first && place <= finite.last)
-                    table[place] = written<Out>(given.find(at[c])->values[place]);
-                else
-                    table[place] =
-                        core::not_in_table<Out>(given.mode, core::sample_at<In>(static_cast<core::Code<In>>(place)));
-        order_by_bits<In>(table);
+            fill(at[c], table);
+        order_by_bits(image.depth, output.depth, table);
     }
     map_image(workers, image, output, tables);
 }
@@ -200,8 +191,7 @@ void map_sorted(Workers& workers, const LutSet& given, const ImageView& image, c
 /// Facts about each channel by position; absent where its samples stay as they are.
 using ChannelFacts = std::array<std::optional<core::FloatFacts>, 4>;
 
-/// Maps each channel by the mode's formula, to the depth of `Out`.
-template <class Out>
+/// Maps each channel by the mode's formula, to the depth of the output.
 void map_floats(Workers& workers, const ImageView& image, const MutableImageView& output, NormalizeMode mode,
                 const ChannelFacts& facts) {
     core::with_mode(mode, [&](auto chosen) {
@@ -209,12 +199,15 @@ void map_floats(Workers& workers, const ImageView& image, const MutableImageView
         std::array<std::optional<Map>, 4> maps;
         for (int c = 0; c < image.channels; ++c)
             if (facts[c] && !Map::keeps(*facts[c])) maps[c].emplace(*facts[c]);
-        for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
-            const float* in = static_cast<const float*>(from);
-            Out* out = static_cast<Out*>(to);
-            for (int c = 0; c < image.channels; ++c)
-                for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
-                    out[i] = core::to_depth<Out>(maps[c] ? (*maps[c])(in[i]) : in[i]);
+        with_depth(output.depth, [&](auto sample) {
+            using Out = decltype(sample);
+            for_pairs(workers, image, output, [&](const void* from, void* to, std::int64_t pixels) {
+                const float* in = static_cast<const float*>(from);
+                Out* out = static_cast<Out*>(to);
+                for (int c = 0; c < image.channels; ++c)
+                    for (std::int64_t i = c; i < pixels * image.channels; i += image.channels)
+                        out[i] = core::to_depth<Out>(maps[c] ? (*maps[c])(in[i]) : in[i]);
+            });
         });
     });
 }
@@ -223,7 +216,7 @@ void map_floats(Workers& workers, const LutSet& given, const ImageView& image, c
     const auto at = channels_at(image);
     ChannelFacts facts;  // alpha is copied
     for (int c = 0; c < std::min(image.channels, 3); ++c) facts[c] = core::facts_of(*given.find(at[c]));
-    with_depth(output.depth, [&](auto out) { map_floats<decltype(out)>(workers, image, output, given.mode, facts); });
+    map_floats(workers, image, output, given.mode, facts);
 }
 
 /// Findings about a channel of the pixel; of gray with alpha that has no row they are those of gray.
@@ -239,44 +232,18 @@ bool is_joint(const Normalization& normalization, const Analysis& analysis) {
 
 }  // namespace
 
-template <class Sample, class Out>
-void Normalizer::apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
-                            const Normalization& normalization, const MutableImageView& output) {
-    const std::size_t values = traits_of(image.depth).values;
-    const auto at = channels_at(image);
-    tables_.resize(4 * values * sizeof(Out));
-    Out* const storage = reinterpret_cast<Out*>(tables_.data());
-    std::array<const void*, 4> tables{};
-    const bool joint = is_joint(normalization, analysis);
-    if (joint) {
-        if (!traits_of(normalization.mode).joint_by_luma) core::sum_of_pooled(analysis, counts_);
-        core::fill_table<Sample>(
-            traits_of(normalization.mode).joint_by_luma ? analysis.find(Channel::luma)->counts : counts_, normalization,
-            storage);
-        order_by_bits<Sample>(storage);
-    }
-    for (int c = 0; c < image.channels; ++c) {
-        if (joint && c < 3) {
-            tables[c] = storage;
-            continue;
-        }
-        Out* table = storage + c * values;
-        if (at[c] == Channel::alpha)
-            core::identity<Sample>(normalization.mode, table);
-        else
-            core::fill_table<Sample>(own_of(analysis, at[c]).counts, normalization, table);
-        order_by_bits<Sample>(table);
-        tables[c] = table;
-    }
-    map_image(workers, image, output, tables);
-}
-
 void Normalizer::apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
                              const Normalization& normalization, const MutableImageView& output) {
+    const NormalizeTraits& mode = traits_of(normalization.mode);
     if (traits_of(image.depth).counting == Counting::sorted)
         return apply_sorted(workers, image, analysis, normalization, output);
-    core::with_copies<Counting::values>(image.depth, output.depth, [&](auto sample, auto out) {
-        apply_luts<decltype(sample), decltype(out)>(workers, image, analysis, normalization, output);
+    const bool joint = is_joint(normalization, analysis);
+    if (joint && !mode.joint_by_luma) core::sum_of_pooled(analysis, counts_);
+    map_image(workers, image, output, mode.mode, joint, tables_, [&](Channel channel, void* table) {
+        const auto& counts = !joint               ? own_of(analysis, channel).counts
+                             : mode.joint_by_luma ? analysis.find(Channel::luma)->counts
+                                                  : counts_;
+        core::fill_table(image.depth, output.depth, counts, normalization, table);
     });
 }
 
@@ -356,6 +323,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
             if (joint || i == c) core::add_samples(decides, own_of(analysis, at[i]));
         if (decides.valid() == 0) continue;
         core::FloatFacts& found = facts[c].emplace();
+        found.asked = normalization;
         switch (needs) {
             case NormalizeNeeds::nothing:
                 break;
@@ -383,7 +351,7 @@ void Normalizer::apply_floats(Workers& workers, const ImageView& image, const Im
             }
         }
     }
-    map_floats<float>(workers, image, output, normalization.mode, facts);
+    map_floats(workers, image, output, normalization.mode, facts);
 }
 
 void convert_floats(Workers& workers, const ImageView& image, const MutableImageView& output) {
@@ -436,10 +404,13 @@ void apply_luts(const LutSet& tables, const ImageView& image, const MutableImage
     if (threads < 1) throw InvalidArgument("tables: " + std::to_string(threads) + " threads: at least 1");
     cpu::Workers workers(threads);
     switch (traits_of(image.depth).counting) {
-        case Counting::values:
-            return core::with_copies<Counting::values>(image.depth, output.depth, [&](auto sample, auto out) {
-                cpu::map_image<decltype(sample), decltype(out)>(workers, tables, image, output);
-            });
+        case Counting::values: {
+            std::vector<std::byte> storage;
+            return cpu::map_image(workers, image, output, tables.mode, false, storage,
+                                  [&](Channel channel, void* table) {
+                                      core::fill_table(tables, *tables.find(channel), output.depth, table);
+                                  });
+        }
         case Counting::bins:
             return cpu::map_floats(workers, tables, image, output);
         case Counting::sorted:

@@ -20,17 +20,14 @@ class Normalizer {
     void apply_codes(Workers& workers, const ImageView& image, const Analysis& analysis,
                      const Normalization& normalization, const MutableImageView& output);
 
-    /// Writes the copy of an f32 image; the analysis holds the nearest ranks where the mode needs them, and `floats`
-    /// counts `counted` again where it needs counts: the image that was analyzed.
+    /// Writes the copy of an f32 image, of the output's depth; the analysis holds the nearest ranks where the mode
+    /// needs them, and `floats` counts `counted` again where it needs counts: the image that was analyzed.
     void apply_floats(Workers& workers, const ImageView& image, const ImageView& counted, const Analysis& analysis,
                       const Normalization& normalization, FloatAnalyzer& floats, const MutableImageView& output);
 
   private:
     void apply_sorted(Workers& workers, const ImageView& image, const Analysis& analysis,
                       const Normalization& normalization, const MutableImageView& output);
-    template <class Sample, class Out>
-    void apply_luts(Workers& workers, const ImageView& image, const Analysis& analysis,
-                    const Normalization& normalization, const MutableImageView& output);
     void fill_float_tables(Workers& workers, const ImageView& image, const Analysis& analysis, bool joint,
                            FloatAnalyzer& floats, const float* (&tables)[3], Range& range);
 

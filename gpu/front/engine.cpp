@@ -92,7 +92,8 @@ class PlannedEngine final : public Engine {
         return job.normalization && !workshop_.abilities().writes(job.image.depth, *job.normalization);
     }
     bool needs_floats(const Job& job) const {
-        return lacks_copy(job) && traits_of(job.image.depth).counting == Counting::bins;
+        return lacks_copy(job) && traits_of(job.image.depth).counting == Counting::bins &&
+               workshop_.abilities().writes(job.image.depth, job.normalization->mode);
     }
 
     void validate(const Job& job) const {

@@ -24,15 +24,7 @@ void Workshop::copy(const ImageView& rows, const ImageView& counted, const Analy
                     const Normalization& normalization, const MutableImageView& output) {
     if (traits_of(rows.depth).counting != Counting::bins)
         return normalizer_.apply_codes(workers_, rows, found, normalization, output);
-    MutableImageView floats = output;
-    if (output.depth != Depth::f32) {
-        floats_.resize(static_cast<std::size_t>(rows.pixels() * rows.channels));
-        floats.data = floats_.data();
-        floats.depth = Depth::f32;
-        floats.row_bytes = floats.packed_row_bytes();
-    }
-    normalizer_.apply_floats(workers_, rows, counted, found, normalization, counter_, floats);
-    if (output.depth != Depth::f32) convert(floats, output);
+    normalizer_.apply_floats(workers_, rows, counted, found, normalization, counter_, output);
 }
 
 void MergedStrips::take(const ImageView& strip) {

@@ -45,7 +45,6 @@ class Workshop {
     cpu::HostClassifier classifier_;
     cpu::Normalizer normalizer_;
     cpu::FloatAnalyzer counter_;
-    std::vector<float> floats_;  ///< copies in f32
 };
 
 /// Strips that are analyzed one by one, and their findings merged.

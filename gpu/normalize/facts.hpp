@@ -27,6 +27,10 @@
 //
 // A code is a value's distance from the depth's lowest. What a mode needs to know, and which samples decide, is its row
 // of `all_normalize_modes`; the file is named in normalize/modes.hpp.
+//
+// A parameter is a field of Normalization and a row of `all_normalize_parameters`: option, check and fingerprint
+// follow. Python's `normalize` names its keyword. Formulas on the host read it in `asked`, which is not set on a
+// device.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +48,8 @@ struct IntegerFacts {
     std::uint64_t samples = 0;         ///< all
     std::uint64_t lowest_samples = 0;  ///< of code `low`, where that is the minimum
     MeanStd mean_std{};                ///< of values
+    std::uint32_t top = 0;             ///< code of the highest value; host
+    Normalization asked{};             ///< with the mode's parameters; host
 };
 
 /// Facts about finite float samples, at least one. What the mode does not need is not looked at.
@@ -52,6 +58,7 @@ struct FloatFacts {
                                ///< of the bins
     double mean = 0, std = 1;
     const float* table = nullptr;  ///< `counts`: one value per bin; null: samples stay as they are
+    Normalization asked{};         ///< with the mode's parameters; host
 };
 
 /// Facts about finite samples counted by value, at least one.
@@ -60,6 +67,7 @@ struct RealFacts {
     std::uint64_t samples = 0;         ///< all
     std::uint64_t lowest_samples = 0;  ///< of the lowest value
     MeanStd mean_std{};
+    Normalization asked{};  ///< with the mode's parameters
 };
 
 /// Quotient (v − low) / divisor as a float: what a FloatMap may derive from. Where a mode lets the divisor be 0, all

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -34,6 +36,8 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, con
     const auto some = [](std::uint64_t count) { return count > 0; };
     IntegerFacts facts;
     facts.lowest = traits_of(depth).lowest;
+    facts.top = static_cast<std::uint32_t>(traits_of(depth).highest - facts.lowest);
+    facts.asked = normalization;
     facts.samples = samples.n;
     facts.low = static_cast<std::uint32_t>(std::find_if(counts.begin(), counts.end(), some) - counts.begin());
     facts.high = static_cast<std::uint32_t>(counts.rend() - std::find_if(counts.rbegin(), counts.rend(), some) - 1);
@@ -55,7 +59,7 @@ IntegerFacts facts_of(const std::vector<std::uint64_t>& counts, Depth depth, con
 }
 
 RealFacts facts_of(const RealSamples& samples, const Normalization& normalization) {
-    RealFacts facts{samples.lowest, samples.highest, samples.n, 0, {}};
+    RealFacts facts{samples.lowest, samples.highest, samples.n, 0, {}, normalization};
     const bool ranks = traits_of(normalization.mode).needs == NormalizeNeeds::ranks;
     const std::uint64_t low = nearest_rank(normalization.low, samples.n),
                         high = nearest_rank(normalization.high, samples.n);
@@ -82,7 +86,90 @@ IntegerFacts codes_of(const RealFacts& facts, Depth depth) {
             static_cast<std::uint32_t>(facts.high - lowest),
             facts.samples,
             facts.lowest_samples,
-            facts.mean_std};
+            facts.mean_std,
+            static_cast<std::uint32_t>(traits_of(depth).highest - lowest),
+            facts.asked};
+}
+
+void fill_identity(Depth depth, Depth copy, NormalizeMode mode, void* table) {
+    with_copies<Counting::values>(depth, copy, [&](auto sample, auto out) {
+        using Sample = decltype(sample);
+        using Out = decltype(out);
+        Out* to = static_cast<Out*>(table);
+        for (std::uint32_t place = 0; place <= std::numeric_limits<Code<Sample>>::max(); ++place)
+            *to++ = kept<Out>(mode, sample_at<Sample>(static_cast<Code<Sample>>(place)));
+    });
+}
+
+void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& counts, const Normalization& normalization,
+                void* table) {
+    const NormalizeTraits& traits = traits_of(normalization.mode);
+    const auto fill = [&](auto out, const auto& map) {
+        auto* to = static_cast<decltype(out)*>(table);
+        std::uint64_t through = 0;
+        for (std::uint32_t code = 0; code < counts.size(); ++code) to[code] = map(code, through += counts[code]);
+    };
+    if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; }))
+        return fill_identity(depth, copy, normalization.mode, table);
+    if (traits_of(depth).floating)
+        return with_mode(normalization.mode, [&](auto mode) {
+            with_depth(copy, [&](auto out) {
+                const ValueMap<decltype(mode), Half, decltype(out)> map(
+                    facts_of(RealSamples(counts, {depth}), normalization));
+                fill(out, [&](std::uint32_t place, std::uint64_t through) {
+                    const Half sample = sample_at<Half>(static_cast<Code<Half>>(place));
+                    const std::size_t code = code_of(sample);  // of −0 that of +0, whose count comes after it
+                    return map(sample, code == place ? through : through + counts[code]);
+                });
+            });
+        });
+    const IntegerFacts facts = facts_of(counts, depth, normalization);
+    if (!traits.real && depth != copy && traits.needs != NormalizeNeeds::nothing && facts.low == facts.high)
+        return fill_identity(depth, copy, normalization.mode, table);
+    with_mode(normalization.mode, [&](auto mode) {
+        using Mode = decltype(mode);
+        if constexpr (traits_of(Mode::mode).real) {
+            const typename Mode::RealMap map(RealFacts{0, 0, 0, 0, facts.mean_std, normalization});
+            with_depth(copy, [&](auto out) {
+                using Out = decltype(out);
+                if constexpr (is_real<Out>)
+                    fill(out, [&](std::uint32_t code, std::uint64_t through) {
+                        return rounded_to<Out>(map(facts.lowest + code, through));
+                    });
+            });
+        } else if (depth == copy) {
+            with_depth(depth, [&](auto sample) {
+                using Sample = decltype(sample);
+                if constexpr (!is_real<Sample> && sizeof(Sample) <= 2) {
+                    const typename Mode::template Table<Code<Sample>> map(facts);
+                    fill(sample, [&](std::uint32_t code, std::uint64_t through) {
+                        return sample_at<Sample>(static_cast<Code<Sample>>(map(code, through)));
+                    });
+                }
+            });
+        } else {
+            with_depth(copy, [&](auto out) { fill(out, typename Mode::template Scaled<decltype(out)>(facts)); });
+        }
+    });
+}
+
+void fill_table(const LutSet& given, const LutSet::Lut& lut, Depth copy, void* table) {
+    const NormalizeTraits& traits = traits_of(given.mode);
+    const bool within = traits.needs == NormalizeNeeds::ranks || traits.needs == NormalizeNeeds::counts;
+    const CodeRange finite = finite_codes(given.depth);
+    with_depth(copy, [&](auto out) {
+        using Out = decltype(out);
+        Out* const to = static_cast<Out*>(table);
+        for (std::size_t code = 0; code < traits_of(given.depth).values; ++code) {
+            const bool known = code >= finite.first && code <= finite.last;
+            double v = known ? lut.values[code] : value_at(given.depth, code);
+            if (!known && within && std::isinf(v)) v = v < 0 ? 0 : 1;
+            if constexpr (is_real<Out>)
+                to[code] = rounded_to<Out>(v);
+            else
+                to[code] = known ? static_cast<Out>(v) : from_fraction<Out>(v);
+        }
+    });
 }
 
 float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n) {
@@ -156,6 +243,8 @@ void validate(const LutSet& tables) {
     normalization.mode = tables.mode;
     normalization.depth = tables.copies;
     validate(normalization);
+    if (traits_of(tables.mode).needs == NormalizeNeeds::nothing)
+        refuse(std::string(to_string(tables.mode)) + " needs none");
     validate_copies(tables.depth, tables.copy_depth());
     int last = -1;
     for (const LutSet::Lut& lut : tables.luts) {
@@ -181,23 +270,18 @@ void validate(const LutSet& tables) {
 
 namespace {
 
-/// Table's values in single precision; 0 for samples that are not finite.
-template <class Out>
-std::vector<float> kept_table(Depth depth, const std::vector<Out>& table) {
-    std::vector<float> values(table.size());
+/// Table of a depth's values that `fill` makes for copies, in single precision; 0 for samples that are not finite.
+template <class Fill>
+std::vector<float> kept_table(Depth depth, Depth copy, const Fill& fill) {
+    std::vector<float> values(traits_of(depth).values);
+    std::vector<double> table(values.size());  // room for samples of any type
+    fill(table.data());
     const core::CodeRange finite = core::finite_codes(depth);
-    for (std::size_t code = finite.first; code <= finite.last; ++code)
-        values[code] = static_cast<float>(core::value_of(table[code]));
-    return values;
-}
-
-/// Table as it is kept: of counts of a depth whose values are counted one by one.
-std::vector<float> table_of(Depth depth, const std::vector<std::uint64_t>& counts, const Normalization& normalization) {
-    std::vector<float> values;
-    core::with_copies<Counting::values>(depth, normalized_depth(depth, normalization), [&](auto sample, auto out) {
-        std::vector<decltype(out)> table(counts.size());
-        core::fill_table<decltype(sample)>(counts, normalization, table.data());
-        values = kept_table(depth, table);
+    with_depth(copy, [&](auto out) {
+        for (std::size_t code = finite.first; code < values.size() && code <= finite.last; ++code) {
+            std::memcpy(&out, reinterpret_cast<const std::byte*>(table.data()) + code * sizeof out, sizeof out);
+            values[code] = static_cast<float>(core::value_of(out));
+        }
     });
     return values;
 }
@@ -305,6 +389,7 @@ std::optional<core::RealFacts> facts_by_value(Depth depth, const std::vector<con
 bool of_one_value(const Analysis& image, const std::vector<const ChannelAnalysis*>& decide,
                   const std::vector<OrderStatistic>& order, const Normalization& normalization) {
     const NormalizeNeeds needs = traits_of(normalization.mode).needs;
+    if (needs == NormalizeNeeds::nothing) return false;
     if (traits_of(image.depth).counting != Counting::bins) {
         const auto facts = facts_by_value(image.depth, decide, normalization);
         return facts && facts->low == facts->high;
@@ -378,6 +463,7 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
     const std::string these = std::string("tables of ") + to_string(depth) + " images: ";
     const DepthSummary* found = summary.find(depth);
     if (!found) throw InvalidArgument(these + "the summary has none");
+    if (mode.needs == NormalizeNeeds::nothing) throw InvalidArgument(these + mode.name + " needs nothing of a set");
     if (floating && !found->values_counted &&
         (mode.needs == NormalizeNeeds::counts || mode.needs == NormalizeNeeds::ranks))
         throw InvalidArgument(these + "this summary has no counts of their values");
@@ -402,7 +488,10 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
         tables.luts.push_back(counting == Counting::bins ? float_lut(name, channel, extremes, normalization)
                               : counting == Counting::sorted
                                   ? sorted_lut(name, depth, channel, normalization)
-                                  : LutSet::Lut{name, table_of(depth, channel.counts, normalization)});
+                                  : LutSet::Lut{name, kept_table(depth, tables.copy_depth(), [&](void* table) {
+                                                    core::fill_table(depth, tables.copy_depth(), channel.counts,
+                                                                     normalization, table);
+                                                })});
     };
     if (!colors) {
         add(Channel::gray, *gray);
@@ -425,11 +514,9 @@ LutSet make_luts(const Summary& summary, Depth depth, const Normalization& norma
 bool LutSet::leaves_all() const {
     if (traits_of(mode).real) return false;
     std::vector<float> same;
-    core::with_copies<Counting::values>(depth, copy_depth(), [&](auto sample, auto out) {
-        std::vector<decltype(out)> table(traits_of(depth).values);
-        core::identity<decltype(sample)>(mode, table.data());
-        same = kept_table(depth, table);
-    });
+    if (traits_of(depth).counting == Counting::values)
+        same = kept_table(depth, copy_depth(),
+                          [&](void* table) { core::fill_identity(depth, copy_depth(), mode, table); });
     return std::all_of(luts.begin(), luts.end(),
                        [&](const Lut& lut) { return same.empty() ? lut.lower == lut.upper : lut.values == same; });
 }

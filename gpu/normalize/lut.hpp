@@ -1,11 +1,9 @@
 // Lookup tables from counts, for one image's and for a summary's. Host only.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -82,65 +80,16 @@ Out kept(NormalizeMode mode, Sample v) {
     return to_depth<Out>(v);
 }
 
-/// Infinite number or NaN in a copy by a table, which has no value for it.
-template <class Out, class Sample>
-Out not_in_table(NormalizeMode mode, Sample sample) {
-    const NormalizeTraits& traits = traits_of(mode);
-    double v = value_of(sample);
-    const bool within = traits.needs == NormalizeNeeds::ranks || traits.needs == NormalizeNeeds::counts;
-    if (within && std::isinf(v)) v = v < 0 ? 0 : 1;
-    if constexpr (is_real<Out>)
-        return rounded_to<Out>(v);
-    else
-        return from_fraction<Out>(v);
-}
+/// Table of `copy`'s samples that leaves each value of a depth as it is, ascending: as `kept`.
+void fill_identity(Depth depth, Depth copy, NormalizeMode mode, void* table);
 
-/// Table that leaves each of a sample's values as it is, ascending: as `kept`.
-template <class Sample, class Out>
-void identity(NormalizeMode mode, Out* table) {
-    for (std::uint32_t place = 0; place <= std::numeric_limits<Code<Sample>>::max(); ++place)
-        *table++ = kept<Out>(mode, sample_at<Sample>(static_cast<Code<Sample>>(place)));
-}
+/// Table of a normalization from the counts of all values of a depth: a sample of `copy` for each, as it is where
+/// nothing was counted. `copy` is what the mode writes, or any other depth that can hold it.
+void fill_table(Depth depth, Depth copy, const std::vector<std::uint64_t>& counts, const Normalization& normalization,
+                void* table);
 
-/// Table of a normalization from the counts of all values of a sample: a value for each, as it is where nothing was
-/// counted. `Out` is what the mode writes, or any other type that can hold it.
-template <class Sample, class Out>
-void fill_table(const std::vector<std::uint64_t>& counts, const Normalization& normalization, Out* table) {
-    constexpr Depth depth = depth_of<Sample>();
-    if (std::all_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count == 0; }))
-        return identity<Sample>(normalization.mode, table);
-    const auto fill = [&](const auto& map) {
-        std::uint64_t through = 0;
-        for (std::size_t code = 0; code < counts.size(); ++code)
-            table[code] = map(static_cast<Code<Sample>>(code), through += counts[code]);
-    };
-    with_mode(normalization.mode, [&](auto mode) {
-        using Mode = decltype(mode);
-        constexpr bool real = traits_of(Mode::mode).real;
-        if constexpr (is_real<Sample>) {
-            const ValueMap<Mode, Sample, Out> map(facts_of(RealSamples(counts, {depth}), normalization));
-            fill([&](auto place, std::uint64_t through) {
-                const Sample sample = sample_at<Sample>(place);
-                const std::size_t code = code_of(sample);  // of −0 that of +0, whose count comes after it
-                return map(sample, code == place ? through : through + counts[code]);
-            });
-        } else if constexpr (real && is_real<Out>) {
-            const IntegerFacts facts = facts_of(counts, depth, normalization);
-            const typename Mode::RealMap map(RealFacts{0, 0, 0, 0, facts.mean_std});
-            fill([&](auto code, std::uint64_t through) { return rounded_to<Out>(map(facts.lowest + code, through)); });
-        } else if constexpr (!real && std::is_same_v<Out, Sample>) {
-            const typename Mode::template Table<Code<Sample>> map(facts_of(counts, depth, normalization));
-            fill([&](auto code, std::uint64_t through) {
-                return sample_at<Sample>(static_cast<Code<Sample>>(map(code, through)));
-            });
-        } else if constexpr (!real) {
-            const IntegerFacts facts = facts_of(counts, depth, normalization);
-            if (facts.low == facts.high) return identity<Sample>(Mode::mode, table);
-            const typename Mode::template Scaled<Out> map(facts);
-            fill([&](auto code, std::uint64_t through) { return map(code, through); });
-        }
-    });
-}
+/// Table of `copy`'s samples from a given one, which has no values for infinite numbers and NaN.
+void fill_table(const LutSet& given, const LutSet::Lut& lut, Depth copy, void* table);
 
 /// Value at the nearest rank of a percentile among n finite samples, of which `order` has that rank.
 float value_of_rank(const std::vector<OrderStatistic>& order, double percent, std::uint64_t n);

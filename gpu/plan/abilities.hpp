@@ -55,9 +55,13 @@ struct Abilities {
     bool sorts_all;      ///< it sorts samples of 8 and 16 bits too, less work where pixels are few
     bool device_memory;  ///< it reads images there, and applies rules to them
 
-    /// Verdict on a copy of a depth: whether it writes that itself.
+    /// Verdict on a copy of a depth: whether it writes that itself. Of modes that need nothing of an image only the CPU
+    /// does.
+    constexpr bool writes(Depth depth, NormalizeMode mode) const {
+        return copies.has(depth) && (!device_memory || traits_of(mode).needs != NormalizeNeeds::nothing);
+    }
     constexpr bool writes(Depth depth, const Normalization& copy) const {
-        return copies.has(depth) && normalized_depth(depth, copy) == normalized_depth(depth, copy.mode);
+        return writes(depth, copy.mode) && normalized_depth(depth, copy) == normalized_depth(depth, copy.mode);
     }
 };
 

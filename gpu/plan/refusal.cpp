@@ -28,11 +28,20 @@ void refuse_copy(const ImageView& image, const AnalysisRequest& request, const N
     if (bands && image.channels > 1 && copy.joint && traits_of(copy.mode).joint_by_luma)
         throw_refusal(of(), std::string(to_string(copy.mode)) +
                                 " of bands together goes by luma, which they do not have; give each its own table");
+    if (traits_of(copy.mode).by_place) {
+        const std::string by = of() + " by " + to_string(copy.mode);
+        if (sample_bytes(image.depth) > 2 || traits_of(image.depth).floating)
+            throw_refusal(by, "there is one of integers of 8 and 16 bits");
+        if (depth != image.depth) throw_refusal(by + " in " + to_string(depth), "its depth is the image's");
+        if (!valid || bands) throw_refusal(by, "it needs colors or gray, and no sample excluded");
+    }
     if (!valid) core::validate_kept(image, copy);
     if (image.memory == Memory::host) return;
     const char* const where = "the image lies in device memory; copy it to the host";
     if (bands) throw_refusal(of() + " bands", where);
     if (!valid && image.samples != Samples::color) throw_refusal(of() + " with alpha and excluded samples", where);
+    if (abilities.copies.has(image.depth) && !abilities.writes(image.depth, copy.mode))
+        throw_refusal(of() + " by " + to_string(copy.mode), where);
     if (!abilities.writes(image.depth, copy)) throw_refusal(of() + " in " + to_string(depth), where);
 }
 

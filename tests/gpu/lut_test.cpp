@@ -104,8 +104,8 @@ TEST(FillTable, OfNoSamplesLeavesAllAsTheyAre) {
         const Normalization normalization{mode.mode};
         std::vector<std::uint8_t> whole(256, 7);
         std::vector<float> real(256, 7);
-        core::fill_table<std::uint8_t>(none, normalization, whole.data());
-        core::fill_table<std::uint8_t>(none, normalization, real.data());
+        core::fill_table(Depth::u8, Depth::u8, none, normalization, whole.data());
+        core::fill_table(Depth::u8, Depth::f32, none, normalization, real.data());
         for (std::size_t v = 0; v < 256; ++v) {
             ASSERT_EQ(whole[v], v) << mode.name;
             ASSERT_EQ(real[v], mode.real ? static_cast<float>(v) : static_cast<float>(v) / 255) << mode.name;

@@ -56,7 +56,7 @@ class Analyzer:
         self._asked = asked_of(bins, range, percentile_columns, detail, engine="cuda", gpu=gpu, rules=rules)
         self._normalization: _native.Normalization | None = None
         if normalize is not None:
-            self._normalization = normalization_of(normalize, percentiles, apply_to)
+            self._normalization = normalization_of(normalize, apply_to, percentiles=percentiles)
         self._native = _native.StreamAnalyzer(depth, channels, bins, normalize is not None, pixels, gpu)
         self._layout = self._native.layout(self._asked, self._normalization)
         self._gpu = gpu

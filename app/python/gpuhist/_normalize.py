@@ -69,7 +69,7 @@ def normalize(
         raise InvalidArgument(
             'apply_to: "valid" is about excluded samples: give mask, nodata, valid or alpha="mask" or "weight"'
         )
-    asked = normalization_of(mode, percentiles, apply_to, channels, depth)
+    asked = normalization_of(mode, apply_to, channels, depth, percentiles=percentiles)
     if not _arrays.is_array(image):
         raise InvalidArgument(f"a {type(image).__name__} is no array")
     source = source_of(image, layout, order, None, None, "error", stream)

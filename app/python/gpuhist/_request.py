@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from . import _native
 from ._errors import InvalidArgument, require_word
@@ -71,15 +71,18 @@ def asked_of(
 
 def normalization_of(
     mode: str,
-    percentiles: tuple[float, float],
     apply_to: str,
     channels: str = "joint",
     depth: str | None = None,
+    **parameters: Any,
 ) -> _native.Normalization:
     require_word("apply_to", apply_to, ApplyTo)
-    low, high = percentiles
+    numbers = {}
+    for name, value in parameters.items():
+        first, second = value if name in _native.normalize_pairs else (value, value)
+        numbers[name] = float(first), float(second)
     return _native.Normalization(
-        mode=mode, low=float(low), high=float(high), channels=channels, depth=depth, valid_only=apply_to == "valid"
+        mode=mode, channels=channels, depth=depth, valid_only=apply_to == "valid", parameters=numbers
     )
 
 

@@ -39,7 +39,7 @@ enum class NormalizeMode : std::uint8_t { minmax, percentile, equalize, zscore }
 
 /// Findings from which a mode's table follows.
 enum class NormalizeNeeds : std::uint8_t {
-    nothing,   ///< the table is the same for all images
+    nothing,   ///< the same for all images, and made on the host: there is no table of a set, and GPUs write no copies
     extremes,  ///< the smallest and the largest value
     ranks,     ///< the values at the two nearest ranks; f32 is then analyzed in full
     mean_std,  ///< mean and population std
@@ -54,13 +54,16 @@ struct NormalizeTraits {
     NormalizeNeeds needs;
     bool joint_by_luma;  ///< joint: the luma row decides for all colors; else the colors together, as one population
     bool real;           ///< the copy holds real numbers, of depth DepthTraits::real; else the depth stays
+    /// What becomes of a sample depends on its place: the whole image is needed, of 8- or 16-bit integers, and
+    /// cpu/normalize.cpp calls a writer. It `needs` nothing.
+    bool by_place;
 };
 
 inline constexpr NormalizeTraits all_normalize_modes[] = {
-    {NormalizeMode::minmax, "minmax", NormalizeNeeds::extremes, false, false},
-    {NormalizeMode::percentile, "percentile", NormalizeNeeds::ranks, false, false},
-    {NormalizeMode::equalize, "equalize", NormalizeNeeds::counts, true, false},
-    {NormalizeMode::zscore, "zscore", NormalizeNeeds::mean_std, false, true},
+    {NormalizeMode::minmax, "minmax", NormalizeNeeds::extremes, false, false, false},
+    {NormalizeMode::percentile, "percentile", NormalizeNeeds::ranks, false, false, false},
+    {NormalizeMode::equalize, "equalize", NormalizeNeeds::counts, true, false, false},
+    {NormalizeMode::zscore, "zscore", NormalizeNeeds::mean_std, false, true, false},
 };
 
 /// Row of a mode. A value outside the enumeration is not allowed.
@@ -71,7 +74,7 @@ constexpr const NormalizeTraits& traits_of(NormalizeMode mode) {
 /// Verdict on copies of a depth by a mode: whether all pixels are needed together, so that there are none of strips.
 constexpr bool needs_whole(Depth depth, NormalizeMode mode) {
     const Counting counting = traits_of(depth).counting;
-    return counting == Counting::sorted ||
+    return counting == Counting::sorted || traits_of(mode).by_place ||
            (counting == Counting::bins && traits_of(mode).needs == NormalizeNeeds::counts);
 }
 
@@ -97,6 +100,34 @@ struct Normalization {
     /// Excluded samples (request.hpp) stay as they are; else the table that the valid ones make maps them too. In a
     /// copy of another depth, where this may not be asked, they are 0, and the alpha of their pixels too.
     bool valid_only = false;
+};
+
+/// Parameter of a mode, one number or two, a row of a table: options, keywords of Python, checks and fingerprints loop
+/// over it.
+struct NormalizeParameter {
+    const char* name;  ///< option --name, and keyword in Python, there with _ for -
+    NormalizeMode mode;
+    double Normalization::*first;
+    double Normalization::*second;  ///< null where it is one number
+    double least, most;
+    bool whole;          ///< whole numbers
+    bool ascending;      ///< the first is less than the second
+    const char* limits;  ///< in messages
+    const char* unit;    ///< the option's argument
+    const char* unit_limits;
+    const char* help;
+
+    bool admits(const Normalization& of) const {
+        const auto fits = [&](double v) {
+            return v >= least && v <= most && (!whole || v == static_cast<double>(static_cast<std::int64_t>(v)));
+        };
+        return fits(of.*first) && (!second || (fits(of.*second) && (!ascending || of.*first < of.*second)));
+    }
+};
+
+inline constexpr NormalizeParameter all_normalize_parameters[] = {
+    {"percentiles", NormalizeMode::percentile, &Normalization::low, &Normalization::high, 0, 100, false, true,
+     "0 <= low < high <= 100", "LO,HI", "0 <= LO < HI <= 100", "Between which percentiles to stretch [1,99]"},
 };
 
 /// Writes in a copy of an image what becomes of its excluded samples, both in host memory: as
