@@ -31,9 +31,9 @@ const std::vector<std::string>& files_of_bands() {
 /// Columns that stand before those of a table.
 std::vector<Column> first_columns(ColumnFile table) {
     const auto bit = static_cast<std::uint8_t>(table);
-    return {{"index", "1", ColumnType::integer, "The input's index.", "gpuhist", "shards", bit, false, 0,
+    return {{"index", "1", ColumnType::integer, "The input's index.", "gpuhist", "shards", bit, false,
              [](const ColumnRow& row, const Column&) -> ColumnValue { return row.index; }},
-            {"file", "none", ColumnType::text, "The row's table.", "gpuhist", "shards", bit, false, 0,
+            {"file", "none", ColumnType::text, "The row's table.", "gpuhist", "shards", bit, false,
              [](const ColumnRow& row, const Column& column) -> ColumnValue {
                  const auto of = static_cast<ColumnFile>(column.files);
                  if (of == ColumnFile::stats && !row.bands->empty())
