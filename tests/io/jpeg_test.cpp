@@ -1,6 +1,7 @@
 // JPEG: every coding as libjpeg reads it by itself; damage and claims that are refused, and notes that are not.
 #include "support/image_files.hpp"
 #include "support/jpeg_files.hpp"
+#include "support/tiff_files.hpp"
 
 namespace {
 
@@ -110,6 +111,33 @@ TEST(Jpeg, PaddingBeforeTheEndIsPassedOver) {
             EXPECT_SAYS(with(jpeg, end, more), " extraneous bytes before marker 0xd9");
         }
     }
+}
+
+TEST(Jpeg, PaddingOfAStripInATiffIsPassedOver) {
+    const cv::Mat picture = image_files::picture(40, 60, CV_8UC1);
+    const Bytes jpeg = make_jpeg(picture, {JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1});
+    const auto tiff = [&](Bytes strip) {
+        tiff_files::Memory memory;
+        TIFF* file = tiff_files::open(memory, "w");
+        TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 60);
+        TIFFSetField(file, TIFFTAG_IMAGELENGTH, 40);
+        TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 8);
+        TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 1);
+        TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 40);
+        TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_JPEG);
+        TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        TIFFWriteRawStrip(file, 0, strip.data(), static_cast<tmsize_t>(strip.size()));
+        TIFFClose(file);
+        return memory.bytes;
+    };
+    const std::size_t end = jpeg.size() - 2;
+    const Bytes coded(jpeg.begin() + static_cast<std::ptrdiff_t>(end - 60),
+                      jpeg.begin() + static_cast<std::ptrdiff_t>(end));
+    EXPECT_TRUE(same(decode_image(tiff(jpeg), "x").pixels, pixels_of(jpeg)));
+    for (const Bytes& padding : {Bytes(16, 0), Bytes(70000, 0x11), repeated({0xFF, 0}, 40)})
+        EXPECT_TRUE(same(decode_image(tiff(with(jpeg, end, padding)), "x").pixels, pixels_of(jpeg)));
+    for (const Bytes& more : {repeated({0, 0x13}, 2048), coded})
+        EXPECT_SAYS(tiff(with(jpeg, end, more)), "extraneous bytes before marker 0xd9");
 }
 
 TEST(Jpeg, BytesBetweenHeaderSegmentsArePassedOverWhereNoTableIsLost) {
