@@ -31,6 +31,7 @@ std::vector<Remark> remarks_on(const io::Image& file) {
             {"kind", "by its name " + file.named + ", by its bytes " + file.format + ", which it is read as"});
     if (file.pages > 1 && file.page == 0)
         remarks.push_back({"pages", "the first of its " + std::to_string(file.pages) + " pages is measured"});
+    if (!file.note.empty()) remarks.push_back({"odd", file.note});
     if (file.damage != io::Damage::none)
         remarks.push_back(
             {"damage", std::string("measured although it is ") + io::to_string(file.damage) + ": " + file.cause});

@@ -110,6 +110,6 @@ struct UnreadFormat {
     std::string_view signature;
     const char* name;
 };
-extern const std::array<UnreadFormat, 10> unread_formats;
+extern const std::array<UnreadFormat, 11> unread_formats;
 
 }  // namespace gpuhist::io

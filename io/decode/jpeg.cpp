@@ -16,6 +16,7 @@
 
 #include "decode/cmyk.hpp"
 #include "decode/formats.hpp"
+#include "decode/jpeg.hpp"
 #include "files/window.hpp"
 
 namespace gpuhist::io {
@@ -30,7 +31,7 @@ bool matches(const Bytes& file) {
 // ---- markers ----
 
 constexpr unsigned char sof2 = 0xC2, dht = 0xC4, jpg = 0xC8, sof9 = 0xC9, sof10 = 0xCA, dac = 0xCC, soi = 0xD8,
-                        eoi = 0xD9, sos = 0xDA, dhp = 0xDE, app1 = 0xE1, app2 = 0xE2;
+                        eoi = 0xD9, sos = 0xDA, dqt = 0xDB, dhp = 0xDE, app1 = 0xE1, app2 = 0xE2, sof55 = 0xF7;
 
 /// Segment: a marker and the bytes that belong to it.
 struct Segment {
@@ -80,6 +81,79 @@ struct Component {
     std::array<int, 64> missing{};   ///< of each coefficient: the low bits that no scan has brought yet; all at first
 };
 
+/// Size of the table that contents of a DQT or DHT segment begin with; none where they begin with no such.
+std::optional<std::size_t> quantization_table(const Bytes& at) {
+    const auto head = at.number(0, 1, Endian::big).value_or(0xFF);
+    const std::size_t size = head < 0x10 ? 65 : 129;
+    if ((head & 0x0F) > 3 || head > 0x13 || !at.has(0, size)) return std::nullopt;
+    for (std::size_t i = 1; i < size; i += size / 64)
+        if (at.number(i, size / 64, Endian::big) == 0U) return std::nullopt;
+    return size;
+}
+std::optional<std::size_t> huffman_table(const Bytes& at) {
+    const auto head = at.number(0, 1, Endian::big).value_or(0xFF);
+    if ((head & 0x0F) > 3 || head > 0x13 || !at.has(0, 17)) return std::nullopt;
+    std::size_t symbols = 0, codes = 0;  // the latter of 16 bits
+    for (unsigned length = 1; length <= 16; ++length) {
+        symbols += at.byte(length);
+        codes += std::size_t{at.byte(length)} << (16 - length);
+    }
+    if (symbols == 0 || symbols > 256 || codes > 1 << 16 || !at.has(17, symbols)) return std::nullopt;
+    return 17 + symbols;
+}
+
+/// Tells whether bytes between the segments of a header hold a table that lost its marker, or Adobe's words on colors.
+bool hold_table(const Bytes& bytes) {
+    using namespace std::string_view_literals;
+    constexpr std::uint64_t longest = 2 + 8 * (17 + 256);
+    for (std::size_t at = 0; at + 2 < bytes.size(); ++at) {
+        if (bytes.starts_with("Adobe\0"sv, at) && bytes.number(at + 6, 1, Endian::big).value_or(0) / 2 == 50)
+            return true;
+        const std::uint64_t length = *bytes.number(at, 2, Endian::big);
+        if (length <= 2 || length > longest || !bytes.has(at, length)) continue;
+        for (const auto& table : {quantization_table, huffman_table}) {
+            Bytes rest = bytes.part(at + 2, length - 2);
+            while (const auto size = rest.size() > 0 ? table(rest) : std::nullopt)
+                rest = rest.part(*size, rest.size() - *size);
+            if (rest.size() == 0) return true;
+        }
+    }
+    return false;
+}
+
+/// Bytes between the segments of a header, which belong to none: harmless where no table got lost there.
+class Strays {
+  public:
+    bool hide_table() const { return found_ && lost_; }
+
+    void take(const Bytes& file, std::uint64_t begin, std::uint64_t end) {
+        constexpr std::uint64_t most = 1 << 20;
+        while (end > begin && file.byte(end - 1) == 0xFF) --end;
+        if (end <= begin) return;
+        found_ = true;
+        if (end - begin > most || hold_table(file.part(begin, end - begin))) lost_ = true;
+    }
+    void take_tables(const Bytes& file, const Segment& segment) {
+        if (!file.has(segment.begin, segment.size)) return;
+        Bytes rest = file.part(segment.begin, segment.size);
+        while (const auto size = rest.size() > 0 ? huffman_table(rest) : std::nullopt) {
+            defined_[rest.byte(0)] = true;
+            rest = rest.part(*size, rest.size() - *size);
+        }
+    }
+    /// Looks for the tables of a baseline scan, instead of which libjpeg would take those of motion JPEG.
+    void take_scan(const Bytes& file, const Segment& scan) {
+        const std::uint64_t count = file.number(scan.begin, 1, Endian::big).value_or(0);
+        for (std::uint64_t i = 0; i < count; ++i)
+            if (const auto both = file.number(scan.begin + 2 + 2 * i, 1, Endian::big))
+                if (!defined_[*both >> 4 & 3] || !defined_[0x10 | (*both & 3)]) lost_ = true;
+    }
+
+  private:
+    std::array<bool, 0x20> defined_{};  ///< Huffman tables, by the byte that each begins with
+    bool found_ = false, lost_ = false;
+};
+
 /// Frame: what its header says.
 struct Frame {
     unsigned char marker = 0;
@@ -100,6 +174,10 @@ Frame read_frame(const Bytes& file, const Segment& segment, Probe& probe) {
         frame.components.push_back(component);
     }
     const unsigned char kind = segment.marker & 15U;
+    if (segment.marker == sof55) {
+        probe.unsupported = "JPEG-LS is not supported";
+        return frame;
+    }
     const auto unsupported = [&](const std::string& what) { probe.unsupported = what + " is not supported"; };
     if (kind == 3 || kind == 11)
         unsupported("lossless JPEG");
@@ -205,19 +283,25 @@ std::uint64_t orientation(const Bytes& file) {
 
 void inspect(const Bytes& file, Probe& probe) {
     Frame frame;
+    Strays strays;
     bool ended = false, one_scan = true;
     int scans = 0;
-    std::uint64_t position = 2;
+    std::uint64_t position = 2, end = position;
     while (const auto segment = next_segment(file, position)) {
         const unsigned char marker = segment->marker;
         if (marker == eoi) {
             ended = true;
             break;
         }
+        if (scans == 0) strays.take(file, end, segment->begin - 4);
+        end = position;
         if (marker == dhp) probe.unsupported = "hierarchical JPEG is not supported";
-        if (!frame.marker && marker >= 0xC0 && marker <= 0xCF && marker != dht && marker != jpg && marker != dac)
-            frame = read_frame(file, *segment, probe);
+        const bool starts = marker >= 0xC0 && marker <= 0xCF && marker != dht && marker != jpg && marker != dac;
+        if (!frame.marker && (starts || marker == sof55)) frame = read_frame(file, *segment, probe);
+        if (marker == sof55) return;
+        if (marker == dht) strays.take_tables(file, *segment);
         if (marker != sos) continue;
+        if (!frame.progressive() && !frame.arithmetic()) strays.take_scan(file, *segment);
         if (!read_scan(file, *segment, frame)) one_scan = false;
         if (++scans > most_scans) {
             probe.too_large = "the JPEG has more than " + std::to_string(most_scans) + " scans";
@@ -228,6 +312,8 @@ void inspect(const Bytes& file, Probe& probe) {
         probe.truncated = scans ? "the JPEG ends before its end-of-image marker" : "the JPEG ends inside its header";
     else if (!scans)
         probe.damaged = "the JPEG has an end-of-image marker but no image data";
+    else if (strays.hide_table())
+        probe.damaged = "a table of the JPEG is lost among bytes between its header's segments";
     else if (frame.marker)
         probe.damaged = what_is_missing(frame);
     if (frame.marker) judge_size(file, frame, one_scan, probe);
@@ -298,8 +384,10 @@ struct Decoder {
     char words[JMSG_LENGTH_MAX];  ///< libjpeg's
     int scan;                     ///< where it was
     JDIMENSION row;
-    bool started;     ///< to decompress
-    JSAMPARRAY inks;  ///< of CMYK: rows that become colors
+    std::uint64_t strays;  ///< bytes between the segments of the header
+    bool padding;          ///< before the end
+    bool started;          ///< to decompress
+    JSAMPARRAY inks;       ///< of CMYK: rows that become colors
 };
 
 Decoder& decoder_of(j_common_ptr info) {
@@ -322,11 +410,43 @@ void on_error(j_common_ptr info) {
     std::longjmp(decoder_of(info).failed, 1);
 }
 
-/// Tells whether a warning is about the data. Cameras write further bytes before the end marker.
-bool is_damage(const jpeg_error_mgr& errors) {
-    switch (errors.msg_code) {
+}  // namespace
+
+bool are_padding(const Bytes& file, std::uint64_t end, std::uint64_t count) {
+    while (end > 0 && file.byte(end - 1) == 0xFF) --end;  // fill bytes of the marker
+    std::array<unsigned char, 4096> block{};
+    if (count == 0 || count >= end) return false;
+    const unsigned char last = file.byte(end - 1), before = file.byte(end - 2);
+    const bool stuffed = last == 0 && before == 0xFF;
+    if (!stuffed && last == 0 && file.byte(end - count - 1) == 0xFF) return false;  // one of the zeros is stuffing
+    for (std::uint64_t done = 0, some; done < count; done += some) {
+        some = std::min<std::uint64_t>(count - done, block.size());
+        file.copy(end - done - some, some, block.data());
+        for (std::uint64_t i = 0; i < some; ++i)
+            if (block[i] != (stuffed && (some - i) % 2 == 0 ? before : last)) return false;
+    }
+    return true;
+}
+
+namespace {
+
+/// Takes note of bytes before a marker that belong to nothing. True where they are harmless: the probe finds no table
+/// in the header's, and those before the end are padding.
+bool pass_over(Decoder& decoder) {
+    const auto count = static_cast<std::uint64_t>(decoder.errors.msg_parm.i[0]);
+    if (decoder.info.input_scan_number == 0) return decoder.strays += count, true;
+    if (decoder.errors.msg_parm.i[1] != eoi) return false;
+    std::uint64_t end = decoder.position - decoder.left - decoder.source.bytes_in_buffer;
+    while (decoder.file->has(end, 1) && decoder.file->byte(end) == 0xFF) ++end;
+    if (!decoder.file->has(end, 1)) return false;
+    return decoder.padding = are_padding(*decoder.file, end, count);
+}
+
+/// Tells whether a warning is about the data.
+bool is_damage(Decoder& decoder) {
+    switch (decoder.errors.msg_code) {
         case JWRN_EXTRANEOUS_DATA:
-            return errors.msg_parm.i[1] != eoi;
+            return !pass_over(decoder);
         case JWRN_ARITH_BAD_CODE:
         case JWRN_BOGUS_PROGRESSION:
         case JWRN_HIT_MARKER:
@@ -340,7 +460,7 @@ bool is_damage(const jpeg_error_mgr& errors) {
 }
 
 void on_message(j_common_ptr info, int level) {
-    if (level >= 0 || !is_damage(*info->err)) return;
+    if (level >= 0 || !is_damage(decoder_of(info))) return;
     take_note(info);
     if (decoder_of(info).strict) std::longjmp(decoder_of(info).failed, 1);
 }
@@ -503,6 +623,10 @@ Image decode(const EncodedImage& file) {
     }
     file.put_upright(image, orientation(file.bytes));
     image.pages = count_pages(file);
+    if (decoder.strays > 0)
+        image.note = "passed over: " + std::to_string(decoder.strays) + " bytes between the segments of its header";
+    if (decoder.padding)
+        image.note += (decoder.strays > 0 ? ", " : "passed over: ") + std::string("padding before its end");
     return image;
 }
 
@@ -521,7 +645,7 @@ const ImageFormat jpeg_format{
      "pictures of MPO",
      "baseline, extended, progressive, Huffman or arithmetic, every sampling; gray, YCbCr, RGB, CMYK and YCCK; pixels "
      "and orientation of cv::imread, bit for bit",
-     "lossless, hierarchical, other than 8 bits, 2 or more than 4 components, DNL, over 500 scans"},
+     "lossless, JPEG-LS, hierarchical, other than 8 bits, 2 or more than 4 components, DNL, over 500 scans"},
     find_pages,
     nullptr,
     true};

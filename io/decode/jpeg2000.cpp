@@ -2,8 +2,11 @@
 #include <openjpeg.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "decode/formats.hpp"
 
@@ -75,6 +78,149 @@ std::string unsupported_components(const Bytes& file, std::uint64_t codestream, 
     return {};
 }
 
+/// Coding of a component: its resolutions, and how they are cut into precincts.
+struct Coding {
+    std::uint64_t levels = 0;
+    std::array<unsigned char, 33> precincts{};  ///< of each resolution the exponents of the sides
+
+    /// Precincts of a component that lies from `left` to `right` and from `top` to `bottom`.
+    std::uint64_t count(std::uint64_t left, std::uint64_t right, std::uint64_t top, std::uint64_t bottom) const {
+        std::uint64_t sum = 0;
+        for (std::uint64_t r = 0; r <= levels; ++r) {
+            const std::uint64_t reduced = levels - r;
+            const auto along = [&](std::uint64_t begin, std::uint64_t end, unsigned side) {
+                const auto up = [](std::uint64_t value, std::uint64_t by) { return (value + (1ULL << by) - 1) >> by; };
+                begin = up(begin, reduced), end = up(end, reduced);
+                return begin < end ? up(end, side) - (begin >> side) : 0;
+            };
+            sum += saturating_product(along(left, right, precincts[r] & 15), along(top, bottom, precincts[r] >> 4));
+        }
+        return sum;
+    }
+};
+
+/// Tiles of a codestream, and the tile-parts that each is in.
+class Tiles {
+  public:
+    Tiles(const Bytes& file, std::uint64_t codestream) : file_(file), codestream_(codestream) {
+        const auto along = [&](std::uint64_t at) {
+            const std::uint64_t end = word(at), size = word(at + 16), begin = word(at + 24);
+            return size == 0 || begin >= end ? 0 : (end - begin + size - 1) / size;
+        };
+        across_ = along(codestream + 8);
+        count_ = across_ * along(codestream + 12);
+        codings_.resize(std::min<std::uint64_t>(file.number(codestream + 40, 2, Endian::big).value_or(0), 4));
+    }
+
+    /// Memory that OpenJPEG takes beside the samples: for all tiles' parameters at once, each with a copy of the
+    /// header's transforms, and for precincts.
+    std::uint64_t bytes() const {
+        constexpr std::uint64_t tile = 24 << 10, precinct = 1 << 10;
+        const std::uint64_t tiles = saturating_product(count_, tile + transforms_);
+        return std::max(tiles, tiles + saturating_product(precincts_, precinct));
+    }
+    /// Words on tiles and tile-parts that are not there; empty where all are.
+    std::string missing(std::string& truncated) {
+        constexpr std::uint64_t most_tiles = 65535;
+        if (count_ == 0 || count_ > most_tiles) return "the JPEG 2000 file's header claims no tiles, or over 65535";
+        parts_.resize(count_);
+        std::uint64_t position = header_end(codestream_ + 2, sot, codings_);
+        while (position != 0 && truncated.empty()) position = next_part(position, truncated);
+        if (!truncated.empty()) return {};
+        std::uint64_t absent = 0, found = 0;
+        for (const Parts& tile : parts_) absent += tile.found == 0 ? 1 : 0, found += tile.found;
+        if (absent > 0)
+            return "the JPEG 2000 file lacks " + std::to_string(absent) + " of its " + std::to_string(count_) +
+                   (count_ == 1 ? " tile" : " tiles");
+        for (std::size_t i = 0; i < parts_.size(); ++i)
+            if (const Parts& tile = parts_[i]; tile.gap || tile.found < tile.promised)
+                return "the JPEG 2000 file has not all parts of tile " + std::to_string(i);
+        if (found < listed_)
+            return "the JPEG 2000 file has " + std::to_string(found) + " of the " + std::to_string(listed_) +
+                   " tile-parts that its header lists";
+        // A packet takes a byte, of the tile or of headers that are packed elsewhere.
+        for (std::size_t i = 0; i < parts_.size(); ++i)
+            if (parts_[i].packets > (packed_ ? file_.size() : parts_[i].data))
+                return "the JPEG 2000 file's tile " + std::to_string(i) + " ends before its last packet";
+        return {};
+    }
+
+  private:
+    struct Parts {
+        std::uint16_t found = 0, promised = 0;
+        bool gap = false;
+        std::uint64_t packets = 0, data = 0;  ///< the latter in bytes
+    };
+
+    std::uint64_t word(std::uint64_t at) const { return file_.number(at, 4, Endian::big).value_or(0); }
+    /// Place behind the segments of a header that begin at a place: that of a marker, which ends it. 0: there is none.
+    std::uint64_t header_end(std::uint64_t at, std::uint64_t end, std::vector<Coding>& codings) {
+        for (;;) {
+            const auto marker = file_.number(at, 2, Endian::big), length = file_.number(at + 2, 2, Endian::big);
+            if (marker == end) return at;
+            if (!length || *length < 2 || *marker < 0xFF00) return 0;
+            const auto byte = [&](std::uint64_t place) { return file_.number(at + place, 1, Endian::big).value_or(0); };
+            if (end == sot && *marker >= 0xFF74 && *marker <= 0xFF77) transforms_ += *length;
+            if (marker == tlm && *length > 4)
+                listed_ += (*length - 4) / ((byte(5) >> 4 & 3) + (byte(5) & 0x40 ? 4 : 2));
+            if (marker == ppm || marker == ppt) packed_ = true;
+            if (marker == cod) {
+                layers_ = file_.number(at + 6, 2, Endian::big).value_or(0);
+                for (Coding& one : codings) read_coding(one, byte(4), at + 9);
+            }
+            if (marker == coc && byte(4) < codings.size()) read_coding(codings[byte(4)], byte(5), at + 6);
+            at += 2 + *length;
+        }
+    }
+    void read_coding(Coding& coding, std::uint64_t style, std::uint64_t at) const {
+        coding.levels = std::min<std::uint64_t>(file_.number(at, 1, Endian::big).value_or(0), 32);
+        for (std::uint64_t r = 0; r <= coding.levels; ++r) {
+            const auto said = style & 1 ? file_.number(at + 5 + r, 1, Endian::big) : std::nullopt;
+            coding.precincts[r] = static_cast<unsigned char>(said.value_or(0xFF));
+        }
+    }
+    /// Counts the packets of a tile.
+    void count_packets(std::uint64_t tile, const std::vector<Coding>& codings) {
+        const auto ends = [&](std::uint64_t at, std::uint64_t index) {
+            const std::uint64_t begin = word(at + 24) + index * word(at + 16);
+            return std::pair(std::max(word(at + 8), begin), std::min(word(at), begin + word(at + 16)));
+        };
+        const auto [left, right] = ends(codestream_ + 8, tile % across_);
+        const auto [top, bottom] = ends(codestream_ + 12, tile / across_);
+        std::uint64_t precincts = 0;
+        for (const Coding& one : codings) precincts += one.count(left, right, top, bottom);
+        precincts_ = std::max(precincts_, precincts);
+        parts_[tile].packets = saturating_product(precincts, layers_);
+    }
+    /// Takes note of the tile-part at a place. Returns the place of the next, or 0.
+    std::uint64_t next_part(std::uint64_t at, std::string& truncated) {
+        if (file_.number(at, 2, Endian::big) != sot || !file_.has(at, 12)) return 0;
+        const std::uint64_t tile = *file_.number(at + 4, 2, Endian::big), length = word(at + 6);
+        const std::uint64_t index = file_.byte(at + 10), promised = file_.byte(at + 11);
+        if (tile >= count_) return 0;
+        Parts& parts = parts_[tile];
+        if (index != parts.found++) parts.gap = true;
+        parts.promised = static_cast<std::uint16_t>(std::max<std::uint64_t>(parts.promised, promised));
+        std::vector<Coding> codings = codings_;
+        const std::uint64_t layers = layers_, data = header_end(at + 12, sod, codings);
+        const std::uint64_t end = length < 12 ? file_.size() : at + length;
+        if (parts.found == 1) count_packets(tile, codings);
+        layers_ = layers;
+        if (data != 0 && data + 2 < end) parts.data += end - data - 2;
+        if (!file_.has(at, length)) truncated = "the JPEG 2000 file ends inside tile " + std::to_string(tile);
+        return length < 12 ? 0 : at + length;  // 0: to the end
+    }
+
+    static constexpr std::uint64_t cod = 0xFF52, coc = 0xFF53, tlm = 0xFF55, ppm = 0xFF60, ppt = 0xFF61, sot = 0xFF90,
+                                   sod = 0xFF93;
+    Bytes file_;
+    std::uint64_t codestream_, across_, count_, layers_ = 0;
+    std::uint64_t listed_ = 0, transforms_ = 0, precincts_ = 0;  ///< tile-parts; bytes; of the tile that has most
+    bool packed_ = false;                                        ///< headers of packets stand apart from them
+    std::vector<Coding> codings_;                                ///< of each component, unless a tile has others
+    std::vector<Parts> parts_;
+};
+
 void inspect(const Bytes& file, Probe& probe) {
     Header header;
     const bool boxes = !file.starts_with("\xFF\x4F");
@@ -92,18 +238,22 @@ void inspect(const Bytes& file, Probe& probe) {
     if (right > left && bottom > top) probe.set_size(right - left, bottom - top);
     probe.unsupported = header.unsupported.empty() ? unsupported_components(file, header.codestream, header.palette)
                                                    : header.unsupported;
+    Tiles tiles(file, header.codestream);
+    probe.damaged = tiles.missing(probe.truncated);
     if (header.truncated) probe.truncated = "the JPEG 2000 file ends before its last box does";
+    if (probe.width != 0 && probe.height != 0)
+        probe.pixel_bytes += tiles.bytes() / saturating_product(probe.width, probe.height);
     // An empty packet, a byte, may stand for a precinct of any size: so constant pictures take next to nothing.
     constexpr std::uint64_t pixels_a_byte = 1 << 20;
     if (saturating_product(probe.width, probe.height) / pixels_a_byte > file.size())
         probe.too_large = cannot_hold("the JPEG 2000 file", probe.width, probe.height);
 }
 
-/// File in memory, and what OpenJPEG first says of its data.
+/// File in memory, and what OpenJPEG first says of its data: of damage, and of what may be none.
 struct Source {
     Bytes bytes;
     std::uint64_t position = 0;
-    std::string complaint;
+    std::string complaint, note;
 };
 
 OPJ_SIZE_T read_source(void* buffer, OPJ_SIZE_T count, void* user) {
@@ -129,10 +279,17 @@ OPJ_BOOL seek_source(OPJ_OFF_T position, void* user) {
     return OPJ_TRUE;
 }
 
+/// Words that are no complaint: on empty tile-parts and bands, on a number of tile-parts that is one too few, on a
+/// transform of three components where there are not as many, on SOP markers, which may be left out.
+constexpr std::array harmless{"Empty SOT", "tgt_create", "TPsot==TNsot", "inconsistent with a MCT",
+                              "xpected SOP marker"};
+
 void take_complaint(const char* text, void* user) {
-    auto& complaint = static_cast<Source*>(user)->complaint;
-    // Empty tile parts and bands are none.
-    if (!complaint.empty() || std::strstr(text, "Empty SOT") || std::strstr(text, "tgt_create")) return;
+    auto& source = *static_cast<Source*>(user);
+    // Encoders end code-blocks in other ways than OpenJPEG checks.
+    auto& complaint = std::strstr(text, "PTERM check failure") ? source.note : source.complaint;
+    const auto has = [&](const char* words) { return std::strstr(text, words) != nullptr; };
+    if (!complaint.empty() || std::any_of(harmless.begin(), harmless.end(), has)) return;
     complaint = text;
     while (!complaint.empty() && (complaint.back() == '\n' || complaint.back() == '.')) complaint.pop_back();
 }
@@ -147,8 +304,8 @@ struct Destroy {
 
 /// Decodes all components. Throws IoError for any damage, accepted or not: what OpenJPEG then hands over is in part
 /// memory that nothing wrote.
-auto decode_components(const EncodedImage& file) {
-    Source source{file.bytes, 0, {}};
+auto decode_components(const EncodedImage& file, std::string& note) {
+    Source source{file.bytes, 0, {}, {}};
     const std::unique_ptr<opj_stream_t, Destroy<opj_stream_destroy>> stream(opj_stream_default_create(OPJ_TRUE));
     const std::unique_ptr<opj_codec_t, Destroy<opj_destroy_codec>> codec(
         opj_create_decompress(file.bytes.starts_with("\xFF\x4F") ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
@@ -178,16 +335,20 @@ auto decode_components(const EncodedImage& file) {
     // From here on a warning is about the data.
     opj_set_warning_handler(codec.get(), take_complaint, &source);
     if (!opj_decode(codec.get(), stream.get(), image.get()) || !source.complaint.empty()) fail("data");
+    if (!source.note.empty()) note = "OpenJPEG: \"" + source.note + "\"";
     return image;
 }
 
 template <class Sample>
-void store(const opj_image_t& from, cv::Mat& pixels) {
+void store(const opj_image_t& from, bool bands, cv::Mat& pixels) {
     const int channels = pixels.channels();
     for (int place = 0; place < channels; ++place) {
         // Gray with alpha: the gray three times. Colors: in OpenCV's order.
         const bool last = place == 3, gray = from.numcomps < 3;
-        const auto& component = from.comps[last ? from.numcomps - 1 : gray ? 0 : static_cast<unsigned>(2 - place)];
+        const auto& component = from.comps[bands  ? static_cast<unsigned>(place)
+                                           : last ? from.numcomps - 1
+                                           : gray ? 0
+                                                  : static_cast<unsigned>(2 - place)];
         const OPJ_INT32* in = component.data;
         for (int y = 0; y < pixels.rows; ++y) {
             auto* out = pixels.ptr<Sample>(y) + place;
@@ -197,9 +358,14 @@ void store(const opj_image_t& from, cv::Mat& pixels) {
 }
 
 Image decode(const EncodedImage& file) {
-    const auto from = decode_components(file);
+    if (!file.probe.damaged.empty()) file.refuse("damaged: " + file.probe.damaged, IoError::Kind::damaged);
+    Image image;
+    const auto from = decode_components(file, image.note);
     const unsigned count = from->numcomps;
     const auto& first = from->comps[0];
+    const auto is_alpha = [](const auto& one) { return one.alpha == 1 || one.alpha == 2; };  // straight, premultiplied
+    const bool even = count == 2 || count == 4,
+               bands = even && std::none_of(from->comps, from->comps + count, is_alpha);
     if (count == 0 || count > 4)
         file.refuse(std::to_string(count) + " channels are not supported: gpuhist reads 1 to 4 of JPEG 2000");
     for (unsigned i = 0; i < count; ++i) {
@@ -208,21 +374,22 @@ Image decode(const EncodedImage& file) {
             file.refuse(with("whose palette is of " + std::to_string(one.prec) + " bits, or signed in part"));
         if (!one.data || one.w != file.probe.width || one.h != file.probe.height)
             file.refuse("damaged: the JPEG 2000 file's channels are not all there", IoError::Kind::damaged);
-        const bool alpha = (count == 2 || count == 4) && i == count - 1;
-        if ((one.alpha != 0) != alpha)
+        const bool alpha = even && !bands && i == count - 1;
+        if (is_alpha(one) != alpha)
             file.refuse(with("of " + std::to_string(count) + " channels, of which " + (alpha ? "the last" : "another") +
                              (alpha ? " is not" : " is") + " alpha"));
     }
-    Image image;
     image.depth = first.sgnd ? (first.prec > 8 ? Depth::s16 : Depth::s8) : first.prec > 8 ? Depth::u16 : Depth::u8;
     image.white = (1 << (first.prec - (first.sgnd ? 1 : 0))) - 1;
-    if (count == 2) image.samples = Samples::gray_alpha;
-    if (count == 2 || count == 4)
-        image.alpha = from->comps[count - 1].alpha == 2 ? Alpha::premultiplied : Alpha::straight;
-    const int channels = count == 2 ? 4 : static_cast<int>(count);
+    if (bands)
+        image.samples = Samples::bands;
+    else if (count == 2)
+        image.samples = Samples::gray_alpha;
+    if (even && !bands) image.alpha = from->comps[count - 1].alpha == 2 ? Alpha::premultiplied : Alpha::straight;
+    const int channels = count == 2 && !bands ? 4 : static_cast<int>(count);
     image.pixels = file.allocate(file.probe.height, file.probe.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
     with_depth(image.depth, [&](auto sample) {
-        if constexpr (std::is_integral_v<decltype(sample)>) store<decltype(sample)>(*from, image.pixels);
+        if constexpr (std::is_integral_v<decltype(sample)>) store<decltype(sample)>(*from, bands, image.pixels);
     });
     return image;
 }
@@ -240,7 +407,7 @@ const ImageFormat jpeg2000_format{"a JPEG 2000 file",
                                    {"OpenJPEG"},
                                    "u8, s8, u16, s16; 9 to 15 bits as u16 and s16 unscaled",
                                    "",
-                                   "1 to 4 components; palettes; alpha by cdef",
+                                   "1 to 4 components; palettes; alpha by cdef, without which 2 and 4 are bands",
                                    "subsampled, under 8 bits, other spaces than sRGB and gray"}};
 
 }  // namespace gpuhist::io

@@ -112,8 +112,8 @@ std::string list(const std::vector<ChannelInfo>& channels) {
     return names;
 }
 
-/// What the channels are, in the order of their names; nothing where an image has no such. Others than the colors
-/// together, and without alpha, are bands with names.
+/// Meaning of the channels, in the order of their names; nothing where an image has no such. Others than colors, and
+/// gray with alpha, are bands with names. Alpha is none of several.
 std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
     const std::string names = list(channels);
     if (names == "B G R" || names == "A B G R" || names == "Y") return Samples::color;
@@ -121,9 +121,20 @@ std::optional<Samples> samples_of(const std::vector<ChannelInfo>& channels) {
     const auto has = [&](std::string_view name) {
         return std::any_of(channels.begin(), channels.end(), [&](const auto& one) { return one.name == name; });
     };
-    const bool alpha = channels.size() > 1 && has("A"), colors = has("R") && has("G") && has("B");
-    if (alpha || colors || channels.size() > most_channels) return std::nullopt;
-    return Samples::bands;
+    if ((channels.size() > 1 && has("A")) || channels.size() > most_channels) return std::nullopt;
+    return has("R") && has("G") && has("B") ? Samples::color_bands : Samples::bands;
+}
+
+/// Channels in the order of a pixel's samples: colors first, in OpenCV's order, where there are such.
+std::vector<ChannelInfo> in_pixel_order(std::vector<ChannelInfo> channels) {
+    constexpr std::string_view colors = "BGRA";
+    if (samples_of(channels) == Samples::bands) return channels;
+    const auto place = [&](const ChannelInfo& channel) {
+        return channel.name.size() == 1 ? colors.find(channel.name) : colors.npos;
+    };
+    std::stable_sort(channels.begin(), channels.end(),
+                     [&](const auto& a, const auto& b) { return place(a) < place(b); });
+    return channels;
 }
 
 /// Name of a channel's row.
@@ -156,8 +167,8 @@ std::string unsupported(const Bytes& file, const Header& header) {
                ") is not supported: gpuhist reads those of one kind";
     if (!samples_of(header.channels))
         return "an OpenEXR file of the channels " + list(header.channels) +
-               " is not supported: gpuhist reads R G B, R G B A, Y A, one, and up to " + std::to_string(most_channels) +
-               " without A that are not all of R G B";
+               " is not supported: gpuhist reads R G B A, Y A, and up to " + std::to_string(most_channels) +
+               " without A";
     return {};
 }
 
@@ -341,14 +352,14 @@ void find_pages(const Bytes& whole, PageList& list) {
 }
 
 /// Slices of the matrix; halves beside floats become floats, exactly.
-Imf::FrameBuffer frame_buffer(const Header& header, bool bands, const Imath::Box2i& window, Depth depth,
-                              cv::Mat& pixels) {
+Imf::FrameBuffer frame_buffer(const std::vector<ChannelInfo>& channels, Samples samples, const Imath::Box2i& window,
+                              Depth depth, cv::Mat& pixels) {
     Imf::FrameBuffer buffer;
     const Imf::PixelType type = depth == Depth::u32 ? Imf::UINT : depth == Depth::f16 ? Imf::HALF : Imf::FLOAT;
-    for (const ChannelInfo& channel : header.channels) {
+    for (const ChannelInfo& channel : channels) {
         const std::string name(channel.name);
-        const auto at = static_cast<std::size_t>(&channel - header.channels.data());
-        const std::size_t place = bands ? at : name == "Y" ? 0 : std::strcspn("BGRA", name.c_str());
+        const auto at = static_cast<std::size_t>(&channel - channels.data());
+        const std::size_t place = samples != Samples::gray_alpha ? at : name == "A" ? 3 : 0;
         // The library counts from the window's origin, which is not the matrix's.
         const auto base = reinterpret_cast<std::intptr_t>(pixels.data) +
                           static_cast<std::intptr_t>(place * sample_bytes(depth)) -
@@ -366,10 +377,12 @@ Image decode(const EncodedImage& file) {
     image.depth = depth_of_channels(header.channels);
     image.white = traits_of(image.depth).highest;
     image.samples = samples_of(header.channels).value_or(Samples::color);
+    const bool bands = image.samples == Samples::bands || image.samples == Samples::color_bands;
     const int channels = image.samples == Samples::gray_alpha ? 4 : static_cast<int>(header.channels.size());
     if (header.channels.front().name == "A") image.alpha = Alpha::premultiplied;
-    if (image.samples == Samples::bands)
-        for (const ChannelInfo& channel : header.channels) image.bands.push_back(row_name(channel.name));
+    const std::vector<ChannelInfo> ordered = in_pixel_order(header.channels);
+    if (bands)
+        for (const ChannelInfo& channel : ordered) image.bands.push_back(row_name(channel.name));
     image.pixels = file.allocate(header.height, header.width, CV_MAKETYPE(opencv_depth(image.depth), channels));
     for (int y = 0; y < image.pixels.rows; ++y)
         std::memset(image.pixels.ptr(y), 0, static_cast<std::size_t>(image.pixels.cols) * image.pixels.elemSize());
@@ -394,7 +407,7 @@ Image decode(const EncodedImage& file) {
         Imf::InputPart part(parts, 0);
         image.pages = static_cast<std::uint64_t>(parts.parts());
         const Imath::Box2i window = part.header().dataWindow();
-        part.setFrameBuffer(frame_buffer(header, image.samples == Samples::bands, window, image.depth, image.pixels));
+        part.setFrameBuffer(frame_buffer(ordered, image.samples, window, image.depth, image.pixels));
         for (std::uint64_t y = 0; y < header.height; ++y) {
             if (!sound[y]) continue;
             try {
@@ -436,10 +449,10 @@ const ImageFormat openexr_format{
      {"OpenEXR"},
      "f16, f32, u32; halves beside floats as f32, exactly",
      "parts, of which the first is read",
-     "R G B, R G B A, Y, Y A; any others without A that are not all of R G B, under their own names; rows, "
+     "R G B, R G B A, Y, Y A; any others without A, also beside R G B, as bands under their own names; rows, "
      "tiles (the first level), the data "
      "window; alpha premultiplied",
-     "deep, subsampled (Y RY BY), u32 beside floats, other sets of channels, parts after the first"},
+     "deep, subsampled (Y RY BY), u32 beside floats, others beside A, parts after the first"},
     find_pages};
 
 }  // namespace gpuhist::io

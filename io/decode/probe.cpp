@@ -12,7 +12,7 @@ namespace gpuhist::io {
 
 using namespace std::string_view_literals;
 
-const std::array<UnreadFormat, 10> unread_formats{{
+const std::array<UnreadFormat, 11> unread_formats{{
     {0, "GIF8"sv, "a GIF"},
     {4, "ftypavif"sv, "an AVIF"},
     {4, "ftyphei"sv, "a HEIC image"},
@@ -22,6 +22,7 @@ const std::array<UnreadFormat, 10> unread_formats{{
     {0, "8BPS"sv, "a Photoshop file"},
     {0, "%PDF"sv, "a PDF"},
     {0, "SIMPLE  ="sv, "a FITS file"},
+    {128, "DICM"sv, "a DICOM file"},
     {0, "\0\0\x01\0"sv, "an icon"},
 }};
 
@@ -38,6 +39,10 @@ Probe probe(const Bytes& file, std::uint64_t place) {
     if (!found.format) return found;
     found.pixel_bytes = found.format->pixel_bytes;
     found.format->inspect(file, found);
+    // DICOM begins with 128 bytes of anything, such as a header of TIFF's, which may lead to an image or to nothing.
+    const bool whole = found.width != 0 && found.truncated.empty() && found.damaged.empty() && found.too_large.empty();
+    if (!whole && found.unsupported.empty() && file.starts_with("DICM", 128))
+        found.unsupported = describe_unknown(file);
     return found;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -11,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "decode/jpeg.hpp"
 #include "decode/tiff_codecs.hpp"
 
 namespace gpuhist::io {
@@ -37,14 +40,25 @@ struct Client {
     std::uint64_t position = 0;
     bool heeds_warnings = false;
     char complaint[300] = {};
+    Bytes piece{nullptr, 0};  ///< that is decoded
 };
 
+/// Tells whether libjpeg's words are on padding before the last end marker of a strip or tile.
+bool on_padding(const Bytes& piece, std::string_view text) {
+    const std::size_t words = text.find(" extraneous bytes before marker 0xd9");
+    std::uint64_t end = words == text.npos ? 0 : piece.size(), count = 0;
+    while (end > 1 && !piece.starts_with("\xFF\xD9", end - 2)) --end;
+    std::size_t digits = end > 1 ? words : 0;
+    while (digits > 0 && std::isdigit(static_cast<unsigned char>(text[digits - 1]))) --digits;
+    if (end > 1) std::from_chars(text.data() + digits, text.data() + words, count);
+    return end > 1 && are_padding(piece, end - 2, count);
+}
+
 /// Remarks on data that are sound all the same.
-bool harmless(std::string_view module, std::string_view text) {
+bool harmless(const Bytes& piece, std::string_view module, std::string_view text) {
     const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
     if (module == "JPEGLib") {
-        if (has("extraneous bytes before marker 0xd9")) return true;  // cameras fill up with them before the end
-        return !has("Corrupt JPEG data") && !has("Premature end of JPEG");
+        return on_padding(piece, text) || (!has("Corrupt JPEG data") && !has("Premature end of JPEG"));
     }
     return has("Old-style LZW codes") || has("JPEG strip size exceeds expected dimensions");
 }
@@ -55,7 +69,7 @@ void keep(void* user, bool warning, const char* module, const char* format, va_l
     char text[200];
     std::vsnprintf(text, sizeof text, format, arguments);
     if (!module) module = "";
-    if (warning && harmless(module, text)) return;
+    if (warning && harmless(client.piece, module, text)) return;
     std::snprintf(client.complaint, sizeof client.complaint, "%s: %s", module, text);
 }
 
@@ -126,6 +140,7 @@ class LibtiffCodec : public TiffCodec {
             turned_.assign(data, data + from.size());
             data = turned_.data();
         }
+        client_.piece = Bytes(data, from.size());
         const bool done =
             TIFFReadFromUserBuffer(tiff_.get(), static_cast<std::uint32_t>(index), data,
                                    static_cast<tmsize_t>(from.size()), to, static_cast<tmsize_t>(piece.bytes));

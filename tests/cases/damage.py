@@ -35,8 +35,8 @@ HEIGHT, WIDTH, COUNT = 150, 200, 200
 # a frame of zstd has a checksum only where its writer wants one, and libtiff does not.
 FLOORS = {
     'PNG': 1, 'PNG, interlaced': 1, 'TIFF deflate': 1, 'TIFF deflate, predictor': 1, 'TIFF zstd, checksum': 1, 'TIFF LZMA': 1,
-    'TIFF zstd': .55, 'TIFF none': .45, 'TIFF LZW': .75, 'TIFF PackBits': .6, 'TIFF JPEG': .65, 'TIFF WebP': .5,
-    'JPEG baseline': .55, 'JPEG restart': .65, 'JPEG progressive': .6, 'WebP lossy': .6, 'WebP lossless': .6, 'JPEG 2000': .45,
+    'TIFF zstd': .55, 'TIFF none': .45, 'TIFF LZW': .75, 'TIFF PackBits': .6, 'TIFF JPEG': .7, 'TIFF WebP': .5,
+    'JPEG baseline': .7, 'JPEG restart': .65, 'JPEG progressive': .75, 'WebP lossy': .6, 'WebP lossless': .6, 'JPEG 2000': .45,
     'OpenEXR ZIP': .95, 'OpenEXR PIZ': .5, 'BMP RLE': .75, 'BMP': .45, 'Radiance': .6, 'PAM': .45, 'PPM, text': .9
 }
 

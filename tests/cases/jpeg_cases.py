@@ -145,7 +145,7 @@ def markers(cases):
     _, end = scan_data(data)
     for name, changed in {
             'trailing_zeros': data + bytes(500), 'trailing_text': data + b'camera notes' * 50, 'trailing_jpeg': data + thumbnail, 'trailing_eoi': data + b'\xff\xd9',
-            'extraneous_before_end': inserted(data, end, b'\x11' * 40), 'extraneous_before_end_1': inserted(data, end, b'\x12'), 'extraneous_before_end_4k': inserted(data, end, b'\x00\x13' * 2048),
+            'extraneous_before_end': inserted(data, end, b'\x11' * 40), 'extraneous_before_end_1': inserted(data, end, b'\x12'), 'extraneous_before_end_4k': inserted(data, end, b'\x13' * 4096), 'extraneous_in_header': inserted(data, place(data, 0xC0)[0], b'\x11' * 9),
             'fill_before_marker': inserted(data, place(data, SOS)[0], b'\xff' * 5), 'fill_before_end': inserted(data, end, b'\xff' * 9),
             'comment': inserted(data, 2, segment(0xFE, b'comment \xff\xd9')), 'exif_with_thumbnail': inserted(data, 2, exif(1, more=thumbnail)),
             'exif_garbage': inserted(data, 2, segment(0xE1, b'Exif\0\0garbage')), 'exif_orientation_9': inserted(data, 2, exif(9)), 'exif_orientation_0': inserted(data, 2, exif(0)),
@@ -196,7 +196,9 @@ def errors(cases):
     data = by_opencv(a)
     any_kind = refused('truncated', 'damaged', 'unsupported', 'too_large')
     start, _ = place(data, 0xC0)
-    cases.add('jpeg_bad_extraneous_in_header.jpg', inserted(data, start, b'\x11' * 9), damaged('JPEG'))
+    cases.add('jpeg_bad_extraneous_pairs_before_end.jpg', inserted(data, len(data) - 2, b'\x00\x13' * 2048), damaged('JPEG'))
+    cases.add('jpeg_bad_coded_data_before_end.jpg', inserted(data, len(data) - 2, data[-60:-2]), damaged('JPEG'))
+    cases.add('jpeg_bad_table_without_marker.jpg', data.replace(b'\xff\xc4', b'\x00\x00', 1), damaged('JPEG'))
     for size in (32000, 65500):
         large = bytearray(data[:700])
         struct.pack_into('>HH', large, start + 5, size, size)

@@ -107,6 +107,13 @@ TEST_F(ImageFile, WhatIsNoImageIsNamed) {
     EXPECT_SAYS(bytes_of("P5 is a format, and this is a text"), "begins with text");
     EXPECT_SAYS(bytes_of("BM, which begins this text too"), "begins with text");
     EXPECT_SAYS(bytes_of("GIF89a"), "a GIF is not a format");
+    Bytes dicom(128);
+    const Bytes words = bytes_of("DICM and what follows");
+    dicom.insert(dicom.end(), words.begin(), words.end());
+    EXPECT_SAYS(dicom, "a DICOM file is not a format");
+    const Bytes preamble = bytes_of(std::string("II*\0\0\x10\0\0", 8));  // a TIFF's, which leads nowhere
+    std::copy(preamble.begin(), preamble.end(), dicom.begin());
+    EXPECT_SAYS(dicom, "a DICOM file is not a format");
     EXPECT_SAYS((Bytes{0, 1, 2, 0xAB}), "begins with the bytes 00 01 02 ab");
     EXPECT_SAYS((Bytes{0xFF, 0xD8, 0xFF, 0xD9}), "damaged");
 }

@@ -1,6 +1,7 @@
 // JPEG: every coding as libjpeg reads it by itself; damage and claims that are refused, and notes that are not.
 #include "support/image_files.hpp"
 #include "support/jpeg_files.hpp"
+#include "support/tiff_files.hpp"
 
 namespace {
 
@@ -67,17 +68,104 @@ TEST(Jpeg, NotesAreNoDamage) {
     version[place(jpeg, 0xE0) + 9] = 9;
     const Bytes adobe{0xFF, 0xEE, 0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 7};
     testing::internal::CaptureStderr();
-    for (const auto& [what, changed] : {std::pair{"extraneous byte before the end", with(jpeg, end, {0x11})},
-                                        {"extraneous bytes before the end", with(jpeg, end, Bytes(100000, 0x11))},
-                                        {"fill bytes", with(jpeg, end, Bytes(9, 0xFF))},
+    for (const auto& [what, changed] : {std::pair{"fill bytes", with(jpeg, end, Bytes(9, 0xFF))},
                                         {"bytes after the end", with(jpeg, jpeg.size(), Bytes(5000, 0x42))},
                                         {"an image after the end", with(jpeg, jpeg.size(), jpeg)},
                                         {"version of JFIF", version},
                                         {"transform of Adobe's", with(jpeg, 2, adobe)}}) {
         EXPECT_EQ(failure(changed), "") << what;
-        EXPECT_TRUE(same(decode_image(changed, "x").pixels, right)) << what;
+        const Image image = decode_image(changed, "x");
+        EXPECT_TRUE(same(image.pixels, right)) << what;
+        EXPECT_EQ(image.note, "") << what;
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+Bytes repeated(const Bytes& pattern, std::size_t times) {
+    Bytes bytes;
+    for (std::size_t i = 0; i < times; ++i) bytes.insert(bytes.end(), pattern.begin(), pattern.end());
+    return bytes;
+}
+
+TEST(Jpeg, PaddingBeforeTheEndIsPassedOver) {
+    for (const bool progressive : {false, true}) {
+        const Bytes jpeg = make_jpeg(picture(40, 60, CV_8UC3), {JCS_RGB, JCS_YCbCr, 2, 2, progressive});
+        const cv::Mat right = pixels_of(jpeg);
+        const std::size_t end = jpeg.size() - 2;
+        ASSERT_NE(jpeg[end - 1], 0);
+        for (const Bytes& padding : {Bytes(16, 0), Bytes(70000, 0x11), Bytes(16, 0x11),
+                                     with(Bytes(16, 0), 16, Bytes(3, 0xFF)), repeated({0xFF, 0}, 40)}) {
+            const Image image = decode_image(with(jpeg, end, padding), "x");
+            EXPECT_TRUE(same(image.pixels, right));
+            EXPECT_EQ(image.damage, Damage::none);
+            EXPECT_EQ(image.note, "passed over: padding before its end");
+        }
+        EXPECT_EQ(failure(with(jpeg, end, {0x11})), "");
+        Bytes late = repeated({0}, 5000);  // padding, but for one byte
+        late[2000] = 1;
+        const Bytes coded(jpeg.begin() + static_cast<std::ptrdiff_t>(end - 60),
+                          jpeg.begin() + static_cast<std::ptrdiff_t>(end));
+        for (const Bytes& more : {repeated({0, 0x13}, 2048), repeated({0x11, 0x12}, 12), coded, late,
+                                  with(Bytes(20, 0xA5), 20, {0xA4}), with(Bytes(20, 0), 10, {0xFF})}) {
+            EXPECT_SAYS(with(jpeg, end, more), "damaged: the JPEG at row 40 of 40");
+            EXPECT_SAYS(with(jpeg, end, more), " extraneous bytes before marker 0xd9");
+        }
+    }
+}
+
+TEST(Jpeg, PaddingOfAStripInATiffIsPassedOver) {
+    const cv::Mat picture = image_files::picture(40, 60, CV_8UC1);
+    const Bytes jpeg = make_jpeg(picture, {JCS_GRAYSCALE, JCS_GRAYSCALE, 1, 1});
+    const auto tiff = [&](Bytes strip) {
+        tiff_files::Memory memory;
+        TIFF* file = tiff_files::open(memory, "w");
+        TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 60);
+        TIFFSetField(file, TIFFTAG_IMAGELENGTH, 40);
+        TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 8);
+        TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 1);
+        TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 40);
+        TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_JPEG);
+        TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+        TIFFWriteRawStrip(file, 0, strip.data(), static_cast<tmsize_t>(strip.size()));
+        TIFFClose(file);
+        return memory.bytes;
+    };
+    const std::size_t end = jpeg.size() - 2;
+    const Bytes coded(jpeg.begin() + static_cast<std::ptrdiff_t>(end - 60),
+                      jpeg.begin() + static_cast<std::ptrdiff_t>(end));
+    EXPECT_TRUE(same(decode_image(tiff(jpeg), "x").pixels, pixels_of(jpeg)));
+    for (const Bytes& padding : {Bytes(16, 0), Bytes(70000, 0x11), repeated({0xFF, 0}, 40)})
+        EXPECT_TRUE(same(decode_image(tiff(with(jpeg, end, padding)), "x").pixels, pixels_of(jpeg)));
+    for (const Bytes& more : {repeated({0, 0x13}, 2048), coded})
+        EXPECT_SAYS(tiff(with(jpeg, end, more)), "extraneous bytes before marker 0xd9");
+}
+
+TEST(Jpeg, BytesBetweenHeaderSegmentsArePassedOverWhereNoTableIsLost) {
+    const Bytes jpeg = make_jpeg(picture(40, 60, CV_8UC3));
+    const cv::Mat right = pixels_of(jpeg);
+    std::string prose = "Adobe Photoshop, and what else a segment has whose length is too small";
+    for (const unsigned char marker : {0xDB, 0xC0, 0xC4, 0xDA})
+        for (const Bytes& junk : {Bytes(9, 0x11), Bytes(300, 0), bytes_of(prose)}) {
+            const Image image = decode_image(with(jpeg, place(jpeg, marker), junk), "x");
+            EXPECT_TRUE(same(image.pixels, right));
+            EXPECT_EQ(image.note,
+                      "passed over: " + std::to_string(junk.size()) + " bytes between the segments of its header");
+        }
+    // Tables without their markers, and overwritten ones.
+    for (const unsigned char marker : {0xDB, 0xC4})
+        for (int nth = 0; nth < (marker == 0xDB ? 2 : 4); ++nth) {
+            const std::size_t at = place(jpeg, marker, nth), size = 256U * jpeg[at + 2] + jpeg[at + 3];
+            Bytes changed = jpeg;
+            changed[at] = changed[at + 1] = 0;
+            EXPECT_SAYS(changed, "damaged: a table of the JPEG is lost among bytes between its header's segments");
+            std::fill_n(changed.begin() + static_cast<std::ptrdiff_t>(at), 30, static_cast<unsigned char>(0x11));
+            EXPECT_SAYS(changed, "damaged: ");
+            const Bytes table(jpeg.begin() + static_cast<std::ptrdiff_t>(at + 2),
+                              jpeg.begin() + static_cast<std::ptrdiff_t>(at + 2 + size));
+            EXPECT_SAYS(with(jpeg, place(jpeg, sos), table), "damaged: a table of the JPEG is lost");
+        }
+    EXPECT_SAYS(with(jpeg, place(jpeg, 0xDB), {0, 14, 'A', 'd', 'o', 'b', 'e', 0, 100, 0, 0, 0, 0, 0}),
+                "damaged: a table of the JPEG is lost");
 }
 
 TEST(Jpeg, DamageIsRefused) {
@@ -100,7 +188,6 @@ TEST(Jpeg, DamageIsRefused) {
     EXPECT_SAYS(ones, "libjpeg: Corrupt JPEG data: bad Huffman code");
     EXPECT_SAYS(ones, "at row ");
     EXPECT_SAYS(ones, " of 64");
-    EXPECT_SAYS(with(jpeg, place(jpeg, 0xC0), Bytes(9, 0x11)), "extraneous bytes before marker 0xc0");
 
     const Bytes restarts = make_jpeg(image, {JCS_RGB, JCS_YCbCr, 1, 1, false, false, 4});
     const std::size_t first = place(restarts, 0xD0), second = place(restarts, 0xD1);
@@ -158,6 +245,7 @@ TEST(Jpeg, VariantsThatAreNotReadAreNamed) {
     };
     EXPECT_SAYS(changed(1, 0xC3), "lossless JPEG is not supported");
     EXPECT_SAYS(changed(1, 0xCB), "lossless JPEG is not supported");
+    EXPECT_SAYS(changed(1, 0xF7), ": JPEG-LS is not supported");
     EXPECT_SAYS(changed(1, 0xC5), "hierarchical JPEG is not supported");
     EXPECT_SAYS(changed(4, 12), "12-bit JPEG is not supported");
     EXPECT_SAYS(changed(9, 2), "JPEG of 2 components is not supported");

@@ -239,7 +239,7 @@ TEST(Jpeg2000, DamageIsNoticedAndNothingIsPrinted) {
     Bytes code(start, bytes.end());
     EXPECT_EQ(failure(code), "");
     code.resize(code.size() / 2);
-    EXPECT_TRUE(contains(failure(code), "damaged: the JPEG 2000 file's data (OpenJPEG: \""));
+    EXPECT_TRUE(contains(failure(code), "truncated: the JPEG 2000 file ends inside tile 0"));
     DecodeOptions accept;
     accept.on_damaged = OnDamaged::accept;
     EXPECT_TRUE(contains(failure(code, accept), "damaged: "));  // OpenJPEG hands over memory that nothing wrote
@@ -250,6 +250,198 @@ TEST(Jpeg2000, DamageIsNoticedAndNothingIsPrinted) {
         bytes[i] = before;
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr() + testing::internal::GetCapturedStdout(), "");
+}
+
+// ------------------------------------------------------------------------------- JPEG 2000 by hand
+
+/// Codestream of tiles of 8 x 8 pixels, all of whose packets are empty, so that every sample is 128.
+struct Codestream {
+    std::size_t across = 4, down = 4, components = 1, parts = 1;
+    unsigned promised = 1;  ///< tile-parts, in each of them
+    unsigned style = 0;     ///< Scod
+    bool transform = false, listed = false;
+
+    Bytes header() const {
+        Bytes code{0xFF, 0x4F, 0xFF, 0x51};
+        append(code, 38 + 3 * components, 2, true);
+        append(code, 0, 2);
+        for (const std::size_t word : {8 * across, 8 * down, std::size_t{0}, std::size_t{0}, std::size_t{8},
+                                       std::size_t{8}, std::size_t{0}, std::size_t{0}})
+            append(code, word, 4, true);
+        append(code, components, 2, true);
+        for (std::size_t c = 0; c < components; ++c) code.insert(code.end(), {7, 1, 1});
+        const auto layers = static_cast<unsigned char>(parts);
+        code.insert(code.end(), {0xFF, 0x52, 0,      12,        static_cast<unsigned char>(style),
+                                 0,    0,    layers, transform, 0,
+                                 4,    4,    0,      1,         0xFF,
+                                 0x5C, 0,    4,      0x40,      64});
+        if (listed) {
+            code.insert(code.end(), {0xFF, 0x55});
+            append(code, 4 + 2 * across * down * parts, 2, true);
+            code.insert(code.end(), {0, 0});
+            for (std::size_t i = 0; i < across * down * parts; ++i) append(code, 14 + components, 2, true);
+        }
+        return code;
+    }
+    Bytes tile(std::size_t index, std::size_t part = 0) const {
+        Bytes code{0xFF, 0x90, 0, 10};
+        append(code, index, 2, true);
+        append(code, 14 + components, 4, true);
+        code.insert(code.end(), {static_cast<unsigned char>(part), static_cast<unsigned char>(promised), 0xFF, 0x93});
+        code.insert(code.end(), components, 0);
+        return code;
+    }
+    /// The whole, but for a part of a tile.
+    Bytes without(std::size_t missing_tile, std::size_t missing_part = 0) const {
+        Bytes code = header();
+        for (std::size_t part = 0; part < parts; ++part)
+            for (std::size_t i = 0; i < across * down; ++i) {
+                if (i == missing_tile && part == missing_part) continue;
+                const Bytes one = tile(i, part);
+                code.insert(code.end(), one.begin(), one.end());
+            }
+        code.insert(code.end(), {0xFF, 0xD9});
+        return code;
+    }
+    Bytes whole() const { return without(across * down); }
+};
+
+bool all_128(const Image& image) {
+    const cv::Mat samples = image.pixels.reshape(1);
+    return !image.pixels.empty() && cv::countNonZero(samples != 128) == 0;
+}
+
+TEST(Jpeg2000, TilesThatAreMissingAreDamage) {
+    const Codestream one;
+    ASSERT_TRUE(all_128(decode_image(one.whole(), "x")));
+    DecodeOptions accept;
+    accept.on_damaged = OnDamaged::accept;
+    for (const std::size_t tile : {0U, 7U, 15U}) {
+        EXPECT_TRUE(contains(failure(one.without(tile)), "damaged: the JPEG 2000 file lacks 1 of its 16 tiles"));
+        EXPECT_NE(failure(one.without(tile), accept), "");
+    }
+    Bytes alone = one.header();
+    const Bytes tile = one.tile(5);
+    alone.insert(alone.end(), tile.begin(), tile.end());
+    alone.insert(alone.end(), {0xFF, 0xD9});
+    EXPECT_TRUE(contains(failure(alone), "damaged: the JPEG 2000 file lacks 15 of its 16 tiles"));
+
+    for (const unsigned promised : {0U, 3U}) {
+        const Codestream three{4, 4, 1, 3, promised, 0, false, promised == 0};
+        ASSERT_TRUE(all_128(decode_image(three.whole(), "x")));
+        for (const std::size_t part : {0U, 1U, 2U})
+            EXPECT_TRUE(contains(failure(three.without(6, part)),
+                                 promised != 0 || part < 2 ? "damaged: the JPEG 2000 file has not all parts of tile 6"
+                                                           : "has 47 of the 48 tile-parts that its header lists"))
+                << part;
+    }
+    Bytes cut = one.whole();
+    cut.resize(cut.size() - 4);
+    EXPECT_TRUE(contains(failure(cut), "truncated: the JPEG 2000 file ends inside tile 15"));
+}
+
+TEST(Jpeg2000, TilesThatEndBeforeTheirPacketsAreDamage) {
+    // Four resolutions of three components: twelve packets at least.
+    const cv::Mat pixels = picture(37, 53, CV_8UC3);
+    Bytes bytes = encode(".jp2", pixels);
+    const auto marker = bytes_of("\xFF\x4F\xFF\x51"), sot = bytes_of(std::string("\xFF\x90\0\x0A", 4)),
+               sod = bytes_of("\xFF\x93");
+    bytes.erase(bytes.begin(), std::search(bytes.begin(), bytes.end(), marker.begin(), marker.end()));
+    const auto part = std::search(bytes.begin(), bytes.end(), sot.begin(), sot.end());
+    const auto data = std::search(part, bytes.end(), sod.begin(), sod.end()) + 2;
+    for (const int left : {0, 1, 5, 11}) {
+        Bytes short_tile(bytes.begin(), data + left);
+        const auto length = static_cast<std::uint64_t>(data + left - part);
+        for (unsigned i = 0; i < 4; ++i)
+            short_tile[static_cast<std::size_t>(part - bytes.begin()) + 6 + i] =
+                static_cast<unsigned char>(length >> (24 - 8 * i));
+        short_tile.insert(short_tile.end(), {0xFF, 0xD9});
+        EXPECT_TRUE(contains(failure(short_tile), "damaged: the JPEG 2000 file's tile 0 ends before its last packet"));
+    }
+    // A precinct for each pixel.
+    Codestream one{1, 1};
+    Bytes code = one.header();
+    const auto cod = bytes_of(std::string("\xFF\x52\0\x0C", 4));
+    const auto at = std::search(code.begin(), code.end(), cod.begin(), cod.end()) - code.begin();
+    code[static_cast<std::size_t>(at) + 3] = 13;
+    code[static_cast<std::size_t>(at) + 4] = 1;
+    code.insert(code.begin() + at + 14, 0);
+    for (const std::size_t packets : {std::size_t{63}, std::size_t{64}}) {
+        Bytes file = code, tile = one.tile(0);
+        tile[9] = static_cast<unsigned char>(14 + packets);
+        tile.resize(14 + packets);
+        file.insert(file.end(), tile.begin(), tile.end());
+        file.insert(file.end(), {0xFF, 0xD9});
+        EXPECT_EQ(contains(failure(file), "ends before its last packet"), packets == 63);
+        EXPECT_EQ(packets == 64 && all_128(decode_image(file, "x")), packets == 64);
+    }
+}
+
+TEST(Jpeg2000, MemoryOfManyTilesIsAskedFor) {
+    std::uint64_t asked = 0;
+    DecodeOptions options;
+    options.admit = [&](std::uint64_t, std::uint64_t pixels) { asked = std::max(asked, pixels); };
+    const Codestream many{60, 50};
+    EXPECT_EQ(failure(many.whole(), options), "");
+    EXPECT_GE(asked, 60U * 50 * 10'000);
+    asked = 0;
+    Codestream claims{199, 100};
+    Bytes code = claims.header();
+    for (std::size_t i = 0; i < 100; ++i) {
+        const Bytes tile = claims.tile(i);
+        code.insert(code.end(), tile.begin(), tile.end());
+    }
+    EXPECT_TRUE(contains(failure(code, options), "damaged: the JPEG 2000 file lacks 19800 of its 19900 tiles"));
+    EXPECT_EQ(asked, 0U);
+    options.on_damaged = OnDamaged::accept;
+    EXPECT_TRUE(contains(failure(code, options), "damaged: the JPEG 2000 file lacks 19800 of its 19900 tiles"));
+}
+
+TEST(Jpeg2000, WordsThatAreHarmlessAreNoDamage) {
+    EXPECT_EQ(failure(Codestream{4, 4, 1, 2, 1}.whole()), "");           // TNsot is the last part's number
+    EXPECT_EQ(failure(Codestream{4, 4, 1, 1, 1, 2}.whole()), "");        // SOP markers may be left out
+    EXPECT_EQ(failure(Codestream{4, 4, 1, 1, 1, 0, true}.whole()), "");  // a transform of three components
+    EXPECT_NE(failure(Codestream{4, 4, 1, 1, 1, 4}.whole()), "");        // EPH markers must not
+    const cv::Mat image = picture(37, 53, CV_8UC1);
+    Bytes bytes = encode(".jp2", image);
+    const auto cod = bytes_of(std::string("\xFF\x52\0\x0C", 4));
+    const auto style = std::search(bytes.begin(), bytes.end(), cod.begin(), cod.end()) + 12;
+    ASSERT_EQ(*style, 0);
+    *style = 0x10;  // predictable termination
+    EXPECT_TRUE(same(decode_image(bytes, "x").pixels, image));
+    int noted = 0;
+    for (std::size_t at = bytes.size() / 2; at < bytes.size() / 2 + 40; ++at) {
+        Bytes changed = bytes;
+        changed[at] ^= 4;
+        if (failure(changed).empty()) noted += contains(decode_image(changed, "x").note, "PTERM check failure") ? 1 : 0;
+    }
+    EXPECT_GT(noted, 5);
+}
+
+TEST(Jpeg2000, ComponentsThatNothingDescribesAreBands) {
+    for (const std::size_t components : {2U, 4U}) {
+        const Image image = decode_image(Codestream{2, 2, components}.whole(), "x");
+        EXPECT_TRUE(all_128(image));
+        EXPECT_EQ(image.samples, gpuhist::Samples::bands);
+        EXPECT_EQ(image.alpha, Alpha::none);
+        EXPECT_EQ(image.pixels.channels(), static_cast<int>(components));
+    }
+    const cv::Mat pixels = picture(37, 53, CV_8UC4);
+    Bytes bytes = encode(".jp2", pixels);
+    const Image alpha = decode_image(bytes, "x");
+    EXPECT_TRUE(same(alpha.pixels, pixels));
+    EXPECT_EQ(alpha.alpha, Alpha::straight);
+    // The bare codestream: red, green, blue and alpha are bands, in this order.
+    const auto marker = bytes_of("\xFF\x4F\xFF\x51");
+    const Image bands =
+        decode_image({std::search(bytes.begin(), bytes.end(), marker.begin(), marker.end()), bytes.end()}, "x");
+    EXPECT_EQ(bands.samples, gpuhist::Samples::bands);
+    ASSERT_EQ(bands.pixels.size(), pixels.size());
+    for (int y = 0; y < pixels.rows; ++y)
+        for (int x = 0; x < pixels.cols; ++x) {
+            const auto& from = pixels.at<cv::Vec4b>(y, x);
+            ASSERT_EQ(bands.pixels.at<cv::Vec4b>(y, x), cv::Vec4b(from[2], from[1], from[0], from[3]));
+        }
 }
 
 TEST(OtherFormats, LeaveNoFiles) {

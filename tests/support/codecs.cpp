@@ -243,6 +243,7 @@ Bytes encode_jpeg2000(const cv::Mat& picture) {
         cv::Mat plane, numbers(samples.size(), CV_32S, image->comps[c].data);
         cv::extractChannel(samples, plane, c);
         plane.convertTo(numbers, CV_32S);
+        image->comps[c].alpha = c == 3;
     }
     struct Target {
         Bytes bytes;
@@ -363,7 +364,7 @@ Bytes encode(const std::string& extension, const cv::Mat& picture) {
         {{".bmp"}, {CV_8U}, {1, 3}, encode_bmp},
         {{".ras"}, {CV_8U}, {1, 3}, encode_sun_raster},
         {{".webp"}, {CV_8U}, {3, 4}, encode_webp},
-        {{".jp2"}, {CV_8U, CV_16U}, {1, 3}, encode_jpeg2000},
+        {{".jp2"}, {CV_8U, CV_16U}, {1, 3, 4}, encode_jpeg2000},
         {{".exr"},
          {CV_32F},
          {1, 3, 4},

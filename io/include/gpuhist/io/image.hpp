@@ -45,6 +45,7 @@ struct Image {
     std::uint64_t page = 0;        ///< which was asked for, from 1; 0: none, and the pixels are those of the first
     Damage damage = Damage::none;  ///< other than none only where DecodeOptions::on_damaged lets it pass
     std::string cause;             ///< then what is damaged, in words
+    std::string note;              ///< what is odd about the file and no damage, in words; empty: nothing
 
     /// The pixels as a matrix of OpenCV's.
     operator const cv::Mat&() const { return pixels; }
