@@ -226,6 +226,7 @@ Image decode(const EncodedImage& file) {
     image.samples = layout.finish == Finish::none ? layout.meaning : Samples::color;
     image.white = layout.white;
     image.alpha = layout.alpha;
+    image.bands = layout.bands;
     image.nodata = layout.nodata(image.nodata_problem);
     image.pages = file.probe.pages;
     const auto no_memory = [&] { file.refuse("no memory for its strips or tiles", IoError::Kind::memory); };
@@ -297,7 +298,7 @@ const ImageFormat tiff_format{
      "strips, tiles, planes, both byte orders, predictors, fill orders, missing lengths: no difference; strips and "
      "tiles that are left out as nodata or 0; the mask of the image, inside or as FILE.msk; palettes as "
      "u8, or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, bands; alpha as stored, beside "
-     "bands a band; YCbCr, "
+     "bands a band called alpha; YCbCr, "
      "LogLuv "
      "and JPEG as RGB; CMYK of 8 bits by the formula of cv::imread; CCITT, LZW, WebP",
      "other depths, mixed depths, more than 64 samples, Lab, CFA, other inks, "

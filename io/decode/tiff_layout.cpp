@@ -260,6 +260,22 @@ void TiffLayout::read_type(Part part) {
         if (kind == extra_premultiplied) return Alpha::premultiplied;
         return kind == extra_straight || kind == extra_straight_of_corel ? Alpha::straight : Alpha::none;
     };
+    // Alpha beside bands is a band that is called so.
+    const auto name_bands = [&](std::uint64_t colors) {
+        const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
+        const std::uint64_t before = samples - std::min(samples, kinds.count());
+        for (std::uint64_t i = 0; i < samples; ++i) {
+            const Alpha kind = i >= std::max(before, colors) ? alpha_of(kinds[i - before]) : Alpha::none;
+            const bool first = kind != Alpha::none && alpha == Alpha::none;
+            if (first) alpha = kind;
+            const std::uint64_t others = i - (alpha != Alpha::none ? 1 : 0);
+            bands.push_back(first         ? "alpha"
+                            : colors == 0 ? "c" + std::to_string(i)
+                            : i < colors  ? "color"
+                                          : "extra" + std::to_string(others - colors + 1));
+        }
+        if (alpha == Alpha::none) bands.clear();
+    };
     const auto counted = [&] { return std::to_string(samples) + " samples per pixel"; };
     channels = samples;
     switch (photometric) {
@@ -272,6 +288,7 @@ void TiffLayout::read_type(Part part) {
                 channels = 4;
             } else if (samples > 1) {
                 meaning = Samples::bands;
+                name_bands(0);
                 if (zero_is_white) unsupported = "several bands whose zero is white are not supported";
             }
             if (zero_is_white && traits_of(depth).floating)
@@ -283,6 +300,7 @@ void TiffLayout::read_type(Part part) {
                 meaning = alpha == Alpha::none ? Samples::color_bands : Samples::color;
             } else if (samples > 4) {
                 meaning = Samples::color_bands;
+                name_bands(3);
             } else if (samples != 3) {
                 damaged = "the TIFF has RGB of " + counted();
             }

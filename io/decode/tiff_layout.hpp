@@ -70,6 +70,7 @@ struct TiffLayout {
     Depth depth = Depth::u8;
     Samples meaning = Samples::color;
     Alpha alpha = Alpha::none;
+    std::vector<std::string> bands;  ///< names by place, where one of them is alpha
     Finish finish = Finish::none;
     double white = 255;
     std::uint64_t channels = 1;  ///< of the matrix that samples go to

@@ -124,8 +124,12 @@ def later(cases):
         cases.add(f'tiff_bands6_u{bits}.tif', tiff(a, t.BLACK_IS_ZERO, extra=extra, planar=planar), bands(a))
         cases.add(f'tiff_rgb_and_3_u{bits}.tif', tiff(a, t.RGB, extra=extra[2:], planar=planar), color_bands(a))
     a = samples(5)
-    names = ['red', 'green', 'blue', 'alpha', 'c4']
-    cases.add('tiff_rgb_alpha_and_1.tif', tiff(a, extra=[UNASSOCIATED, UNSPECIFIED]), kit.named(a, names))
+    truth = kit.named(a, ['red', 'green', 'blue', 'alpha', 'extra1'])
+    truth['rows']['all'] = kit.row(a)  # alpha beside bands is one of them
+    cases.add('tiff_rgb_alpha_and_1.tif', tiff(a, extra=[UNASSOCIATED, UNSPECIFIED]), truth, later=None)
+    truth = kit.named(a, ['c0', 'c1', 'c2', 'c3', 'alpha'])
+    truth['rows']['all'] = kit.row(a)
+    cases.add('tiff_bands_and_alpha.tif', tiff(a, t.BLACK_IS_ZERO, extra=[UNSPECIFIED] * 3 + [UNASSOCIATED]), truth, later=None)
 
 
 def photometrics(cases):
@@ -420,7 +424,10 @@ def errors(cases):
             offsets, counts = list(page.dataoffsets), list(page.databytecounts)
             offsets[1] = counts[1] = 0
             data = tiff(a, compression=number, pieces=pieces, tags=[(offset_tag, 'I', offsets), (offset_tag + 1 if where == 'tile' else 279, 'I', counts)], **layout)
-            refuse(f'tiff_bad_{name}_{where}_sparse.tif', data, refused('unsupported', 'damaged', 'truncated', says='sparse|no bytes|left out|empty|missing|not there'))
+            left_out = a.copy()
+            left_out[(slice(16, 32),) if where == 'strip' else (slice(16), slice(32, 64))] = 0
+            if name != 'jpeg':
+                cases.add(f'tiff_{name}_{where}_sparse.tif', data, color(left_out))
             whole = tiff(a, compression=number, pieces=pieces, **layout)
             refuse(f'tiff_bad_{name}_{where}_file_cut.tif', whole[:len(whole) * 7 // 10], refused('truncated', says='TIFF'))
     del strips

@@ -138,13 +138,21 @@ TEST_F(Tiff, AlphaAndBandsAreAsStored) {
                 expect(image(channels, PHOTOMETRIC_MINISBLACK,
                              std::vector<std::uint16_t>(static_cast<std::size_t>(channels) - 1)),
                        Samples::bands, Alpha::none, array(channels));
-            // Alpha behind bands is a band.
-            expect(image(4, PHOTOMETRIC_MINISBLACK,
-                         {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNASSALPHA}),
-                   Samples::bands, Alpha::none, array(4));
-            cv::Mat swapped = channels_of(array(5), {2, 1, 0, 3, 4});
-            expect(image(5, PHOTOMETRIC_RGB, {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_ASSOCALPHA}), Samples::color_bands,
-                   Alpha::none, swapped);
+            // Alpha beside bands is a band of that name.
+            const Image behind = image(4, PHOTOMETRIC_MINISBLACK,
+                                       {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNASSALPHA});
+            expect(behind, Samples::bands, Alpha::straight, array(4));
+            EXPECT_EQ(behind.bands, (std::vector<std::string>{"c0", "c1", "c2", "alpha"}));
+            for (const bool first : {false, true}) {
+                const Image colors =
+                    image(5, PHOTOMETRIC_RGB,
+                          first ? std::vector<std::uint16_t>{EXTRASAMPLE_ASSOCALPHA, EXTRASAMPLE_UNSPECIFIED}
+                                : std::vector<std::uint16_t>{EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_ASSOCALPHA});
+                expect(colors, Samples::color_bands, Alpha::premultiplied, channels_of(array(5), {2, 1, 0, 3, 4}));
+                EXPECT_EQ(colors.bands[3], first ? "alpha" : "extra1");
+                EXPECT_EQ(colors.bands[4], first ? "extra1" : "alpha");
+            }
+            EXPECT_TRUE(image(5, PHOTOMETRIC_RGB, {0, 0}).bands.empty());
             spec.photometric = PHOTOMETRIC_MINISBLACK;
             spec.extra.clear();
             expect(read(write(array(2), spec)), Samples::bands, Alpha::none, array(2));
