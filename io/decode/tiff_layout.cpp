@@ -511,7 +511,8 @@ void TiffLayout::read_pieces(const Bytes& file) {
     constexpr std::uint64_t part_bytes = std::uint64_t{1} << 22;
     if (compression == compression::none && !tiled && chroma_across * chroma_down == 1)
         part_rows_ = std::max<std::uint64_t>(1, part_bytes / first.row_bytes);
-    std::uint64_t held = 0, left_out = 0;
+    std::uint64_t held = 0, present = 0;
+    bool sparse = false;
     bool looked = compression != compression::jpeg;
     for (std::uint64_t i = 0; i < count; ++i) {
         const TiffPiece here = piece(i);
@@ -520,9 +521,10 @@ void TiffLayout::read_pieces(const Bytes& file) {
                 unsupported = "a sparse TIFF of such samples is not supported: its " + name_of(i) + " has no bytes";
                 return;
             }
-            left_out = here.bytes > unlimited - left_out ? unlimited : left_out + here.bytes;
+            sparse = true;
             continue;
         }
+        present = here.bytes > unlimited - present ? unlimited : present + here.bytes;
         if (damaged.empty() && here.length == 0 && here.offset < file.size())
             damaged = "the TIFF's " + name_of(i) + " has no bytes";
         if (!std::exchange(looked, true)) read_jpeg(file, here);
@@ -534,7 +536,7 @@ void TiffLayout::read_pieces(const Bytes& file) {
     }
     // A file that was cut may hold a small part of what its strips claim.
     held = std::min(held, saturating_product(1024, file.size()));
-    if (total - std::min(total, left_out) > saturating_product(held, expansion(compression, first.row_bytes)))
+    if ((sparse ? present : total) > saturating_product(held, expansion(compression, first.row_bytes)))
         too_large = cannot_hold("the TIFF's " + std::to_string(held) + " bytes of strips or tiles", width, height);
 }
 

@@ -138,8 +138,10 @@ TEST_F(Regions, MasksBesideStripsTakeNoMoreMemoryThanStrips) {
         return outcome.most_memory;
     };
     const auto plain = memory_of({"plain.tif"});
-    for (const Names& words : {Names{"masked.tif"}, {"plain.tif", "--mask", "given.tif"},
-                               {"plain.tif", "--mask", "given.png"}, {"masked.tif", "--mask", "given.png"}})
+    for (const Names& words : {Names{"masked.tif"},
+                               {"plain.tif", "--mask", "given.tif"},
+                               {"plain.tif", "--mask", "given.png"},
+                               {"masked.tif", "--mask", "given.png"}})
         EXPECT_LT(memory_of(words), plain + (20 << 20)) << words.back();  // of 36 MB that the mask has
 }
 
