@@ -140,7 +140,12 @@ TEST_F(Tiff, WhatIsNotReadIsNamed) {
     EXPECT_SAYS(with(TIFFTAG_COMPRESSION, COMPRESSION_PACKBITS), "the predictor 2 and the compression PackBits");
     spec = {};
     spec.rows = 21;
-    EXPECT_SAYS(with(TIFFTAG_STRIPOFFSETS, 0), "damaged: the TIFF's strip 1 of 1 has no bytes");
+    EXPECT_SAYS(with(TIFFTAG_STRIPOFFSETS, 0), "the TIFF's 0 bytes of strips or tiles cannot hold");
+    spec.rows = 7;
+    EXPECT_SAYS(sparse(
+                    write(array, spec), [](std::uint32_t strip) { return strip != 1; }, false),
+                "damaged: the TIFF's strip 2 of 3 has no bytes");
+    spec.rows = 21;
     EXPECT_SAYS(with(TIFFTAG_ROWSPERSTRIP, 0), "damaged: the TIFF has no strips or tiles of any size");
     EXPECT_SAYS(with(TIFFTAG_ROWSPERSTRIP, 7), "damaged: the TIFF has 1 strips");
     EXPECT_SAYS(with(TIFFTAG_PLANARCONFIG, 3), "damaged: the TIFF has the planar configuration 3");

@@ -194,8 +194,8 @@ inline void set_nodata(TIFF* tiff, const std::string& text) {
 }
 
 /// Leaves strips or tiles out of a little-endian classic TIFF of one page: their offsets and lengths become 0, as GDAL
-/// writes it. `keep`: the numbers of these that stay.
-inline Bytes sparse(Bytes file, const std::function<bool(std::uint32_t)>& keep) {
+/// writes it. `keep`: the numbers of these that stay. Without `lengths` the offsets alone are 0, which nobody writes.
+inline Bytes sparse(Bytes file, const std::function<bool(std::uint32_t)>& keep, bool lengths = true) {
     const auto number = [&](std::size_t at, unsigned count) {
         std::uint32_t result = 0;
         for (unsigned i = count; i-- > 0;) result = result << 8 | file[at + i];
@@ -209,6 +209,7 @@ inline Bytes sparse(Bytes file, const std::function<bool(std::uint32_t)>& keep) 
         if (tag != TIFFTAG_STRIPOFFSETS && tag != TIFFTAG_STRIPBYTECOUNTS && tag != TIFFTAG_TILEOFFSETS &&
             tag != TIFFTAG_TILEBYTECOUNTS)
             continue;
+        if (!lengths && (tag == TIFFTAG_STRIPBYTECOUNTS || tag == TIFFTAG_TILEBYTECOUNTS)) continue;
         const std::size_t first = count * bytes <= 4 ? entry + 8 : number(entry + 8, 4);
         for (std::uint32_t piece = 0; piece < count; ++piece)
             if (!keep(piece)) std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(first + piece * bytes), bytes, 0);
