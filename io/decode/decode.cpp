@@ -105,13 +105,15 @@ class MaskBeside {
         const std::string words = path + ": its mask " + name;
         const Bytes bytes = beside->window_.bytes();
         if (format_of(bytes) != &tiff_format) fail(words, "not a TIFF", Kind::unsupported);
-        const Probe mask = probe_tiff_mask(bytes, 0);
+        Probe mask = probe_tiff_mask(bytes, 0);
         DecodeOptions of_any_size = options;
         of_any_size.max_pixels = std::numeric_limits<std::uint64_t>::max();
         of_any_size.strips = nullptr;
         check(bytes, mask, words, of_any_size);
         if (mask.width != found.width || mask.height != found.height)
             fail(words, size_text(mask) + ", and the image has " + size_text(found), Kind::unsupported);
+        mask.mask_bytes +=
+            std::min<std::uint64_t>(bytes.size(), std::exchange(mask.held_bytes, 0) + FileWindow::kept);  // of its own
         found.add_mask(mask);
         beside->mask_ = {bytes, words};
         return beside;

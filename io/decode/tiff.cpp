@@ -69,6 +69,13 @@ class Scratch {
     std::uint64_t size_ = 0;
 };
 
+/// Throws IoError for tiles that are too large: they may be larger than a small image.
+void validate_tiles(const EncodedImage& file, const TiffLayout& layout) {
+    const std::uint64_t most = std::max<std::uint64_t>(file.options.max_pixels, 1 << 24);
+    if (saturating_product(layout.piece_width, layout.strip_rows()) > most)
+        file.refuse("its tiles are of more than " + std::to_string(most) + " pixels", IoError::Kind::too_large);
+}
+
 /// Decoder of the strips and tiles. Throws IoError.
 std::unique_ptr<TiffCodec> open_codec(const EncodedImage& file, const TiffLayout& layout) {
     try {
@@ -167,6 +174,7 @@ class Mask {
         layout_.emplace(file_->bytes, first, TiffLayout::Part::mask);
         if (!layout_->decodable || layout_->width != image.width || layout_->height != image.height)
             file_->refuse("damaged: " + layout_->damaged + layout_->truncated, IoError::Kind::damaged);
+        validate_tiles(*file_, *layout_);
         rows_.emplace(*file_, *layout_);
         for (cv::Mat& memory : memory_)
             if (&memory == memory_ || file.strip_rows > 0)
@@ -217,10 +225,7 @@ Image decode(const EncodedImage& file) {
     if (!layout.decodable) file.refuse("damaged: " + layout.damaged, IoError::Kind::damaged);
     if (layout.by_libtiff() && !TIFFIsCODECConfigured(static_cast<std::uint16_t>(layout.compression)))
         file.refuse("libtiff was built without the compression " + std::to_string(layout.compression));
-    // Tiles may be larger than a small image.
-    const std::uint64_t most = std::max<std::uint64_t>(file.options.max_pixels, 1 << 24);
-    if (saturating_product(layout.piece_width, layout.strip_rows()) > most)
-        file.refuse("its tiles are of more than " + std::to_string(most) + " pixels", IoError::Kind::too_large);
+    validate_tiles(file, layout);
     Image image;
     image.depth = layout.depth;
     image.samples = layout.finish == Finish::none ? layout.meaning : Samples::color;

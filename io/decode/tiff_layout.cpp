@@ -511,6 +511,7 @@ void TiffLayout::read_pieces(const Bytes& file) {
     constexpr std::uint64_t part_bytes = std::uint64_t{1} << 22;
     if (compression == compression::none && !tiled && chroma_across * chroma_down == 1)
         part_rows_ = std::max<std::uint64_t>(1, part_bytes / first.row_bytes);
+    constexpr std::uint64_t most_left_out = std::uint64_t{1} << 26;  // of a strip or tile: it costs no bytes
     std::uint64_t held = 0, present = 0;
     bool sparse = false;
     bool looked = compression != compression::jpeg;
@@ -522,6 +523,8 @@ void TiffLayout::read_pieces(const Bytes& file) {
                 return;
             }
             sparse = true;
+            if (here.bytes > most_left_out)
+                too_large = cannot_hold("the TIFF's " + name_of(i) + ", which is left out,", width, height);
             continue;
         }
         present = here.bytes > unlimited - present ? unlimited : present + here.bytes;
@@ -642,7 +645,9 @@ void add_planes(const Bytes& file, std::vector<PagePlace>& pages, std::string& r
     for (std::uint64_t i = 1; i < offsets.count(); ++i)
         if (offsets[i] != offsets[i - 1] + lengths[i - 1]) return;
     if (bytes == 0 || offsets.count() == 0 || offsets[0] == 0 || offsets[0] > file.size()) return;
-    const std::uint64_t there = std::min(claimed, (file.size() - offsets[0]) / bytes);
+    // Of tiny planes there are no more than would have a directory each.
+    const std::uint64_t most = std::max<std::uint64_t>(1 << 16, file.size() / 64);
+    const std::uint64_t whole = (file.size() - offsets[0]) / bytes, there = std::min({claimed, whole, most});
     if (there < 2) return;
     for (std::uint64_t plane = 0; plane < there; ++plane) {
         if (plane > 0) pages.push_back(first);
@@ -650,9 +655,10 @@ void add_planes(const Bytes& file, std::vector<PagePlace>& pages, std::string& r
         pages[plane].planes = there;
     }
     if (there == claimed) return;
-    rest = "the TIFF ends before image " + std::to_string(there + 1) + " of the " + std::to_string(claimed) +
-           " behind its directory";
-    kind = IoError::Kind::truncated;
+    kind = there == whole ? IoError::Kind::truncated : IoError::Kind::damaged;
+    rest = (there == whole ? "the TIFF ends before image "
+                           : "the TIFF has too many tiny images: nothing looks for image ") +
+           std::to_string(there + 1) + " of the " + std::to_string(claimed) + " behind its directory";
 }
 
 }  // namespace
