@@ -419,15 +419,16 @@ def errors(cases):
                 variant('last_checksum', pieces[-1][:-1] + bytes([pieces[-1][-1] ^ 1]), at=len(pieces) - 1)
                 variant('not_deflate', b'\x11' * 200)
             # Offset and count of zero: a tile that GDAL leaves out.
-            offset_tag = 273 if where == 'strip' else 324
-            page = tifffile.TiffFile(io.BytesIO(tiff(a, compression=number, pieces=pieces, **layout))).pages[0]
-            offsets, counts = list(page.dataoffsets), list(page.databytecounts)
-            offsets[1] = counts[1] = 0
-            data = tiff(a, compression=number, pieces=pieces, tags=[(offset_tag, 'I', offsets), (offset_tag + 1 if where == 'tile' else 279, 'I', counts)], **layout)
+            data = bytearray(tiff(a, compression=number, pieces=pieces, **layout))
+            tags = tifffile.TiffFile(io.BytesIO(data)).pages[0].tags
+            for field in ((273, 279) if where == 'strip' else (324, 325)):
+                size = 2 if tags[field].dtype == 3 else 4
+                at = tags[field].valueoffset + size
+                data[at:at + size] = bytes(size)
             left_out = a.copy()
             left_out[(slice(16, 32),) if where == 'strip' else (slice(16), slice(32, 64))] = 0
             if name != 'jpeg':
-                cases.add(f'tiff_{name}_{where}_sparse.tif', data, color(left_out))
+                cases.add(f'tiff_{name}_{where}_sparse.tif', bytes(data), color(left_out))
             whole = tiff(a, compression=number, pieces=pieces, **layout)
             refuse(f'tiff_bad_{name}_{where}_file_cut.tif', whole[:len(whole) * 7 // 10], refused('truncated', says='TIFF'))
     del strips
