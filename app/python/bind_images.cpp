@@ -108,7 +108,7 @@ void bind_images(nb::module_& module) {
                 return picture.companion(name, asked, options);
             },
             "path"_a, "role"_a, "max_pixels"_a.none())
-        .def_prop_ro("view", [](const Picture& picture) { return io::view(picture.image); })
+        .def_prop_ro("view", [](const Picture& picture) { return io::masked_view(picture.image); })
         .def_prop_ro("pages", [](const Picture& picture) { return picture.image.pages; })
         .def_prop_ro(
             "path", [](const Picture& picture) { return text_of(picture.path); }, nb::sig("def path(self) -> str"))
@@ -118,7 +118,16 @@ void bind_images(nb::module_& module) {
                 const auto mask = app::mask_of(picture.image);
                 return nb::bytes(mask.data(), mask.size());
             },
-            "One byte per pixel, 1 where a sample of this picture is not 0.");
+            "One byte per pixel, 1 where a sample of this picture is not 0.")
+        .def_prop_ro(
+            "own_mask",
+            [](const Picture& picture) -> std::optional<nb::bytes> {
+                const cv::Mat& mask = picture.image.mask;
+                if (mask.empty()) return std::nullopt;
+                const cv::Mat packed = mask.isContinuous() ? mask : mask.clone();
+                return nb::bytes(packed.data, packed.total());
+            },
+            "One byte per pixel, 0 where the file masks it; None where it has no mask.");
     module.def(
         "measure",
         [](const ImageView& view, const Asked& asked, const Picture* picture) { return measure(view, asked, picture); },

@@ -27,8 +27,9 @@ AnalysisRequest Asked::request(Depth depth, const Picture* picture) const {
             throw InvalidArgument("nodata: " + io::shortest(one.value) + " is no value of " + to_string(depth) +
                                   " samples");
     Validity rules = validity;
-    if (nodata_of_file && picture && picture->image.nodata)
-        rules.nodata.push_back({std::nullopt, *picture->image.nodata});
+    std::string unheld;
+    if (nodata_of_file && picture)
+        if (const auto value = app::nodata_of(picture->image, unheld)) rules.nodata.push_back({std::nullopt, *value});
     if (picture) app::set_weight(rules, picture->image);
     if (!(rules == Validity())) request.validity = std::make_shared<const Validity>(std::move(rules));
     return request;
@@ -99,6 +100,7 @@ Picture Picture::companion(const std::string& companion_path, Role role, const i
     const app::Companions companions(companion_path, role == Role::mask ? "mask" : "label image");
     Picture read{companions.read(input, view.width, view.height, image.pages, options), companion_path, 0};
     if (role == Role::labels) app::validate_labels(read.image, input);
+    if (role == Role::mask && !image.mask.empty()) read.image.mask = image.mask;  // valid is what both leave
     return read;
 }
 

@@ -6,6 +6,7 @@
 
 #include "gpuhist/error.hpp"
 #include "gpuhist/io/formats.hpp"
+#include "gpuhist/io/pages.hpp"
 
 namespace gpuhist::app {
 namespace {
@@ -65,29 +66,75 @@ std::string Companions::path_of(const Input& input) const {
     return first->second;
 }
 
-io::Image Companions::read(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
-                           io::DecodeOptions options) const {
-    const std::string path = path_of(input);
-    const std::string start = input.path + ": its " + what_ + " " + path;
+namespace {
+
+/// Options for a companion: samples as they are stored.
+io::DecodeOptions stored(io::DecodeOptions options) {
     options.raw = true;
+    options.masks = false;
     options.strips = nullptr;
     options.page = 0;
     options.pages = nullptr;
+    return options;
+}
+
+/// Page of a companion for that of the image. Throws IoError where it has others.
+std::uint64_t page_of(const Input& input, const std::string& path, std::uint64_t found, std::uint64_t pages) {
+    if (found == 1) return 0;
+    if (found != pages)
+        throw IoError(path + ": has " + std::to_string(found) + " pages, the image " + std::to_string(pages),
+                      IoError::Kind::unsupported);
+    return std::max<std::uint64_t>(1, input.page);
+}
+
+}  // namespace
+
+io::Image Companions::read(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
+                           io::DecodeOptions options) const {
+    const std::string path = path_of(input);
+    options = stored(options);
     io::Image found;
     try {
         found = io::read_image(path, options);
-        if (found.pages > 1) {
-            if (found.pages != pages)
-                throw IoError(
-                    path + ": has " + std::to_string(found.pages) + " pages, the image " + std::to_string(pages),
-                    IoError::Kind::unsupported);
-            options.page = std::max<std::uint64_t>(1, input.page);
-            if (options.page > 1) found = io::read_image(path, options);
-        }
+        options.page = page_of(input, path, found.pages, pages);
+        if (options.page > 1) found = io::read_image(path, options);
     } catch (const IoError& error) {
         throw IoError(input.path + ": its " + what_ + ": " + error.what(), error.kind());
     }
-    const std::int64_t across = found.pixels.cols, down = found.pixels.rows;
+    validate(found, path, input, width, height);
+    return found;
+}
+
+io::Image Companions::read_strips(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
+                                  io::DecodeOptions options, io::Strips strips) const {
+    const std::string path = path_of(input);
+    std::error_code failed;
+    if (!fs::is_regular_file(path, failed)) return read(input, width, height, pages, options);  // which comes once
+    options = stored(options);
+    strips.take = [&, take = strips.take](const io::Image& strip, std::uint64_t row) {
+        if (row == 0) validate(strip, path, input, width, height);
+        take(strip, row);
+    };
+    options.strips = &strips;
+    io::Image found;
+    try {
+        options.page = page_of(input, path, io::probe_pages(path)->pages.size(), pages);
+        found = io::read_image(path, options);
+    } catch (const IoError& error) {
+        const std::string words = error.what(), begin = input.path + ": its ";
+        if (words.rfind(begin, 0) == 0) throw;  // it was validated
+        throw IoError(begin + what_ + ": " + words, error.kind());
+    }
+    if (!found.pixels.empty()) validate(found, path, input, width, height);
+    return found;
+}
+
+void Companions::validate(const io::Image& found, const std::string& path, const Input& input, std::int64_t width,
+                          std::int64_t height) const {
+    const std::string start = input.path + ": its " + what_ + " " + path;
+    const bool strip = found.width > 0;
+    const std::int64_t across = strip ? static_cast<std::int64_t>(found.width) : found.pixels.cols;
+    const std::int64_t down = strip ? static_cast<std::int64_t>(found.height) : found.pixels.rows;
     if (across != width || down != height) {
         const bool turned = across == height && down == width;
         throw IoError(start + " has " + sides(across, down) + " pixels, the image " + sides(width, height) +
@@ -99,7 +146,6 @@ io::Image Companions::read(const Input& input, std::int64_t width, std::int64_t 
                           std::to_string(found.samples == Samples::gray_alpha ? 2 : found.pixels.channels()) +
                           " channels: one is wanted",
                       IoError::Kind::unsupported);
-    return found;
 }
 
 void validate_labels(const io::Image& labels, const Input& input) {
@@ -109,7 +155,7 @@ void validate_labels(const io::Image& labels, const Input& input) {
 }
 
 std::vector<std::uint8_t> mask_of(const io::Image& companion) {
-    const ImageView view = io::view(companion);
+    ImageView view = io::masked_view(companion);
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(view.pixels()));
     with_depth(view.depth, [&](auto type) {
         using Sample = decltype(type);
@@ -124,7 +170,18 @@ std::vector<std::uint8_t> mask_of(const io::Image& companion) {
                     to[x] = row[x] != Sample{};
         }
     });
+    intersect(view, bytes.data());
     return bytes;
+}
+
+void intersect(ImageView& view, std::uint8_t* mask) {
+    if (view.mask)
+        for (std::int64_t y = 0; y < view.height; ++y) {
+            const std::uint8_t* const row = view.mask + y * view.mask_row_bytes;
+            for (std::int64_t x = 0; x < view.width; ++x) mask[y * view.width + x] &= row[x] != 0;
+        }
+    view.mask = mask;
+    view.mask_row_bytes = view.width;
 }
 
 }  // namespace gpuhist::app

@@ -29,9 +29,16 @@ class Companions {
     /// or several channels.
     io::Image read(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
                    io::DecodeOptions options) const;
+    /// Reads it in strips where its format lets it be, and it is a regular file; else whole. `take` gets strips that
+    /// are those of such an image. Throws as `read`.
+    io::Image read_strips(const Input& input, std::int64_t width, std::int64_t height, std::uint64_t pages,
+                          io::DecodeOptions options, io::Strips strips) const;
 
   private:
     std::string path_of(const Input& input) const;
+    /// Checks an image, or a strip of it. Throws IoError.
+    void validate(const io::Image& found, const std::string& path, const Input& input, std::int64_t width,
+                  std::int64_t height) const;
 
     const std::string path_, what_;
     const bool directory_;
@@ -43,7 +50,10 @@ class Companions {
 /// Checks the companion of an input that has labels. Throws IoError for a JPEG, which does not keep them.
 void validate_labels(const io::Image& labels, const Input& input);
 
-/// Bytes of a mask, 1 where the companion is not 0, row after row without gaps.
+/// Bytes of a mask, 1 where the companion is not 0, row after row without gaps; and not masked by a mask that it has.
 std::vector<std::uint8_t> mask_of(const io::Image& companion);
+
+/// Masks what a view masks in a mask of its pixels, too, which is the view's then.
+void intersect(ImageView& view, std::uint8_t* mask);
 
 }  // namespace gpuhist::app

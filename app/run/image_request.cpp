@@ -26,6 +26,16 @@ std::string validity_text(const Validity& validity, bool nodata_of_file) {
 
 }  // namespace
 
+std::optional<double> nodata_of(const io::Image& image, std::string& problem) {
+    problem = image.nodata_problem;
+    if (!image.nodata) return std::nullopt;
+    const auto held = nodata_in(image.depth, *image.nodata);
+    if (held && (traits_of(image.depth).floating || *held == *image.nodata)) return image.nodata;
+    problem = "its nodata tag says " + io::shortest(*image.nodata) + ", which is no value of " +
+              to_string(image.depth) + " samples";
+    return std::nullopt;
+}
+
 AnalysisRequest ImageRequest::without_rules() const {
     AnalysisRequest request;
     if (histogram.bins != 0) request.bins = histogram.bins;

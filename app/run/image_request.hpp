@@ -6,9 +6,14 @@
 #include <string>
 
 #include "gpuhist/histogram.hpp"
+#include "gpuhist/io/image.hpp"
 #include "gpuhist/request.hpp"
 
 namespace gpuhist::app {
+
+/// Value that stands for no data in an image, by what its file says; absent where no sample is it. `problem` is then
+/// why, in words, or empty where the file says nothing.
+std::optional<double> nodata_of(const io::Image& image, std::string& problem);
 
 /// Request for every image, whatever its depth.
 struct ImageRequest {

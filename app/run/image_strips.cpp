@@ -1,5 +1,6 @@
 #include "run/image_strips.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -46,7 +47,8 @@ void Measurer::InStrips::begin(const io::Image& strip) {
     image_.in_strips = true;
     image_.file = strip;
     image_.file.pixels.release();
-    image_.view = io::view(strip);
+    image_.file.mask.release();
+    image_.view = io::masked_view(strip);
     clock_.enter(Stage::memory);
     const bool bins = traits_of(image_.view.depth).counting == Counting::bins;
     share_.require(share_.bytes() + (bins ? counting_bytes(image_.view) : 0) +
@@ -55,11 +57,31 @@ void Measurer::InStrips::begin(const io::Image& strip) {
     image_.view.width = static_cast<std::int64_t>(strip.width);
     image_.view.height = static_cast<std::int64_t>(strip.height);
     image_.view.row_bytes = image_.view.packed_row_bytes();
-    measurer_.read_mask(image_, share_);
+    if (measurer_.masks_.any()) open_mask();
     measurer_.prepare(image_);
     if (measurer_.pass_ == 1) return;
     pass_ = Pass::copies;
     begin_copies();
+}
+
+/// Opens the mask that was given, once there is memory for it: for strips as they are decoded, and for the bytes of one
+/// that waits, and of the rows beside a strip of the image.
+void Measurer::InStrips::open_mask() {
+    const ImageView& view = image_.view;
+    const std::uint64_t held = share_.bytes();
+    const std::uint64_t rows = MaskRows::strip_bytes + measurer_.strip_bytes();
+    io::DecodeOptions decode = measurer_.options_.decode;
+    decode.admit = [this, held, rows, pixels = static_cast<std::uint64_t>(view.pixels())](std::uint64_t file_bytes,
+                                                                                          std::uint64_t pixel_bytes) {
+        if (given_) return;  // it is opened for a further pass
+        share_.require(held + file_bytes + pixel_bytes + std::max(rows, pixel_bytes < pixels ? rows : pixels));
+    };
+    given_.emplace([this, decode, width = view.width, height = view.height](const io::Strips& strips) {
+        return measurer_.masks_.read_strips(image_.outcome->input, width, height, image_.file.pages, decode, strips);
+    });
+    static constexpr std::uint8_t some = 0;
+    image_.view.mask = &some;  // strips have theirs
+    image_.view.mask_row_bytes = view.width;
 }
 
 void Measurer::InStrips::begin_analysis() {
@@ -90,7 +112,8 @@ void Measurer::InStrips::wait() {
 }
 
 void Measurer::InStrips::work(const io::Image& strip, std::uint64_t row) {
-    const ImageView view = image_.masked(io::view(strip), row);
+    ImageView view = io::masked_view(strip);
+    if (given_) intersect(view, given_->rows(static_cast<std::int64_t>(row), view.height, view.width));
     switch (pass_) {
         case Pass::analysis:
             return analyze(view);

@@ -10,6 +10,7 @@
 
 #include "gpuhist/error.hpp"
 #include "run/image_task.hpp"
+#include "run/mask_rows.hpp"
 
 namespace gpuhist::app {
 
@@ -30,6 +31,7 @@ class Measurer::InStrips {
 
     void begin(const io::Image& strip);
 
+    void open_mask();
     void begin_analysis();
     void end_analysis();
     /// Waits for the strip before. What a GPU did that fails is done anew where that may be.
@@ -60,7 +62,8 @@ class Measurer::InStrips {
     std::optional<EnginePool::StripTask> task_;
     std::unique_ptr<io::RowEncoder> rows_;
     int type_ = 0;
-    cv::Mat copied_;  ///< a strip
+    cv::Mat copied_;                 ///< a strip
+    std::optional<MaskRows> given_;  ///< mask that was given
     std::future<void> work_;
 };
 

@@ -18,10 +18,10 @@ namespace gpuhist::app {
 std::uint64_t analysis_bytes(const ImageView& view, const Options& options) {
     const Validity all;
     const auto pixels = static_cast<std::uint64_t>(view.pixels());
-    const std::uint64_t valid = options.masks.empty() && !options.nodata_of_file && options.validity == all ? 0
-                                : traits_of(view.depth).floating
-                                    ? pixels * static_cast<std::uint64_t>(view.channels) * sample_bytes(view.depth)
-                                    : 2 * pixels;  // as floats with NaN, or masks
+    const std::uint64_t valid =
+        options.masks.empty() && !view.mask && !options.nodata_of_file && options.validity == all ? 0
+        : traits_of(view.depth).floating ? pixels * static_cast<std::uint64_t>(view.channels) * sample_bytes(view.depth)
+                                         : 2 * pixels;  // as floats with NaN, or masks
     const std::uint64_t tables = traits_of(view.depth).counting == Counting::sorted ? sorting_bytes(view) : 0;
     const bool parts = view.channels == 2 || view.channels > 4;
     return valid + tables + (parts ? 6 * static_cast<std::uint64_t>(view.pixels()) * sample_bytes(view.depth) : 0);
@@ -92,7 +92,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
     InStrips in_strips(*this, image, share, clock);
     io::Strips strips;
     strips.whole_bytes = [&](Depth depth) { return whole_bytes(depth); };
-    strips.strip_bytes = std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 24);
+    strips.strip_bytes = strip_bytes();
     strips.max_pixels = options_.max_pixels_in_strips;
     strips.refusal = [&](const io::StripFacts& facts) { return no_strips(facts, normalized); };
     strips.take = [&](const io::Image& strip, std::uint64_t row) { in_strips.take(strip, row); };
@@ -104,7 +104,7 @@ void Measurer::read(Image& image, std::uint64_t held, MemoryBudget::Share& share
         image.view.width = static_cast<std::int64_t>(image.file.width);
         image.view.height = static_cast<std::int64_t>(image.file.height);
     } else {
-        image.view = io::view(image.file);
+        image.view = io::masked_view(image.file);
     }
 }
 
@@ -197,14 +197,18 @@ void Measurer::read_mask(Image& image, MemoryBudget::Share& share) const {
     };
     image.mask =
         mask_of(masks_.read(image.outcome->input, image.view.width, image.view.height, image.file.pages, decode));
-    image.view = image.masked(image.view, 0);
+    intersect(image.view, image.mask.data());
     share.require(held + pixels);
 }
 
 std::shared_ptr<const Validity> Measurer::validity_of(Image& image) const {
     Validity validity = options_.validity;
-    if (options_.nodata_of_file && image.file.nodata) validity.nodata.push_back({std::nullopt, *image.file.nodata});
     const Depth depth = image.view.depth;
+    if (options_.nodata_of_file) {
+        std::string problem;
+        if (const auto value = nodata_of(image.file, problem)) validity.nodata.push_back({std::nullopt, *value});
+        if (!problem.empty()) image.outcome->remarks.push_back({"nodata tag", problem + ": no sample is it"});
+    }
     for (const auto& [channel, value] : options_.validity.nodata) {
         if (nodata_in(depth, value)) continue;
         const std::string text = "--nodata " + io::shortest(value) + " is no value of " + to_string(depth) + " samples";
@@ -237,6 +241,7 @@ void Measurer::write_results(Image& image, StageClock& clock) const {
         reduce(image.copy.pixels, image.copy.depth, image.file);
     }
     image.file.pixels.release();
+    image.file.mask.release();
     if (pass_ == 2) {
         clock.enter(Stage::write);
         outcome.files = files_.write(outcome, writes, {}, {}, image.copy, image.file.samples);

@@ -1,6 +1,7 @@
 /// Work for an image, from its file to its results, on one thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -85,6 +86,8 @@ class Measurer {
 
     void read(Image& image, std::uint64_t held, MemoryBudget::Share& share, StageClock& clock);
     std::uint64_t whole_bytes(Depth depth) const;
+    /// Bytes of a strip, about.
+    std::uint64_t strip_bytes() const { return std::clamp<std::uint64_t>(budget_.limit() / 16, 1 << 20, 1 << 24); }
     std::string no_strips(const io::StripFacts& facts, bool copied) const;
     void name(Image& image, const io::Image& file) const;
     bool needs_values(const Image& image) const;
@@ -140,7 +143,7 @@ struct Measurer::Image {
     AnalysisRequest request{};
     Analysis analysis{};
     std::vector<FrequencyTable> values{};  ///< for a summary, of f32 for a picture too
-    std::vector<std::uint8_t> mask{};      ///< of its pixels, where there is one
+    std::vector<std::uint8_t> mask{};      ///< that was given, of its pixels, where there is one
     std::vector<PooledRegion> regions{};   ///< for a set by regions: those that are in memory
     std::vector<std::pair<std::string, io::StoredSummary>> stored_regions{};  ///< and the others
     bool in_strips = false;  ///< it came so: all that is done with pixels is done
@@ -153,13 +156,6 @@ struct Measurer::Image {
         const auto rows = static_cast<std::uint64_t>(view.channels == 1 ? 1 : view.channels + 1);
         return static_cast<std::uint64_t>(view.packed_row_bytes() * view.height) + rows * counts * 8 +
                analysis_bytes(view, options) + mask.size();
-    }
-    /// Puts the mask in a view of rows from this one on.
-    ImageView masked(ImageView rows, std::uint64_t first) const {
-        if (mask.empty()) return rows;
-        rows.mask = mask.data() + first * static_cast<std::uint64_t>(view.width);
-        rows.mask_row_bytes = view.width;
-        return rows;
     }
 };
 

@@ -18,11 +18,12 @@
 
 namespace gpuhist::app {
 
-/// Size and time of a file. Another one of the same name has others, mostly.
+/// Size and time of a file, and of the mask beside it (FILE.msk). Another one of the same name has others, mostly.
 struct Stamp {
     std::uint64_t bytes = 0;
     std::uint64_t modified = 0;  ///< nanoseconds since 1970
-    std::uint64_t changed = 0;   ///< likewise, of the name, the contents or what else is known of the file
+    std::uint64_t changed = 0;   ///< likewise, of the name, the contents or what else is known of the file, or its mask
+    std::uint64_t mask_bytes = 0, mask_modified = 0;  ///< 0 where there is no mask
 };
 
 struct Input {

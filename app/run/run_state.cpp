@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <opencv2/core.hpp>
@@ -119,14 +120,21 @@ std::string PathsHash::text() const {
 }
 
 Stamp stamp_of(const Input& input) {
-    struct stat status {};
-    if (input.standard_input || input.failure || stat(input.file_path().c_str(), &status) != 0 ||
-        !S_ISREG(status.st_mode))
-        return {};
-    const auto nanoseconds = [](const timespec& time) {
-        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    if (input.standard_input || input.failure) return {};
+    const auto of = [](const std::string& path) -> Stamp {
+        struct stat status {};
+        if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+        const auto nanoseconds = [](const timespec& time) {
+            return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+        };
+        return {static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
     };
-    return {static_cast<std::uint64_t>(status.st_size), nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+    Stamp stamp = of(input.file_path());
+    const Stamp mask = of(input.file_path() + ".msk");
+    stamp.changed = std::max(stamp.changed, mask.changed);
+    stamp.mask_bytes = mask.bytes;
+    stamp.mask_modified = mask.modified;
+    return stamp;
 }
 
 void refuse_changed(Input& input) {
@@ -137,7 +145,7 @@ void refuse_changed(Input& input) {
 }
 
 void StampsHash::add(const Stamp& stamp) {
-    const std::array<std::uint64_t, 2> numbers{stamp.bytes, stamp.modified};
+    const std::array<std::uint64_t, 4> numbers{stamp.bytes, stamp.modified, stamp.mask_bytes, stamp.mask_modified};
     sum_.add(numbers.data(), sizeof numbers);
 }
 

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <opencv2/core.hpp>
 #include <optional>
 #include <tuple>
@@ -17,6 +19,7 @@
 #include "decode/frames.hpp"
 #include "decode/probe.hpp"
 #include "files/bytes.hpp"
+#include "files/descriptor.hpp"
 #include "files/failure.hpp"
 #include "files/regular_file.hpp"
 #include "files/window.hpp"
@@ -35,8 +38,8 @@ std::string size_text(const Probe& found) {
 }
 
 /// Probes a file, or the first bytes of one. Throws where it is of no format that is read.
-Probe probe_known(const Bytes& bytes, const std::string& name, std::uint64_t place = 0) {
-    Probe found = probe(bytes, place);
+Probe probe_known(const Bytes& bytes, const std::string& name, const PagePlace& page = {}, bool masks = true) {
+    Probe found = probe(bytes, page, masks);
     if (!found.format) fail(name, describe_unknown(bytes), Kind::unsupported);
     return found;
 }
@@ -89,19 +92,61 @@ void check(const Bytes& bytes, const Probe& found, const std::string& name, cons
     if (!sized) fail(name, "damaged: its header claims " + size, Kind::damaged);
 }
 
-/// Decodes a file, or its page at a place. Of a window no more is held than the probe says.
-Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& options, std::uint64_t place = 0,
-             bool window = false) {
+/// Mask beside a TIFF, in a file of its own, as GDAL writes it.
+class MaskBeside {
+  public:
+    /// Opens that of a file with this path, if it is there: it is of the image that `found` says, to which it is added.
+    /// Throws IoError where it is not a mask of that image.
+    static std::unique_ptr<MaskBeside> of(const std::string& path, Probe& found, const DecodeOptions& options) {
+        const std::string name = path + ".msk";
+        std::error_code failed;
+        if (!std::filesystem::is_regular_file(name, failed)) return nullptr;
+        std::unique_ptr<MaskBeside> beside(new MaskBeside(name));
+        const std::string words = path + ": its mask " + name;
+        const Bytes bytes = beside->window_.bytes();
+        if (format_of(bytes) != &tiff_format) fail(words, "not a TIFF", Kind::unsupported);
+        Probe mask = probe_tiff_mask(bytes, 0);
+        DecodeOptions of_any_size = options;
+        of_any_size.max_pixels = std::numeric_limits<std::uint64_t>::max();
+        of_any_size.strips = nullptr;
+        check(bytes, mask, words, of_any_size);
+        if (mask.width != found.width || mask.height != found.height)
+            fail(words, size_text(mask) + ", and the image has " + size_text(found), Kind::unsupported);
+        mask.mask_bytes +=
+            std::min<std::uint64_t>(bytes.size(), std::exchange(mask.held_bytes, 0) + FileWindow::kept);  // of its own
+        found.add_mask(mask);
+        beside->mask_ = {bytes, words};
+        return beside;
+    }
+    const MaskFile& mask() const { return mask_; }
+    /// Throws IoError where the file changed while it was read.
+    void check_window() const { window_.check(); }
+
+  private:
+    explicit MaskBeside(const std::string& name) : file_(open_input(name, name)), window_(file_.get(), name) {}
+    Descriptor file_;
+    FileWindow window_;
+    MaskFile mask_{Bytes(nullptr, 0), {}};
+};
+
+/// Decodes a file, or its page. Of a window no more is held than the probe says. A mask may lie beside the file with
+/// the path.
+Image decode(const Bytes& bytes, const std::string& name, const DecodeOptions& options, const PagePlace& page = {},
+             bool window = false, const std::string& path = "") {
     if (bytes.size() == 0) fail(name, "empty: there are no bytes in it", Kind::truncated);
-    const Probe found = probe_known(bytes, name, place);
+    Probe found = probe_known(bytes, name, page, options.masks);
     check(bytes, found, name, options);
+    std::unique_ptr<MaskBeside> beside;
+    if (options.masks && found.format == &tiff_format && found.page.mask == 0 && !path.empty())
+        beside = MaskBeside::of(path, found, options);
     const std::uint64_t held = window ? std::min<std::uint64_t>(found.held_bytes, bytes.size()) : bytes.size();
     const std::uint64_t rows = rows_of_strips(found, options);
     const std::uint64_t pixels = rows > 0 ? saturating_product(2 * rows, found.width) : pixels_of(found);
-    if (options.admit) options.admit(held, saturating_product(pixels, found.pixel_bytes));
-    const EncodedImage file{bytes, found, name, options, rows};
+    if (options.admit) options.admit(held + found.mask_bytes, saturating_product(pixels, found.pixel_bytes));
+    const EncodedImage file{bytes, found, name, options, rows, beside ? &beside->mask() : nullptr};
     Image image = found.format->decode(file);
     while (rows > 0 && options.strips->again && options.strips->again()) image = found.format->decode(file);
+    if (beside) beside->check_window();
     image.format = found.format->name;
     // The probe's finding, which was accepted, stands before what the decoder made of it.
     if (!found.truncated.empty()) std::tie(image.damage, image.cause) = std::pair(Damage::truncated, found.truncated);
@@ -129,15 +174,16 @@ Image named(Image image, const std::string& file_name) {
     return image;
 }
 
-Image decode_window(int descriptor, const std::string& name, const DecodeOptions& options, std::uint64_t place = 0) {
+Image decode_window(int descriptor, const std::string& name, const DecodeOptions& options, const PagePlace& page,
+                    const std::string& path) {
     FileWindow window(descriptor, name);
     Image image;
     try {
         // What claims too much is told before all of the file is looked at.
-        const Probe begin = probe(window.bytes().part(0, std::min<std::uint64_t>(window.size(), first_bytes)), place);
+        const Probe begin = probe(window.bytes().part(0, std::min<std::uint64_t>(window.size(), first_bytes)), page);
         if (pixels_of(begin) > std::max(options.max_pixels, options.strips ? options.strips->max_pixels : 0))
             check_size(begin, name, options);
-        image = decode(window.bytes(), name, options, place, true);
+        image = decode(window.bytes(), name, options, page, true, path);
     } catch (const IoError&) {
         window.check();  // a file that changes is the cause, not what it seemed to hold
         throw;
@@ -203,6 +249,11 @@ const PageFacts& page_in(const FilePages& found, const std::string& name, std::u
          Kind::missing);
 }
 
+/// Page of a TIFF.
+PagePlace place_of(const PageFacts& page) {
+    return {page.place, page.plane, page.planes, page.mask};
+}
+
 std::string page_name(const std::string& name, std::uint64_t page) {
     return name + '#' + std::to_string(page);
 }
@@ -234,7 +285,8 @@ const ImageFormat& format_called(const std::string& name) {
                           [&](const ImageFormat* format) { return format->name == name; });
 }
 
-Image read_page(int descriptor, const std::string& file_name, const DecodeOptions& options) {
+/// `path`: of the file, where it has one.
+Image read_page(int descriptor, const std::string& file_name, const DecodeOptions& options, const std::string& path) {
     const std::string name = page_name(file_name, options.page);
     struct stat status {};
     if (fstat(descriptor, &status) != 0) throw system_failure(name, "cannot be read", errno);
@@ -253,7 +305,9 @@ Image read_page(int descriptor, const std::string& file_name, const DecodeOption
         return read_frame(*found, format_called(found->format), name, options, size, [&] { return read(0, size); });
     const PageFacts& page = page_in(*found, name, options.page);
     if (page.place != 0 && page.length == 0)
-        return finished(decode_window(descriptor, name, options, page.place), *found, options.page);
+        return finished(
+            decode_window(descriptor, name, options, place_of(page), options.page == 1 ? path : std::string()), *found,
+            options.page);
     const std::uint64_t length = page.length == 0 ? size : page.length;
     if (options.admit) options.admit(length, 0);
     const std::vector<unsigned char> bytes = read(page.place, length);
@@ -321,20 +375,22 @@ void EncodedImage::give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, s
 
 void EncodedImage::put_upright(Image& image, std::uint64_t orientation) const {
     if (orientation < 2 || orientation > 8) return;
-    cv::Mat& pixels = image.pixels;
     if (strip_rows > 0) {
         if (orientation >= 5) std::swap(image.width, image.height);
         return;
     }
-    if (orientation >= 5) {
-        cv::Mat turned =
-            allocate(static_cast<std::uint64_t>(pixels.cols), static_cast<std::uint64_t>(pixels.rows), pixels.type());
-        transpose(pixels, turned);
-        pixels = turned;
+    for (cv::Mat* const samples : {&image.pixels, &image.mask}) {
+        if (samples->empty()) continue;
+        if (orientation >= 5) {
+            cv::Mat turned = allocate(static_cast<std::uint64_t>(samples->cols),
+                                      static_cast<std::uint64_t>(samples->rows), samples->type());
+            transpose(*samples, turned);
+            *samples = turned;
+        }
+        constexpr int none = 2, across = 1, down = 0, both = -1;
+        constexpr int flips[]{none, none, across, both, down, none, across, both, down};
+        if (flips[orientation] != none) cv::flip(*samples, *samples, flips[orientation]);
     }
-    constexpr int none = 2, across = 1, down = 0, both = -1;
-    constexpr int flips[]{none, none, across, both, down, none, across, both, down};
-    if (flips[orientation] != none) cv::flip(pixels, pixels, flips[orientation]);
 }
 
 void EncodedImage::report(Image& image, const std::string& cause, IoError::Kind kind) const {
@@ -359,21 +415,21 @@ Image decode_image(const std::vector<unsigned char>& data, const std::string& na
                      name);
     const PageFacts& page = page_in(found, called, options.page);
     const Bytes part = page.length == 0 ? bytes : bytes.part(page.place, page.length);
-    const std::uint64_t place = page.length == 0 ? page.place : 0;
+    const PagePlace place = page.length == 0 ? place_of(page) : PagePlace{};
     return named(finished(decode(part, called, options, place), found, options.page), name);
 }
 
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options) {
     const std::string name = path.string();
     const Descriptor file(open_input(path, name));
-    if (options.page > 0) return named(read_page(file.get(), name, options), name);
-    if (wants_window(file.get(), name)) return named(decode_window(file.get(), name, options), name);
+    if (options.page > 0) return named(read_page(file.get(), name, options, name), name);
+    if (wants_window(file.get(), name)) return named(decode_window(file.get(), name, options, {}, name), name);
     const std::vector<unsigned char> bytes = read_opened(file.get(), name, reading(name, options));
-    return named(decode(Bytes(bytes.data(), bytes.size()), name, options), name);
+    return named(decode(Bytes(bytes.data(), bytes.size()), name, options, {}, false, name), name);
 }
 
 Image read_image(int descriptor, const std::string& name, const DecodeOptions& options) {
-    if (options.page > 0) return read_page(descriptor, name, options);
+    if (options.page > 0) return read_page(descriptor, name, options, "");
     const std::vector<unsigned char> bytes = read_pipe(descriptor, name, reading(name, options));
     return named(decode(Bytes(bytes.data(), bytes.size()), name, options), name);
 }

@@ -16,14 +16,21 @@
 
 namespace gpuhist::io {
 
+/// Mask that lies in a file of its own.
+struct MaskFile {
+    Bytes bytes;
+    std::string name;  ///< for messages
+};
+
 /// File that a decoder gets. Its header was inspected, its pixels are admitted to memory.
 struct EncodedImage {
     Bytes bytes;              ///< all of the file
     const Probe& probe;       ///< what it says of itself
     const std::string& name;  ///< for messages
     const DecodeOptions& options;
-    std::uint64_t strip_rows = 0;  ///< rows that are handed over at once; 0: the image is decoded whole
-    mutable cv::Mat spare{};       ///< memory of the strip before, which is still looked at
+    std::uint64_t strip_rows = 0;    ///< rows that are handed over at once; 0: the image is decoded whole
+    const MaskFile* mask = nullptr;  ///< of the image; null: there is no such file
+    mutable cv::Mat spare{};         ///< memory of the strip before, which is still looked at
 
     /// Matrix in the memory that pixels are to lie in: undefined, or 0 where damage is accepted. Throws IoError where
     /// there is none.
@@ -33,8 +40,8 @@ struct EncodedImage {
     /// Gives an image `rows` rows from `row` on, which are the first of `pixels`. A strip is handed over, and `pixels`
     /// is then other memory of the same size, for the next one: undefined, or 0 where damage is accepted.
     void give_rows(Image& image, cv::Mat& pixels, std::uint64_t row, std::uint64_t rows) const;
-    /// Turns an image upright as an orientation of EXIF's says, 1 to 8; another number leaves it. Of one that was
-    /// handed over in strips only the sides are.
+    /// Turns an image, and its mask, upright as an orientation of EXIF's says, 1 to 8; another number leaves it. Of one
+    /// that was handed over in strips only the sides are.
     void put_upright(Image& image, std::uint64_t orientation) const;
     /// Takes note of damage in an image, or throws it where it is not accepted. The first of several counts.
     void report(Image& image, const std::string& cause, IoError::Kind kind = IoError::Kind::damaged) const;
@@ -93,6 +100,9 @@ struct ImageFormat {
 
 extern const ImageFormat jpeg_format, png_format, tiff_format, bmp_format, webp_format, sun_format, jpeg2000_format,
     openexr_format, radiance_format, pam_format, pnm_format, pfm_format;
+
+/// Looks at a mask as `probe` does at an image: that of a directory of a TIFF, of which 0 is the first page's.
+Probe probe_tiff_mask(const Bytes& file, std::uint64_t directory);
 
 /// The formats that are read. A file is of the first that it matches.
 inline constexpr std::array image_formats{&jpeg_format,     &png_format, &tiff_format,     &bmp_format,

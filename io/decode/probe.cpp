@@ -32,9 +32,10 @@ const ImageFormat* format_of(const Bytes& file) {
     return found == image_formats.end() ? nullptr : *found;
 }
 
-Probe probe(const Bytes& file, std::uint64_t place) {
+Probe probe(const Bytes& file, const PagePlace& page, bool masks) {
     Probe found;
-    found.place = place;
+    found.page = page;
+    found.masks = masks;
     found.format = format_of(file);
     if (!found.format) return found;
     found.pixel_bytes = found.format->pixel_bytes;

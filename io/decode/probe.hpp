@@ -12,6 +12,13 @@ namespace gpuhist::io {
 
 struct ImageFormat;
 
+/// Page of a TIFF.
+struct PagePlace {
+    std::uint64_t directory = 0;          ///< where that begins; 0: the first page's is looked for
+    std::uint64_t plane = 0, planes = 1;  ///< of a stack behind one directory: which, and how many there are
+    std::uint64_t mask = 0;               ///< directory of its mask; 0: it has none
+};
+
 /// Findings in a file's header.
 struct Probe {
     const ImageFormat* format = nullptr;  ///< null: unknown
@@ -21,13 +28,29 @@ struct Probe {
     Depth depth = Depth::u8;              ///< of the samples, where `strip_rows` is not 0
     bool turned = false, bands = false;   ///< as StripFacts has them, where `strip_rows` is not 0
     std::uint64_t strip_rows = 0;         ///< rows that are decoded at once at least; 0: all, since there are no strips
-    std::uint64_t place = 0;              ///< of a TIFF the directory of its page; 0: the first page's is looked for
+    PagePlace page{};                     ///< of a TIFF
+    std::uint64_t pages = 1;              ///< of a TIFF whose first page is looked for
+    bool masks = true;                    ///< that of a page is looked at
     std::uint64_t held_bytes = 0;         ///< of a window on the file the most that decoding holds; 0: all of it
+    std::uint64_t mask_bytes = 0;         ///< that decoding a mask holds beside the pixels
     std::string truncated;                ///< empty where nothing is missing; otherwise what the file ends before
     std::string unsupported;              ///< empty, or what the samples are that gpuhist does not read
     std::string damaged;                  ///< empty, or what contradicts itself
     std::string too_large;                ///< empty, or why the file cannot hold the pixels that it claims
 
+    /// Adds what decoding a mask takes, and what is wrong with it.
+    void add_mask(const Probe& mask) {
+        pixel_bytes += mask.pixel_bytes;
+        held_bytes += mask.held_bytes;
+        mask_bytes += mask.mask_bytes;
+        const auto add = [](std::string& text, const std::string& of_mask) {
+            if (text.empty() && !of_mask.empty()) text = "its mask: " + of_mask;
+        };
+        add(truncated, mask.truncated);
+        add(unsupported, mask.unsupported);
+        add(damaged, mask.damaged);
+        add(too_large, mask.too_large);
+    }
     void set_size(std::optional<std::uint64_t> columns, std::optional<std::uint64_t> rows) {
         width = columns.value_or(0);
         height = rows.value_or(0);
@@ -35,8 +58,8 @@ struct Probe {
 };
 
 /// Looks at a file's bytes, without decoding and without memory in proportion to the image. Never reads outside them
-/// and never throws, whatever they are. `place` is that of a page; 0: the first.
-Probe probe(const Bytes& file, std::uint64_t place = 0);
+/// and never throws, whatever they are. `masks`: with what is wrong with the page's mask.
+Probe probe(const Bytes& file, const PagePlace& page = {}, bool masks = true);
 
 /// Words about a header that claims more pixels than `holder`, the part of the file with the samples, has room for.
 std::string cannot_hold(const std::string& holder, std::uint64_t width, std::uint64_t height);

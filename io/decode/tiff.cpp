@@ -26,9 +26,21 @@ bool matches(const Bytes& file) {
            file.starts_with("MM\0\x2B"sv);
 }
 
+/// Rows of a mask that are decoded at once.
+std::uint64_t rows_of_mask(const TiffLayout& mask) {
+    constexpr std::uint64_t fewest = 64;
+    return std::min(mask.height, (fewest + mask.strip_rows() - 1) / mask.strip_rows() * mask.strip_rows());
+}
+
 void inspect(const Bytes& file, Probe& probe) {
-    if (probe.place == 0) probe.place = tiff_first_page(file);
-    TiffLayout layout(file, probe.place);
+    if (probe.page.directory == 0) {
+        std::string rest;
+        IoError::Kind kind{};
+        const std::vector<PagePlace> pages = tiff_pages(file, rest, kind);
+        if (!pages.empty()) probe.page = pages.front();
+        probe.pages = std::max<std::size_t>(1, pages.size());
+    }
+    TiffLayout layout(file, probe.page);
     probe.held_bytes = layout.longest + FileWindow::kept;
     probe.set_size(layout.width, layout.height);
     probe.pixel_bytes = layout.pixel_bytes();
@@ -41,6 +53,7 @@ void inspect(const Bytes& file, Probe& probe) {
     probe.damaged = std::move(layout.damaged);
     probe.truncated = std::move(layout.truncated);
     probe.too_large = std::move(layout.too_large);
+    if (probe.masks && probe.page.mask != 0) probe.add_mask(probe_tiff_mask(file, probe.page.mask));
 }
 
 /// Memory for a strip or tile whose samples do not lie as those of the matrix do.
@@ -55,6 +68,13 @@ class Scratch {
     std::unique_ptr<unsigned char[]> memory_;
     std::uint64_t size_ = 0;
 };
+
+/// Throws IoError for tiles that are too large: they may be larger than a small image.
+void validate_tiles(const EncodedImage& file, const TiffLayout& layout) {
+    const std::uint64_t most = std::max<std::uint64_t>(file.options.max_pixels, 1 << 24);
+    if (saturating_product(layout.piece_width, layout.strip_rows()) > most)
+        file.refuse("its tiles are of more than " + std::to_string(most) + " pixels", IoError::Kind::too_large);
+}
 
 /// Decoder of the strips and tiles. Throws IoError.
 std::unique_ptr<TiffCodec> open_codec(const EncodedImage& file, const TiffLayout& layout) {
@@ -86,7 +106,11 @@ class Rows {
         layout_.each_piece(first, first + count, [&](std::uint64_t i, const TiffPiece& piece) {
             unsigned char* place = samples_.in_place(piece);
             if (!place) place = scratch_.of(piece.bytes);
-            const std::string wrong = codec_->decode(i, piece, place);
+            std::string wrong;
+            if (piece.sparse)
+                fill_sparse(layout_, piece, place);
+            else
+                wrong = codec_->decode(i, piece, place);
             if (!wrong.empty()) file_.report(image, "the TIFF's " + layout_.name_of(i) + ": " + wrong);
             samples_.put(piece, place);
             file_.bytes.let_go();
@@ -106,11 +130,83 @@ class Rows {
     Scratch scratch_;
 };
 
+/// Mask of an image, some rows after the other.
+class MaskRows {
+  public:
+    /// `file` is that which holds the mask.
+    MaskRows(const EncodedImage& file, const TiffLayout& layout)
+        : layout_(layout), at_once_(rows_of_mask(layout)), rows_(file, layout, at_once_) {}
+
+    /// Decodes rows, the first of which lie in `to` then. Damage is reported of the image.
+    void decode(std::uint64_t first, std::uint64_t count, Image& image, cv::Mat& to) {
+        for (std::uint64_t row = first; row < first + count;) {
+            if (!decoded_ || row < begin_ || row >= begin_ + at_once_) {
+                begin_ = row / at_once_ * at_once_;
+                decoded_ = &rows_.decode(begin_, std::min(at_once_, layout_.height - begin_), image);
+            }
+            const std::uint64_t end = std::min(first + count, begin_ + at_once_);
+            const auto range = [](std::uint64_t from, std::uint64_t until) {
+                return cv::Range(static_cast<int>(from), static_cast<int>(until));
+            };
+            cv::Mat part = to.rowRange(range(row - first, end - first));
+            decoded_->rowRange(range(row - begin_, end - begin_)).copyTo(part);
+            row = end;
+        }
+    }
+
+  private:
+    const TiffLayout& layout_;
+    const std::uint64_t at_once_;
+    Rows rows_;
+    cv::Mat* decoded_ = nullptr;  ///< the rows from `begin_` on
+    std::uint64_t begin_ = 0;
+};
+
+/// Mask that an image has, if it is wanted: in memory as for its pixels.
+class Mask {
+  public:
+    Mask(const EncodedImage& file, const TiffLayout& image) {
+        const bool beside = file.mask != nullptr;
+        if (!file.options.masks || (!beside && file.probe.page.mask == 0)) return;
+        name_ = beside ? file.mask->name : file.name + ": its mask";
+        file_.emplace(EncodedImage{beside ? file.mask->bytes : file.bytes, file.probe, name_, file.options});
+        const PagePlace first = beside ? probe(file.mask->bytes).page : PagePlace{file.probe.page.mask};
+        layout_.emplace(file_->bytes, first, TiffLayout::Part::mask);
+        if (!layout_->decodable || layout_->width != image.width || layout_->height != image.height)
+            file_->refuse("damaged: " + layout_->damaged + layout_->truncated, IoError::Kind::damaged);
+        validate_tiles(*file_, *layout_);
+        rows_.emplace(*file_, *layout_);
+        for (cv::Mat& memory : memory_)
+            if (&memory == memory_ || file.strip_rows > 0)
+                memory = file.allocate(file.rows_at_once(), image.width, CV_8U);
+    }
+    Mask(const Mask&) = delete;
+    Mask& operator=(const Mask&) = delete;
+
+    /// Gives an image the rows of its mask. They stay as they are while those after them are decoded.
+    void decode(std::uint64_t first, std::uint64_t count, Image& image) {
+        if (!rows_) return;
+        rows_->decode(first, count, image, memory_[0]);
+        image.mask = memory_[0].rowRange(0, static_cast<int>(count));
+        if (!memory_[1].empty()) std::swap(memory_[0], memory_[1]);
+    }
+
+  private:
+    std::string name_;
+    std::optional<EncodedImage> file_;
+    std::optional<TiffLayout> layout_;
+    std::optional<MaskRows> rows_;
+    cv::Mat memory_[2];
+};
+
 void find_pages(const Bytes& file, PageList& list) {
-    for (const std::uint64_t place : tiff_pages(file, list.rest, list.rest_kind)) {
-        const TiffLayout layout(file, place, false);
+    for (const PagePlace& place : tiff_pages(file, list.rest, list.rest_kind)) {
+        const TiffLayout layout(file, place, TiffLayout::Part::header);
         PageFacts& page = list.pages.emplace_back();
-        page.place = place;
+        page.place = place.directory;
+        page.plane = place.plane;
+        page.planes = place.planes;
+        page.mask = place.mask;
         page.width = layout.width;
         page.height = layout.height;
         page.samples = layout.samples;
@@ -122,33 +218,29 @@ void find_pages(const Bytes& file, PageList& list) {
 }
 
 Image decode(const EncodedImage& file) {
-    TiffLayout layout(file.bytes, file.probe.place);
+    TiffLayout layout(file.bytes, file.probe.page);
     if (file.options.raw) layout.leave_raw();
     if (!layout.decodable && layout.damaged.empty())
         file.refuse("truncated: " + layout.truncated, IoError::Kind::truncated);
     if (!layout.decodable) file.refuse("damaged: " + layout.damaged, IoError::Kind::damaged);
     if (layout.by_libtiff() && !TIFFIsCODECConfigured(static_cast<std::uint16_t>(layout.compression)))
         file.refuse("libtiff was built without the compression " + std::to_string(layout.compression));
-    // Tiles may be larger than a small image.
-    const std::uint64_t most = std::max<std::uint64_t>(file.options.max_pixels, 1 << 24);
-    if (saturating_product(layout.piece_width, layout.strip_rows()) > most)
-        file.refuse("its tiles are of more than " + std::to_string(most) + " pixels", IoError::Kind::too_large);
+    validate_tiles(file, layout);
     Image image;
     image.depth = layout.depth;
     image.samples = layout.finish == Finish::none ? layout.meaning : Samples::color;
     image.white = layout.white;
     image.alpha = layout.alpha;
-    image.nodata = layout.nodata();
-    if (file.options.page == 0) {
-        std::string rest;
-        IoError::Kind kind{};
-        image.pages = std::max<std::uint64_t>(1, tiff_pages(file.bytes, rest, kind).size());
-    }
+    image.bands = layout.bands;
+    image.nodata = layout.nodata(image.nodata_problem);
+    image.pages = file.probe.pages;
     const auto no_memory = [&] { file.refuse("no memory for its strips or tiles", IoError::Kind::memory); };
     const std::uint64_t at_once = file.rows_at_once();
     std::optional<Rows> rows;
+    std::optional<Mask> mask;
     try {
         rows.emplace(file, layout, at_once);
+        mask.emplace(file, layout);
     } catch (const std::bad_alloc&) {
         no_memory();
     }
@@ -157,16 +249,41 @@ Image decode(const EncodedImage& file) {
         cv::Mat* pixels = nullptr;
         try {
             pixels = &rows->decode(row, count, image);
+            mask->decode(row, count, image);
         } catch (const std::bad_alloc&) {
             no_memory();
         }
         file.give_rows(image, *pixels, row, count);  // what a receiver throws is not ours
     }
+    if (file.strip_rows > 0) image.mask.release();
     file.put_upright(image, layout.orientation);
     return image;
 }
 
 }  // namespace
+
+Probe probe_tiff_mask(const Bytes& file, std::uint64_t directory) {
+    Probe found;
+    found.page.directory = directory;
+    if (directory == 0) {
+        std::string rest;
+        IoError::Kind kind{};
+        const std::vector<PagePlace> pages = tiff_pages(file, rest, kind);
+        if (!pages.empty()) found.page = pages.front();
+    }
+    TiffLayout layout(file, found.page, TiffLayout::Part::mask);
+    found.set_size(layout.width, layout.height);
+    found.pixel_bytes = 1;
+    found.held_bytes = layout.longest;
+    if (layout.decodable)  // rows, and a strip or tile as it is decoded
+        found.mask_bytes = saturating_product(
+            2 * layout.width, std::max(rows_of_mask(layout), std::min(layout.height, layout.strip_rows())));
+    found.unsupported = std::move(layout.unsupported);
+    found.damaged = std::move(layout.damaged);
+    found.truncated = std::move(layout.truncated);
+    found.too_large = std::move(layout.too_large);
+    return found;
+}
 
 const ImageFormat tiff_format{
     "a TIFF",
@@ -180,13 +297,18 @@ const ImageFormat tiff_format{
      "whole numbers of 8, 16 and 32 bits with a sign or without, floats of 16, 32 and 64; 9 to 15 bits as u16 "
      "unscaled, "
      "white 2^bits - 1; 1 to 7 bits as 0 to 255",
-     "directories without overviews, thumbnails and masks",
-     "strips, tiles, planes, both byte orders, predictors, fill orders, missing lengths: no difference; palettes as "
-     "u8, or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, bands; alpha as stored; YCbCr, "
+     "directories without overviews, thumbnails and masks; the pictures in SubIFDs of a thumbnail; the planes of "
+     "stacks "
+     "of ImageJ, MetaMorph and tifffile",
+     "strips, tiles, planes, both byte orders, predictors, fill orders, missing lengths: no difference; strips and "
+     "tiles that are left out as nodata or 0; the mask of the image, inside or as FILE.msk; palettes as "
+     "u8, or u16 where 16 bits of the map matter; zero-is-white inverted; gray, RGB, bands; alpha as stored, beside "
+     "bands a band called alpha; YCbCr, "
      "LogLuv "
      "and JPEG as RGB; CMYK of 8 bits by the formula of cv::imread; CCITT, LZW, WebP",
-     "other depths, mixed depths, more than 64 samples, bands beside alpha, Lab, CFA, other inks, "
-     "old JPEG, JPEG 2000, LERC and unknown compressions, sparse strips and tiles, floats whose zero is white"},
+     "other depths, mixed depths, more than 64 samples, Lab, CFA, other inks, "
+     "old and lossless JPEG, JPEG 2000, LERC and unknown compressions, volumes (ImageDepth), floats whose zero is "
+     "white"},
     find_pages,
     nullptr,
     true};

@@ -23,6 +23,7 @@ enum : unsigned {
     compression = 259,
     photometric = 262,
     fill_order = 266,
+    image_description = 270,
     strip_offsets = 273,
     orientation = 274,
     samples = 277,
@@ -35,12 +36,16 @@ enum : unsigned {
     tile_height = 323,
     tile_offsets = 324,
     tile_lengths = 325,
+    sub_directories = 330,
     ink_set = 332,
     extra_samples = 338,
     sample_format = 339,
     ycbcr_coefficients = 529,
     ycbcr_subsampling = 530,
     reference_black_white = 532,
+    image_depth = 32997,
+    tile_depth = 32998,
+    planes_of_metamorph = 33629,
     gdal_nodata = 42113
 };
 }  // namespace tag
@@ -69,12 +74,23 @@ class TiffDirectory {
         return directory;
     }
     std::uint64_t fields() const { return count_; }
-    /// Whether it is a page: no overview, thumbnail or mask.
-    bool is_page() const {
-        constexpr std::uint64_t overview = 1, mask = 4, old_overview = 2;
-        return (value(tag::new_subfile_type, 0) & (overview | mask)) == 0 &&
-               value(tag::subfile_type, 1) != old_overview;
+    /// Whether it is an overview or a thumbnail; a mask, which may be that of an overview.
+    bool is_reduced() const {
+        constexpr std::uint64_t reduced = 1, old_reduced = 2;
+        return (value(tag::new_subfile_type, 0) & reduced) != 0 || value(tag::subfile_type, 1) == old_reduced;
     }
+    bool is_mask() const {
+        constexpr std::uint64_t mask = 4;
+        return (value(tag::new_subfile_type, 0) & mask) != 0;
+    }
+    bool is_page() const { return !is_reduced() && !is_mask(); }
+    /// Whether it is a page of which a thumbnail may be: no depth map either.
+    bool is_picture() const {
+        constexpr std::uint64_t depth_map = 8;
+        return is_page() && (value(tag::new_subfile_type, 0) & depth_map) == 0;
+    }
+    std::uint64_t width() const { return value(tag::width, 0); }
+    std::uint64_t height() const { return value(tag::height, 0); }
 
     /// A field of whole numbers.
     class Values {
@@ -96,7 +112,7 @@ class TiffDirectory {
     Values values(unsigned wanted) const {
         Values values;
         const Entry entry = find(wanted);
-        constexpr std::array whole{1, 3, 4, 6, 8, 9, 13, 16, 17};
+        constexpr std::array whole{1, 3, 4, 6, 8, 9, 13, 16, 17, 18};
         bool known = false;
         for (const auto type : whole) known = known || entry.type == static_cast<std::uint64_t>(type);
         if (!known || !inside(entry)) return values;
@@ -112,6 +128,9 @@ class TiffDirectory {
         const Values all = values(wanted);
         return all.count() ? all[0] : otherwise;
     }
+
+    /// Number of values of a field of any type; 0 where it is not there.
+    std::uint64_t count(unsigned wanted) const { return find(wanted).count; }
 
     /// Characters of a field of text, at most so many; empty where there is none.
     std::string text(unsigned wanted, std::uint64_t most) const {

@@ -5,8 +5,11 @@
 #include <charconv>
 #include <climits>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "decode/probe.hpp"
 #include "gpuhist/image.hpp"
@@ -103,6 +106,35 @@ constexpr std::uint64_t ceiling(std::uint64_t value, std::uint64_t unit) {
     return value / unit + (value % unit != 0);
 }
 
+constexpr std::uint64_t longest_nodata = 64;
+
+/// Number that a text begins with, as GDAL reads it: a comma before any point is one, words for NaN and infinity are
+/// known, and whatever follows is not looked at. Nothing where the text begins with none, for which GDAL has 0.
+std::optional<double> number_of_gdal(std::string text) {
+    text.erase(0, std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::size_t separator = text.find_first_of(",.");
+    if (separator != text.npos) text[separator] = '.';
+    const bool negative = text.rfind('-', 0) == 0;
+    const std::string_view digits = std::string_view(text).substr(negative || text.rfind('+', 0) == 0 ? 1 : 0);
+    const auto begins = [&](std::string_view word) { return digits.substr(0, word.size()) == word; };
+    const double sign = negative ? -1 : 1;
+    if (begins("nan") || begins("1.#qnan") || begins("1.#snan") || begins("1.#ind"))
+        return std::numeric_limits<double>::quiet_NaN();
+    if (begins("inf") || begins("1.#inf")) return sign * std::numeric_limits<double>::infinity();
+    const bool hexadecimal = begins("0x");
+    double value = 0;
+    const char* const begin = digits.data() + (hexadecimal ? 2 : 0);
+    const auto [end, status] = std::from_chars(begin, digits.data() + digits.size(), value,
+                                               hexadecimal ? std::chars_format::hex : std::chars_format::general);
+    if (status == std::errc::invalid_argument || begin[0] == '-') return std::nullopt;
+    if (status == std::errc::result_out_of_range) {  // which end of the range it passes, the exponent says
+        const std::string_view passed(begin, static_cast<std::size_t>(end - begin));
+        return passed.find("e-") == passed.npos ? sign * std::numeric_limits<double>::infinity() : 0;
+    }
+    return sign * value;
+}
+
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 /// The most bytes that a byte of a compression becomes.
@@ -133,8 +165,8 @@ std::uint64_t expansion(std::uint64_t number, std::uint64_t row_bytes) {
 
 }  // namespace
 
-TiffLayout::TiffLayout(const Bytes& file, std::uint64_t place, bool with_pieces)
-    : directory(file, place), file_bytes_(file.size()) {
+TiffLayout::TiffLayout(const Bytes& file, const PagePlace& page, Part part)
+    : directory(file, page.directory), file_bytes_(file.size()) {
     if (!directory.complete()) {
         truncated = "the TIFF ends before its directory";
         return;
@@ -151,9 +183,16 @@ TiffLayout::TiffLayout(const Bytes& file, std::uint64_t place, bool with_pieces)
         }
     compression = directory.value(tag::compression, compression::none);
     read_samples();
-    if (unsupported.empty()) read_type();
+    if (unsupported.empty()) read_type(part);
     if (unsupported.empty()) read_compression();
-    if (with_pieces && unsupported.empty() && damaged.empty()) read_pieces(file);
+    for (const unsigned number : {tag::image_depth, tag::tile_depth})
+        if (const std::uint64_t planes = directory.value(number, 1); planes > 1)
+            unsupported = "a volume of " + std::to_string(planes) +
+                          " planes behind one directory (ImageDepth, TileDepth) is not supported";
+    if (page.plane > 0) before_ = saturating_product(page.plane, plane_bytes());
+    if (part == Part::header || !unsupported.empty() || !damaged.empty()) return;
+    read_pieces(file);
+    if (part == Part::mask) leave_raw();
 }
 
 void TiffLayout::read_samples() {
@@ -209,17 +248,33 @@ void TiffLayout::read_samples() {
     if (depth == Depth::u16) white = static_cast<double>((1U << bits) - 1);
 }
 
-void TiffLayout::read_type() {
+void TiffLayout::read_type(Part part) {
+    if (part == Part::mask) {
+        if (samples != 1 || depth != Depth::u8 || photometric > photometric_mask)
+            unsupported = "a mask of other than one whole number of up to 8 bits per pixel is not supported";
+        zero_is_white = false;
+        return;
+    }
     const std::uint64_t extra = directory.value(tag::extra_samples, 0);
-    const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
     const auto alpha_of = [](std::uint64_t kind) {
         if (kind == extra_premultiplied) return Alpha::premultiplied;
         return kind == extra_straight || kind == extra_straight_of_corel ? Alpha::straight : Alpha::none;
     };
-    const auto any_alpha = [&] {
-        for (std::uint64_t i = 0; i < std::min(kinds.count(), samples); ++i)
-            if (alpha_of(kinds[i]) != Alpha::none) return true;
-        return false;
+    // Alpha beside bands is a band that is called so.
+    const auto name_bands = [&](std::uint64_t colors) {
+        const TiffDirectory::Values kinds = directory.values(tag::extra_samples);
+        const std::uint64_t before = samples - std::min(samples, kinds.count());
+        for (std::uint64_t i = 0; i < samples; ++i) {
+            const Alpha kind = i >= std::max(before, colors) ? alpha_of(kinds[i - before]) : Alpha::none;
+            const bool first = kind != Alpha::none && alpha == Alpha::none;
+            if (first) alpha = kind;
+            const std::uint64_t others = i - (alpha != Alpha::none ? 1 : 0);
+            bands.push_back(first         ? "alpha"
+                            : colors == 0 ? "c" + std::to_string(i)
+                            : i < colors  ? "color"
+                                          : "extra" + std::to_string(others - colors + 1));
+        }
+        if (alpha == Alpha::none) bands.clear();
     };
     const auto counted = [&] { return std::to_string(samples) + " samples per pixel"; };
     channels = samples;
@@ -233,7 +288,7 @@ void TiffLayout::read_type() {
                 channels = 4;
             } else if (samples > 1) {
                 meaning = Samples::bands;
-                if (any_alpha()) unsupported = "bands beside alpha are not supported";
+                name_bands(0);
                 if (zero_is_white) unsupported = "several bands whose zero is white are not supported";
             }
             if (zero_is_white && traits_of(depth).floating)
@@ -245,7 +300,7 @@ void TiffLayout::read_type() {
                 meaning = alpha == Alpha::none ? Samples::color_bands : Samples::color;
             } else if (samples > 4) {
                 meaning = Samples::color_bands;
-                if (any_alpha()) unsupported = "colors and bands beside alpha are not supported";
+                name_bands(3);
             } else if (samples != 3) {
                 damaged = "the TIFF has RGB of " + counted();
             }
@@ -307,14 +362,35 @@ void TiffLayout::read_type() {
     }
 }
 
-std::optional<double> TiffLayout::nodata() const {
-    std::string number = directory.text(tag::gdal_nodata, 64);
-    number.erase(std::remove_if(number.begin(), number.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
-                 number.end());
-    double value = 0;
-    const auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (number.empty() || status != std::errc() || end != number.data() + number.size()) return std::nullopt;
-    return value;
+std::optional<double> TiffLayout::stored_nodata() const {
+    return number_of_gdal(directory.text(tag::gdal_nodata, longest_nodata));
+}
+
+std::optional<double> TiffLayout::nodata(std::string& problem) const {
+    const std::string text = directory.text(tag::gdal_nodata, longest_nodata);
+    if (text.empty()) return std::nullopt;
+    const auto value = number_of_gdal(text);
+    if (!value)
+        problem = "the value that its nodata tag names is no number";
+    else if (palette)
+        problem = "its nodata tag names an index of its palette, and colors are measured";
+    else if (finish != Finish::none)
+        problem = "its nodata tag names a stored sample, and colors are measured";
+    if (!problem.empty()) return std::nullopt;
+    if (raw || traits_of(depth).floating) return value;
+    const double most = static_cast<double>((std::uint64_t{1} << bits) - 1);
+    double measured = *value;
+    if (bits < 8) {  // fractions stay fractions, which no sample is
+        if (!(measured >= 0 && measured <= most && measured == std::floor(measured))) return value;
+        measured = std::floor((2 * 255 * measured + most) / (2 * most));
+    }
+    return zero_is_white ? white + traits_of(depth).lowest - measured : measured;
+}
+
+std::uint64_t TiffLayout::plane_bytes() const {
+    return saturating_product(
+        saturating_product(ceiling(saturating_product(width * (planar ? 1 : samples), bits), 8), height),
+        planar ? samples : 1);
 }
 
 std::vector<float> TiffLayout::ycbcr_coefficients() const {
@@ -435,13 +511,26 @@ void TiffLayout::read_pieces(const Bytes& file) {
     constexpr std::uint64_t part_bytes = std::uint64_t{1} << 22;
     if (compression == compression::none && !tiled && chroma_across * chroma_down == 1)
         part_rows_ = std::max<std::uint64_t>(1, part_bytes / first.row_bytes);
-    std::uint64_t held = 0;
+    constexpr std::uint64_t most_left_out = std::uint64_t{1} << 26;  // of a strip or tile: it costs no bytes
+    std::uint64_t held = 0, present = 0;
+    bool sparse = false;
+    bool looked = compression != compression::jpeg;
     for (std::uint64_t i = 0; i < count; ++i) {
         const TiffPiece here = piece(i);
-        if (here.offset == 0 || (here.length == 0 && here.offset < file.size())) {
-            unsupported = "a sparse TIFF is not supported: its " + name_of(i) + " has no bytes";
-            return;
+        if (here.sparse) {
+            if (finish != Finish::none) {
+                unsupported = "a sparse TIFF of such samples is not supported: its " + name_of(i) + " has no bytes";
+                return;
+            }
+            sparse = true;
+            if (here.bytes > most_left_out)
+                too_large = cannot_hold("the TIFF's " + name_of(i) + ", which is left out,", width, height);
+            continue;
         }
+        present = here.bytes > unlimited - present ? unlimited : present + here.bytes;
+        if (damaged.empty() && here.length == 0 && here.offset < file.size())
+            damaged = "the TIFF's " + name_of(i) + " has no bytes";
+        if (!std::exchange(looked, true)) read_jpeg(file, here);
         const std::uint64_t most = part_rows_ > 0 ? part_rows_ * here.row_bytes : here.length;
         longest = std::max(longest, std::min<std::uint64_t>({most, here.length, file.size()}));
         held = here.length > unlimited - held ? unlimited : held + here.length;
@@ -450,8 +539,25 @@ void TiffLayout::read_pieces(const Bytes& file) {
     }
     // A file that was cut may hold a small part of what its strips claim.
     held = std::min(held, saturating_product(1024, file.size()));
-    if (total > saturating_product(held, expansion(compression, first.row_bytes)))
+    if ((sparse ? present : total) > saturating_product(held, expansion(compression, first.row_bytes)))
         too_large = cannot_hold("the TIFF's " + std::to_string(held) + " bytes of strips or tiles", width, height);
+}
+
+void TiffLayout::read_jpeg(const Bytes& file, const TiffPiece& piece) {
+    constexpr std::uint64_t first_frame = 0xC0, last_frame = 0xCF, tables = 0xC4, reserved = 0xC8, conditions = 0xCC;
+    constexpr std::uint64_t most_segments = 64;
+    std::uint64_t at = piece.offset + 2;
+    for (std::uint64_t i = 0; i < most_segments; ++i) {
+        const std::uint64_t marker = file.number(at, 2, Endian::big).value_or(0), kind = marker & 0xFF;
+        if (marker < 0xFF00) return;
+        if (kind >= first_frame && kind <= last_frame && kind != tables && kind != reserved && kind != conditions) {
+            if (kind % 4 == 3 || kind % 8 >= 5)
+                unsupported =
+                    std::string(kind % 4 == 3 ? "lossless" : "hierarchical") + " JPEG in a TIFF is not supported";
+            return;
+        }
+        at += 2 + file.number(at + 2, 2, Endian::big).value_or(0);
+    }
 }
 
 TiffPiece TiffLayout::piece(std::uint64_t index) const {
@@ -474,11 +580,14 @@ TiffPiece TiffLayout::piece(std::uint64_t index) const {
     piece.most_bytes = down > 1 ? saturating_product(piece.row_bytes, ceiling(piece_height, chroma_down)) : piece.bytes;
 
     piece.offset = offsets[index];
+    piece.sparse = piece.offset == 0 && index < lengths.count() && lengths[index] == 0;
+    if (piece.offset != 0) piece.offset += std::min(before_, unlimited - piece.offset);
     const std::uint64_t rest = file_bytes_ - std::min(file_bytes_, piece.offset);
     // Some writers leave the lengths out, or, of the only strip, at 0; or round them up where nothing is compressed.
     const bool untold = lengths.count() == 0 || (lengths[index] == 0 && across * down == 1);
-    piece.length = untold ? rest : lengths[index];
-    if (compression == compression::none) piece.length = untold ? piece.bytes : std::min(piece.length, piece.bytes);
+    piece.length = piece.offset == 0 ? 0 : untold ? rest : lengths[index];
+    if (compression == compression::none && piece.offset != 0)
+        piece.length = untold ? piece.bytes : std::min(piece.length, piece.bytes);
     return piece;
 }
 
@@ -497,36 +606,120 @@ std::string TiffLayout::name_of(std::uint64_t index) const {
     return (tiled ? "tile " : "strip ") + std::to_string(index + 1) + " of " + std::to_string(pieces());
 }
 
-std::vector<std::uint64_t> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind) {
-    std::vector<std::uint64_t> pages;
+namespace {
+
+/// Images that the only directory of a file says there are, one after the other; 1 where it says nothing of the kind.
+std::uint64_t claimed_planes(const TiffDirectory& directory) {
+    constexpr std::uint64_t most_text = 4096;
+    if (directory.value(tag::compression, compression::none) != compression::none ||
+        directory.count(tag::tile_offsets) > 0)
+        return 1;
+    if (const std::uint64_t planes = directory.count(tag::planes_of_metamorph); planes > 1) return planes;
+    const std::string text = directory.text(tag::image_description, most_text);
+    const auto number_after = [&](std::string_view word, std::size_t from) {
+        std::uint64_t number = 0;
+        const std::size_t at = text.find(word, from);
+        if (at != text.npos) std::from_chars(text.data() + at + word.size(), text.data() + text.size(), number);
+        return number;
+    };
+    if (text.rfind("ImageJ=", 0) == 0) return std::max<std::uint64_t>(1, number_after("\nimages=", 0));
+    constexpr std::string_view shape = "{\"shape\": [";
+    if (text.rfind(shape, 0) != 0 || text.find("\"truncated\": true") == text.npos) return 1;
+    std::uint64_t values = 1;
+    for (std::size_t at = shape.size() - 1; at < text.size() && text[at] != ']'; at = text.find_first_of(",]", at + 1))
+        values = saturating_product(values, number_after("", text.find_first_of("0123456789]", at)));
+    const std::uint64_t of_one =
+        saturating_product(saturating_product(directory.width(), directory.height()), directory.value(tag::samples, 1));
+    return of_one == 0 ? 1 : std::max<std::uint64_t>(1, values / of_one);
+}
+
+/// Adds the planes of a stack to the first of them. A text that says more than lies behind the first one is an old one.
+void add_planes(const Bytes& file, std::vector<PagePlace>& pages, std::string& rest, IoError::Kind& kind) {
+    const PagePlace first = pages.front();
+    const std::uint64_t claimed = claimed_planes(TiffDirectory(file, first.directory));
+    if (claimed == 1) return;
+    const TiffLayout layout(file, first, TiffLayout::Part::header);
+    const std::uint64_t bytes = layout.plane_bytes();
+    const TiffDirectory::Values offsets = layout.directory.values(tag::strip_offsets);
+    const TiffDirectory::Values lengths = layout.directory.values(tag::strip_lengths);
+    for (std::uint64_t i = 1; i < offsets.count(); ++i)
+        if (offsets[i] != offsets[i - 1] + lengths[i - 1]) return;
+    if (bytes == 0 || offsets.count() == 0 || offsets[0] == 0 || offsets[0] > file.size()) return;
+    // Of tiny planes there are no more than would have a directory each.
+    const std::uint64_t most = std::max<std::uint64_t>(1 << 16, file.size() / 64);
+    const std::uint64_t whole = (file.size() - offsets[0]) / bytes, there = std::min({claimed, whole, most});
+    if (there < 2) return;
+    for (std::uint64_t plane = 0; plane < there; ++plane) {
+        if (plane > 0) pages.push_back(first);
+        pages[plane].plane = plane;
+        pages[plane].planes = there;
+    }
+    if (there == claimed) return;
+    kind = there == whole ? IoError::Kind::truncated : IoError::Kind::damaged;
+    rest = (there == whole ? "the TIFF ends before image "
+                           : "the TIFF has too many tiny images: nothing looks for image ") +
+           std::to_string(there + 1) + " of the " + std::to_string(claimed) + " behind its directory";
+}
+
+}  // namespace
+
+std::vector<PagePlace> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind) {
+    std::vector<PagePlace> pages;
+    struct Sides {
+        std::uint64_t width, height;
+        bool operator==(const Sides&) const = default;
+    };
+    std::vector<Sides> sides;  // of the pages
+    const auto sides_of = [](const TiffDirectory& one) { return Sides{one.width(), one.height()}; };
     std::unordered_set<std::uint64_t> seen;
     std::uint64_t first = 0, fields = 0;
+    bool chained = false;  // a directory of the chain is a page
+    const auto add = [&](const TiffDirectory& one) {
+        pages.push_back({one.place()});
+        sides.push_back(sides_of(one));
+    };
+    // Pictures among the SubIFDs of a thumbnail, which is one of them made smaller whether it says so or not.
+    const auto add_pictures = [&](const TiffDirectory& thumbnail) {
+        const TiffDirectory::Values below = thumbnail.values(tag::sub_directories);
+        const std::size_t before = pages.size();
+        const std::uint64_t pixels = saturating_product(thumbnail.width(), thumbnail.height());
+        for (std::uint64_t i = 0; i < below.count() && fields <= file.size() / 6; ++i) {
+            if (below[i] == 0) continue;
+            const TiffDirectory one(file, below[i]);
+            fields += one.fields() + 1;
+            const bool larger = saturating_product(one.width(), one.height()) > pixels;
+            if (one.complete() ? one.is_picture() && larger : thumbnail.is_reduced()) add(one);
+        }
+        return pages.size() > before;
+    };
     TiffDirectory directory(file);
     for (; directory.complete(); directory = directory.next()) {
-        fields += directory.fields() + 1;  // of which directories that do not overlap have no more than the file holds
+        fields += directory.fields() + 1;  // directories that do not overlap have no more than the file holds
         if (!seen.insert(directory.place()).second || fields > file.size() / 6) {
             rest = "the TIFF's directories form a loop, or overlap";
             kind = IoError::Kind::damaged;
             break;
         }
         if (first == 0) first = directory.place();
-        if (directory.is_page()) pages.push_back(directory.place());
+        if (directory.is_mask()) {
+            for (std::size_t i = pages.size(); i-- > 0 && !directory.is_reduced();) {
+                if (!(sides[i] == sides_of(directory))) continue;
+                if (pages[i].mask == 0) pages[i].mask = directory.place();
+                break;
+            }
+        } else if (chained ? directory.is_page() : !add_pictures(directory) && directory.is_page()) {
+            add(directory);
+            chained = true;
+        }
         file.let_go();
     }
     if (!directory.complete() && directory.place() != 0) {
         rest = "the TIFF ends before its directory " + std::to_string(seen.size() + 1);
         kind = IoError::Kind::truncated;
     }
-    if (pages.empty() && first != 0) pages.push_back(first);
+    if (pages.empty() && first != 0) pages.push_back({first});
+    if (pages.size() == 1 && rest.empty()) add_planes(file, pages, rest, kind);
     return pages;
-}
-
-std::uint64_t tiff_first_page(const Bytes& file) {
-    TiffDirectory directory(file);
-    if (!directory.complete() || directory.is_page()) return directory.place();
-    std::string rest;
-    IoError::Kind kind{};
-    return tiff_pages(file, rest, kind).front();
 }
 
 }  // namespace gpuhist::io

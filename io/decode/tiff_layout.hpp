@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decode/bytes.hpp"
+#include "decode/probe.hpp"
 #include "decode/tiff_directory.hpp"
 #include "gpuhist/error.hpp"
 #include "gpuhist/image.hpp"
@@ -43,12 +44,17 @@ struct TiffPiece {
     std::uint64_t offset, length;    ///< its bytes, which may pass the end of the file
     std::uint64_t row_bytes, bytes;  ///< decoded: a row, and all rows that it must hold
     std::uint64_t most_bytes;        ///< decoded: that it may hold
+    bool sparse;                     ///< it is left out of the file
 };
 
-/// Image of the directory at a place. The four texts are empty where all is well.
+/// Image of a page, or of the mask of one. The four texts are empty where all is well.
 struct TiffLayout {
-    /// `with_pieces`: strips and tiles are looked at, of which there may be many.
-    TiffLayout(const Bytes& file, std::uint64_t place, bool with_pieces = true);
+    enum class Part : std::uint8_t {
+        header,  ///< without strips and tiles, of which there may be many
+        image,
+        mask  ///< one sample per pixel, left as it is stored
+    };
+    TiffLayout(const Bytes& file, const PagePlace& page, Part part = Part::image);
 
     /// Work on the stored samples once they are in the matrix.
     enum class Finish : std::uint8_t { none, cmyk, ycbcr, log_luv };
@@ -64,6 +70,7 @@ struct TiffLayout {
     Depth depth = Depth::u8;
     Samples meaning = Samples::color;
     Alpha alpha = Alpha::none;
+    std::vector<std::string> bands;  ///< names by place, where one of them is alpha
     Finish finish = Finish::none;
     double white = 255;
     std::uint64_t channels = 1;  ///< of the matrix that samples go to
@@ -113,8 +120,12 @@ struct TiffLayout {
         return colormap[channel * (std::uint64_t{1} << bits) + index] >> palette_shift;
     }
 
-    /// Value that GDAL says stands for no data.
-    std::optional<double> nodata() const;
+    /// Value that GDAL's tag says stands for no data, among the samples as they are measured. Where the tag is of no
+    /// use, `problem` says why.
+    std::optional<double> nodata(std::string& problem) const;
+    std::optional<double> stored_nodata() const;
+    /// Bytes of an image as it is stored, where nothing is compressed.
+    std::uint64_t plane_bytes() const;
 
     TiffDirectory::Values offsets, lengths, colormap;
     std::uint64_t piece_width = 0, piece_height = 0, across = 1, down = 1;
@@ -122,20 +133,22 @@ struct TiffLayout {
 
   private:
     void read_samples();
-    void read_type();
+    void read_type(Part part);
     void read_compression();
     void read_pieces(const Bytes& file);
     void read_palette();
     TiffPiece part(const TiffPiece& strip, std::uint64_t first, std::uint64_t rows) const;
+    void read_jpeg(const Bytes& file, const TiffPiece& piece);
 
     std::uint64_t file_bytes_ = 0;
+    std::uint64_t before_ = 0;     ///< bytes of the planes before this one
     std::uint64_t part_rows_ = 0;  ///< of strips that are not compressed, whose rows are read without those before them
 };
 
-/// Places of the directories that are pages: without overviews, thumbnails and masks. Where no directory is one, the
-/// first is. `rest` says why there may be more.
-std::vector<std::uint64_t> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind);
-/// Place of the first of these; 0 where there is no directory.
-std::uint64_t tiff_first_page(const Bytes& file);
+/// Pages: the directories of the chain without overviews, thumbnails and masks; in the place of a thumbnail that comes
+/// before them the pictures among its SubIFDs. Where no directory is one, the first is. A mask belongs to the page
+/// before it that has its sides. A stack behind the only page's directory has a page per plane. `rest` says why there
+/// may be more.
+std::vector<PagePlace> tiff_pages(const Bytes& file, std::string& rest, IoError::Kind& kind);
 
 }  // namespace gpuhist::io

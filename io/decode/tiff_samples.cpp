@@ -3,10 +3,12 @@
 #include <tiffio.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 
 #include "decode/cmyk.hpp"
+#include "gpuhist/io/opencv.hpp"
 
 namespace gpuhist::io {
 namespace {
@@ -128,6 +130,30 @@ void TiffSamples::put_chroma(const TiffPiece& piece, const unsigned char* from) 
             to[2] = unit[block - 1];
         }
     }
+}
+
+void fill_sparse(const TiffLayout& layout, const TiffPiece& piece, unsigned char* to) {
+    const double value = layout.stored_nodata().value_or(0);
+    const auto fill = [&](const void* sample, std::size_t bytes) {
+        for (std::uint64_t at = 0; at < piece.bytes; at += bytes) std::memcpy(to + at, sample, bytes);
+    };
+    if (traits_of(layout.depth).floating) {
+        cv::Mat sample;
+        cv::Mat(1, 1, CV_64F, cv::Scalar(value)).convertTo(sample, opencv_depth(layout.depth));
+        return fill(sample.data, sample.elemSize());
+    }
+    // As GDAL converts it: to the nearest value of the type.
+    const std::uint64_t bits = layout.bits;
+    const bool has_sign = traits_of(layout.depth).lowest < 0;
+    const double highest = std::ldexp(1.0, static_cast<int>(bits) - (has_sign ? 1 : 0)) - 1;
+    const double nearest = std::isnan(value) ? 0 : std::round(std::clamp(value, has_sign ? -highest - 1 : 0, highest));
+    const auto stored = static_cast<std::uint64_t>(static_cast<std::int64_t>(nearest));
+    if (bits % 8 == 0) return fill(&stored, bits / 8);
+    std::memset(to, 0, piece.bytes);
+    for (unsigned char* row = to; row < to + piece.bytes; row += piece.row_bytes)
+        for (std::uint64_t bit = 0; bit < piece.row_bytes * 8 / bits * bits; ++bit)
+            if ((stored >> (bits - 1 - bit % bits) & 1) != 0)
+                row[bit / 8] |= static_cast<unsigned char>(0x80 >> bit % 8);
 }
 
 void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels) {

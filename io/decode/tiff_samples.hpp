@@ -33,6 +33,10 @@ class TiffSamples {
     std::vector<std::uint8_t> expanded_;  ///< of samples under 8 bits: what they stand for
 };
 
+/// Fills a strip or tile that the file leaves out, as if it had been decoded: with the value that GDAL says stands for
+/// no data, or 0.
+void fill_sparse(const TiffLayout& layout, const TiffPiece& piece, unsigned char* to);
+
 /// What Finish asks for: YCbCr becomes colors as libtiff converts them, in place; LogLuv as `cv::imread` does.
 void finish_ycbcr(const TiffLayout& layout, cv::Mat& pixels);
 void finish_log_luv(cv::Mat& pixels);

@@ -117,6 +117,20 @@ TEST_F(Distrust, AReplacedInputIsNotTakenForTheOneMeasured) {
     }
 }
 
+TEST_F(Distrust, AChangedMaskBesideAnInputIsAChangedInput) {
+    make_tree("dir", 600);
+    save_gray("dir/0.tif");
+    save_gray("mask.tif");
+    fs::copy_file(at("mask.tif"), at("dir/0.tif.msk"));
+    const Names words{"dir", "-q", "--write", "stats", "-o", "out"};
+    interrupt(words, "out/stats.csv.partial");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    fs::remove(at("dir/0.tif.msk"));
+    const Outcome other = run(resumed(words));
+    EXPECT_EQ(other.code, usage_error);
+    EXPECT_TRUE(contains(other.err, "than when it was measured")) << other.err;
+}
+
 TEST_F(Distrust, ALogKeepsTheLinesOfOthers) {
     make_tree("dir", 600);
     for (const char* format : {"csv", "json"}) {

@@ -65,6 +65,105 @@ TEST_F(Regions, AMaskSaysWhichPixelsCount) {
     EXPECT_EQ(std::stoi(row.at("masked")) + std::stoi(row.at("valid")), 1200);
 }
 
+TEST_F(Regions, ATiffsOwnMaskCountsWholeAndInStrips) {
+    const cv::Mat image = noise(400, 300, CV_16UC1);
+    cv::Mat own(300, 400, CV_8UC1), given(300, 400, CV_8UC1), both;
+    cv::randu(own, 0, 2);
+    cv::randu(given, 0, 3);
+    cv::bitwise_and(own != 0, given != 0, both);
+    save("given.png", given);
+    for (const char* where : {"inside", "beside"})
+        for (const int tile : {0, 64})
+            for (const bool both_tiled : {false, true}) {
+                SCOPED_TRACE(testing::Message() << where << ' ' << tile << both_tiled);
+                const bool inside = std::string(where) == "inside";
+                tiff_files::Memory memory;
+                TIFF* tiff = tiff_files::open(memory, "w");
+                tiff_files::Spec spec;
+                spec.tile_width = spec.tile_height = both_tiled ? tile : 0;
+                tiff_files::write_page(tiff, image, spec);
+                TIFFWriteDirectory(tiff);
+                spec.bits = 1;
+                spec.tile_width = spec.tile_height = tile;
+                spec.compression = COMPRESSION_ADOBE_DEFLATE;
+                if (inside) {
+                    spec.fields = [](TIFF* fields) { TIFFSetField(fields, TIFFTAG_SUBFILETYPE, FILETYPE_MASK); };
+                    tiff_files::write_page(tiff, own, spec);
+                    TIFFWriteDirectory(tiff);
+                }
+                TIFFClose(tiff);
+                write_text(at("image.tif"), {memory.bytes.begin(), memory.bytes.end()});
+                fs::remove(at("image.tif.msk"));
+                const auto mask = tiff_files::write(own, spec);
+                if (!inside) write_text(at("image.tif.msk"), {mask.begin(), mask.end()});
+                for (const char* bytes : {"1G", "1K"}) {  // whole, and in strips
+                    expect_values(rows_of({"image.tif", "--memory", bytes})["gray"], values_where(image, own));
+                    for (const char* file : {"given.png", "given.tif"}) {
+                        const auto other = tiff_files::write(given, {});
+                        write_text(at("given.tif"), {other.begin(), other.end()});
+                        expect_values(rows_of({"image.tif", "--mask", file, "--memory", bytes})["gray"],
+                                      values_where(image, both));
+                    }
+                }
+            }
+    write_text(at("image.tif.msk"), "no mask");
+    const Outcome outcome = run({"image.tif", "--write", "none"});
+    EXPECT_EQ(outcome.code, inputs_failed);
+    EXPECT_TRUE(contains(outcome.err, "image.tif: its mask image.tif.msk: not a TIFF")) << outcome.err;
+}
+
+TEST_F(Regions, MasksBesideStripsTakeNoMoreMemoryThanStrips) {
+    const int side = 6000;
+    cv::Mat image(side, side, CV_8UC1);
+    cv::randu(image, 0, 256);
+    tiff_files::Spec spec;
+    spec.tile_width = spec.tile_height = 256;
+    spec.compression = COMPRESSION_ADOBE_DEFLATE;
+    tiff_files::Memory memory;
+    TIFF* tiff = tiff_files::open(memory, "w");
+    tiff_files::write_page(tiff, image, spec);
+    TIFFWriteDirectory(tiff);
+    TIFFClose(tiff);
+    write_text(at("plain.tif"), {memory.bytes.begin(), memory.bytes.end()});
+    const cv::Mat mask = image > 99;
+    const auto given = tiff_files::write(mask, spec);
+    write_text(at("given.tif"), {given.begin(), given.end()});
+    save("given.png", mask);
+    write_text(at("masked.tif"), {memory.bytes.begin(), memory.bytes.end()});
+    write_text(at("masked.tif.msk"), {given.begin(), given.end()});
+    const auto memory_of = [&](Names words) {
+        words.insert(words.end(), {"-q", "--write", "none", "--engine", "cpu", "--memory", "16M", "--threads", "2"});
+        const Outcome outcome = run(words);
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        return outcome.most_memory;
+    };
+    const auto plain = memory_of({"plain.tif"});
+    for (const Names& words : {Names{"masked.tif"},
+                               {"plain.tif", "--mask", "given.tif"},
+                               {"plain.tif", "--mask", "given.png"},
+                               {"masked.tif", "--mask", "given.png"}})
+        EXPECT_LT(memory_of(words), plain + (20 << 20)) << words.back();  // of 36 MB that the mask has
+}
+
+TEST_F(Regions, ATagThatNoSampleIsGetsANote) {
+    for (const auto& [text, note] :
+         {std::pair<std::string, std::string>{"3.5", "its nodata tag says 3.5, which is no value of u8 samples"},
+          {"-9999", "its nodata tag says -9999, which is no value of u8 samples"},
+          {"none", "the value that its nodata tag names is no number"},
+          {"4 5 6", ""}}) {
+        tiff_files::Spec spec;
+        spec.fields = [&, words = text](TIFF* fields) { tiff_files::set_nodata(fields, words); };
+        const auto file = tiff_files::write(cv::Mat(4, 5, CV_8UC1, cv::Scalar(4)), spec);
+        write_text(at("tag.tif"), {file.begin(), file.end()});
+        const Outcome outcome = run({"tag.tif", "--nodata", "tag", "--write", "stats", "-o", "out", "--force"});
+        EXPECT_EQ(outcome.code, all_done) << outcome.err;
+        if (!note.empty()) {
+            EXPECT_TRUE(contains(outcome.err, "gpuhist: tag.tif: " + note + ": no sample is it")) << outcome.err;
+        }
+        EXPECT_EQ(table(read_text(at("out/stats.csv")))[0].at("nodata"), note.empty() ? "20" : "0") << text;
+    }
+}
+
 TEST_F(Regions, MasksOfADirectoryHaveTheNamesOfTheImages) {
     cv::Mat mask(30, 40, CV_8UC1, cv::Scalar(0));
     mask.rowRange(0, 10) = 255;

@@ -51,7 +51,7 @@ def stacks(cases):
     add(cases, 'tiff_stack_subifds_and_types.tif', written(mixed), [color(rgb), truths[0], gray(floats[..., None])])
     pyramids = []
     for a in deep[:3]:
-        pyramids += [(a, {'subfiletype': 2}), (a[::2, ::2], {'subfiletype': 3}), (a > 9, {'subfiletype': 4, 'photometric': 'mask'}), (a[::4, ::4], overview)]
+        pyramids += [(a, {'subfiletype': 2}), (a[::2, ::2], {'subfiletype': 3}), (a >= 0, {'subfiletype': 4, 'photometric': 'mask'}), (a[::4, ::4], overview)]
     add(cases, 'tiff_stack_pyramids_and_masks.tif', written(pyramids, bigtiff=True), truths[:3])
     add(cases, 'tiff_stack_thumbnail_first.tif', written([(deep[1][:4, :4], overview), (deep[0], {}), (deep[2], {})]), [truths[0], truths[2]])
     add(cases, 'tiff_stack_imagej.tif', imagej(np.stack([a[:20] for a in deep])), [gray(a[:20, :, None]) for a in deep])

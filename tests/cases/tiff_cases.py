@@ -124,8 +124,12 @@ def later(cases):
         cases.add(f'tiff_bands6_u{bits}.tif', tiff(a, t.BLACK_IS_ZERO, extra=extra, planar=planar), bands(a))
         cases.add(f'tiff_rgb_and_3_u{bits}.tif', tiff(a, t.RGB, extra=extra[2:], planar=planar), color_bands(a))
     a = samples(5)
-    names = ['red', 'green', 'blue', 'alpha', 'c4']
-    cases.add('tiff_rgb_alpha_and_1.tif', tiff(a, extra=[UNASSOCIATED, UNSPECIFIED]), kit.named(a, names))
+    truth = kit.named(a, ['red', 'green', 'blue', 'alpha', 'extra1'])
+    truth['rows']['all'] = kit.row(a)  # alpha beside bands is one of them
+    cases.add('tiff_rgb_alpha_and_1.tif', tiff(a, extra=[UNASSOCIATED, UNSPECIFIED]), truth, later=None)
+    truth = kit.named(a, ['c0', 'c1', 'c2', 'c3', 'alpha'])
+    truth['rows']['all'] = kit.row(a)
+    cases.add('tiff_bands_and_alpha.tif', tiff(a, t.BLACK_IS_ZERO, extra=[UNSPECIFIED] * 3 + [UNASSOCIATED]), truth, later=None)
 
 
 def photometrics(cases):
@@ -415,12 +419,16 @@ def errors(cases):
                 variant('last_checksum', pieces[-1][:-1] + bytes([pieces[-1][-1] ^ 1]), at=len(pieces) - 1)
                 variant('not_deflate', b'\x11' * 200)
             # Offset and count of zero: a tile that GDAL leaves out.
-            offset_tag = 273 if where == 'strip' else 324
-            page = tifffile.TiffFile(io.BytesIO(tiff(a, compression=number, pieces=pieces, **layout))).pages[0]
-            offsets, counts = list(page.dataoffsets), list(page.databytecounts)
-            offsets[1] = counts[1] = 0
-            data = tiff(a, compression=number, pieces=pieces, tags=[(offset_tag, 'I', offsets), (offset_tag + 1 if where == 'tile' else 279, 'I', counts)], **layout)
-            refuse(f'tiff_bad_{name}_{where}_sparse.tif', data, refused('unsupported', 'damaged', 'truncated', says='sparse|no bytes|left out|empty|missing|not there'))
+            data = bytearray(tiff(a, compression=number, pieces=pieces, **layout))
+            tags = tifffile.TiffFile(io.BytesIO(data)).pages[0].tags
+            for field in ((273, 279) if where == 'strip' else (324, 325)):
+                size = 2 if tags[field].dtype == 3 else 4
+                at = tags[field].valueoffset + size
+                data[at:at + size] = bytes(size)
+            left_out = a.copy()
+            left_out[(slice(16, 32),) if where == 'strip' else (slice(16), slice(32, 64))] = 0
+            if name != 'jpeg':
+                cases.add(f'tiff_{name}_{where}_sparse.tif', bytes(data), color(left_out))
             whole = tiff(a, compression=number, pieces=pieces, **layout)
             refuse(f'tiff_bad_{name}_{where}_file_cut.tif', whole[:len(whole) * 7 // 10], refused('truncated', says='TIFF'))
     del strips

@@ -140,7 +140,12 @@ TEST_F(Tiff, WhatIsNotReadIsNamed) {
     EXPECT_SAYS(with(TIFFTAG_COMPRESSION, COMPRESSION_PACKBITS), "the predictor 2 and the compression PackBits");
     spec = {};
     spec.rows = 21;
-    EXPECT_SAYS(with(TIFFTAG_STRIPOFFSETS, 0), "a sparse TIFF is not supported: its strip 1 of 1 has no bytes");
+    EXPECT_SAYS(with(TIFFTAG_STRIPOFFSETS, 0), "the TIFF's 0 bytes of strips or tiles cannot hold");
+    spec.rows = 7;
+    EXPECT_SAYS(sparse(
+                    write(array, spec), [](std::uint32_t strip) { return strip != 1; }, false),
+                "damaged: the TIFF's strip 2 of 3 has no bytes");
+    spec.rows = 21;
     EXPECT_SAYS(with(TIFFTAG_ROWSPERSTRIP, 0), "damaged: the TIFF has no strips or tiles of any size");
     EXPECT_SAYS(with(TIFFTAG_ROWSPERSTRIP, 7), "damaged: the TIFF has 1 strips");
     EXPECT_SAYS(with(TIFFTAG_PLANARCONFIG, 3), "damaged: the TIFF has the planar configuration 3");
@@ -149,6 +154,40 @@ TEST_F(Tiff, WhatIsNotReadIsNamed) {
     EXPECT_SAYS(write(samples(9, 9, 4, 16), spec), "CMYK of 16 bits");
     spec.photometric = PHOTOMETRIC_PALETTE;
     EXPECT_SAYS(write(samples(9, 9, 1), spec), "damaged: the TIFF has a color map of 0 values, not 768");
+}
+
+TEST_F(Tiff, LosslessJpegIsNoDamage) {
+    Spec spec;
+    spec.compression = COMPRESSION_JPEG;
+    spec.rows = 16;
+    for (const bool tiled : {false, true}) {
+        if (tiled) spec.tile_width = spec.tile_height = 16;
+        for (const auto& [frame, name] : {std::pair(0xC3, "lossless"), {0xC7, "lossless"}, {0xC5, "hierarchical"}}) {
+            Bytes file = write(smooth(45, 70, 1), spec);
+            const std::uint32_t pieces = tiled ? 15 : 3;
+            for (std::uint32_t i = 0; i < pieces; ++i) {
+                const auto place = place_of(file, i);
+                for (std::size_t at = place.offset; at + 1 < place.offset + place.length; ++at)
+                    if (file[at] == 0xFF && file[at + 1] == 0xC0) file[at + 1] = static_cast<unsigned char>(frame);
+            }
+            try {
+                read(file);
+                FAIL() << frame;
+            } catch (const gpuhist::IoError& error) {
+                EXPECT_EQ(error.kind(), gpuhist::IoError::Kind::unsupported);
+                EXPECT_EQ(error.what(), std::string("some.file: ") + name + " JPEG in a TIFF is not supported");
+            }
+        }
+    }
+}
+
+TEST_F(Tiff, VolumesAreNoDamage) {
+    for (const int field : {TIFFTAG_IMAGEDEPTH, TIFFTAG_TILEDEPTH}) {
+        Spec spec;
+        spec.fields = [&](TIFF* tiff) { TIFFSetField(tiff, field, 3); };
+        EXPECT_SAYS(write(samples(20, 20, 1), spec),
+                    "some.file: a volume of 3 planes behind one directory (ImageDepth, TileDepth) is not supported");
+    }
 }
 
 TEST_F(Tiff, ClaimsBeyondTheFileAreRefused) {

@@ -139,6 +139,114 @@ TEST_F(Pages, TheFirstIsNoThumbnail) {
     EXPECT_EQ(probe_pages(alone, "x")->pages.size(), 1U);
 }
 
+/// File of a first directory with SubIFDs. `kinds`: of the directory, and of those below it.
+Bytes write_below(const cv::Mat& first, int kind, const std::vector<std::pair<cv::Mat, int>>& below,
+                  const std::string& mode) {
+    tiff_files::Memory memory;
+    TIFF* tiff = tiff_files::open(memory, mode);
+    const auto add = [&](const cv::Mat& array, int of, std::size_t sub_directories) {
+        Spec spec;
+        spec.fields = [&](TIFF* fields) {
+            if (of) TIFFSetField(fields, TIFFTAG_SUBFILETYPE, of);
+            std::vector<toff_t> places(sub_directories, 0);
+            if (sub_directories) TIFFSetField(fields, TIFFTAG_SUBIFD, static_cast<int>(sub_directories), places.data());
+        };
+        tiff_files::write_page(tiff, array, spec);
+        TIFFWriteDirectory(tiff);
+    };
+    add(first, kind, below.size());
+    for (const auto& [array, of] : below) add(array, of, 0);
+    TIFFClose(tiff);
+    return memory.bytes;
+}
+
+TEST_F(Pages, APictureBelowAThumbnailIsThePage) {
+    const cv::Mat thumbnail = samples(8, 6, 3), preview = samples(20, 15, 3), picture = samples(64, 48, 1, 16),
+                  another = samples(60, 50, 3);
+    for (const char* mode : {"wl", "wb", "wl8", "wb8"})
+        for (const int kind : {FILETYPE_REDUCEDIMAGE, 0}) {
+            SCOPED_TRACE(testing::Message() << mode << ' ' << kind);
+            const Bytes file =
+                write_below(thumbnail, kind, {{preview, FILETYPE_REDUCEDIMAGE}, {picture, 0}, {another, 0}}, mode);
+            EXPECT_EQ(decode_image(file, "x").pages, 2U);
+            EXPECT_TRUE(equal(decode_image(file, "x").pixels, picture));
+            EXPECT_TRUE(equal(page_of(file, 1).pixels, picture));
+            EXPECT_TRUE(equal(page_of(file, 2).pixels, bgr(another)));
+            EXPECT_EQ(probe_pages(file, "x")->pages[0].width, 48U);
+        }
+    // Smaller ones are a pyramid's; previews are no picture.
+    EXPECT_TRUE(equal(decode_image(write_below(picture, 0, {{preview, 0}, {thumbnail, 0}}, "w"), "x").pixels, picture));
+    EXPECT_TRUE(
+        equal(decode_image(write_below(thumbnail, FILETYPE_REDUCEDIMAGE, {{preview, FILETYPE_REDUCEDIMAGE}}, "w"), "x")
+                  .pixels,
+              bgr(thumbnail)));
+    // The picture's directory is not there.
+    Bytes cut = write_below(thumbnail, FILETYPE_REDUCEDIMAGE, {{picture, 0}}, "wl");
+    const auto place = static_cast<std::ptrdiff_t>(probe_pages(cut, "x")->pages[0].place);
+    cut.resize(static_cast<std::size_t>(place) + 1);
+    EXPECT_EQ(failure(cut, 1), "x#1: truncated: the TIFF ends before its directory");
+}
+
+TEST_F(Pages, AStackBehindOneDirectoryHasOnePerPlane) {
+    std::vector<cv::Mat> planes;
+    for (int i = 0; i < 4; ++i) planes.push_back(samples(40, 30, 1, 16) / (i + 1));
+    // Files that are built by hand: header, directory, planes.
+    const auto built = [&](const std::string& words, bool metamorph, std::size_t there, unsigned strips) {
+        Bytes file{'I', 'I', 42, 0, 8, 0, 0, 0};
+        const auto number = [&](std::uint32_t value, int bytes) {
+            for (int i = 0; i < bytes; ++i) file.push_back(static_cast<unsigned char>(value >> 8 * i));
+        };
+        const unsigned fields = metamorph ? 9 : 8, plane = 40 * 30 * 2;
+        const std::uint32_t behind = 8 + 2 + 12 * fields + 4, text = static_cast<std::uint32_t>(words.size()) + 1,
+                            offsets = behind + (text + 1) / 2 * 2, lengths = offsets + 4 * strips,
+                            uic = lengths + 4 * strips, data = uic + (metamorph ? 32 : 0);
+        number(fields, 2);
+        const auto field = [&](std::uint32_t tag, std::uint32_t type, std::uint32_t count, std::uint32_t value) {
+            number(tag, 2), number(type, 2), number(count, 4), number(value, 4);
+        };
+        field(256, 4, 1, 30), field(257, 4, 1, 40), field(258, 3, 1, 16), field(262, 3, 1, 1);
+        field(270, 2, text, behind), field(273, 4, strips, strips == 1 ? data : offsets);
+        field(278, 4, 1, 40 / strips), field(279, 4, strips, strips == 1 ? plane : lengths);
+        if (metamorph) field(33629, 5, 4, uic);
+        number(0, 4);
+        for (const char letter : words) number(static_cast<unsigned char>(letter), 1);
+        while (file.size() < offsets) number(0, 1);
+        for (unsigned i = 0; i < strips; ++i) number(data + i * (plane / strips), 4);
+        for (unsigned i = 0; i < strips; ++i) number(plane / strips, 4);
+        while (file.size() < data) number(0, 1);
+        for (const cv::Mat& one : planes) file.insert(file.end(), one.data, one.data + plane);
+        file.resize(data + there);
+        return file;
+    };
+    constexpr std::size_t all = 4 * 40 * 30 * 2;
+    const std::string imagej = "ImageJ=1.53t\nimages=4\nslices=4\n",
+                      shaped = R"({"shape": [4, 40, 30], "truncated": true})";
+    for (const unsigned strips : {1U, 5U})
+        for (const Bytes& file :
+             {built(imagej, false, all, strips), built(shaped, false, all, strips), built("", true, all, strips)}) {
+            EXPECT_EQ(decode_image(file, "x").pages, 4U);
+            EXPECT_TRUE(equal(decode_image(file, "x").pixels, planes[0]));
+            const auto path = save("stack.tif", file);
+            const auto found = probe_pages(path);
+            ASSERT_EQ(found->pages.size(), 4U);
+            EXPECT_FALSE(found->rest);
+            for (std::size_t i = 0; i < 4; ++i) {
+                EXPECT_TRUE(equal(page_of(file, i + 1).pixels, planes[i])) << i;
+                DecodeOptions options;
+                options.page = i + 1;
+                options.pages = found;
+                EXPECT_TRUE(equal(read_image(path, options).pixels, planes[i])) << i;
+            }
+        }
+    // The file ends within the third plane. A text that is older than the file says nothing.
+    const Bytes cut = built(imagej, false, all / 4 * 2 + 100, 1);
+    EXPECT_TRUE(equal(page_of(cut, 2).pixels, planes[1]));
+    EXPECT_EQ(failure(cut, 3), "x#3: truncated: the TIFF ends before image 3 of the 4 behind its directory");
+    EXPECT_EQ(decode_image(built(imagej, false, all / 4, 1), "x").pages, 1U);
+    EXPECT_EQ(decode_image(built(R"({"shape": [4, 40, 30]})", false, all, 1), "x").pages, 1U);
+    EXPECT_EQ(decode_image(built("ImageJ=1.53t\nimages=1\n", false, all, 1), "x").pages, 1U);
+}
+
 TEST_F(Pages, DamageOfOneIsNotThatOfOthers) {
     const std::vector<Directory> directories{{samples(20, 20, 1), 0, COMPRESSION_ADOBE_DEFLATE},
                                              {samples(30, 30, 1), 0, COMPRESSION_ADOBE_DEFLATE},

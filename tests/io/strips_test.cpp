@@ -20,7 +20,7 @@ using namespace tiff_files;
 /// Image put together from its strips.
 struct Joined {
     Image image;
-    cv::Mat pixels;
+    cv::Mat pixels, mask;
     std::size_t strips = 0;
     int passes = 0;
     std::uint64_t most_bytes = 0;  ///< of pixels that were admitted
@@ -52,6 +52,7 @@ class StripsOf : public Tiff {
             before = strip.pixels;
             kept = strip.pixels.clone();
             joined.pixels.push_back(kept);
+            if (!strip.mask.empty()) joined.mask.push_back(strip.mask);
             ++joined.strips;
         };
         strips.again = [&] {
@@ -65,6 +66,7 @@ class StripsOf : public Tiff {
                 return false;
             }
             std::swap(first, joined.pixels);
+            joined.mask.release();
             before = cv::Mat();
             joined.strips = 0;
             return true;
@@ -94,6 +96,8 @@ class StripsOf : public Tiff {
                                   static_cast<std::size_t>(whole.pixels.cols) * whole.pixels.elemSize()),
                       0)
                 << "row " << y;
+        ASSERT_EQ(joined.mask.size(), whole.mask.size());
+        EXPECT_TRUE(whole.mask.empty() || cv::norm(joined.mask, whole.mask, cv::NORM_INF) == 0);
         EXPECT_EQ(joined.image.depth, whole.depth);
         EXPECT_EQ(joined.image.samples, whole.samples);
         EXPECT_EQ(joined.image.alpha, whole.alpha);
@@ -149,6 +153,80 @@ TEST_F(StripsOf, TiffsOfEveryKindAreTheImage) {
     expect_same("jpeg.tif", write(smooth(67, 48, 3), spec));
     spec = {};
     expect_same("float.tif", write(samples(67, 41, 3, 32, true), spec));
+}
+
+TEST_F(StripsOf, MasksOfTiffsAreTheImage) {
+    for (const int rows : {1, 5, 16, 200})
+        for (const int tile : {0, 16, 48})
+            for (const bool beside : {false, true}) {
+                tiff_files::Memory memory;
+                TIFF* tiff = tiff_files::open(memory, "w");
+                Spec spec;
+                write_page(tiff, samples(167, 41, 3), spec);
+                TIFFWriteDirectory(tiff);
+                spec.bits = 1;
+                spec.rows = rows;
+                spec.tile_width = spec.tile_height = tile;
+                spec.compression = rows == 5 ? COMPRESSION_NONE : COMPRESSION_ADOBE_DEFLATE;
+                const cv::Mat mask = samples(167, 41, 1, 1);
+                spec.fields = [&](TIFF* fields) {
+                    if (!beside) TIFFSetField(fields, TIFFTAG_SUBFILETYPE, FILETYPE_MASK);
+                };
+                if (!beside) write_page(tiff, mask, spec), TIFFWriteDirectory(tiff);
+                TIFFClose(tiff);
+                const auto path = directory_.path() / "masked.tif.msk";
+                std::filesystem::remove(path);
+                if (beside) {
+                    const Bytes file = write(mask, spec);
+                    std::ofstream(path, std::ios::binary)
+                        .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+                }
+                const Joined joined = join("masked.tif", memory.bytes);
+                ASSERT_GT(joined.strips, 10U);
+                ASSERT_EQ(joined.mask.size(), mask.size());
+                EXPECT_EQ(cv::norm(joined.mask != 0, mask != 0, cv::NORM_INF), 0);
+                const Image whole = read_image(directory_.path() / "masked.tif");
+                EXPECT_EQ(cv::norm(whole.mask != 0, mask != 0, cv::NORM_INF), 0);
+                if (!beside) expect_same("masked.tif", memory.bytes);
+            }
+}
+
+TEST_F(StripsOf, AMaskBesideATiffIsOfItsSides) {
+    const auto save = [&](const std::string& name, const Bytes& file) {
+        std::ofstream(directory_.path() / name, std::ios::binary)
+            .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+    };
+    const auto failure = [&](const DecodeOptions& options = {}) -> std::string {
+        try {
+            read_image(directory_.path() / "x.tif", options);
+        } catch (const IoError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    save("x.tif", write(samples(20, 30, 1)));
+    EXPECT_EQ(failure(), "");
+    const std::string path = (directory_.path() / "x.tif").string(), start = path + ": its mask " + path + ".msk: ";
+    save("x.tif.msk", write(samples(20, 31, 1)));
+    EXPECT_EQ(failure(), start + "31 x 20 pixels, and the image has 30 x 20 pixels");
+    save("x.tif.msk", Bytes{'n', 'o'});
+    EXPECT_EQ(failure(), start + "not a TIFF");
+    save("x.tif.msk", write(samples(20, 30, 3)));
+    EXPECT_EQ(failure(), start + "a mask of other than one whole number of up to 8 bits per pixel is not supported");
+    DecodeOptions without;
+    without.masks = false;
+    EXPECT_EQ(failure(without), "");
+    // Of other formats, of a second page, and of what is no path there is none.
+    save("x.png", test::encode(".png", samples(20, 30, 1)));
+    save("x.png.msk", Bytes{'n', 'o'});
+    EXPECT_TRUE(read_image(directory_.path() / "x.png").mask.empty());
+    save("x.tif", write(std::vector<cv::Mat>(2, samples(20, 30, 1))));
+    save("x.tif.msk", write(samples(20, 30, 1)));
+    DecodeOptions page;
+    page.page = 1;
+    EXPECT_FALSE(read_image(directory_.path() / "x.tif", page).mask.empty());
+    page.page = 2;
+    EXPECT_TRUE(read_image(directory_.path() / "x.tif", page).mask.empty());
 }
 
 TEST_F(StripsOf, TiffsThatAreTurnedHaveTheSidesThatAreShown) {

@@ -1,4 +1,6 @@
 // TIFF: what is read of it, sample by sample. The oracle is the array that was written.
+#include <cmath>
+#include <limits>
 #include <thread>
 
 #include "support/image_files.hpp"
@@ -136,6 +138,22 @@ TEST_F(Tiff, AlphaAndBandsAreAsStored) {
                 expect(image(channels, PHOTOMETRIC_MINISBLACK,
                              std::vector<std::uint16_t>(static_cast<std::size_t>(channels) - 1)),
                        Samples::bands, Alpha::none, array(channels));
+            // Alpha beside bands is a band of that name.
+            const Image behind = image(4, PHOTOMETRIC_MINISBLACK,
+                                       {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNASSALPHA});
+            expect(behind, Samples::bands, Alpha::straight, array(4));
+            EXPECT_EQ(behind.bands, (std::vector<std::string>{"c0", "c1", "c2", "alpha"}));
+            for (const bool first : {false, true}) {
+                const Image colors =
+                    image(5, PHOTOMETRIC_RGB,
+                          first ? std::vector<std::uint16_t>{EXTRASAMPLE_ASSOCALPHA, EXTRASAMPLE_UNSPECIFIED}
+                                : std::vector<std::uint16_t>{EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_ASSOCALPHA});
+                expect(colors, Samples::color_bands, Alpha::premultiplied, channels_of(array(5), {2, 1, 0, 3, 4}));
+                EXPECT_EQ(colors.bands[3], first ? "alpha" : "extra1");
+                EXPECT_EQ(colors.bands[4], first ? "extra1" : "alpha");
+            }
+            EXPECT_TRUE(image(5, PHOTOMETRIC_RGB, {0, 0}).bands.empty());
+            spec.photometric = PHOTOMETRIC_MINISBLACK;
             spec.extra.clear();
             expect(read(write(array(2), spec)), Samples::bands, Alpha::none, array(2));
         }
@@ -280,6 +298,221 @@ TEST_F(Tiff, FillOrderIsThatOfTheFile) {
             const cv::Mat array = samples(21, 37, 1, bits);
             EXPECT_TRUE(same(read(write(array, spec)), bits == 1 ? cv::Mat(array * 255) : array)) << compression;
         }
+}
+
+// The right values are those that gdalinfo 3.6.2 has of files with these texts.
+TEST_F(Tiff, TheTagOfNodataIsReadAsGdalReadsIt) {
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    const auto tagged = [](const std::string& text, Spec spec = {}) {
+        const auto fields = spec.fields;
+        spec.fields = [=](TIFF* tiff) {
+            if (fields) fields(tiff);
+            set_nodata(tiff, text);
+        };
+        return read(write(samples(9, 9, 1, spec.bits == 0 ? 8 : spec.bits), spec));
+    };
+    for (const auto& [text, value] : {std::pair<const char*, double>{"255 255 255", 255},
+                                      {"+9999", 9999},
+                                      {"-9999,0", -9999},
+                                      {"-9999.0 ", -9999},
+                                      {"0x10", 16},
+                                      {"1e3", 1000},
+                                      {" 7", 7},
+                                      {"12abc", 12},
+                                      {"1,5,6", 1.5},
+                                      {".5", 0.5},
+                                      {"1.5.3", 1.5},
+                                      {"3d", 3},
+                                      {"inf", infinite},
+                                      {"-inf", -infinite},
+                                      {"infinity", infinite},
+                                      {"1.#INF", infinite},
+                                      {"1e400", infinite}}) {
+        EXPECT_EQ(tagged(text).nodata, value) << text;
+        EXPECT_EQ(tagged(text).nodata_problem, "") << text;
+    }
+    for (const char* text : {"nan", "-nan", "NaN", "-1.#IND"}) {
+        const auto value = tagged(text).nodata;
+        EXPECT_TRUE(value && std::isnan(*value)) << text;
+    }
+    for (const char* text : {"none", "abc", "--5", " "}) {
+        EXPECT_FALSE(tagged(text).nodata) << text;
+        EXPECT_EQ(tagged(text).nodata_problem, "the value that its nodata tag names is no number") << text;
+    }
+    EXPECT_FALSE(read(write(samples(9, 9, 1))).nodata);
+
+    // The tag is about stored samples.
+    Spec spec;
+    spec.bits = 4;
+    EXPECT_EQ(tagged("15", spec).nodata, 255);
+    EXPECT_EQ(tagged("3", spec).nodata, 51);
+    EXPECT_EQ(tagged("255", spec).nodata, 255 + 0.0) << "which no sample of 4 bits is";
+    spec.photometric = PHOTOMETRIC_MINISWHITE;
+    EXPECT_EQ(tagged("15", spec).nodata, 0);
+    spec.bits = 8;
+    EXPECT_EQ(tagged("255", spec).nodata, 0);
+    EXPECT_EQ(tagged("1", spec).nodata, 254);
+    spec.photometric = PHOTOMETRIC_PALETTE;
+    spec.fields = [](TIFF* tiff) {
+        std::vector<std::uint16_t> map(256, 3);
+        TIFFSetField(tiff, TIFFTAG_COLORMAP, map.data(), map.data(), map.data());
+    };
+    EXPECT_FALSE(tagged("0", spec).nodata);
+    EXPECT_EQ(tagged("0", spec).nodata_problem,
+              "its nodata tag names an index of its palette, and colors are measured");
+}
+
+TEST_F(Tiff, StripsAndTilesThatAreLeftOutAreNodataOrZero) {
+    const auto keep = [](std::uint32_t piece) { return piece % 3 != 1; };
+    for (const int compression : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_JPEG})
+        for (const int bits : {1, 4, 8, 12, 16, 32})
+            for (const bool planar : {false, true})
+                for (const bool tiled : {false, true})
+                    for (const int nodata : {-1, 1}) {
+                        if (compression == COMPRESSION_JPEG && bits != 8) continue;
+                        SCOPED_TRACE(testing::Message()
+                                     << compression << ", " << bits << " bits" << (planar ? " planar" : "")
+                                     << (tiled ? " tiled " : " ") << nodata);
+                        Spec spec;
+                        spec.bits = bits;
+                        spec.compression = compression;
+                        spec.planar = planar;
+                        spec.rows = 16;
+                        if (tiled) spec.tile_width = spec.tile_height = 16;
+                        if (nodata >= 0) spec.fields = [](TIFF* tiff) { set_nodata(tiff, "1"); };
+                        const cv::Mat array = samples(45, 37, 3, bits, bits == 32);
+                        const Bytes whole = write(array, spec);
+                        cv::Mat expected = read(whole).pixels.clone();
+                        const int across = tiled ? 3 : 1, per_plane = 3 * across;
+                        const double scale = bits < 8 ? 255.0 / ((1 << bits) - 1) : 1;
+                        std::vector<cv::Mat> planes;
+                        cv::split(expected, planes);
+                        for (int piece = 0; piece < per_plane * (planar ? 3 : 1); ++piece) {
+                            if (keep(static_cast<std::uint32_t>(piece))) continue;
+                            const int place = piece % per_plane;
+                            const cv::Rect all(0, 0, 37, 45),
+                                box(tiled ? place % across * 16 : 0, place / across * 16, tiled ? 16 : 37, 16);
+                            for (int c = 0; c < 3; ++c)
+                                if (!planar || piece / per_plane == 2 - c)
+                                    planes[static_cast<std::size_t>(c)](box & all) = nodata < 0 ? 0 : nodata * scale;
+                        }
+                        cv::merge(planes, expected);
+                        ASSERT_TRUE(same(read(sparse(whole, keep)), expected));
+                    }
+    // What the type does not hold becomes its nearest value; all of an image may be left out.
+    Spec spec;
+    spec.fields = [](TIFF* tiff) { set_nodata(tiff, "-9999"); };
+    EXPECT_EQ(
+        cv::countNonZero(read(sparse(write(samples(20, 20, 1), spec), [](std::uint32_t) { return false; })).pixels), 0);
+    spec.fields = [](TIFF* tiff) { set_nodata(tiff, "1e6"); };
+    spec.rows = 20;
+    EXPECT_EQ(cv::countNonZero(
+                  read(sparse(write(samples(20, 20, 1), spec), [](std::uint32_t) { return false; })).pixels != 255),
+              0);
+}
+
+TEST_F(Tiff, AMaskInsideIsThatOfThePageBeforeWithItsSides) {
+    const cv::Mat image = samples(45, 37, 3), other = samples(30, 37, 1);
+    const auto mask_of = [](int rows, int columns, int seed) {
+        cv::Mat mask(rows, columns, CV_8UC1);
+        cv::RNG random(static_cast<std::uint64_t>(seed));
+        random.fill(mask, cv::RNG::UNIFORM, 0, 2);
+        return mask;
+    };
+    const cv::Mat first = mask_of(45, 37, 1), second = mask_of(30, 37, 2);
+    struct Directory {
+        cv::Mat array;
+        int kind, photometric, bits;
+    };
+    const std::vector<Directory> directories{
+        {image, 0, PHOTOMETRIC_RGB, 8},
+        {other, FILETYPE_PAGE, PHOTOMETRIC_MINISBLACK, 8},
+        {mask_of(45, 37, 3), FILETYPE_REDUCEDIMAGE | FILETYPE_MASK, PHOTOMETRIC_MASK, 1},  // of an overview
+        {first, FILETYPE_MASK, PHOTOMETRIC_MASK, 1},
+        {second * 255, FILETYPE_MASK, PHOTOMETRIC_MASK, 8},
+        {mask_of(9, 9, 3), FILETYPE_MASK, PHOTOMETRIC_MASK, 1}};
+    for (const char* mode : {"wl", "wb", "w8"})
+        for (const int tile : {0, 16})
+            for (const int compression : {COMPRESSION_NONE, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_LZW}) {
+                Memory memory;
+                TIFF* tiff = tiff_files::open(memory, mode);
+                for (const Directory& one : directories) {
+                    Spec spec;
+                    spec.bits = one.bits;
+                    spec.photometric = one.photometric;
+                    spec.compression = compression;
+                    spec.tile_width = spec.tile_height = tile;
+                    spec.fields = [&](TIFF* fields) { TIFFSetField(fields, TIFFTAG_SUBFILETYPE, one.kind); };
+                    write_page(tiff, one.array, spec);
+                    TIFFWriteDirectory(tiff);
+                }
+                TIFFClose(tiff);
+                gpuhist::io::DecodeOptions options;
+                const auto page = [&](std::uint64_t number) {
+                    options.page = number;
+                    return gpuhist::io::decode_image(memory.bytes, "some.file", options);
+                };
+                for (const std::uint64_t number : {0, 1}) {
+                    EXPECT_TRUE(same(page(number), bgr(image)));
+                    EXPECT_TRUE(same(page(number).mask != 0, first != 0));
+                    EXPECT_EQ(page(number).pages, 2U);
+                }
+                EXPECT_TRUE(same(page(2), other));
+                EXPECT_TRUE(same(page(2).mask != 0, second != 0));
+                options.masks = false;
+                EXPECT_TRUE(page(0).mask.empty());
+                EXPECT_TRUE(same(page(0), bgr(image)));
+            }
+}
+
+TEST_F(Tiff, AMaskIsTurnedWithItsImage) {
+    const cv::Mat image = samples(24, 40, 1), mask = samples(24, 40, 1, 1);
+    for (int orientation = 1; orientation <= 8; ++orientation) {
+        Memory memory;
+        TIFF* tiff = tiff_files::open(memory, "w");
+        for (const bool is_mask : {false, true}) {
+            Spec spec;
+            spec.bits = is_mask ? 1 : 8;
+            spec.fields = [&](TIFF* fields) {
+                TIFFSetField(fields, TIFFTAG_ORIENTATION, orientation);
+                if (is_mask) TIFFSetField(fields, TIFFTAG_SUBFILETYPE, FILETYPE_MASK);
+            };
+            write_page(tiff, is_mask ? mask : image, spec);
+            TIFFWriteDirectory(tiff);
+        }
+        TIFFClose(tiff);
+        const Image found = read(memory.bytes);
+        EXPECT_TRUE(same(found, turned(image, orientation)));
+        EXPECT_TRUE(same(found.mask != 0, turned(mask, orientation) != 0));
+    }
+}
+
+TEST_F(Tiff, WhatIsWrongWithAMaskIsNamed) {
+    const auto with_mask = [](const cv::Mat& mask, int bits, int compression) {
+        Memory memory;
+        TIFF* tiff = tiff_files::open(memory, "w");
+        write_page(tiff, samples(20, 20, 1), {});
+        TIFFWriteDirectory(tiff);
+        Spec spec;
+        spec.bits = bits;
+        spec.compression = compression;
+        spec.photometric = mask.channels() == 1 ? PHOTOMETRIC_MINISBLACK : PHOTOMETRIC_RGB;
+        spec.fields = [](TIFF* fields) { TIFFSetField(fields, TIFFTAG_SUBFILETYPE, FILETYPE_MASK); };
+        write_page(tiff, mask, spec);
+        TIFFWriteDirectory(tiff);
+        TIFFClose(tiff);
+        return memory.bytes;
+    };
+    EXPECT_SAYS(
+        with_mask(samples(20, 20, 3), 8, COMPRESSION_NONE),
+        "some.file: its mask: a mask of other than one whole number of up to 8 bits per pixel is not supported");
+    EXPECT_SAYS(with_mask(samples(20, 20, 1, 16), 16, COMPRESSION_NONE), "its mask: a mask of other than");
+    Bytes damaged = with_mask(smooth(20, 20, 1), 8, COMPRESSION_ADOBE_DEFLATE);
+    std::fill_n(damaged.begin() + 560, 20, static_cast<unsigned char>(0x55));
+    EXPECT_SAYS(damaged, "some.file: its mask: damaged: the TIFF's strip");
+    gpuhist::io::DecodeOptions options;
+    options.masks = false;
+    EXPECT_TRUE(same(gpuhist::io::decode_image(damaged, "x", options), samples(20, 20, 1)));
 }
 
 TEST_F(Tiff, PagesAreCountedWithoutOverviewsAndMasks) {

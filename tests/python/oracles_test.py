@@ -103,6 +103,46 @@ def test_nodata_as_gdal(tmp_path, dtype, nodata):
     assert found.nodata == (image == nodata).sum()
 
 
+def masked_raster(path, where):
+    """A raster with a mask of its own, in the file or beside it, and what the mask leaves valid."""
+    rng = np.random.default_rng(4)
+    image, valid = rng.integers(0, 60000, (60, 80), dtype=np.uint16), rng.random((60, 80)) < 0.6
+    with tifffile.TiffWriter(path) as file:
+        file.write(image, photometric="minisblack", metadata=None)
+        if where == "inside":
+            file.write(valid, photometric="mask", subfiletype=4, metadata=None)
+    if where == "beside":
+        flags = '<GDALMetadata><Item name="INTERNAL_MASK_FLAGS_1">2</Item></GDALMetadata>'  # without it GDAL sees none
+        written = {"photometric": "minisblack", "metadata": None, "extratags": [(42112, "s", 0, flags, True)]}
+        tifffile.imwrite(f"{path}.msk", valid.astype(np.uint8) * 255, **written)
+    return image, valid
+
+
+@pytest.mark.parametrize("where", ["inside", "beside"])
+def test_masks_as_gdal(tmp_path, where):
+    path = tmp_path / "raster.tif"
+    image, valid = masked_raster(path, where)
+    found = gh.measure(path).gray
+    assert (found.mean, found.masked) == (pytest.approx(image[valid].mean()), (~valid).sum())
+    if shutil.which("gdal_translate") is not None:
+        seen = tmp_path / "seen.tif"
+        subprocess.run(["gdal_translate", "-q", "-b", "mask", path, seen], check=True, capture_output=True)
+        assert ((tifffile.imread(seen) != 0) == valid).all()
+    # A mask that is given intersects with it, as a file and as an array.
+    given = np.indices(image.shape)[1] % 3 > 0
+    tifffile.imwrite(tmp_path / "given.tif", given.astype(np.uint8), photometric="minisblack", metadata=None)
+    for mask in (tmp_path / "given.tif", given):
+        found = gh.measure(path, mask=mask).gray
+        assert (found.mean, found.valid) == (pytest.approx(image[valid & given].mean()), (valid & given).sum())
+    labels = (np.indices(image.shape)[0] // 30 + 1).astype(np.uint8)
+    for mask, left in ((None, valid), (given, valid & given)):
+        found = gh.regions(path, labels, mask=mask)
+        for label in (1, 2):
+            assert found[label].gray.mean == pytest.approx(image[left & (labels == label)].mean())
+    if where == "inside":
+        assert gh.measure(path.read_bytes()).gray.masked == (~valid).sum()
+
+
 def test_zones_as_rasterstats(tmp_path, command):
     rasterstats = pytest.importorskip("rasterstats")
     affine = pytest.importorskip("affine")

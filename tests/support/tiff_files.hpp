@@ -186,6 +186,37 @@ inline Bytes with_value(Bytes file, unsigned tag, std::uint32_t value) {
     throw std::runtime_error("no such field");
 }
 
+/// Sets GDAL's tag of the value that stands for no data.
+inline void set_nodata(TIFF* tiff, const std::string& text) {
+    static const TIFFFieldInfo field{42113, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, const_cast<char*>("GDALNoData")};
+    TIFFMergeFieldInfo(tiff, &field, 1);
+    TIFFSetField(tiff, 42113, text.c_str());
+}
+
+/// Leaves strips or tiles out of a little-endian classic TIFF of one page: their offsets and lengths become 0, as GDAL
+/// writes it. `keep`: the numbers of these that stay. Without `lengths` the offsets alone are 0, which nobody writes.
+inline Bytes sparse(Bytes file, const std::function<bool(std::uint32_t)>& keep, bool lengths = true) {
+    const auto number = [&](std::size_t at, unsigned count) {
+        std::uint32_t result = 0;
+        for (unsigned i = count; i-- > 0;) result = result << 8 | file[at + i];
+        return result;
+    };
+    const std::size_t directory = number(4, 4);
+    for (std::size_t i = 0; i < number(directory, 2); ++i) {
+        const std::size_t entry = directory + 2 + 12 * i;
+        const std::uint32_t tag = number(entry, 2), count = number(entry + 4, 4);
+        const unsigned bytes = number(entry + 2, 2) == TIFF_SHORT ? 2 : 4;
+        if (tag != TIFFTAG_STRIPOFFSETS && tag != TIFFTAG_STRIPBYTECOUNTS && tag != TIFFTAG_TILEOFFSETS &&
+            tag != TIFFTAG_TILEBYTECOUNTS)
+            continue;
+        if (!lengths && (tag == TIFFTAG_STRIPBYTECOUNTS || tag == TIFFTAG_TILEBYTECOUNTS)) continue;
+        const std::size_t first = count * bytes <= 4 ? entry + 8 : number(entry + 8, 4);
+        for (std::uint32_t piece = 0; piece < count; ++piece)
+            if (!keep(piece)) std::fill_n(file.begin() + static_cast<std::ptrdiff_t>(first + piece * bytes), bytes, 0);
+    }
+    return file;
+}
+
 /// Noise of all values of `bits`; of floats, of -1 to 2.
 inline cv::Mat samples(int rows, int columns, int channels, int bits = 8, bool floating = false) {
     cv::Mat image(rows, columns, CV_MAKETYPE(floating ? CV_32F : bits > 8 ? CV_16U : CV_8U, channels));

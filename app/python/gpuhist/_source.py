@@ -55,6 +55,12 @@ class Source(NamedTuple):
 
             mask = np.frombuffer(memory, np.uint8).reshape(self.shape)
         array = self._plane(mask, "mask", MASK_TYPES)
+        own = None if self.picture is None else self.picture.own_mask
+        if own is not None:  # valid is what both leave
+            import numpy as np
+
+            both = (np.asarray(mask) != 0) & (np.frombuffer(own, np.uint8).reshape(self.shape) != 0)
+            array = self._plane(both.view(np.uint8), "mask", MASK_TYPES)
         return Plane(self.view.masked(array.pointer, row_bytes_of(array)), array)
 
     def labeled(self, labels: Any, max_pixels: int | None = None) -> Plane:

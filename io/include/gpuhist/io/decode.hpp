@@ -60,6 +60,8 @@ struct DecodeOptions {
     /// Masks and label images: palette indices and samples of fewer than 8 bits as they are stored, nothing expanded,
     /// inverted or turned into colors; no alpha by a transparent color.
     bool raw = false;
+    /// Masks of a TIFF: one that it holds (NewSubfileType 4), or else FILE.msk beside it, both as GDAL writes them.
+    bool masks = true;
     std::shared_ptr<const FilePages> pages;  ///< of the same file, from `probe_pages`; null: they are looked for
     /// Where larger images go, of files whose samples can be decoded row by row: TIFF but for a strip that is
     /// compressed as one, PNG but for interlaced ones, baseline JPEG, binary netpbm. The image that is returned then

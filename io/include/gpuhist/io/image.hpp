@@ -31,6 +31,7 @@ constexpr const char* to_string(Damage damage) {
 /// Image of a file: its samples, and what the file says of them.
 struct Image {
     cv::Mat pixels;  ///< interleaved: colors in OpenCV's order B, G, R, A; bands by place
+    cv::Mat mask;    ///< CV_8U, 0 where the file says that a pixel is masked; empty where it has no mask
     /// Sides, in pixels, of an image that was handed over in strips, whose `pixels` are empty; else 0.
     std::uint64_t width = 0, height = 0;
     Depth depth = Depth::u8;
@@ -39,6 +40,7 @@ struct Image {
     double white = 255;              ///< the value that stands for white
     Alpha alpha = Alpha::none;
     std::optional<double> nodata;  ///< the value that stands for no data, where the file says one: GDAL's in a TIFF
+    std::string nodata_problem;    ///< why what the file says is not such a value, in words; else empty
     std::string format;            ///< of the file, with its article: "a PNG"
     std::string named;             ///< the format that its name's extension stands for, where that is another
     std::uint64_t pages = 1;       ///< of the file
@@ -57,6 +59,13 @@ inline ImageView view(const Image& image) {
     found.depth = image.depth;
     found.samples = image.samples;
     if (image.samples == Samples::bands) found.order = ChannelOrder::rgb;
+    return found;
+}
+
+/// That view, without the pixels that the file masks.
+inline ImageView masked_view(const Image& image) {
+    ImageView found = view(image);
+    if (!image.mask.empty()) detail::set_mask(found, image.mask, image.mask.step[0], "cv::Mat");
     return found;
 }
 

@@ -22,12 +22,15 @@ struct PageFacts {
     std::uint64_t samples = 0;            ///< a pixel, of a TIFF's; 0: not known yet
     std::string problem{};                ///< why it cannot be read; empty where nothing is seen yet
     std::uint64_t place = 0, length = 0;  ///< where it begins in the file, a TIFF's directory; 0: where the file does
+    std::uint64_t plane = 0, planes = 1;  ///< of a stack behind one directory of a TIFF: which, of how many
+    std::uint64_t mask = 0;               ///< directory of a TIFF's mask; 0: it has none
 };
 
 class Frames;
 
 /// Pages of a file. Those of a TIFF are the directories of its chain without overviews, thumbnails and masks
-/// (NewSubfileType, SubfileType); what SubIFDs lead to is none. Those of an animated WebP or PNG are the frames, each
+/// (NewSubfileType, SubfileType); the pictures that SubIFDs of a thumbnail lead to; the planes of a stack behind one
+/// directory, as ImageJ, MetaMorph and tifffile write it. Those of an animated WebP or PNG are the frames, each
 /// composed as a viewer shows it. A format without pages has one per file.
 struct FilePages {
     std::string format;            ///< with its article: "a TIFF"
