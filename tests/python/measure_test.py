@@ -229,6 +229,30 @@ def test_results_pickle(rng, name):
         type(found._measurement).__new__(type(found._measurement)).__setstate__(bytes_[:-1])
 
 
+def test_measures(rng, tmp_path):
+    image = of_type(rng, "uint16", (40, 50, 3))
+    assert gh.measure(image).measures == {}
+    found = gh.measure(image, measures="quality")
+    assert list(found.measures) == ["sharpness_laplacian", "sharpness_tenengrad", "noise", "colorfulness"]
+    r, g, b = image.astype(float).transpose(2, 0, 1)
+    rg, yb = r - g, (r + g) / 2 - b
+    expected = np.hypot(rg.std(), yb.std()) + 0.3 * np.hypot(rg.mean(), yb.mean())
+    assert found.measures["colorfulness"] == pytest.approx(expected, rel=1e-12)
+    luma = (9798 * image[..., 0].astype(int) + 19235 * image[..., 1].astype(int) + 3735 * image[..., 2] + 16384) >> 15
+    padded = np.pad(luma, 1, mode="reflect")
+    laplacian = padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:] - 4 * luma
+    assert found.measures["sharpness_laplacian"] == pytest.approx(laplacian.var(), rel=1e-12)
+    assert gh.measure(image, measures=["noise"]).measures == {"noise": found.measures["noise"]}
+    assert gh.measure(image[:2], measures="noise").measures == {"noise": None}
+    assert pickle.loads(pickle.dumps(found)).measures == found.measures
+    with pytest.raises(ValueError, match="measure 'blur' is none of quality"):
+        gh.measure(image, measures="blur")
+    path = tmp_path / "a.pgm"
+    path.write_bytes(b"P5 50 40 255\n" + image[..., 0].astype("u1").tobytes())
+    (one,) = gh.measure_many(path, measures="quality")
+    assert one.measures == gh.measure(path, measures="quality").measures and one.measures["noise"] > 0
+
+
 def test_engines_serve_threads(rng):
     from concurrent.futures import ThreadPoolExecutor
 
