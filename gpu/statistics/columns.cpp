@@ -205,8 +205,9 @@ std::vector<Column> columns_of(const Percentiles& percentiles, std::uint8_t file
         column.name = weighted_percentile_name(column.micro);
     }
     for (const MeasureTraits& measure : all_measures)
-        list.push_back({measure.name, measure.unit, Type::number, measure.definition, measure.source, measure.images,
-                        of_quality, false, measured});
+        if (Measures::quality().has(measure.measure))
+            list.push_back({measure.name, measure.unit, Type::number, measure.definition, measure.source,
+                            measure.images, of_quality, false, measured});
     list.insert(list.end(), std::begin(of_failures), std::end(of_failures));
     const auto other = [&](const Column& column) { return (column.files & files) == 0; };
     list.erase(std::remove_if(list.begin(), list.end(), other), list.end());
