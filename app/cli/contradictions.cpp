@@ -125,6 +125,8 @@ void check(const Options& options, const std::function<bool(const char*)>& given
             given(option.c_str()) && parameter.mode != mode)
             throw Contradiction({option}, option + " belongs to --normalize " + to_string(parameter.mode));
     const bool drawn = options.format == "table";
+    if (given("--quality") && !writes.stats && (drawn || options.format == "none"))
+        throw Contradiction({"--quality"}, "--quality is about quality.csv, which --write leaves out");
     // Files about a set, dataset.json and its picture, are written with its stats.
     const bool of_set = writes.stats && (options.inputs.listed() || pages_are_set || inputs.size() > 1 ||
                                          std::any_of(inputs.begin(), inputs.end(), is_directory));

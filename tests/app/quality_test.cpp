@@ -78,6 +78,13 @@ TEST_F(Quality, OfStripsIsThatOfTheWhole) {
     expect_same_files("strips", "whole");
 }
 
+TEST_F(Quality, WithoutAPlaceToGoIsRefused) {
+    save_gray("a.png");
+    const Outcome refused = run({"a.png", "--quality", "--write", "histogram"});
+    EXPECT_EQ(refused.code, usage_error);
+    EXPECT_TRUE(contains(refused.err, "--quality is about quality.csv, which --write leaves out")) << refused.err;
+}
+
 TEST_F(Quality, StandsBesideTheStatisticsInJson) {
     save("a.png", noise(20, 20));
     const std::string text = run({"a.png", "-q", "--quality", "--format", "json", "--write", "none"}).out;
