@@ -32,16 +32,17 @@ struct MeasureTraits {
 inline constexpr MeasureTraits all_measures[] = {
     {Measure::sharpness_laplacian, "sharpness_laplacian", "sample value^2",
      "Population variance of luma's Laplacian, 0 1 0 / 1 -4 1 / 0 1 0, with the border reflected (101).",
-     "cv::Laplacian", "quality of images of 3 x 3 pixels and more"},
+     "cv::Laplacian", "--quality, 3 x 3 pixels"},
     {Measure::sharpness_tenengrad, "sharpness_tenengrad", "sample value^2",
      "Mean of Gx^2 + Gy^2, luma's 3 x 3 Sobel gradients, with the border reflected (101).", "cv::Sobel",
-     "quality of images of 3 x 3 pixels and more"},
+     "--quality, 3 x 3 pixels"},
     {Measure::noise, "noise", "sample value",
-     "sqrt(pi / 2) sum |N| / (6 n), N luma's 1 -2 1 / -2 4 -2 / 1 -2 1 at the n pixels inside the border (Immerkaer).",
-     "scipy.signal.convolve2d", "quality of images of 3 x 3 pixels and more"},
+     "sqrt(pi / 2) sum abs(N) / (6 n), N luma's 1 -2 1 / -2 4 -2 / 1 -2 1 at the n pixels inside the border "
+     "(Immerkaer).",
+     "scipy.signal.convolve2d", "--quality, 3 x 3 pixels"},
     {Measure::colorfulness, "colorfulness", "sample value",
      "std of R - G and (R + G) / 2 - B together, + 0.3 of their mean's distance from gray (Hasler, Suesstrunk).",
-     "numpy", "quality of images with colors"},
+     "numpy", "--quality, colors"},
 };
 
 /// Row of a measure. A value outside the enumeration is not allowed.
