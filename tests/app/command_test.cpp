@@ -199,7 +199,7 @@ TEST_F(Command, ColumnsSayWhatTheyMean) {
     const Outcome table = run({"columns"});
     EXPECT_EQ(table.code, all_done);
     EXPECT_EQ(table.err, "");
-    EXPECT_EQ(table.out.rfind("name            unit", 0), 0u) << table.out;
+    EXPECT_EQ(table.out.rfind("name                 unit", 0), 0u) << table.out;
     const auto json = nlohmann::ordered_json::parse(run({"columns", "--format", "json"}).out);
     std::string names;
     std::istringstream lines(table.out);
