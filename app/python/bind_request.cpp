@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -77,10 +78,13 @@ Validity validity_of(const std::vector<NamedValue>& nodata, const std::vector<Na
 void bind_request(nb::module_& module) {
     module.attr("Alpha") = type_of(alpha_rules);
     module.attr("NormalizeMode") = type_of(normalize_modes);
-    nb::set pairs;  // parameters of two numbers
-    for (const NormalizeParameter& parameter : all_normalize_parameters)
-        if (parameter.second) pairs.add(keyword_of(parameter));
-    module.attr("normalize_pairs") = pairs;
+    module.def(
+        "is_pair",
+        [](const std::string& keyword) {
+            return std::any_of(std::begin(all_normalize_parameters), std::end(all_normalize_parameters),
+                               [&](const NormalizeParameter& one) { return one.second && keyword_of(one) == keyword; });
+        },
+        "keyword"_a, "Whether this parameter of a normalization is two numbers.");
     nb::class_<Asked>(module, "Asked")
         .def(
             "__init__",

@@ -79,7 +79,7 @@ def normalization_of(
     require_word("apply_to", apply_to, ApplyTo)
     numbers = {}
     for name, value in parameters.items():
-        first, second = value if name in _native.normalize_pairs else (value, value)
+        first, second = value if _native.is_pair(name) else (value, value)
         numbers[name] = float(first), float(second)
     return _native.Normalization(
         mode=mode, channels=channels, depth=depth, valid_only=apply_to == "valid", parameters=numbers
