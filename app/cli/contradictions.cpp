@@ -118,7 +118,7 @@ void check(const Options& options, const std::function<bool(const char*)>& given
     const NormalizeMode mode = options.normalization.mode;
     for (const char* option : {"--link", "--lut-out"})
         if (given(option) && traits_of(mode).needs == NormalizeNeeds::nothing)
-            throw Contradiction({option, "--normalize"}, std::string(option) + " is about the whole set, of which " +
+            throw Contradiction({option, "--normalize"}, std::string(option) + " is about the whole set, from which " +
                                                              to_string(mode) + " needs nothing");
     for (const NormalizeParameter& parameter : all_normalize_parameters)
         if (const std::string option = std::string("--") + parameter.name;

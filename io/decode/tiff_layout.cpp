@@ -645,7 +645,7 @@ void add_planes(const Bytes& file, std::vector<PagePlace>& pages, std::string& r
     for (std::uint64_t i = 1; i < offsets.count(); ++i)
         if (offsets[i] != offsets[i - 1] + lengths[i - 1]) return;
     if (bytes == 0 || offsets.count() == 0 || offsets[0] == 0 || offsets[0] > file.size()) return;
-    // Of tiny planes there are no more than would have a directory each.
+    // Planes, however tiny, are at most as many as directories would fit into the file.
     const std::uint64_t most = std::max<std::uint64_t>(1 << 16, file.size() / 64);
     const std::uint64_t whole = (file.size() - offsets[0]) / bytes, there = std::min({claimed, whole, most});
     if (there < 2) return;

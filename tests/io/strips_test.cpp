@@ -216,7 +216,7 @@ TEST_F(StripsOf, AMaskBesideATiffIsOfItsSides) {
     DecodeOptions without;
     without.masks = false;
     EXPECT_EQ(failure(without), "");
-    // Of other formats, of a second page, and of what is no path there is none.
+    // Masks are not looked for beside other formats, second pages and files without a path.
     save("x.png", test::encode(".png", samples(20, 30, 1)));
     save("x.png.msk", Bytes{'n', 'o'});
     EXPECT_TRUE(read_image(directory_.path() / "x.png").mask.empty());
